@@ -1,0 +1,16 @@
+/** Every endpoint of the wire under the one name that server, client and tests use for it. */
+import { authEndpoints } from "./auth.ts";
+import { configurationEndpoints } from "./configurations.ts";
+import { executionEndpoints } from "./executions.ts";
+import { jobEndpoints } from "./jobs.ts";
+import { stateEndpoints } from "./state.ts";
+import { workerEndpoints } from "./workers.ts";
+
+export const endpoints = {
+  ...authEndpoints,
+  ...configurationEndpoints,
+  ...jobEndpoints,
+  ...executionEndpoints,
+  ...workerEndpoints,
+  ...stateEndpoints,
+};

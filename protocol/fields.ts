@@ -1,0 +1,56 @@
+/** The building blocks that every schema of the wire shares: ids, times, names, limits. */
+import { Type, type Static, type TSchema } from "typebox";
+
+/** An id. The server makes UUIDs of version 7, so ids sort by time; any UUID is accepted. */
+export const Uuid = Type.String({ format: "uuid", maxLength: 36 });
+
+/** RFC 3339 in UTC with milliseconds, as `Date#toISOString` writes it. */
+export const Timestamp = Type.String({ format: "date-time" });
+
+/** Names of zones, configurations, projects and workers: 1–100 characters of any text without control characters. */
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: 100,
+  pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
+});
+
+/** Labels say which workers may take a job: all labels of the job must be among the worker's. */
+export const Labels = Type.Array(
+  Type.String({ minLength: 1, maxLength: 63, pattern: "^[A-Za-z0-9][A-Za-z0-9._/:=-]*$" }),
+  { maxItems: 32, uniqueItems: true },
+);
+
+/** Free-form JSON. Bounded by the body limit of its route. */
+export const JsonObject = Type.Record(Type.String(), Type.Unknown());
+export type JsonObject = Static<typeof JsonObject>;
+
+/** SHA-256 in lower-case hex. */
+export const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
+
+/** What a person reads as the reason of a failure. */
+export const ErrorMessage = Type.String({ maxLength: 8192 });
+
+/** A field that is always there and may be null; written as JSON Schema 2020-12's type list, which serialises fastest. */
+export const Nullable = <T extends TSchema>(schema: T) => {
+  const { type, enum: values } = schema as { type?: unknown; enum?: unknown[] };
+  return typeof type === "string"
+    ? Type.Unsafe<Static<T> | null>({
+        ...schema,
+        type: [type, "null"],
+        ...(values ? { enum: [...values, null] } : {}),
+      })
+    : Type.Unsafe<Static<T> | null>({ anyOf: [schema, { type: "null" }] });
+};
+
+/** One of a fixed list of words. */
+export const OneOf = <const T extends readonly string[]>(words: T) =>
+  Type.Unsafe<T[number]>({ type: "string", enum: [...words] });
+
+/** Paging of a list: without `limit` the whole list is answered. */
+export const Paging = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+};
+
+/** `next_cursor` is null on the last page and when no `limit` was asked for. */
+export const NextCursor = Nullable(Type.String());

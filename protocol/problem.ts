@@ -1,0 +1,65 @@
+/**
+ * Errors on the wire: RFC 9457 problem details. `code` is the word a program tests; it never changes its meaning.
+ */
+import { Type, type Static } from "typebox";
+
+/** Every code with its status and title. A code that is not listed here cannot be sent. */
+export const problemCodes = {
+  bad_request: [400, "The request cannot be understood"],
+  malformed_json: [400, "The body is not valid JSON"],
+  invalid_request: [400, "The request has invalid fields"],
+  digest_mismatch: [400, "The content does not match its digest"],
+  forbidden_environment_name: [400, "This environment variable may not be set"],
+  invalid_cursor: [400, "The cursor is not one of this list"],
+  invalid_plan: [400, "The plan cannot be deployed"],
+  authorization_pending: [400, "The sign-in is not approved yet"],
+  invalid_verification_code: [400, "The verification code is wrong"],
+  expired_token: [400, "The device code is used up or expired"],
+  unauthenticated: [401, "A valid credential is needed"],
+  invalid_worker_token: [401, "The worker id or token is wrong"],
+  invalid_refresh_token: [401, "The refresh token is not valid"],
+  foreign_origin: [403, "This request came from another site"],
+  not_found: [404, "There is no such thing here"],
+  method_not_allowed: [405, "This method is not offered here"],
+  request_timeout: [408, "The request took too long to arrive"],
+  name_taken: [409, "This name is taken"],
+  device_code_used: [409, "This device code is used up"],
+  device_code_taken: [409, "This device code belongs to another user"],
+  identity_in_use: [409, "Another agent runs with this identity"],
+  idempotency_key_reused: [409, "This Idempotency-Key belongs to another request"],
+  job_ended: [409, "The job has ended"],
+  log_gap: [409, "Log chunks are missing before this one"],
+  not_job_holder: [409, "Another runner or attempt holds this job"],
+  plan_already_used: [409, "The plan was already deployed"],
+  plan_is_stale: [409, "The configuration changed since the plan"],
+  artifact_exists: [409, "The plan artifact is already stored"],
+  state_conflict: [409, "The state cannot be replaced by this one"],
+  zone_not_empty: [409, "The zone still has configurations"],
+  worker_busy: [409, "The worker still holds jobs"],
+  payload_too_large: [413, "The body is too large"],
+  unsupported_media_type: [415, "This content type is not accepted here"],
+  range_not_satisfiable: [416, "The range lies outside the content"],
+  state_locked: [423, "The state is locked"],
+  too_many_requests: [429, "Too many requests"],
+  headers_too_large: [431, "The request headers are too large"],
+  internal_error: [500, "The server made a mistake"],
+  unavailable: [503, "The server is starting or stopping"],
+} as const satisfies Record<string, readonly [status: number, title: string]>;
+
+export type ProblemCode = keyof typeof problemCodes;
+
+/** An RFC 9457 problem document, sent as `application/problem+json`. */
+export const Problem = Type.Object(
+  {
+    type: Type.String(),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    code: Type.String(),
+    request_id: Type.String(),
+    errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
+    expected_seq: Type.Optional(Type.Integer()),
+  },
+  { additionalProperties: true },
+);
+export type Problem = Static<typeof Problem>;
