@@ -106,10 +106,11 @@ function urlOf(
   params: Readonly<Record<string, string>>,
   query: Readonly<Record<string, unknown>>,
 ): string {
-  const pairs = Object.entries(query).filter(([, value]) => value !== undefined);
-  const search = new URLSearchParams(
-    pairs.map(([name, value]) => [name, String(value)]),
-  ).toString();
+  const values = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) values.set(name, String(value));
+  }
+  const search = values.toString();
   return `${server.replace(/\/+$/, "")}${fillPath(path, params)}${search === "" ? "" : `?${search}`}`;
 }
 
