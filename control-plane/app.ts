@@ -1,0 +1,67 @@
+/** The application: the one place that knows all parts. `main.ts` listens with it, tests inject into it or listen too. */
+import { randomUUID } from "node:crypto";
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import { sendProblem, Refusal } from "./problem.ts";
+import type { Context } from "./services/context.ts";
+import { compileValidator } from "./validation.ts";
+
+export interface AppOptions {
+  readonly log: FastifyBaseLogger;
+  readonly trustedProxies?: readonly string[];
+}
+
+/** Builds the server with all its routes; it does not listen yet. */
+export async function buildApp(context: Context, options: AppOptions): Promise<FastifyInstance> {
+  const app = Fastify({
+    loggerInstance: options.log,
+    disableRequestLogging: true,
+    genReqId: (request) => requestId(request.headers["x-request-id"]),
+    trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
+    // Parked claims and heartbeats take 30 s; a plan artifact over a slow line longer, and is bounded by its size.
+    requestTimeout: 0,
+    keepAliveTimeout: 75_000,
+    routerOptions: { maxParamLength: 600 },
+    frameworkErrors: sendProblem,
+  });
+  app.addHttpMethod("LOCK", { hasBody: true });
+  app.addHttpMethod("UNLOCK", { hasBody: true });
+  app.decorateRequest("caller", null);
+  app.setValidatorCompiler(compileValidator);
+  // Services answer views that name every field; JSON.stringify is the fastest way to write them.
+  app.setSerializerCompiler(() => JSON.stringify);
+  app.setErrorHandler(sendProblem);
+  app.setNotFoundHandler((request, reply) =>
+    sendProblem(
+      new Refusal(
+        "not_found",
+        `${request.method} ${request.url.split("?")[0]} is not offered here`,
+      ),
+      request,
+      reply,
+    ),
+  );
+  app.addHook("onRequest", async (request, reply) => {
+    reply.header("x-request-id", request.id);
+  });
+  app.addHook("onResponse", async (request, reply) => {
+    const { config, url } = request.routeOptions;
+    if (config.quiet && reply.statusCode < 400) return;
+    request.log.info(
+      {
+        request_id: request.id,
+        method: request.method,
+        // The route, not the address: an address may hold a one-time token.
+        route: url ?? "none",
+        status: reply.statusCode,
+        milliseconds: Math.round(reply.elapsedTime),
+      },
+      "request",
+    );
+  });
+  return app;
+}
+
+/** A well-formed id of the caller's is taken over, so that its log and ours can be joined. */
+function requestId(given: string | string[] | undefined): string {
+  return typeof given === "string" && /^[\w.:-]{1,100}$/.test(given) ? given : randomUUID();
+}

@@ -1,0 +1,22 @@
+/** Large content outside the database: plan artifacts, archives, sealed states. */
+import type { Readable } from "node:stream";
+
+export interface WrittenBlob {
+  /** The name to read it by. */
+  readonly blob: string;
+  readonly size_bytes: number;
+  /** Lower-case hex. */
+  readonly sha256: string;
+}
+
+export interface Blobs {
+  /**
+   * Stores a stream. Resolves once it is durable; when it rejects (a broken-off stream, more than `limit` bytes: Refusal
+   * payload_too_large) nothing is left behind.
+   */
+  write(content: AsyncIterable<Uint8Array>, limit: number): Promise<WrittenBlob>;
+  /** The content, or the bytes from `start` to `end` (inclusive) of it. */
+  read(blob: string, range?: { start: number; end: number }): Promise<Readable>;
+  /** Deletes it; one that is not there is no error. */
+  delete(blob: string): Promise<void>;
+}

@@ -1,0 +1,166 @@
+/** The control plane's settings: the only file here that reads the environment. Names and defaults: decisions.md, "Running it". */
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+
+export interface ServerConfig {
+  readonly host: string;
+  readonly port: number;
+  /** As people and runners reach the server; undefined: derived from the address it listens on. */
+  readonly publicUrl: string | undefined;
+  readonly trustedProxies: readonly string[];
+  readonly dataDirectory: string;
+  readonly databaseFile: string;
+  readonly artifactsDirectory: string;
+  /** From the settings; undefined: made on first start and kept in the data directory. */
+  readonly jwtSecret: string | undefined;
+  readonly secretKey: string | undefined;
+  readonly releaseSecret: string | undefined;
+  readonly heartbeatSeconds: number;
+  readonly offlineSeconds: number;
+  readonly lostSeconds: number;
+  readonly logLevel: LogLevel;
+  readonly logFormat: "pretty" | "json";
+  /** Things worth a warning line, such as a misspelt setting. */
+  readonly warnings: readonly string[];
+}
+
+export const logLevels = ["trace", "debug", "info", "warn", "error", "silent"] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** A setting is wrong; the message names it and says what it should be. The process ends with exit code 78. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** Reads the settings from `environment`. Throws `ConfigError`. */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): ServerConfig {
+  const read = new Reader(environment);
+  const dataDirectory = resolve(
+    read.text("WINDLASS_DATA_DIR") ?? defaultDataDirectory(environment),
+  );
+  return {
+    host: read.text("WINDLASS_HOST") ?? "127.0.0.1",
+    port: read.number("WINDLASS_PORT", 8080, 0, 65_535),
+    publicUrl: read.httpUrl("WINDLASS_PUBLIC_URL"),
+    trustedProxies: read.list("WINDLASS_TRUSTED_PROXIES"),
+    dataDirectory,
+    databaseFile: read.location(
+      "WINDLASS_DATABASE_URL",
+      "sqlite:",
+      join(dataDirectory, "windlass.db"),
+    ),
+    artifactsDirectory: read.location(
+      "WINDLASS_ARTIFACTS_URL",
+      "file:",
+      join(dataDirectory, "blobs"),
+    ),
+    jwtSecret: read.secret("CLI_JWT_SECRET", 32),
+    secretKey: read.secret("WINDLASS_SECRET_KEY", 32),
+    releaseSecret: read.secret("RELEASE_API_SECRET", 1),
+    heartbeatSeconds: read.number("WINDLASS_HEARTBEAT_SECONDS", 30, 0.01, 3600),
+    offlineSeconds: read.number("WINDLASS_OFFLINE_SECONDS", 60, 0.02, 86_400),
+    lostSeconds: read.number("WINDLASS_LOST_SECONDS", 30, 0.01, 86_400),
+    logLevel: read.word("WINDLASS_LOG_LEVEL", logLevels) ?? "info",
+    logFormat:
+      read.word("WINDLASS_LOG_FORMAT", ["pretty", "json"] as const) ??
+      (process.stderr.isTTY ? "pretty" : "json"),
+    warnings: unknownSettings(environment),
+  };
+}
+
+function defaultDataDirectory(environment: NodeJS.ProcessEnv): string {
+  const fromSystemd = environment["STATE_DIRECTORY"];
+  if (fromSystemd !== undefined) return fromSystemd.split(":")[0] ?? fromSystemd;
+  const isCheckout = existsSync(join(import.meta.dirname, "..", "main.ts"));
+  return isCheckout ? ".windlass" : "/var/lib/windlass";
+}
+
+class Reader {
+  readonly #environment: NodeJS.ProcessEnv;
+  constructor(environment: NodeJS.ProcessEnv) {
+    this.#environment = environment;
+  }
+
+  /** An empty value counts as not set, as in shells and unit files. */
+  text(name: string): string | undefined {
+    const value = this.#environment[name];
+    return value === undefined || value === "" ? undefined : value;
+  }
+
+  list(name: string): string[] {
+    return (this.text(name) ?? "").split(",").flatMap((part) => part.trim() || []);
+  }
+
+  number(name: string, fallback: number, minimum: number, maximum: number): number {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    const value = Number(text);
+    if (!Number.isFinite(value) || value < minimum || value > maximum)
+      throw new ConfigError(
+        `${name} must be a number from ${minimum} to ${maximum}, not "${text}"`,
+      );
+    return value;
+  }
+
+  word<const T extends readonly string[]>(name: string, words: T): T[number] | undefined {
+    const text = this.text(name);
+    if (text !== undefined && !words.includes(text))
+      throw new ConfigError(`${name} must be one of ${words.join(", ")}, not "${text}"`);
+    return text;
+  }
+
+  httpUrl(name: string): string | undefined {
+    const text = this.text(name);
+    if (text === undefined) return undefined;
+    const url = URL.parse(text);
+    if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username)
+      throw new ConfigError(`${name} must be an http or https address, not "${text}"`);
+    return text.replace(/\/+$/, "");
+  }
+
+  /** The path behind `scheme`, such as `sqlite:/var/lib/windlass/windlass.db`. */
+  location(name: string, scheme: string, fallback: string): string {
+    const text = this.text(name);
+    if (text === undefined) return fallback;
+    if (!text.startsWith(scheme) || text.length === scheme.length)
+      throw new ConfigError(
+        `${name} must begin with "${scheme}"; this version knows no other store ("${text.split(":")[0]}:")`,
+      );
+    return resolve(text.slice(scheme.length).replace(/^\/\/(?=\/)/, ""));
+  }
+
+  /** `NAME`, or the content of the file that `NAME_FILE` names, or a systemd credential called NAME. */
+  secret(name: string, minimumBytes: number): string | undefined {
+    const value = this.text(name) ?? this.#secretFile(name);
+    if (value !== undefined && Buffer.byteLength(value) < minimumBytes)
+      throw new ConfigError(`${name} must have at least ${minimumBytes} bytes`);
+    return value;
+  }
+
+  #secretFile(name: string): string | undefined {
+    const named = this.text(`${name}_FILE`);
+    const credentials = this.text("CREDENTIALS_DIRECTORY");
+    const file = named ?? (credentials === undefined ? undefined : join(credentials, name));
+    if (file === undefined || (named === undefined && !existsSync(file))) return undefined;
+    try {
+      return readFileSync(file, "utf8").trimEnd();
+    } catch (error) {
+      throw new ConfigError(`${name}_FILE cannot be read: ${(error as Error).message}`);
+    }
+  }
+}
+
+/** Every setting of every role: a server's environment may hold an agent's settings too. */
+const known = new Set(
+  `HOST PORT PUBLIC_URL TRUSTED_PROXIES DATA_DIR DATABASE_URL ARTIFACTS_URL SECRET_KEY SECRET_KEY_FILE HEARTBEAT_SECONDS OFFLINE_SECONDS
+  LOST_SECONDS URL WORKER_ID WORKER_TOKEN WORKER_TOKEN_FILE REGISTRATION_TOKEN REGISTRATION_TOKEN_FILE WORKER_NAME WORK_DIR CONCURRENCY LABELS
+  ONCE ISOLATION TOKEN TOKEN_FILE CONFIG_DIR LOG_LEVEL LOG_FORMAT ENGINE_MIRROR ENGINE_OFFLINE`
+    .split(/\s+/)
+    .map((name) => `WINDLASS_${name}`),
+);
+
+function unknownSettings(environment: NodeJS.ProcessEnv): string[] {
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("WINDLASS_") && !known.has(name))
+    .map((name) => `${name} is not a setting of Windlass and is ignored`);
+}

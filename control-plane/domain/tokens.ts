@@ -1,0 +1,16 @@
+/** Random tokens, their hashes, and comparison that takes the same time wherever two secrets differ. */
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
+
+/** 256 random bits in base64url behind a prefix that secret scanners can find. */
+export const newToken = (prefix: string): string =>
+  `${prefix}_${randomBytes(32).toString("base64url")}`;
+
+/** SHA-256 in hex: what is stored of a token (interface.md §5.3). */
+export const hashToken = (token: string): string => hash("sha256", token, "hex");
+
+/** Whether two texts are equal, in constant time; their lengths may show. */
+export function equalSecrets(a: string, b: string): boolean {
+  const left = Buffer.from(a);
+  const right = Buffer.from(b);
+  return left.length === right.length && timingSafeEqual(left, right);
+}

@@ -1,0 +1,104 @@
+/** Refusals: how every layer below the routes says no, and how a no is written on the wire (RFC 9457). */
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { problemCodes, type Problem, type ProblemCode } from "../protocol/problem.ts";
+
+/** Thrown to answer a request with the problem `code`. What was written in the same transaction is undone. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: ProblemCode;
+  readonly more: Partial<Problem>;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ProblemCode,
+    detail?: string,
+    more: Partial<Problem> = {},
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(detail ?? problemCodes[code][1]);
+    this.code = code;
+    this.more = more;
+    this.headers = headers;
+  }
+}
+
+/** A refusal for one field of the input. */
+export const invalid = (path: string, message: string): Refusal =>
+  new Refusal("invalid_request", `${path} ${message}`, { errors: [{ path, message }] });
+
+/** The same words for what is missing and for what is someone else's. */
+export const notFound = (what: string): Refusal =>
+  new Refusal("not_found", `there is no such ${what}`);
+
+/** The problem document of a code. */
+export function problemOf(
+  code: ProblemCode,
+  requestId: string,
+  detail: string,
+  more: Partial<Problem> = {},
+): Problem {
+  const [status, title] = problemCodes[code];
+  return {
+    type: `/problems/${code}`,
+    title,
+    status,
+    detail,
+    code,
+    request_id: requestId,
+    ...more,
+  };
+}
+
+/** Fastify's error handler: every error of a request becomes a problem document; only our own mistakes are logged as errors. */
+export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const refusal = asRefusal(error);
+  if (refusal.code === "internal_error")
+    request.log.error({ err: error, request_id: request.id }, "a request failed");
+  // A body that was refused unread: the connection cannot be used again without reading it all.
+  if (refusal.code === "payload_too_large") reply.header("connection", "close");
+  reply
+    .code(problemCodes[refusal.code][0])
+    .headers(refusal.headers)
+    .header("cache-control", "no-store")
+    .type("application/problem+json")
+    .send(JSON.stringify(problemOf(refusal.code, request.id, refusal.message, refusal.more)));
+}
+
+function asRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  const { validation, validationContext, code, statusCode, message } =
+    error as Partial<FastifyError>;
+  if (validation) {
+    const errors = validation.slice(0, 20).map(({ instancePath, params, message }) => ({
+      path: pathOf(validationContext ?? "body", instancePath, params),
+      message: message ?? "is invalid",
+    }));
+    const [first] = errors;
+    return new Refusal("invalid_request", first ? `${first.path} ${first.message}` : undefined, {
+      errors,
+    });
+  }
+  switch (code) {
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return new Refusal("payload_too_large");
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return new Refusal("unsupported_media_type", "send the body as application/json");
+    case "FST_ERR_CTP_EMPTY_JSON_BODY":
+    case "FST_ERR_CTP_INVALID_JSON_BODY":
+      return new Refusal("malformed_json");
+    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
+      return new Refusal("bad_request", "the body is not as long as Content-Length says");
+    default:
+      if (error instanceof SyntaxError && statusCode === 400) return new Refusal("malformed_json");
+      return statusCode !== undefined && statusCode >= 400 && statusCode < 500
+        ? new Refusal("bad_request", message)
+        : new Refusal("internal_error", "this is a defect of the server; its log has the details");
+  }
+}
+
+/** `body.labels.0`; for a field that is missing or not known, that field's name. */
+function pathOf(context: string, pointer: string, params: Record<string, unknown>): string {
+  const field = params["additionalProperty"] ?? params["missingProperty"];
+  const parts = pointer.split("/").slice(1);
+  return [context, ...parts, ...(typeof field === "string" ? [field] : [])].join(".");
+}

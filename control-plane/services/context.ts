@@ -1,0 +1,24 @@
+/** What every service works with. Made once by the app; tests make the same. */
+import type { Blobs } from "../blobs/blobs.ts";
+import type { SecretBox } from "../domain/secret-box.ts";
+import type { Store } from "../store/db.ts";
+import type { Wakeups } from "../wakeups/wakeups.ts";
+
+export interface Context {
+  readonly store: Store;
+  readonly wakeups: Wakeups;
+  readonly blobs: Blobs;
+  /** Seals what is encrypted at rest; one per purpose. */
+  box(purpose: string): SecretBox;
+  /** Signs access, refresh and session tokens: the UTF-8 bytes of CLI_JWT_SECRET. */
+  readonly jwtSecret: Uint8Array;
+  readonly releaseSecret: string | undefined;
+  /** The server's address as people and runners reach it, without a slash at the end. */
+  publicUrl(): string;
+  /** Periods in milliseconds. */
+  readonly periods: { readonly heartbeat: number; readonly offline: number; readonly lost: number };
+  /** Epoch milliseconds; the only clock. */
+  now(): number;
+  /** Aborted when the server drains: parked requests then end. */
+  readonly draining: AbortSignal;
+}

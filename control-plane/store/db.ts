@@ -1,0 +1,41 @@
+/**
+ * The store's handle, the same for every engine: `read` sees what is committed, `write` runs a function in a transaction.
+ *
+ * Rules for what runs inside `write`: it awaits nothing but its own queries (there is one writing connection), it may be run
+ * again, and it throws to undo what it wrote.
+ */
+import type { Kysely } from "kysely";
+import type { Bindable, Statement } from "./statement.ts";
+import type { Tables } from "./tables.ts";
+
+/** Where queries run: on committed data, or inside a transaction. */
+export interface Queries {
+  /** For queries that are not hot. */
+  readonly sql: Kysely<Tables>;
+  /** The first row of a hot statement. */
+  first<P extends Record<string, Bindable>, R>(
+    statement: Statement<P, R>,
+    params: NoInfer<P>,
+  ): Promise<R | undefined>;
+  /** All rows of a hot statement. */
+  all<P extends Record<string, Bindable>, R>(
+    statement: Statement<P, R>,
+    params: NoInfer<P>,
+  ): Promise<R[]>;
+  /** Runs a hot statement that answers no rows. */
+  run<P extends Record<string, Bindable>>(
+    statement: Statement<P, never>,
+    params: NoInfer<P>,
+  ): Promise<void>;
+}
+
+export interface Store {
+  readonly read: Queries;
+  /**
+   * Runs `change` in a transaction and resolves after the commit is on disk. Changes of one turn of the event loop share
+   * one commit; each stands or falls alone.
+   */
+  write<T>(change: (tx: Queries) => Promise<T>): Promise<T>;
+  /** After this, writes are refused; resolves when those under way are committed. */
+  close(): Promise<void>;
+}

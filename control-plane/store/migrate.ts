@@ -1,0 +1,42 @@
+/** Brings a store's schema up to date, once, however many processes start together. */
+import { sql, type Kysely } from "kysely";
+import * as start from "./migrations/0001-start.ts";
+
+/** In order; the schema's version is how many of them have run. */
+const migrations = [start];
+
+export interface SchemaTransaction {
+  begin(): void;
+  commit(): void;
+  rollback(): void;
+}
+
+/** The store was made by a newer release; this one must not touch it. */
+export class NewerSchemaError extends Error {
+  override readonly name = "NewerSchemaError";
+}
+
+/**
+ * Runs the migrations that are missing in one transaction. `begin` must take the write lock at once, so that of two processes the second waits and
+ * then finds nothing to do (Kysely's own migrator takes no lock on SQLite: stack.md, pitfall 8).
+ */
+export async function migrate<T>(db: Kysely<T>, transaction: SchemaTransaction): Promise<void> {
+  transaction.begin();
+  try {
+    await sql`create table if not exists schema_version (version integer not null)`.execute(db);
+    const { rows } = await sql<{ version: number }>`select version from schema_version`.execute(db);
+    const version = rows[0]?.version ?? 0;
+    if (version > migrations.length)
+      throw new NewerSchemaError(
+        `the data was written by a newer Windlass (schema ${version}, this one knows ${migrations.length}); start that version`,
+      );
+    for (const migration of migrations.slice(version)) await migration.up(db as Kysely<unknown>);
+    if (rows.length === 0)
+      await sql`insert into schema_version (version) values (${migrations.length})`.execute(db);
+    else await sql`update schema_version set version = ${migrations.length}`.execute(db);
+    transaction.commit();
+  } catch (error) {
+    transaction.rollback();
+    throw error;
+  }
+}

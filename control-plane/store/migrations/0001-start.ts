@@ -1,0 +1,78 @@
+/** The first schema. Column comments stand in tables.ts. */
+import { sql, type Kysely } from "kysely";
+
+/** Creates every table and index of the first release. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  for (const statement of statements) await sql.raw(statement).execute(db);
+}
+
+/** SQLite's spelling; PostgreSQL differs in the two AUTOINCREMENT ids only. */
+const statements = [
+  `create table users (id text primary key, email text not null unique, created_at bigint not null)`,
+  `create table login_links (
+    token_hash text primary key, email text not null, created_at bigint not null, expires_at bigint not null, used_at bigint)`,
+  `create table logins (
+    id text primary key, user_id text not null references users(id), kind text not null, created_at bigint not null,
+    expires_at bigint not null, revoked_at bigint, refresh_jti text, previous_refresh_jti text, rotated_at bigint)`,
+  `create index logins_user on logins (user_id)`,
+  `create table cli_logins (
+    device_code text primary key, profile_id text not null references users(id), verification_code text not null,
+    wrong_guesses integer not null default 0, created_at bigint not null, expires_at bigint not null, used_at bigint)`,
+  `create table zones (
+    id text primary key, owner_id text not null references users(id), name text not null, created_at bigint not null,
+    updated_at bigint not null, unique (owner_id, name))`,
+  `create table specs (
+    id text primary key, owner_id text not null references users(id), zone_id text not null references zones(id),
+    cloud_identity_id text, name text not null, project_name text not null, labels text not null, definition text not null,
+    status text not null, error_message text, cluster_name text, cluster_endpoint text, gitops_url text,
+    created_at bigint not null, updated_at bigint not null, unique (owner_id, name), unique (owner_id, project_name))`,
+  `create index specs_zone on specs (zone_id)`,
+  `create table components (
+    spec_id text not null references specs(id) on delete cascade, name text not null, type text not null, value text,
+    sensitive integer not null, primary key (spec_id, name))`,
+  `create table workers (
+    id text primary key, owner_id text references users(id), name text not null, mode text not null, token_hash text not null,
+    labels text not null, version text, instance_id text, hostname text, os text, arch text, capacity integer, isolation text,
+    active_job_ids text, created_at bigint not null, last_heartbeat_at bigint, last_call_at bigint, offline_at bigint,
+    draining_at bigint, metadata text not null)`,
+  `create index workers_owner on workers (owner_id)`,
+  `create table registration_tokens (
+    token_hash text primary key, owner_id text not null references users(id), uses_left integer not null,
+    created_at bigint not null, expires_at bigint not null)`,
+  `create table jobs (
+    id text primary key, owner_id text not null references users(id), job_type text not null, status text not null,
+    spec_id text references specs(id), zone_id text, cloud_identity_id text, assigned_worker_id text, worker_id text,
+    plan_job_id text, labels text not null, config_hash text, timeout_seconds integer not null, attempt integer not null,
+    claim_key text, created_at bigint not null, claimed_at bigint, started_at bigint, cancelled_at bigint, ended_at bigint,
+    released_at bigint, omitted_at bigint, spec_status_before text, error_message text, execution_metadata text, last_seq bigint)`,
+  // The claim walks the oldest queued jobs of one owner (or, for a cloud-hosted worker, of all): ids sort by time.
+  `create index jobs_queued on jobs (owner_id, id) where status = 'QUEUED'`,
+  `create index jobs_queued_all on jobs (id) where status = 'QUEUED'`,
+  // decisions.md, Release: a spec has at most one unreleased claimed job. The index makes it so even if a statement were wrong.
+  `create unique index jobs_unreleased_spec on jobs (spec_id) where worker_id is not null and released_at is null`,
+  `create index jobs_unreleased_worker on jobs (worker_id) where worker_id is not null and released_at is null`,
+  `create index jobs_owner on jobs (owner_id, id)`,
+  `create index jobs_spec on jobs (spec_id, id)`,
+  `create index jobs_plan on jobs (plan_job_id) where plan_job_id is not null`,
+  `create table job_snapshots (job_id text primary key references jobs(id) on delete cascade, config_snapshot text not null)`,
+  // AUTOINCREMENT: a log id only grows, even after retention has deleted the newest rows.
+  `create table log_chunks (
+    id integer primary key autoincrement, job_id text not null, seq bigint, stream_type text not null, log_chunk text not null,
+    created_at bigint not null)`,
+  `create index log_chunks_job on log_chunks (job_id, id)`,
+  `create table plan_artifacts (
+    job_id text primary key references jobs(id), attempt integer not null, blob text not null, size_bytes bigint not null,
+    sha256 text not null, created_at bigint not null)`,
+  `create table archives (
+    owner_id text not null references users(id), sha256 text not null, blob text not null, size_bytes bigint not null,
+    created_at bigint not null, primary key (owner_id, sha256))`,
+  `create table state_versions (
+    id integer primary key autoincrement, spec_id text not null references specs(id), serial bigint not null, lineage text not null,
+    md5 text not null, size_bytes bigint not null, resources integer not null, blob text not null, job_id text,
+    created_at bigint not null)`,
+  `create index state_versions_spec on state_versions (spec_id, id)`,
+  `create table state_locks (
+    spec_id text primary key references specs(id), lock_id text not null, job_id text not null, info text not null,
+    created_at bigint not null)`,
+  `create table facts (name text primary key, value text not null)`,
+];

@@ -1,0 +1,250 @@
+/**
+ * The tables, as types by hand (stack.md: one query text for SQLite and PostgreSQL). Times are epoch milliseconds, flags 0 or 1,
+ * JSON is text: what better-sqlite3 can bind and PostgreSQL can hold. The comments here are the schema's documentation.
+ */
+import type { ColumnType, Generated } from "kysely";
+import type { JobStatus, JobType, StreamType } from "../../protocol/jobs.ts";
+import type { ConfigurationStatus } from "../../protocol/configurations.ts";
+import type { WorkerMode } from "../../protocol/workers.ts";
+
+/** Epoch milliseconds. */
+type Millis = number;
+/** JSON as text. */
+type Json = string;
+
+export interface UsersTable {
+  id: string;
+  email: string;
+  created_at: Millis;
+}
+
+/** A one-time sign-in link; the token itself is never stored. */
+export interface LoginLinksTable {
+  token_hash: string;
+  email: string;
+  created_at: Millis;
+  expires_at: Millis;
+  used_at: Millis | null;
+}
+
+/** A sign-in: a browser session, or the family of token pairs of one CLI login. Its id is the `sid` of the tokens. */
+export interface LoginsTable {
+  id: string;
+  user_id: string;
+  kind: "session" | "cli";
+  created_at: Millis;
+  expires_at: Millis;
+  revoked_at: Millis | null;
+  /** CLI: the `jti` of the one refresh token that works, and of the one before it (for the 10 s race). */
+  refresh_jti: string | null;
+  previous_refresh_jti: string | null;
+  rotated_at: Millis | null;
+}
+
+/** A device login that a browser approved (the interface's cli_logins). */
+export interface CliLoginsTable {
+  device_code: string;
+  profile_id: string;
+  verification_code: string;
+  wrong_guesses: number;
+  created_at: Millis;
+  expires_at: Millis;
+  used_at: Millis | null;
+}
+
+export interface ZonesTable {
+  id: string;
+  owner_id: string;
+  name: string;
+  created_at: Millis;
+  updated_at: Millis;
+}
+
+export interface SpecsTable {
+  id: string;
+  owner_id: string;
+  zone_id: string;
+  cloud_identity_id: string | null;
+  name: string;
+  project_name: string;
+  labels: Json;
+  /** The fields of `config_snapshot` except the names; sensitive values sealed. */
+  definition: Json;
+  status: ConfigurationStatus;
+  error_message: string | null;
+  cluster_name: string | null;
+  cluster_endpoint: string | null;
+  gitops_url: string | null;
+  created_at: Millis;
+  updated_at: Millis;
+}
+
+/** One row per output of a spec's last deployment. A sensitive one has no value. */
+export interface ComponentsTable {
+  spec_id: string;
+  name: string;
+  type: Json;
+  value: Json | null;
+  sensitive: number;
+}
+
+export interface WorkersTable {
+  id: string;
+  /** Null for a cloud-hosted worker: it belongs to nobody and serves everybody. */
+  owner_id: string | null;
+  name: string;
+  mode: WorkerMode;
+  token_hash: string;
+  labels: Json;
+  version: string | null;
+  instance_id: string | null;
+  hostname: string | null;
+  os: string | null;
+  arch: string | null;
+  capacity: number | null;
+  isolation: string | null;
+  /** What the last heartbeat listed; null when it listed nothing. */
+  active_job_ids: Json | null;
+  created_at: Millis;
+  last_heartbeat_at: Millis | null;
+  /** The last authenticated call while OFFLINE: it delays the loss of the worker's jobs. */
+  last_call_at: Millis | null;
+  /** Set by the worker watch, cleared by a heartbeat. */
+  offline_at: Millis | null;
+  draining_at: Millis | null;
+  metadata: Json;
+}
+
+export interface RegistrationTokensTable {
+  token_hash: string;
+  owner_id: string;
+  uses_left: number;
+  created_at: Millis;
+  expires_at: Millis;
+}
+
+export interface JobsTable {
+  id: string;
+  owner_id: string;
+  job_type: JobType;
+  status: JobStatus;
+  spec_id: string | null;
+  zone_id: string | null;
+  cloud_identity_id: string | null;
+  /** As asked for at creation. */
+  assigned_worker_id: string | null;
+  /** The holder; null while queued, kept after the end. */
+  worker_id: string | null;
+  plan_job_id: string | null;
+  labels: Json;
+  config_hash: string | null;
+  timeout_seconds: number;
+  /** Grows with every claim. */
+  attempt: number;
+  /** The `Idempotency-Key` of the claim that got it. */
+  claim_key: string | null;
+  created_at: Millis;
+  claimed_at: Millis | null;
+  started_at: Millis | null;
+  cancelled_at: Millis | null;
+  ended_at: Millis | null;
+  released_at: Millis | null;
+  /** When a heartbeat first listed its active jobs without this one. */
+  omitted_at: Millis | null;
+  /** What the spec's status was before this job changed it: a cancel goes back to it. */
+  spec_status_before: ConfigurationStatus | null;
+  error_message: string | null;
+  execution_metadata: Json | null;
+  /** From the end report; `log_complete` is derived from it. */
+  last_seq: number | null;
+}
+
+/** Apart from `jobs`, because SQLite rewrites a whole row on update and a snapshot can be a megabyte. */
+export interface JobSnapshotsTable {
+  job_id: string;
+  config_snapshot: Json;
+}
+
+export interface LogChunksTable {
+  id: Generated<number>;
+  job_id: string;
+  seq: number | null;
+  stream_type: StreamType;
+  log_chunk: string;
+  created_at: Millis;
+}
+
+export interface PlanArtifactsTable {
+  job_id: string;
+  attempt: number;
+  blob: string;
+  size_bytes: number;
+  sha256: string;
+  created_at: Millis;
+}
+
+export interface ArchivesTable {
+  owner_id: string;
+  sha256: string;
+  blob: string;
+  size_bytes: number;
+  created_at: Millis;
+}
+
+/** Every version of a managed state; the content is a sealed blob. */
+export interface StateVersionsTable {
+  id: Generated<number>;
+  spec_id: string;
+  serial: number;
+  lineage: string;
+  md5: string;
+  size_bytes: number;
+  /** How many resources it records, so that an empty state is known without opening it. */
+  resources: number;
+  blob: string;
+  job_id: string | null;
+  created_at: Millis;
+}
+
+export interface StateLocksTable {
+  spec_id: string;
+  lock_id: string;
+  /** The job that locked it. */
+  job_id: string;
+  /** The lock document as terraform sent it. */
+  info: string;
+  created_at: Millis;
+}
+
+/** Facts of this store, such as the address it was last served at. */
+export interface FactsTable {
+  name: string;
+  value: string;
+}
+
+export interface Tables {
+  users: UsersTable;
+  login_links: LoginLinksTable;
+  logins: LoginsTable;
+  cli_logins: CliLoginsTable;
+  zones: ZonesTable;
+  specs: SpecsTable;
+  components: ComponentsTable;
+  workers: WorkersTable;
+  registration_tokens: RegistrationTokensTable;
+  jobs: JobsTable;
+  job_snapshots: JobSnapshotsTable;
+  log_chunks: LogChunksTable;
+  plan_artifacts: PlanArtifactsTable;
+  archives: ArchivesTable;
+  state_versions: StateVersionsTable;
+  state_locks: StateLocksTable;
+  facts: FactsTable;
+}
+
+/** A row as a select gives it. */
+export type Row<T extends keyof Tables> = {
+  [K in keyof Tables[T]]: Tables[T][K] extends ColumnType<infer S, infer _I, infer _U>
+    ? S
+    : Tables[T][K];
+};

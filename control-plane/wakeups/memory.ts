@@ -1,0 +1,22 @@
+/** Wakeups inside one process. */
+import type { Wakeups, WakeupTopics } from "./wakeups.ts";
+
+/** Listeners are called in a later turn of the event loop, never inside the caller. */
+export function memoryWakeups(): Wakeups {
+  const listeners = new Map<keyof WakeupTopics, Set<(about: never) => void>>();
+  return {
+    ring: (topic, about) => {
+      const called = listeners.get(topic);
+      if (called === undefined || called.size === 0) return;
+      setImmediate(() => {
+        for (const listener of called) listener(about as never);
+      });
+    },
+    listen: (topic, listener) => {
+      let called = listeners.get(topic);
+      if (called === undefined) listeners.set(topic, (called = new Set()));
+      called.add(listener);
+      return () => called.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,28 @@
+/**
+ * Wakeups: hints that something may have changed. The store is the truth; a lost wakeup only costs time, so whoever waits
+ * also looks again by itself now and then.
+ */
+
+/** What may have changed: a job that may be claimable, a job's log or status, a worker's orders. */
+export interface WakeupTopics {
+  readonly queue: QueuedHint;
+  readonly job: string;
+  readonly worker: string;
+}
+
+/** Enough of a queued job to tell which worker may take it. */
+export interface QueuedHint {
+  readonly owner_id: string;
+  readonly assigned_worker_id: string | null;
+  readonly job_type: string;
+  readonly labels: readonly string[];
+}
+
+export interface Wakeups {
+  ring<T extends keyof WakeupTopics>(topic: T, about: WakeupTopics[T]): void;
+  /** Answers a function that ends the listening. */
+  listen<T extends keyof WakeupTopics>(
+    topic: T,
+    listener: (about: WakeupTopics[T]) => void,
+  ): () => void;
+}
