@@ -1,0 +1,74 @@
+/** A vitest reporter that says what ran, by area, and ends with one plain line that a program can read. */
+import type { Reporter, TestModule, TestRunEndReason } from "vitest/node";
+
+interface Count {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+const none = (): Count => ({ passed: 0, failed: 0, skipped: 0 });
+
+export default class Tally implements Reporter {
+  onTestRunEnd(
+    modules: readonly TestModule[],
+    unhandled: readonly unknown[],
+    reason: TestRunEndReason,
+  ): void {
+    const areas = new Map<string, Count>();
+    const notRun: string[] = [];
+    for (const module of modules) {
+      const area = areaOf(module.relativeModuleId);
+      areas.set(area, add(areas.get(area) ?? none(), countOf(module, notRun)));
+    }
+    const total = [...areas.values()].reduce(add, none());
+    total.failed += unhandled.length;
+    if (reason === "interrupted") total.failed ||= 1;
+
+    // Where every tool is meant to be there, a test that did not run has proved nothing.
+    const inCi = Boolean(process.env["CI"]);
+    if (inCi && total.skipped > 0) {
+      total.failed += total.skipped;
+      total.skipped = 0;
+    }
+
+    const lines = [...areas].toSorted(([a], [b]) => a.localeCompare(b)).map(describe);
+    if (notRun.length > 0) lines.push(`Not run${inCi ? " (a failure in CI)" : ""}:`, ...notRun);
+    process.stdout.write(
+      `\n${lines.join("\n")}\n\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped\n`,
+    );
+    if (total.failed > 0 || total.passed === 0) process.exitCode = 1;
+  }
+}
+
+/** `test/agent/logs/cutter.test.ts` belongs to the area `agent/logs`. */
+const areaOf = (file: string): string =>
+  file.replace(/^test\//, "").replace(/(^|\/)[^/]*$/, "") || "the house";
+
+function countOf(module: TestModule, notRun: string[]): Count {
+  const count = none();
+  for (const test of module.children.allTests()) {
+    const result = test.result();
+    if (result.state === "passed") count.passed += 1;
+    else if (result.state === "failed") count.failed += 1;
+    else {
+      count.skipped += 1;
+      const note = result.state === "skipped" ? result.note : undefined;
+      notRun.push(
+        `  ${module.relativeModuleId} > ${test.fullName}${note === undefined ? "" : `: ${note}`}`,
+      );
+    }
+  }
+  // A file that cannot be loaded, or whose hooks fail, has no failed test of its own.
+  if (module.state() === "failed" && count.failed === 0) count.failed = 1;
+  return count;
+}
+
+const add = (a: Count, b: Count): Count => ({
+  passed: a.passed + b.passed,
+  failed: a.failed + b.failed,
+  skipped: a.skipped + b.skipped,
+});
+
+const describe = ([area, count]: [string, Count]): string =>
+  `  ${area.padEnd(28)}${String(count.passed).padStart(5)} passed${count.failed > 0 ? `, ${count.failed} failed` : ""}${count.skipped > 0 ? `, ${count.skipped} skipped` : ""}`;

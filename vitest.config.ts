@@ -1,0 +1,29 @@
+import { defineConfig } from "vitest/config";
+
+/** `npm run prove`: the same tests in their long forms, which need more time. */
+const proving = process.env["WINDLASS_PROVE"] === "1";
+
+const project = (name: string, include: string[], timeout: number, exclude: string[] = []) => ({
+  extends: true as const,
+  test: {
+    name,
+    include,
+    exclude,
+    testTimeout: proving ? 3_600_000 : timeout,
+    hookTimeout: 60_000,
+  },
+});
+
+export default defineConfig({
+  test: {
+    pool: "forks",
+    // A test spends most of its time waiting for processes and disks, so more files than cores run at once.
+    maxWorkers: 3,
+    setupFiles: ["test/helpers/nothing-left-behind.ts"],
+    reporters: ["default", "./test/helpers/tally.ts"],
+    projects: [
+      project("unit", ["test/**/*.test.ts"], 20_000, ["test/e2e/**"]),
+      project("e2e", ["test/e2e/**/*.test.ts"], 120_000),
+    ],
+  },
+});
