@@ -1,0 +1,105 @@
+import { describe, expect, it } from "vitest";
+import { breaches } from "./helpers/rules.ts";
+import { sourceFile, sourceFiles } from "./helpers/source-files.ts";
+
+const planted = (path: string, text: string) => breaches([sourceFile(path, text)]);
+
+describe("the house", () => {
+  it("keeps its rules", () => {
+    const files = sourceFiles();
+    expect(files.length).toBeGreaterThan(10);
+    expect(breaches(files)).toEqual([]);
+  });
+});
+
+describe("the rules find", () => {
+  it.each([
+    ["a static import", `import { a } from "../control-plane/app.ts"; a();`],
+    ["a type-only import", `import type { A } from "../control-plane/app.ts"; export type B = A;`],
+    [
+      "an inline type import",
+      `import { type A } from "../control-plane/app.ts"; export type B = A;`,
+    ],
+    ["a side-effect import", `import "../control-plane/app.ts";`],
+    ["a re-export", `export { a } from "../control-plane/app.ts";`],
+    ["a re-export of everything", `export * from "../control-plane/app.ts";`],
+    ["a re-exported type", `export type { A } from "../control-plane/app.ts";`],
+    ["a dynamic import", `const load = () => import("../control-plane/app.ts"); await load();`],
+  ])("%s from the agent into the control plane", (_, text) => {
+    expect(planted("agent/runner.ts", text)).toEqual([
+      "agent/runner.ts imports control-plane/app.ts: the agent knows the control plane by protocol/ alone",
+    ]);
+  });
+
+  it.each([
+    ["protocol/jobs.ts", "../agent/api.ts"],
+    ["protocol/jobs.ts", "undici"],
+    ["protocol/jobs.ts", "./transport.ts"],
+    ["protocol/transport.ts", "got"],
+    ["agent/api.ts", "../cli/output.ts"],
+    ["cli/main.ts", "../agent/main.ts"],
+    ["cli/commands/jobs.ts", "../../control-plane/config.ts"],
+    ["control-plane/services/jobs.ts", "../../protocol/transport.ts"],
+    ["control-plane/services/jobs.ts", "../routes/jobs.ts"],
+    ["control-plane/services/jobs.ts", "kysely"],
+    ["control-plane/services/jobs.ts", "../app.ts"],
+    ["control-plane/routes/jobs.ts", "../store/jobs.ts"],
+    ["control-plane/domain/job.ts", "../store/jobs.ts"],
+    ["control-plane/domain/job.ts", "node:fs/promises"],
+    ["control-plane/store/jobs.ts", "../services/jobs.ts"],
+    ["control-plane/blobs/disk.ts", "../store/db.ts"],
+    ["agent/job/steps.ts", "../api.ts"],
+    ["agent/heartbeat.ts", "./runner.ts"],
+    ["cli/main.ts", "better-sqlite3"],
+    ["main.ts", "kysely"],
+    ["agent/api.ts", "../test/helpers/server.ts"],
+  ])("%s importing %s", (path, target) => {
+    expect(planted(path, `import "${target}";`)).toHaveLength(1);
+  });
+
+  it.each([
+    `export const home = () => process.env.HOME;`,
+    `const home = process["env"]["HOME"]; home?.trim();`,
+    `const { env } = process; env.HOME?.trim();`,
+    `import { env } from "node:process"; env.HOME?.trim();`,
+    `import process from "node:process"; process.exit();`,
+  ])("a look into the environment outside config.ts: %s", (text) => {
+    expect(planted("agent/api.ts", `/** . */ ${text}`)).toEqual([
+      expect.stringContaining("reads process.env"),
+    ]);
+    expect(planted("agent/config.ts", `/** . */ ${text}`)).toEqual([]);
+  });
+
+  it("a file that grew too long", () => {
+    expect(planted("agent/api.ts", "\n".repeat(251))).toEqual([
+      expect.stringContaining("has 251 lines"),
+    ]);
+  });
+
+  it("an exported function that nothing explains", () => {
+    const text = `
+      /** Explained. */
+      export function a() {}
+      export async function b() {}
+      // Not a doc comment.
+      export const c = () => 1;
+      export const notAFunction = 1;
+      /** Explained. */
+      export const d = () => 1;
+    `;
+    expect(planted("agent/api.ts", text).map((line) => /(\w+)\(\)/.exec(line)?.[1])).toEqual([
+      "b",
+      "c",
+    ]);
+  });
+
+  it("nothing in what the rules allow", () => {
+    expect([
+      ...planted("main.ts", `await import("./cli/main.ts"); await import("./agent/main.ts");`),
+      ...planted("control-plane/main.ts", `import "./app.ts"; import "./config.ts";`),
+      ...planted("control-plane/routes/jobs.ts", `import "../services/jobs.ts";`),
+      ...planted("control-plane/store/db.ts", `import "kysely";`),
+      ...planted("agent/api.ts", `import "../protocol/transport.ts";`),
+    ]).toEqual([]);
+  });
+});

@@ -1,0 +1,118 @@
+/** The rules of the house as a table, and the search for files that break one. The reasons are printed with a breach. */
+import type { SourceFile } from "./source-files.ts";
+
+interface ImportRule {
+  /** The files that the rule is about. */
+  readonly files: RegExp;
+  /** What they may import; absent: everything that is not in `never`. */
+  readonly only?: RegExp;
+  readonly never?: RegExp;
+  readonly why: string;
+}
+
+export const importRules: readonly ImportRule[] = [
+  {
+    files: /^protocol\/(?!transport\.ts)/,
+    only: /^(protocol\/(?!transport\.ts)|typebox$)/,
+    why: "protocol/ is the wire and nothing else: it imports its schema library and nothing of ours",
+  },
+  {
+    files: /^protocol\/transport\.ts$/,
+    only: /^(protocol\/|undici$)/,
+    why: "the transport is the client's side of the wire and nothing else",
+  },
+  {
+    files: /^agent\//,
+    never: /^(control-plane|cli|test|bench|scripts)\//,
+    why: "the agent knows the control plane by protocol/ alone",
+  },
+  {
+    files: /^cli\//,
+    never: /^(control-plane|agent|test|bench|scripts)\//,
+    why: "the CLI starts fast because it never loads a server or an agent, and knows both by protocol/ alone",
+  },
+  {
+    files: /^control-plane\//,
+    never: /^((agent|cli|test|bench|scripts)\/|protocol\/transport\.ts$)/,
+    why: "the control plane serves the wire: it has no business with its clients or their transport",
+  },
+  {
+    files: /^(?!control-plane\/store\/)/,
+    never: /^(kysely|better-sqlite3|pg)(\/|$)/,
+    why: "SQL stands in control-plane/store/ only",
+  },
+  {
+    files: /^control-plane\/(?!main\.ts)/,
+    never: /^control-plane\/(app|main)\.ts$/,
+    why: "app.ts is the one place that knows all parts, so no part may know it",
+  },
+  {
+    files: /^control-plane\/routes\//,
+    never: /^control-plane\/(store|blobs|wakeups|timers)\//,
+    why: "a route has a schema and one service call: store, blobs and wakeups belong to the services",
+  },
+  {
+    files: /^control-plane\/services\//,
+    never: /^(control-plane\/(routes|timers)\/|fastify$|@fastify\/)/,
+    why: "services are called by routes and timers and know nothing of HTTP",
+  },
+  {
+    files: /^control-plane\/domain\//,
+    never:
+      /^(control-plane\/(?!domain\/|problem\.ts$|store\/tables\.ts$)|fastify$|@fastify\/|undici$|node:(fs|net|http|https|child_process|timers|worker_threads)(\/|$))/,
+    // store/tables.ts is the shape of a row and nothing that runs.
+    why: "the domain is pure: it gets what it needs as arguments and touches neither disk, network nor clock",
+  },
+  {
+    files: /^control-plane\/store\//,
+    never: /^(control-plane\/(routes|services|auth|timers|console)\/|fastify$|@fastify\/)/,
+    why: "nothing imports upward: the store knows rows, not callers or rules",
+  },
+  {
+    files: /^control-plane\/(blobs|wakeups)\//,
+    never: /^control-plane\/(routes|services|auth|timers|console|store)\//,
+    why: "nothing imports upward: blobs and wakeups are mechanisms below the services",
+  },
+  {
+    files: /^agent\/(job|logs)\//,
+    never: /^agent\/(main|config|runner|heartbeat|claim-loop|api)\.ts$/,
+    why: "job code sees the small interface that it declares itself, never HTTP, settings or the loops above it",
+  },
+  {
+    files: /^agent\/(?!main\.ts)/,
+    never: /^agent\/(main|runner)\.ts$/,
+    why: "the arrows of the agent go main → runner → loops → job",
+  },
+];
+
+/** Who else than a config.ts may read the environment, and why. */
+const environmentReaders: Readonly<Record<string, string>> = {};
+
+/** A file longer than this holds more than one concern. */
+const lineLimit = 250;
+
+/** Every breach of every rule, one readable line each. */
+export const breaches = (files: readonly SourceFile[]): string[] =>
+  files.flatMap((file) => [
+    ...file.imports.flatMap((target) =>
+      importRules
+        .filter((rule) => rule.files.test(file.path))
+        .filter((rule) => rule.never?.test(target) === true || rule.only?.test(target) === false)
+        .map((rule) => `${file.path} imports ${target}: ${rule.why}`),
+    ),
+    ...(file.readsEnvironment &&
+    !file.path.endsWith("/config.ts") &&
+    !(file.path in environmentReaders)
+      ? [
+          `${file.path} reads process.env: only config.ts does, so that all settings stand in one place`,
+        ]
+      : []),
+    ...(file.lines > lineLimit
+      ? [
+          `${file.path} has ${file.lines} lines, more than ${lineLimit}: it holds more than one concern`,
+        ]
+      : []),
+    ...file.undocumentedFunctions.map(
+      (name) => `${file.path} exports ${name}() without a doc comment: say what it is for`,
+    ),
+  ]);
