@@ -1,5 +1,5 @@
 /** The one entry of Windlass: picks the role and loads only that role's code. */
-const [role = "", ...rest] = process.argv.slice(2);
+const [role, ...rest] = process.argv.slice(2);
 
 if (Number(process.versions.node.split(".")[0]) < 24) {
   process.stderr.write(
@@ -16,5 +16,5 @@ switch (role) {
     await (await import("./agent/main.ts")).main(rest);
     break;
   default:
-    await (await import("./cli/main.ts")).main([role, ...rest]);
+    await (await import("./cli/main.ts")).main(process.argv.slice(2));
 }

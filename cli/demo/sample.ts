@@ -1,0 +1,16 @@
+/** The sample configuration of the repository, as the files of an inline source. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+
+const samples = join(import.meta.dirname, "../../samples");
+
+/** Reads every file of `samples/<name>`, by its path in there. */
+export function sampleFiles(name: string): Record<string, string> {
+  const folder = join(samples, name);
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(
+    files.map((file) => [relative(folder, file).split(sep).join("/"), readFileSync(file, "utf8")]),
+  );
+}

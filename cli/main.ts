@@ -1,0 +1,27 @@
+/** The client: finds the command that was meant and loads only that one's code. */
+import { CommanderError } from "commander";
+import { Failure, say, whenReaderLeaves } from "./output.ts";
+import { buildProgram } from "./program.ts";
+
+/** Runs one command line and sets the exit code: 0 done, 1 failed, 2 wrong usage. */
+export async function main(words: readonly string[]): Promise<void> {
+  whenReaderLeaves(() => process.exit(0));
+  try {
+    const program = buildProgram();
+    if (words.length === 0) program.outputHelp();
+    else await program.parseAsync(words, { from: "user" });
+  } catch (error) {
+    process.exitCode = exitCodeOf(error);
+  }
+}
+
+function exitCodeOf(error: unknown): number {
+  // Commander has printed its message already; it ends --help and --version by throwing too, with code 0.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof Failure) {
+    if (error.message !== "") say(`windlass: ${error.message}`);
+    return error.exitCode;
+  }
+  say(`windlass: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+  return 1;
+}
