@@ -15,7 +15,7 @@ export interface Blobs {
    * payload_too_large) nothing is left behind.
    */
   write(content: AsyncIterable<Uint8Array>, limit: number): Promise<WrittenBlob>;
-  /** The content, or the bytes from `start` to `end` (inclusive) of it. */
+  /** The content, or the bytes from `start` to `end` (inclusive, perhaps beyond its end) of it. Rejects if there is no such blob. */
   read(blob: string, range?: { start: number; end: number }): Promise<Readable>;
   /** Deletes it; one that is not there is no error. */
   delete(blob: string): Promise<void>;

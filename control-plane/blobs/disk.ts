@@ -1,0 +1,93 @@
+/**
+ * Blobs as private files of one directory: `<first two hex digits>/<the rest>` of a random name.
+ *
+ * Content goes to a temporary file first, is flushed, then renamed: a blob is there whole or not at all, also after a power cut.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Refusal } from "../problem.ts";
+import type { Blobs, WrittenBlob } from "./blobs.ts";
+
+/** Where content is written before it is a blob; emptied at start, because only a crash leaves something in it. */
+const unfinished = "unfinished";
+
+/** Opens, and where needed creates, the directory. One server at a time uses it. */
+export async function diskBlobs(directory: string): Promise<Blobs> {
+  const temporary = join(directory, unfinished);
+  await mkdir(temporary, { recursive: true, mode: 0o700 });
+  for (const name of await readdir(temporary)) await rm(join(temporary, name));
+  const folders = new Folders(directory);
+
+  return {
+    write: async (content, limit) => {
+      const name = randomBytes(16).toString("hex");
+      const file = join(temporary, name);
+      const { folder, path } = placeOf(directory, name);
+      try {
+        const { size_bytes, sha256 } = await writeDurably(file, content, limit);
+        await folders.make(folder);
+        await rename(file, path);
+        await flush(folder);
+        return { blob: name, size_bytes, sha256 };
+      } catch (error) {
+        for (const left of [file, path]) await rm(left, { force: true });
+        throw error;
+      }
+    },
+    read: async (blob, range) => {
+      const file = await open(placeOf(directory, blob).path, "r");
+      return file.createReadStream(range);
+    },
+    delete: (blob) => rm(placeOf(directory, blob).path, { force: true }),
+  };
+}
+
+/** Folders made so far: each is made, and its entry in the directory flushed, once. */
+class Folders {
+  readonly #directory: string;
+  readonly #made = new Map<string, Promise<void>>();
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  make(folder: string): Promise<void> {
+    let made = this.#made.get(folder);
+    if (made === undefined) {
+      made = mkdir(folder, { recursive: true, mode: 0o700 }).then(() => flush(this.#directory));
+      this.#made.set(folder, made);
+      made.catch(() => this.#made.delete(folder));
+    }
+    return made;
+  }
+}
+
+function placeOf(directory: string, blob: string): { folder: string; path: string } {
+  if (!/^[0-9a-f]{32}$/.test(blob)) throw new TypeError(`"${blob}" is not the name of a blob`);
+  const folder = join(directory, blob.slice(0, 2));
+  return { folder, path: join(folder, blob.slice(2)) };
+}
+
+async function writeDurably(
+  path: string,
+  content: AsyncIterable<Uint8Array>,
+  limit: number,
+): Promise<Omit<WrittenBlob, "blob">> {
+  const hash = createHash("sha256");
+  let size = 0;
+  await using file = await open(path, "wx", 0o600);
+  for await (const chunk of content) {
+    size += chunk.byteLength;
+    if (size > limit) throw new Refusal("payload_too_large", `at most ${limit} bytes are taken`);
+    hash.update(chunk);
+    await file.writeFile(chunk);
+  }
+  await file.sync();
+  return { size_bytes: size, sha256: hash.digest("hex") };
+}
+
+/** Flushes a folder, so that what was renamed into it is still there after a power cut. */
+async function flush(folder: string): Promise<void> {
+  await using handle = await open(folder, "r");
+  await handle.sync();
+}

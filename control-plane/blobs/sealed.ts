@@ -1,0 +1,130 @@
+/**
+ * Blobs encrypted at rest, over any other blobs: plans and states hold secrets in clear, archives may.
+ *
+ * Format: 16 random bytes that name the blob inside, then pieces of 64 KiB, each sealed by itself, so that a range opens only the pieces it
+ * touches and nothing is ever held whole. A piece is bound to its blob and its place. Only the last one is shorter than 64 KiB
+ * (and may be empty): a blob that was cut off shows.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import { Readable } from "node:stream";
+import type { SecretBox } from "../domain/secret-box.ts";
+import { Refusal } from "../problem.ts";
+import type { Blobs } from "./blobs.ts";
+
+const nameBytes = 16;
+const pieceBytes = 65_536;
+
+/** Blobs whose content `box` seals before `inner` stores it. Sizes, digests and ranges are those of the content itself. */
+export function sealedBlobs(inner: Blobs, box: SecretBox): Blobs {
+  const sealedBytes = pieceBytes + box.seal(Buffer.alloc(0), "").length;
+  const pieceStart = (index: number) => nameBytes + index * sealedBytes;
+
+  return {
+    write: async (content, limit) => {
+      const seen = { hash: createHash("sha256"), size: 0 };
+      const { blob } = await inner.write(seal(box, measured(content, limit, seen)), Infinity);
+      return { blob, size_bytes: seen.size, sha256: seen.hash.digest("hex") };
+    },
+    read: async (blob, range) => {
+      const first = range ? Math.floor(range.start / pieceBytes) : 0;
+      const name = await readName(inner, blob);
+      // Opened at the first read: a stream that is dropped before that holds nothing open.
+      const sealed = async function* () {
+        yield* await inner.read(blob, {
+          start: pieceStart(first),
+          end: range ? pieceStart(Math.floor(range.end / pieceBytes) + 1) - 1 : Infinity,
+        });
+      };
+      const pieces = open(box, name, inPieces(sealed(), sealedBytes), first);
+      return Readable.from(range ? cut(pieces, first * pieceBytes, range) : whole(pieces), {
+        objectMode: false,
+      });
+    },
+    delete: (blob) => inner.delete(blob),
+  };
+}
+
+async function* measured(
+  content: AsyncIterable<Uint8Array>,
+  limit: number,
+  seen: { hash: ReturnType<typeof createHash>; size: number },
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    seen.size += chunk.byteLength;
+    if (seen.size > limit)
+      throw new Refusal("payload_too_large", `at most ${limit} bytes are taken`);
+    seen.hash.update(chunk);
+    yield chunk;
+  }
+}
+
+async function* seal(box: SecretBox, content: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  const name = randomBytes(nameBytes);
+  yield name;
+  let index = 0;
+  let lastBytes = pieceBytes;
+  for await (const piece of inPieces(content, pieceBytes)) {
+    yield box.seal(piece, placeOf(name, index++));
+    lastBytes = piece.length;
+  }
+  if (lastBytes === pieceBytes) yield box.seal(Buffer.alloc(0), placeOf(name, index));
+}
+
+async function* open(
+  box: SecretBox,
+  name: Buffer,
+  sealed: AsyncIterable<Buffer>,
+  first: number,
+): AsyncGenerator<Buffer> {
+  let index = first;
+  for await (const piece of sealed) yield box.open(piece, placeOf(name, index++));
+}
+
+const placeOf = (name: Buffer, index: number): string => `${name.toString("hex")}:${index}`;
+
+async function* whole(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let lastBytes = pieceBytes;
+  for await (const piece of pieces) {
+    lastBytes = piece.length;
+    if (piece.length > 0) yield piece;
+  }
+  if (lastBytes === pieceBytes) throw new Error("the sealed blob was cut off");
+}
+
+/** The bytes from `start` to `end` out of pieces that begin at `at`. */
+async function* cut(
+  pieces: AsyncIterable<Buffer>,
+  at: number,
+  { start, end }: { start: number; end: number },
+): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    const part = piece.subarray(Math.max(0, start - at), Math.max(0, end + 1 - at));
+    if (part.length > 0) yield part;
+    at += piece.length;
+  }
+  if (at <= end) throw new Error("the sealed blob was cut off");
+}
+
+async function readName(inner: Blobs, blob: string): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of await inner.read(blob, { start: 0, end: nameBytes - 1 }))
+    parts.push(part as Buffer);
+  return Buffer.concat(parts);
+}
+
+/** The same bytes in pieces of `size`, the last one shorter. */
+async function* inPieces(content: AsyncIterable<Uint8Array>, size: number): AsyncGenerator<Buffer> {
+  let waiting: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of content) {
+    waiting.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes < size) continue;
+    const joined = Buffer.concat(waiting);
+    let at = 0;
+    for (; at + size <= joined.length; at += size) yield joined.subarray(at, at + size);
+    waiting = [joined.subarray(at)];
+    bytes = joined.length - at;
+  }
+  if (bytes > 0) yield Buffer.concat(waiting);
+}

@@ -1,0 +1,80 @@
+/** What every store of blobs must do; each implementation's test file runs it. */
+import { hash, randomBytes } from "node:crypto";
+import { buffer } from "node:stream/consumers";
+import { expect, test } from "vitest";
+import type { Blobs } from "../../../control-plane/blobs/blobs.ts";
+
+/** Splits content into pieces of uneven size, as a network does. */
+export async function* inPieces(content: Buffer, size = 60_007): AsyncGenerator<Buffer> {
+  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
+}
+
+/** `left` counts what the store holds, in whatever form, after everything was deleted or refused. */
+export function blobsContract(open: () => Promise<Blobs>, left: () => Promise<number>): void {
+  const sizes = [0, 1, 65_535, 65_536, 65_537, 131_072, 3_000_000];
+  test.for(sizes)("%i bytes come back as they were, with their size and SHA-256", async (size) => {
+    const blobs = await open();
+    const content = randomBytes(size);
+    const written = await blobs.write(inPieces(content), size);
+    expect(written).toMatchObject({ size_bytes: size, sha256: hash("sha256", content) });
+    expect((await buffer(await blobs.read(written.blob))).equals(content)).toBe(true);
+  });
+
+  test("any range is read by itself", async () => {
+    const blobs = await open();
+    const content = randomBytes(200_000);
+    const { blob } = await blobs.write(inPieces(content), content.length);
+    const ranges = [
+      [0, 0],
+      [0, 65_535],
+      [65_535, 65_536],
+      [65_536, 131_071],
+      [70_000, 190_000],
+      [199_999, 199_999],
+      [0, 199_999],
+    ] as const;
+    for (const [start, end] of ranges) {
+      const read = await buffer(await blobs.read(blob, { start, end }));
+      expect(read.equals(content.subarray(start, end + 1))).toBe(true);
+    }
+  });
+
+  test("the same content twice is two blobs: deleting one leaves the other", async () => {
+    const blobs = await open();
+    const content = Buffer.from("twice");
+    const [one, other] = await Promise.all([
+      blobs.write(inPieces(content), 5),
+      blobs.write(inPieces(content), 5),
+    ]);
+    await blobs.delete(one.blob);
+    await blobs.delete(one.blob);
+    await expect(blobs.read(one.blob).then(buffer)).rejects.toBeInstanceOf(Error);
+    expect(await buffer(await blobs.read(other.blob))).toEqual(content);
+  });
+
+  test("content over the limit is refused while it arrives, and nothing of it stays", async () => {
+    const blobs = await open();
+    let given = 0;
+    const endless = (async function* () {
+      for (;;) {
+        given += 65_536;
+        yield Buffer.alloc(65_536);
+      }
+    })();
+    await expect(blobs.write(endless, 1_000_000)).rejects.toMatchObject({
+      code: "payload_too_large",
+    });
+    expect(given).toBeLessThan(1_200_000);
+    expect(await left()).toBe(0);
+  });
+
+  test("content that breaks off rejects with its own error, and nothing of it stays", async () => {
+    const blobs = await open();
+    const broken = (async function* () {
+      yield randomBytes(300_000);
+      throw new Error("the line was cut");
+    })();
+    await expect(blobs.write(broken, 1_000_000)).rejects.toThrow("the line was cut");
+    expect(await left()).toBe(0);
+  });
+}

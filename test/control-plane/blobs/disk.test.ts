@@ -1,0 +1,45 @@
+import { mkdtemp, mkdir, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { diskBlobs } from "../../../control-plane/blobs/disk.ts";
+import { blobsContract, inPieces } from "./contract.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = join(await mkdtemp(join(tmpdir(), "blobs-")), "blobs");
+});
+afterEach(() => rm(join(directory, ".."), { recursive: true }));
+
+const files = async () =>
+  (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) =>
+    entry.isFile(),
+  );
+
+blobsContract(
+  () => diskBlobs(directory),
+  async () => (await files()).length,
+);
+
+test("what is stored can be read by its owner alone", async () => {
+  const blobs = await diskBlobs(directory);
+  await blobs.write(inPieces(Buffer.from("private")), 100);
+  const entries = await readdir(directory, { recursive: true });
+  const modes = await Promise.all(
+    [".", ...entries].map(async (entry) => (await stat(join(directory, entry))).mode & 0o777),
+  );
+  expect(new Set(modes)).toEqual(new Set([0o600, 0o700]));
+});
+
+test("what a crash left unfinished is removed at the next start; blobs stay", async () => {
+  const { blob } = await (await diskBlobs(directory)).write(inPieces(Buffer.from("kept")), 100);
+  await mkdir(join(directory, "unfinished"), { recursive: true });
+  await writeFile(join(directory, "unfinished", "0123"), "half of somethi");
+  await diskBlobs(directory);
+  expect((await files()).map(({ name }) => name)).toEqual([blob.slice(2)]);
+});
+
+test("a name that is no blob's reaches no file", async () => {
+  const blobs = await diskBlobs(directory);
+  await expect(blobs.read("../../../etc/passwd")).rejects.toThrow("not the name of a blob");
+});
