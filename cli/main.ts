@@ -1,13 +1,16 @@
 /** The client: finds the command that was meant and loads only that one's code. */
-import { CommanderError } from "commander";
-import { Failure, say, whenReaderLeaves } from "./output.ts";
-import { buildProgram } from "./program.ts";
+import type { CommanderError } from "commander";
+import { Failure, print, say, whenReaderLeaves } from "./output.ts";
+import { version } from "./version.ts";
 
 /** Runs one command line and sets the exit code: 0 done, 1 failed, 2 wrong usage. */
 export async function main(words: readonly string[]): Promise<void> {
   whenReaderLeaves(() => process.exit(0));
+  // Asked for by scripts and prompts, so it is answered before the parser is loaded, which takes as long as Node itself.
+  if (words.length === 1 && (words[0] === "--version" || words[0] === "-V"))
+    return print(version());
   try {
-    const program = buildProgram();
+    const program = (await import("./program.ts")).buildProgram();
     if (words.length === 0) program.outputHelp();
     else await program.parseAsync(words, { from: "user" });
   } catch (error) {
@@ -17,7 +20,7 @@ export async function main(words: readonly string[]): Promise<void> {
 
 function exitCodeOf(error: unknown): number {
   // Commander has printed its message already; it ends --help and --version by throwing too, with code 0.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2;
   if (error instanceof Failure) {
     if (error.message !== "") say(`windlass: ${error.message}`);
     return error.exitCode;
@@ -25,3 +28,6 @@ function exitCodeOf(error: unknown): number {
   say(`windlass: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return 1;
 }
+
+const isCommanderError = (error: unknown): error is CommanderError =>
+  error instanceof Error && error.name === "CommanderError";
