@@ -1,0 +1,37 @@
+/** Small file habits of the agent: whole or not at all, private, and durable where it matters. */
+import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** Writes a file of mode 0600 so that a reader sees the old or the new content, also after a power cut. */
+export function writeFileDurably(path: string, content: string): void {
+  const temporary = `${path}.${process.pid}.tmp`;
+  const file = openSync(temporary, "w", 0o600);
+  try {
+    writeSync(file, content);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+  renameSync(temporary, path);
+  syncDirectory(dirname(path));
+}
+
+/** Makes the names in a directory survive a power cut. */
+export function syncDirectory(path: string): void {
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}
+
+/** The text of a file, or undefined when there is none. */
+export function readIfExists(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
