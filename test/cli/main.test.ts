@@ -1,0 +1,76 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { describe, expect, it } from "vitest";
+import { root } from "../helpers/source-files.ts";
+import { bin, windlass } from "../helpers/windlass.ts";
+
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  version: string;
+};
+
+describe("windlass", () => {
+  it.each(["--version", "-V"])("prints its version with %s", async (option) => {
+    const { exitCode, stdout, stderr } = await windlass([option]);
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 0,
+      stdout: manifest.version,
+      stderr: "",
+    });
+  });
+
+  it.each([["--help"], ["help"], []])("says what there is with: %s", async (...words) => {
+    const { exitCode, stdout, stderr } = await windlass(words);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    for (const command of ["demo", "server", "agent"]) {
+      expect(stdout).toMatch(new RegExp(`^ {2}${command}\\b`, "m"));
+    }
+  });
+
+  it("shows examples in the help of a command", async () => {
+    const { exitCode, stdout } = await windlass(["demo", "--help"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("windlass demo --keep");
+  });
+
+  it("asks back at a misspelt command and ends with 2", async () => {
+    const { exitCode, stdout, stderr } = await windlass(["demmo"]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain("Did you mean demo?");
+  });
+
+  it.each([
+    ["an unknown option", ["demo", "--kep"]],
+    ["an argument too many", ["demo", "now"]],
+    ["an empty word", [""]],
+  ])("ends with 2 at %s", async (_, words) => {
+    const { exitCode, stderr } = await windlass(words);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/^error: /);
+  });
+
+  it("leaves without a word when its reader does", async () => {
+    const { exitCode, stdout, stderr } = await execa("sh", ["-c", `"${bin}" --help | head -n 1`], {
+      reject: false,
+    });
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 0,
+      stdout: "Usage: windlass [options] [command]",
+      stderr: "",
+    });
+  });
+
+  it("loads nothing but itself to print its version", async () => {
+    const { stdout } = await execa(process.execPath, [
+      "--input-type=module",
+      "--eval",
+      `import { registerHooks } from "node:module";
+       const loaded = [];
+       registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
+       process.argv.splice(1, 0, "windlass", "--version");
+       await import(${JSON.stringify(`file://${root}/main.ts`)});
+       console.log(JSON.stringify(loaded.filter((url) => url.includes("/node_modules/"))));`,
+    ]);
+    expect(stdout.split("\n")).toEqual([manifest.version, "[]"]);
+  });
+});

@@ -1,0 +1,10 @@
+/** Runs the real command as a user does. */
+import { execa, type Options } from "execa";
+import { join } from "node:path";
+import { root } from "./source-files.ts";
+
+export const bin = join(root, "bin/windlass");
+
+/** Runs `windlass <words>`; a failing exit code is an answer and not an error. */
+export const windlass = (words: readonly string[], options: Options = {}) =>
+  execa(bin, words, { reject: false, stdin: "ignore", ...options });
