@@ -20,12 +20,15 @@ export interface WorkerCaller {
   readonly offline_at: number | null;
   readonly draining_at: number | null;
   readonly last_call_at: number | null;
+  readonly last_heartbeat_at: number | null;
+  readonly instance_id: string | null;
   readonly token_hash: string;
 }
 
 /** A job that showed its job token on behalf of terraform. */
 export interface JobCaller {
   readonly job_id: string;
+  readonly attempt: number;
   readonly spec_id: string;
   readonly owner_id: string;
 }

@@ -1,0 +1,63 @@
+/**
+ * Job tokens: what terraform shows for the state of its job's spec, and for nothing else. They are derived from the job and its attempt,
+ * not stored.
+ */
+import type { FastifyRequest } from "fastify";
+import { isHeld } from "../domain/job.ts";
+import { equalSecrets } from "../domain/tokens.ts";
+import { Refusal } from "../problem.ts";
+import type { Guard } from "../routes/route.ts";
+import type { Context } from "../services/context.ts";
+import type { Queries } from "../store/db.ts";
+import { findJob } from "../store/jobs.ts";
+import { findLock } from "../store/states.ts";
+import type { JobCaller } from "./callers.ts";
+
+/** The token of one handing-out of a job. */
+export const jobToken = ({ box }: Pick<Context, "box">, job: string, attempt: number): string =>
+  `wlj_${box("job-token").sign(`${job}:${attempt}`)}`;
+
+/** Lets in HTTP Basic with a job's id and token, for the state of that job's spec, as long as the job may write it. */
+export function jobGuard(context: Context): Guard<JobCaller> {
+  return async (request) => {
+    const { user, password } = basicOf(request);
+    const job = await context.store.read.first(findJob, { id: user });
+    // Also compared when there is no such job, so that both refusals take the same time.
+    const isToken = equalSecrets(password, jobToken(context, user, job?.attempt ?? 0));
+    const { spec_id: spec } = request.params as { spec_id: string };
+    if (!job || !isToken || job.spec_id !== spec) throw unauthenticated();
+    const caller = { job_id: job.id, attempt: job.attempt, spec_id: spec, owner_id: job.owner_id };
+    await checkStillValid(context.store.read, caller);
+    return caller;
+  };
+}
+
+/**
+ * Refuses a token whose job has been released or given to another attempt. One exception: a job that was lost keeps its lock
+ * (decisions.md, Release), and as long as nobody takes the lock from it, it may save what it did.
+ */
+export async function checkStillValid(queries: Queries, caller: JobCaller): Promise<void> {
+  const job = await queries.first(findJob, { id: caller.job_id });
+  if (!job || job.worker_id === null || job.attempt !== caller.attempt) throw unauthenticated();
+  if (isHeld(job)) return;
+  const lock = await queries.first(findLock, { spec: caller.spec_id });
+  if (lock?.job_id !== job.id) throw unauthenticated();
+}
+
+function basicOf({ headers }: FastifyRequest): { user: string; password: string } {
+  const encoded = /^basic +([A-Za-z0-9+/]{1,1000}={0,2})$/i.exec(headers.authorization ?? "")?.[1];
+  const [, user, password] =
+    /^([^:]*):(.*)$/s.exec(Buffer.from(encoded ?? "", "base64").toString()) ?? [];
+  if (user === undefined || password === undefined) throw unauthenticated();
+  return { user, password };
+}
+
+const unauthenticated = (): Refusal =>
+  new Refusal(
+    "unauthenticated",
+    "the state needs the id and the token of a running job",
+    {},
+    {
+      "www-authenticate": 'Basic realm="windlass state", charset="UTF-8"',
+    },
+  );
