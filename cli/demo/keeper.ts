@@ -3,17 +3,15 @@
  * the demo has started; when stdin ends, it stops them and removes their directory. Stdin ends when the demo says so, and also
  * when the demo crashes or is killed: so there is one way to clean up, and it always runs.
  *
- * Arguments: the directory. Lines: `start <pid>`, `ended <pid>`, `keep-logs`.
+ * Arguments: the directory, and how many milliseconds a process has to end after the second SIGTERM. Lines: `start <pid>`,
+ * `ended <pid>`, `keep-logs`.
  */
 import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** After the second SIGTERM an agent ends its job by a ladder of its own, which may take this long. */
-const patience = 30_000;
-
-const directory = process.argv[2];
+const [, , directory, patience = "30000"] = process.argv;
 if (directory === undefined) throw new Error("the keeper needs the directory that it keeps");
 
 const running: number[] = [];
@@ -34,12 +32,12 @@ for (const name of readdirSync(directory)) {
 }
 if (!keepLogs) remove(directory);
 
-/** The first SIGTERM drains and the second one cancels what runs; only who ignores both is killed. */
+/** The first SIGTERM drains, the second one cancels what runs, by a ladder that takes its time; only who ignores both is killed. */
 async function stop(pid: number): Promise<void> {
   signal(pid, "SIGTERM");
   if (await gone(pid, 500)) return;
   signal(pid, "SIGTERM");
-  if (await gone(pid, patience)) return;
+  if (await gone(pid, Number(patience))) return;
   signal(-pid, "SIGKILL");
   await gone(pid, 1000);
 }
@@ -68,17 +66,26 @@ async function sweep(inside: string): Promise<void> {
   }
 }
 
-const processesIn = (inside: string): number[] =>
-  readdirSync("/proc")
+/** By working directory or arguments; whoever has a terminal is a person who looks around in there, and is left alone. */
+function processesIn(inside: string): number[] {
+  return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((pid) => {
       const looks = [
         () => readlinkSync(`/proc/${pid}/cwd`),
         () => readFileSync(`/proc/${pid}/cmdline`, "latin1"),
       ];
-      return looks.some((look) => readable(look).includes(inside));
+      const [, , , , terminal] = statOf(pid);
+      return terminal === "0" && looks.some((look) => readable(look).includes(inside));
     })
     .map(Number);
+}
+
+/** State, parent, group, session, terminal, …: what follows the name in /proc/PID/stat. */
+function statOf(pid: number | string): string[] {
+  const text = readable(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
+  return text.slice(text.lastIndexOf(")") + 2).split(" ");
+}
 
 /** A process that ends while it is looked at, or belongs to somebody else, is none of ours. */
 function readable(look: () => string): string {
@@ -90,9 +97,8 @@ function readable(look: () => string): string {
 }
 
 function isAlive(pid: number): boolean {
-  // One that ended and waits for its parent to notice has a state of Z and does nothing any more.
-  const state = readable(() => readFileSync(`/proc/${pid}/stat`, "latin1")).split(") ")[1]?.[0];
-  return state === undefined ? signal(pid, 0) : state !== "Z";
+  // One that has ended and waits for its parent to notice can still be signalled.
+  return signal(pid, 0) && statOf(pid)[0] !== "Z";
 }
 
 /** Whether there was somebody to signal. */
