@@ -2,6 +2,14 @@
 import { randomUUID } from "node:crypto";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { sendProblem, Refusal } from "./problem.ts";
+import { configurationRoutes } from "./routes/configurations.ts";
+import { executionRoutes } from "./routes/executions.ts";
+import { makeGuards } from "./routes/guards.ts";
+import { jobRoutes } from "./routes/jobs.ts";
+import { logRoutes } from "./routes/logs.ts";
+import { operationRoutes } from "./routes/operations.ts";
+import { workerRoutes } from "./routes/workers.ts";
+import { claimService } from "./services/claims.ts";
 import type { Context } from "./services/context.ts";
 import { compileValidator } from "./validation.ts";
 
@@ -58,6 +66,15 @@ export async function buildApp(context: Context, options: AppOptions): Promise<F
       "request",
     );
   });
+  const guards = makeGuards(context);
+  const claims = claimService(context);
+  app.addHook("onClose", async () => claims.close());
+  operationRoutes(app, context);
+  configurationRoutes(app, context, guards);
+  jobRoutes(app, context, guards);
+  executionRoutes(app, context, guards, claims);
+  logRoutes(app, context, guards);
+  workerRoutes(app, context, guards);
   return app;
 }
 

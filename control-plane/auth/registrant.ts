@@ -1,0 +1,30 @@
+/** Who may register a worker: a registration token, a signed-in client, or the worker itself. */
+import { hashToken } from "../domain/tokens.ts";
+import { Refusal } from "../problem.ts";
+import type { Guards } from "../routes/guards.ts";
+import type { Guard } from "../routes/route.ts";
+import type { Context } from "../services/context.ts";
+import type { Registrant } from "../services/workers.ts";
+import { findRegistrationToken } from "../store/workers.ts";
+
+/** The token is only looked at here; its use is counted when the worker is made. */
+export function registrantGuard(
+  { store, now }: Context,
+  { worker, client }: Guards,
+): Guard<Registrant> {
+  return async (request) => {
+    const token = request.headers["x-registration-token"];
+    if (typeof token === "string") {
+      const token_hash = hashToken(token);
+      if (!(await store.read.first(findRegistrationToken, { token_hash, now: now() })))
+        throw new Refusal(
+          "unauthenticated",
+          "the registration token is wrong, used up or expired; make a new one",
+        );
+      return { kind: "token", token_hash };
+    }
+    if (request.headers["x-worker-id"] !== undefined)
+      return { kind: "worker", worker: await worker(request) };
+    return { kind: "user", user: await client(request) };
+  };
+}

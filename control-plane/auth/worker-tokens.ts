@@ -1,0 +1,28 @@
+/** Worker tokens: `X-Worker-ID` and `X-Worker-Token` on every runner call (interface.md §5.3). */
+import { hashToken, equalSecrets } from "../domain/tokens.ts";
+import { Refusal } from "../problem.ts";
+import type { Guard } from "../routes/route.ts";
+import type { Context } from "../services/context.ts";
+import { findWorkerCaller, recordCall } from "../store/workers.ts";
+import type { WorkerCaller } from "./callers.ts";
+
+/** A call while OFFLINE is recorded at most this often. */
+const callMilliseconds = 1000;
+
+/** Lets registered workers in. An unknown id and a wrong token look the same and take the same path. */
+export function workerGuard({ store, now }: Context): Guard<WorkerCaller> {
+  return async ({ headers }) => {
+    const { "x-worker-id": id, "x-worker-token": token } = headers;
+    if (typeof id !== "string" || typeof token !== "string")
+      throw new Refusal("invalid_worker_token", "send X-Worker-ID and X-Worker-Token");
+    const worker = await store.read.first(findWorkerCaller, { id: id.toLowerCase() });
+    const isRight = equalSecrets(hashToken(token), worker?.token_hash ?? unknownWorkerHash);
+    if (!worker || !isRight) throw new Refusal("invalid_worker_token");
+    // It delays the loss of an OFFLINE worker's jobs (decisions.md, "A runner's loss").
+    if (worker.offline_at !== null && now() - (worker.last_call_at ?? 0) > callMilliseconds)
+      await store.write((tx) => tx.run(recordCall, { id: worker.id, now: now() }));
+    return worker;
+  };
+}
+
+const unknownWorkerHash = hashToken("no such worker");

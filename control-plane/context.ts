@@ -1,0 +1,55 @@
+/** Opens everything a control plane works with: data directory, secrets, store, blobs. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { diskBlobs } from "./blobs/disk.ts";
+import type { ServerConfig } from "./config.ts";
+import { secretBox, type SecretBox } from "./domain/secret-box.ts";
+import { keptSecret } from "./secrets.ts";
+import type { Context } from "./services/context.ts";
+import { openSqlite } from "./store/sqlite.ts";
+import { memoryWakeups } from "./wakeups/memory.ts";
+
+export interface OpenContext extends Context {
+  /** Ends parked requests: the first thing of a shutdown. */
+  drain(): void;
+  /** Said once the server listens, where no address was configured. */
+  setPublicUrl(url: string): void;
+  close(): Promise<void>;
+}
+
+/** Creates what is not there yet. Throws when the data directory cannot be used. */
+export async function openContext(config: ServerConfig): Promise<OpenContext> {
+  await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 });
+  const secrets = join(config.dataDirectory, "secrets");
+  const jwtSecret = config.jwtSecret ?? (await keptSecret(secrets, "CLI_JWT_SECRET"));
+  const secretKey = config.secretKey ?? (await keptSecret(secrets, "WINDLASS_SECRET_KEY"));
+  const store = await openSqlite(config.databaseFile);
+  const draining = new AbortController();
+  const boxes = new Map<string, SecretBox>();
+  let publicUrl = config.publicUrl ?? "";
+  return {
+    store,
+    wakeups: memoryWakeups(),
+    blobs: await diskBlobs(config.artifactsDirectory),
+    box: (purpose) => {
+      const box = boxes.get(purpose) ?? secretBox(secretKey, purpose);
+      boxes.set(purpose, box);
+      return box;
+    },
+    jwtSecret: new TextEncoder().encode(jwtSecret),
+    releaseSecret: config.releaseSecret,
+    publicUrl: () => publicUrl,
+    setPublicUrl: (url) => {
+      publicUrl = url;
+    },
+    periods: {
+      heartbeat: config.heartbeatSeconds * 1000,
+      offline: config.offlineSeconds * 1000,
+      lost: config.lostSeconds * 1000,
+    },
+    now: Date.now,
+    draining: draining.signal,
+    drain: () => draining.abort(),
+    close: () => store.close(),
+  };
+}

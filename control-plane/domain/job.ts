@@ -1,0 +1,131 @@
+/**
+ * The state changes of a job, as pure functions: from a job and what happens to the job after it, or a refusal.
+ *
+ * A job is QUEUED (no holder) → PROCESSING (claimed; `worker_id` holds it) → SUCCESS, FAILED or CANCELLED (ended). What must hold:
+ * - `started_at` is the line between "may be handed out again" and "never runs twice": a started job never becomes QUEUED.
+ * - `released_at` says that nothing of the job can be running any more as far as the server is concerned. A claimed job that is not
+ *   released occupies its spec, even when it is CANCELLED.
+ * - Only the holder's reports decide how a job ended, even late: a SUCCESS after a cancel or a presumed loss is what happened.
+ * The rules and their words: decisions.md, "Jobs".
+ */
+import type { JobStatus } from "../../protocol/jobs.ts";
+import { Refusal } from "../problem.ts";
+import type { Row } from "../store/tables.ts";
+
+export type JobRow = Row<"jobs">;
+
+/** What state changes may touch; everything else of a job is fixed when it is created. */
+export type JobState = Pick<
+  JobRow,
+  | "status"
+  | "worker_id"
+  | "claim_key"
+  | "claimed_at"
+  | "started_at"
+  | "cancelled_at"
+  | "ended_at"
+  | "released_at"
+  | "omitted_at"
+  | "error_message"
+  | "execution_metadata"
+  | "last_seq"
+>;
+
+/** Why a lost job is FAILED. */
+export const lostMessage = "runner lost, outcome unknown";
+
+/** A cancel that nobody answered releases the job after this long: longer than the apply grace of an agent (10 minutes). */
+export const unansweredCancelMilliseconds = 15 * 60_000;
+
+export const hasEnded = ({ status }: Pick<JobState, "status">): boolean =>
+  status !== "QUEUED" && status !== "PROCESSING";
+
+/** Claimed and not released: it occupies its spec and its token works. */
+export const isHeld = ({ worker_id, released_at }: Pick<JobState, "worker_id" | "released_at">) =>
+  worker_id !== null && released_at === null;
+
+/** Throws unless this worker (and attempt, where it says one) holds or held the job last. */
+export function fence(
+  job: Pick<JobRow, "worker_id" | "attempt">,
+  workerId: string,
+  attempt: number | undefined,
+): void {
+  if (job.worker_id !== workerId || (attempt !== undefined && attempt !== job.attempt))
+    throw new Refusal("not_job_holder");
+}
+
+/** The first sign that the runner works on it: a PROCESSING report, a log post, an artifact, a lock or post of state. */
+export function start<J extends JobState>(job: J, now: number): J {
+  return job.started_at === null && !hasEnded(job) ? { ...job, started_at: now } : job;
+}
+
+/** The runner's PROCESSING report. Refused when the job has ended: the runner must start nothing. */
+export function reportProcessing<J extends JobState>(job: J, now: number): J {
+  if (hasEnded(job)) throw new Refusal("job_ended", `the job is ${job.status}`);
+  return start(job, now);
+}
+
+export interface End {
+  readonly status: Extract<JobStatus, "SUCCESS" | "FAILED" | "CANCELLED">;
+  readonly error_message: string | null;
+  /** JSON. */
+  readonly execution_metadata: string | null;
+  readonly last_seq: number | null;
+}
+
+/** The holder's end report, which is the truth whatever the server presumed before. The same report again changes nothing. */
+export function reportEnd<J extends JobState>(job: J, end: End, now: number): J {
+  const isRepeated =
+    hasEnded(job) &&
+    job.status === end.status &&
+    job.released_at !== null &&
+    job.error_message === end.error_message &&
+    job.execution_metadata === end.execution_metadata &&
+    job.last_seq === end.last_seq;
+  if (isRepeated) return job;
+  return {
+    ...job,
+    ...end,
+    started_at: job.started_at ?? now,
+    ended_at: job.status === end.status ? (job.ended_at ?? now) : now,
+    released_at: job.released_at ?? now,
+  };
+}
+
+/** A person's cancel. What was never started is over at once; a started job stays held until its runner answers. */
+export function cancel<J extends JobState>(job: J, now: number): J {
+  if (hasEnded(job)) throw new Refusal("job_ended", `the job is ${job.status} already`);
+  return {
+    ...job,
+    status: "CANCELLED",
+    cancelled_at: now,
+    ended_at: now,
+    released_at: job.started_at === null ? now : null,
+  };
+}
+
+/** The holder is lost. What was not started goes back to the queue; what was started may have happened and is never repeated. */
+export function lose<J extends JobState>(job: J, now: number): J {
+  if (!isHeld(job)) return job;
+  if (job.status === "PROCESSING" && job.started_at === null)
+    return {
+      ...job,
+      status: "QUEUED",
+      worker_id: null,
+      claim_key: null,
+      claimed_at: null,
+      omitted_at: null,
+    };
+  if (hasEnded(job)) return { ...job, released_at: now };
+  return { ...job, status: "FAILED", error_message: lostMessage, ended_at: now, released_at: now };
+}
+
+/** Nobody answered a cancel for `unansweredCancelMilliseconds`. */
+export function releaseCancelled<J extends JobState>(job: J, now: number): J {
+  const isDue =
+    job.status === "CANCELLED" &&
+    isHeld(job) &&
+    job.cancelled_at !== null &&
+    now - job.cancelled_at >= unansweredCancelMilliseconds;
+  return isDue ? { ...job, released_at: now } : job;
+}

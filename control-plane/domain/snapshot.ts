@@ -1,0 +1,95 @@
+/** A configuration as it is stored, shown, hashed and handed to a runner. Sensitive values are sealed in all but the last. */
+import { hash } from "node:crypto";
+import canonicalize from "canonicalize";
+import type {
+  ConfigSnapshot,
+  CreateConfiguration,
+  Variable,
+} from "../../protocol/configurations.ts";
+import { invalid, Refusal } from "../problem.ts";
+import type { SecretBox } from "./secret-box.ts";
+
+type StoredVariable = Variable & { sealed?: string };
+type StoredVariables = Record<string, StoredVariable>;
+/** The fields of a configuration that a runner needs, except its names. */
+export type Definition = Omit<ConfigSnapshot, "name" | "project_name">;
+
+/** The fields of a new configuration that make its definition, with its defaults filled in. */
+export function definitionOf(input: CreateConfiguration): Definition {
+  refuseEnvironment(input.environment ?? {});
+  for (const [name, { value }] of Object.entries(input.variables ?? {}))
+    if (value === undefined) throw invalid(`body.variables.${name}.value`, "is missing");
+  return {
+    source: input.source,
+    engine: input.engine ?? "terraform",
+    engine_version: input.engine_version ?? null,
+    working_directory: input.working_directory ?? "",
+    variables: input.variables ?? {},
+    environment: input.environment ?? {},
+    backend: input.backend ?? "managed",
+    ...(input.timeout_seconds === undefined ? {} : { timeout_seconds: input.timeout_seconds }),
+  };
+}
+
+/** Replaces every sensitive value by a sealed one that opens only under the same `about` (the spec's id). */
+export function seal<T extends Definition>(definition: T, box: SecretBox, about: string): T {
+  return mapVariables(definition, (variable, name) =>
+    variable.sensitive === true
+      ? {
+          sensitive: true,
+          sealed: box
+            .seal(Buffer.from(JSON.stringify(variable.value ?? null)), `${about}/${name}`)
+            .toString("base64"),
+        }
+      : variable,
+  );
+}
+
+/** The other way round: only for the runner that holds the job, and for the hash. */
+export function unseal<T extends Definition>(definition: T, box: SecretBox, about: string): T {
+  return mapVariables(definition, ({ sealed, ...variable }, name) =>
+    sealed === undefined
+      ? variable
+      : {
+          ...variable,
+          value: JSON.parse(
+            box.open(Buffer.from(sealed, "base64"), `${about}/${name}`).toString(),
+          ) as unknown,
+        },
+  );
+}
+
+/** What people see: `{sensitive: true}` without a value. */
+export const mask = <T extends Definition>(definition: T): T =>
+  mapVariables(definition, (variable) =>
+    variable.sensitive === true ? { sensitive: true } : variable,
+  );
+
+/** SHA-256 over the canonical JSON (RFC 8785) of a snapshot with its values. */
+export const configHash = (snapshot: ConfigSnapshot): string =>
+  hash("sha256", canonicalize(snapshot) ?? "", "hex");
+
+function mapVariables<T extends Definition>(
+  definition: T,
+  change: (variable: StoredVariable, name: string) => StoredVariable,
+): T {
+  if (definition.variables === undefined) return definition;
+  const variables: StoredVariables = {};
+  for (const [name, variable] of Object.entries(definition.variables))
+    variables[name] = change(variable, name);
+  return { ...definition, variables };
+}
+
+/** Names that would let a job reach around its runner (terraform.md §1: "must not be able to set"). */
+const forbiddenEnvironment =
+  /^(TF_(CLI_ARGS.*|CLI_CONFIG_FILE|DATA_DIR|WORKSPACE|LOG.*|REATTACH_PROVIDERS|PLUGIN_CACHE.*|HTTP_.*|ENCRYPTION)|AWS_.*|GIT_.*|LD_.*|BASH_ENV|ENV|NODE_OPTIONS|PATH|HOME)$/i;
+
+function refuseEnvironment(environment: Readonly<Record<string, string>>): void {
+  for (const [name, value] of Object.entries(environment)) {
+    if (forbiddenEnvironment.test(name))
+      throw new Refusal("forbidden_environment_name", `environment may not set ${name}`, {
+        errors: [{ path: `body.environment.${name}`, message: "may not be set by a job" }],
+      });
+    if (value.includes("\0")) throw invalid(`body.environment.${name}`, "must not contain NUL");
+  }
+}

@@ -1,0 +1,30 @@
+/** How a spec's status follows its jobs (decisions.md, "Spec status"). Pure. */
+import type { ConfigurationStatus } from "../../protocol/configurations.ts";
+import type { JobStatus, JobType } from "../../protocol/jobs.ts";
+
+/** The start of a DEPLOY or DESTROY shows in the spec; null: it does not change. */
+export function statusAtStart(type: JobType): ConfigurationStatus | null {
+  if (type === "DEPLOY") return "DEPLOYING";
+  return type === "DESTROY" ? "DESTROYING" : null;
+}
+
+/** What a job's end makes of its spec; null: nothing. `before` is the status that the job's start replaced. */
+export function statusAtEnd(
+  type: JobType,
+  end: JobStatus,
+  before: ConfigurationStatus | null,
+): ConfigurationStatus | null {
+  switch (end) {
+    case "FAILED":
+      return "FAILED";
+    case "CANCELLED":
+      return before;
+    case "SUCCESS":
+      if (type === "DEPLOY") return "DEPLOYED";
+      return type === "DESTROY" ? "DESTROYED" : null;
+    case "QUEUED":
+      return before;
+    case "PROCESSING":
+      return null;
+  }
+}

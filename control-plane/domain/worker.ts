@@ -1,0 +1,40 @@
+/** A worker's status and what it may take. Pure. */
+import type { WorkerStatus } from "../../protocol/workers.ts";
+import type { Row } from "../store/tables.ts";
+
+export type WorkerRow = Row<"workers">;
+
+/** Derived, never stored: OFFLINE wins over DRAINING, because it is what people must know first. */
+export function workerStatus(
+  worker: Pick<WorkerRow, "offline_at" | "draining_at" | "last_heartbeat_at">,
+): WorkerStatus {
+  if (worker.offline_at !== null) return "OFFLINE";
+  if (worker.draining_at !== null) return "DRAINING";
+  return worker.last_heartbeat_at === null ? "REGISTERED" : "ONLINE";
+}
+
+export interface Claimant {
+  readonly id: string;
+  /** Null: cloud-hosted, serves everybody. */
+  readonly owner_id: string | null;
+  readonly labels: readonly string[];
+}
+
+export interface Claimable {
+  readonly owner_id: string;
+  readonly job_type: string;
+  readonly assigned_worker_id: string | null;
+  readonly labels: readonly string[];
+}
+
+/** Whether the worker may have the job, apart from what else runs. The claim statement says the same in SQL. */
+export function mayTake(worker: Claimant, job: Claimable): boolean {
+  if (worker.owner_id !== null && worker.owner_id !== job.owner_id) return false;
+  const isTarget = job.assigned_worker_id === worker.id;
+  // DESTROY_WORKER names the worker to tear down; any other worker does it.
+  if (job.job_type === "DESTROY_WORKER") return !isTarget && hasLabels(worker, job);
+  return isTarget || (job.assigned_worker_id === null && hasLabels(worker, job));
+}
+
+const hasLabels = (worker: Claimant, job: Claimable): boolean =>
+  job.labels.every((label) => worker.labels.includes(label));

@@ -1,0 +1,83 @@
+/** `windlass server`: the control plane. */
+import closeWithGrace from "close-with-grace";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { ConfigError, readConfig, type ServerConfig } from "./config.ts";
+import { openLog } from "./log.ts";
+import { loginLink } from "./login-link.ts";
+import { startServer } from "./server.ts";
+import { NewerSchemaError } from "./store/migrate.ts";
+
+const usage = `Usage: windlass server [command]
+
+Runs the control plane until it is told to stop (SIGTERM or Ctrl-C drains it, a second one ends it at once).
+
+Commands:
+  login-link --email ADDRESS   print a one-time link that signs this person in
+
+Options:
+  -h, --help                   show this help
+
+Settings come from the environment; the most used ones:
+  WINDLASS_HOST                address to listen at (127.0.0.1)
+  WINDLASS_PORT                port to listen at (8080; 0 takes a free one)
+  WINDLASS_PUBLIC_URL          the address people and runners use, if it is another one
+  WINDLASS_DATA_DIR            where everything is kept (./.windlass from a checkout, else /var/lib/windlass)
+  WINDLASS_LOG_LEVEL           trace, debug, info, warn, error or silent (info)
+  WINDLASS_LOG_FORMAT          pretty or json (pretty on a terminal)
+
+Examples:
+  windlass server
+  WINDLASS_PORT=9000 WINDLASS_DATA_DIR=/srv/windlass windlass server
+  windlass server login-link --email you@example.com
+`;
+
+/** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration. */
+export async function main(args: string[]): Promise<void> {
+  const [command, ...rest] = args;
+  if (command === "--help" || command === "-h" || command === "help")
+    return void process.stdout.write(usage);
+  try {
+    if (command === "login-link") return await loginLink(rest);
+    if (command !== undefined) return fail(`windlass server has no "${command}"\n\n${usage}`, 2);
+    await serve(readConfig());
+  } catch (error) {
+    if (error instanceof ConfigError || error instanceof NewerSchemaError)
+      return fail(`windlass server: ${error.message}`, 78);
+    fail(`windlass server: ${plain(error)}`, 1);
+  }
+}
+
+async function serve(config: ServerConfig): Promise<void> {
+  const log = openLog(config);
+  for (const warning of config.warnings) log.warn(warning);
+  const server = await startServer(config, log);
+  const { version } = JSON.parse(
+    readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8"),
+  ) as { version: string };
+  log.info(
+    { version, url: server.url, data_directory: config.dataDirectory },
+    `the control plane is ready at ${server.context.publicUrl()}`,
+  );
+  closeWithGrace({ delay: 60_000, logger: false }, async ({ signal, err }) => {
+    if (err) log.fatal({ err }, "the control plane stops after an error nobody handled");
+    else log.info(`${signal ?? "asked"}: answering what is under way, then stopping`);
+    await server.close();
+    log.info("stopped");
+  });
+}
+
+/** What went wrong at the start, for a person: the port is taken, the directory may not be written, … */
+function plain(error: unknown): string {
+  const { code, message, syscall } = error as NodeJS.ErrnoException;
+  if (code === "EADDRINUSE")
+    return `${message}; another program has this port: stop it, or set WINDLASS_PORT`;
+  if (code === "EACCES" && syscall === "mkdir")
+    return `${message}; set WINDLASS_DATA_DIR to a directory this user may write`;
+  return message;
+}
+
+function fail(text: string, exitCode: number): void {
+  process.stderr.write(`${text.trimEnd()}\n`);
+  process.exitCode = exitCode;
+}

@@ -1,0 +1,51 @@
+/** What runners call about jobs: claim, status, logs. */
+import type { FastifyInstance } from "fastify";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { Claims } from "../services/claims.ts";
+import type { Context } from "../services/context.ts";
+import { appendLogs, reportStatus } from "../services/executions.ts";
+import { goneSignal } from "./gone.ts";
+import type { Guards } from "./guards.ts";
+import { bodilessRoutes, route } from "./route.ts";
+
+export function executionRoutes(
+  app: FastifyInstance,
+  context: Context,
+  guards: Guards,
+  claims: Claims,
+): void {
+  bodilessRoutes(app, (bodiless) => {
+    route(
+      bodiless,
+      endpoints.claimJob,
+      guards.worker,
+      async ({ caller, query, headers, reply }) => {
+        const text = await claims.claim({
+          worker: caller,
+          key: headers["idempotency-key"],
+          waitMilliseconds: (query.wait ?? 0) * 1000,
+          gone: () => goneSignal(reply),
+        });
+        if (text === null) return reply.code(204).send();
+        return reply.type("application/json; charset=utf-8").send(text);
+      },
+      { quiet: true },
+    );
+  });
+
+  route(app, endpoints.reportStatus, guards.worker, async ({ caller, params, headers, body }) =>
+    reportStatus(context, caller, params.id, headers["x-job-attempt"], body),
+  );
+
+  route(
+    app,
+    endpoints.appendLogs,
+    guards.worker,
+    async ({ caller, params, headers, body, reply }) => {
+      const attempt = headers["x-job-attempt"];
+      const { stored, ...appended } = await appendLogs(context, caller, params.id, attempt, body);
+      return reply.code(stored ? 201 : 200).send(appended);
+    },
+    { quiet: true },
+  );
+}

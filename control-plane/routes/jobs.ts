@@ -1,0 +1,27 @@
+/** Jobs, as people drive them. */
+import type { FastifyInstance } from "fastify";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { Context } from "../services/context.ts";
+import { cancelJob, createJob, getJob, listJobs } from "../services/jobs.ts";
+import type { Guards } from "./guards.ts";
+import { sendList } from "./list.ts";
+import { bodilessRoutes, route } from "./route.ts";
+
+export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
+  route(app, endpoints.createJob, guards.client, async ({ caller, body }) =>
+    createJob(context, caller, body),
+  );
+  route(app, endpoints.listJobs, guards.client, async ({ caller, query, reply }) =>
+    sendList(reply, "jobs", query, (before, limit) =>
+      listJobs(context, caller, { status: query.status, zone: query.zone_id, before, limit }),
+    ),
+  );
+  route(app, endpoints.getJob, guards.client, async ({ caller, params }) =>
+    getJob(context, caller, params.id),
+  );
+  bodilessRoutes(app, (bodiless) => {
+    route(bodiless, endpoints.cancelJob, guards.client, async ({ caller, params }) =>
+      cancelJob(context, caller, params.id),
+    );
+  });
+}

@@ -1,0 +1,54 @@
+/** Lists: all of it, streamed, or a page with `limit` and `cursor` (decisions.md, "Wire basics"). */
+import { Readable } from "node:stream";
+import type { FastifyReply } from "fastify";
+import { validate } from "uuid";
+import { Refusal } from "../problem.ts";
+
+/** Rows read at a time while a whole list is streamed. */
+const pageSize = 200;
+
+/** Reads a page of things older than `before`. */
+export type ReadPage<T> = (before: string | undefined, limit: number) => Promise<T[]>;
+
+/** Answers `{[name]: […], next_cursor}`. The cursor is the id of the page's last thing: ids sort by time. */
+export async function sendList<T extends { id: string }>(
+  reply: FastifyReply,
+  name: string,
+  { limit, cursor }: { limit?: number; cursor?: string },
+  read: ReadPage<T>,
+): Promise<FastifyReply> {
+  if (cursor !== undefined && !validate(cursor)) throw new Refusal("invalid_cursor");
+  if (limit !== undefined) {
+    const found = await read(cursor, limit + 1);
+    const page = found.slice(0, limit);
+    const next_cursor = found.length > limit ? (page.at(-1)?.id ?? null) : null;
+    return reply.send({ [name]: page, next_cursor });
+  }
+  const pages = async (last: T | undefined) => read(last?.id ?? cursor, pageSize);
+  return sendStream(reply, name, "next_cursor", pages);
+}
+
+/**
+ * Streams a JSON list page by page, so that a long one takes no more memory than a short one. `read` gets the last thing of the page
+ * before; a page shorter than `size` is the last.
+ */
+export async function sendStream<T>(
+  reply: FastifyReply,
+  name: string,
+  nextName: string,
+  read: (last: T | undefined) => Promise<T[]>,
+  size = pageSize,
+): Promise<FastifyReply> {
+  // The first page before the status line: a refusal is still an error then.
+  const first = await read(undefined);
+  const text = async function* () {
+    let page = first;
+    yield `{${JSON.stringify(name)}:[${page.map((thing) => JSON.stringify(thing)).join(",")}`;
+    while (page.length >= size) {
+      page = await read(page.at(-1));
+      if (page.length > 0) yield `,${page.map((thing) => JSON.stringify(thing)).join(",")}`;
+    }
+    yield `],${JSON.stringify(nextName)}:null}`;
+  };
+  return reply.type("application/json; charset=utf-8").send(Readable.from(text()));
+}

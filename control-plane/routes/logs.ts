@@ -1,0 +1,43 @@
+/** Reading logs, for the runner that holds the job and for the person whose job it is: the same answer. */
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { LogChunk } from "../../protocol/jobs.ts";
+import type { Context } from "../services/context.ts";
+import { checkHeldJob, checkOwnJob, readLog } from "../services/logs.ts";
+import type { Guards } from "./guards.ts";
+import { sendStream } from "./list.ts";
+import { route } from "./route.ts";
+
+/** Chunks read at a time: of the usual 16–32 KB, this is a few hundred kilobytes. */
+const pageSize = 16;
+
+export function logRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
+  route(app, endpoints.readLogs, guards.worker, async ({ caller, params, query, reply }) => {
+    await checkHeldJob(context, caller, params.id);
+    return sendLog(context, reply, params.id, query);
+  });
+  route(app, endpoints.getJobLogs, guards.client, async ({ caller, params, query, reply }) => {
+    await checkOwnJob(context, caller, params.id);
+    return sendLog(context, reply, params.id, query);
+  });
+}
+
+async function sendLog(
+  context: Context,
+  reply: FastifyReply,
+  job: string,
+  { after = 0, limit }: { after?: number; limit?: number },
+): Promise<FastifyReply> {
+  if (limit === undefined)
+    return sendStream<LogChunk>(
+      reply,
+      "logs",
+      "next_after",
+      (last) => readLog(context, job, last?.id ?? after, pageSize),
+      pageSize,
+    );
+  const found = await readLog(context, job, after, limit + 1);
+  const logs = found.slice(0, limit);
+  const next_after = found.length > limit ? (logs.at(-1)?.id ?? null) : null;
+  return reply.send({ logs, next_after });
+}

@@ -1,0 +1,34 @@
+/** The server's own secrets: from the settings, or made on first start and kept, mode 0600, in the data directory. */
+import { randomBytes } from "node:crypto";
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/**
+ * Reads `<directory>/<name>`, making it first if need be. Several processes that start together agree: the file appears whole, by a
+ * link that only one of them can make.
+ */
+export async function keptSecret(directory: string, name: string): Promise<string> {
+  const file = join(directory, name);
+  const existing = await readIfThere(file);
+  if (existing !== undefined) return existing;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const draft = `${file}.${randomBytes(6).toString("hex")}`;
+  await writeFile(draft, randomBytes(48).toString("base64url"), { mode: 0o600, flush: true });
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    await rm(draft);
+  }
+  return readFile(file, "utf8");
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+/** A running control plane: opened, listening, watched. `main.ts` runs one for ever, tests run theirs for a while. */
+import { hostname } from "node:os";
+import type { AddressInfo } from "node:net";
+import type { FastifyBaseLogger } from "fastify";
+import { buildApp } from "./app.ts";
+import type { ServerConfig } from "./config.ts";
+import { openContext, type OpenContext } from "./context.ts";
+import { setFact } from "./store/facts.ts";
+import { watchWorkers } from "./timers/worker-watch.ts";
+
+export interface RunningServer {
+  readonly context: OpenContext;
+  /** The address it really listens at. */
+  readonly url: string;
+  /** Answers what is under way, ends what is parked, then closes the store. */
+  close(): Promise<void>;
+}
+
+/** Starts a control plane; resolves when it is ready. */
+export async function startServer(
+  config: ServerConfig,
+  log: FastifyBaseLogger,
+): Promise<RunningServer> {
+  const context = await openContext(config);
+  const app = await buildApp(context, { log, trustedProxies: config.trustedProxies });
+  try {
+    await app.listen({ host: config.host, port: config.port });
+  } catch (error) {
+    await app.close();
+    await context.close();
+    throw error;
+  }
+  const url = urlOf(app.server.address() as AddressInfo);
+  if (config.publicUrl === undefined) context.setPublicUrl(url);
+  await context.store.write((tx) => setFact(tx, "public_url", context.publicUrl()));
+  const stop = new AbortController();
+  const watching = watchWorkers(context, context.now(), stop.signal, (error) =>
+    log.error({ err: error }, "a round of the worker watch failed; it is tried again"),
+  );
+  return {
+    context,
+    url,
+    close: async () => {
+      context.drain();
+      await app.close();
+      stop.abort();
+      await watching;
+      await context.close();
+    },
+  };
+}
+
+/** An address that listens everywhere is reached by the machine's name. */
+function urlOf({ address, family, port }: AddressInfo): string {
+  if (address === "0.0.0.0" || address === "::") return `http://${hostname()}:${port}`;
+  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+}

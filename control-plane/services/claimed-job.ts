@@ -1,0 +1,33 @@
+/** The claim's answer, written as text: the snapshot is JSON already, and may be a megabyte. */
+import type { ConfigSnapshot } from "../../protocol/configurations.ts";
+import { jobToken } from "../auth/job-tokens.ts";
+import type { JobRow } from "../domain/job.ts";
+import { unseal } from "../domain/snapshot.ts";
+import { findSnapshot } from "../store/jobs.ts";
+import type { Context } from "./context.ts";
+
+/** What the runner that holds the job gets (protocol: ClaimedJob), sensitive values opened. */
+export async function claimedJob(context: Context, job: JobRow): Promise<string> {
+  const row = await context.store.read.first(findSnapshot, { id: job.id });
+  const stored = row?.config_snapshot ?? "{}";
+  const isTeardown = job.job_type === "DESTROY_WORKER";
+  const fields = JSON.stringify({
+    id: job.id,
+    job_type: job.job_type,
+    spec_id: job.spec_id,
+    zone_id: job.zone_id,
+    plan_job_id: job.plan_job_id,
+    attempt: job.attempt,
+    timeout_seconds: job.timeout_seconds,
+    job_token: jobToken(context, job.id, job.attempt),
+    assigned_worker_id: job.assigned_worker_id,
+    ...(isTeardown
+      ? { targets: (JSON.parse(stored) as { targets?: string[] }).targets ?? [] }
+      : {}),
+  });
+  const snapshot = stored.includes('"sealed":') ? open(context, job.id, stored) : stored;
+  return `{"job":${fields.slice(0, -1)},"config_snapshot":${snapshot}},"cloud_identity":null}`;
+}
+
+const open = (context: Context, id: string, stored: string): string =>
+  JSON.stringify(unseal(JSON.parse(stored) as ConfigSnapshot, context.box("variables"), id));

@@ -1,0 +1,221 @@
+/**
+ * Claims. A worker's request is answered at once, or is parked until a job can be given to it. A wakeup wakes one parked request that
+ * may take the job; a sweep looks by itself in case a wakeup was lost.
+ */
+import { lose, type JobRow } from "../domain/job.ts";
+import { mayTake, type Claimant } from "../domain/worker.ts";
+import type { WorkerCaller } from "../auth/callers.ts";
+import { Refusal } from "../problem.ts";
+import { claimAnyJob, claimOwnJob, findClaimed } from "../store/claim.ts";
+import { findAnyQueued, findJob, findOwnQueued } from "../store/jobs.ts";
+import { findWorkerCaller } from "../store/workers.ts";
+import type { QueuedHint } from "../wakeups/wakeups.ts";
+import { claimedJob } from "./claimed-job.ts";
+import type { Context } from "./context.ts";
+import { changeJob, writeJobs } from "./job-changes.ts";
+
+/** An Idempotency-Key is remembered this long (decisions.md). */
+const keyMilliseconds = 10 * 60_000;
+/** A lost wakeup costs at most this. */
+const sweepMilliseconds = 1000;
+
+export interface ClaimRequest {
+  readonly worker: WorkerCaller;
+  readonly key: string | undefined;
+  readonly waitMilliseconds: number;
+  /** Aborted when the caller's connection closes. */
+  readonly gone: () => AbortSignal;
+}
+
+export interface Claims {
+  /** The claim's answer as JSON text, or null when there is no job. */
+  claim(request: ClaimRequest): Promise<string | null>;
+  /** How many requests are parked. */
+  parked(): number;
+  close(): void;
+}
+
+/** One parked request, or several that repeat the same key. */
+interface Parked {
+  readonly claimant: Claimant;
+  readonly caller: WorkerCaller;
+  readonly key: string | undefined;
+  /** Connections that still want the answer. */
+  waiting: number;
+  isTrying: boolean;
+  readonly answer: Promise<JobRow | null>;
+  /** Settles the answer; false when it was settled before. */
+  readonly end: (job: JobRow | null) => boolean;
+  readonly fail: (error: unknown) => void;
+}
+
+export function claimService(context: Context): Claims {
+  const { store, wakeups, now } = context;
+  /** In the order of their arrival. */
+  const parked = new Set<Parked>();
+
+  const take = async (worker: WorkerCaller, key: string | undefined): Promise<JobRow | null> => {
+    const params = { worker: worker.id, labels: worker.labels, claim_key: key ?? null, now: now() };
+    const job = await store.write((tx) =>
+      worker.owner_id === null
+        ? tx.first(claimAnyJob, params)
+        : tx.first(claimOwnJob, { ...params, owner: worker.owner_id }),
+    );
+    return job ?? null;
+  };
+
+  const repeated = async (worker: WorkerCaller, key: string): Promise<JobRow | undefined> =>
+    store.read.first(findClaimed, {
+      worker: worker.id,
+      claim_key: key,
+      after: now() - keyMilliseconds,
+    });
+
+  /** Asked before the writer is bothered: most polls find an empty queue. */
+  const isQueueEmpty = async ({ owner_id: owner }: WorkerCaller): Promise<boolean> =>
+    (owner === null
+      ? await store.read.first(findAnyQueued, {})
+      : await store.read.first(findOwnQueued, { owner })) === undefined;
+
+  /** Nobody is left to take the job: it goes back to the queue. */
+  const giveBack = async (id: string): Promise<void> => {
+    await writeJobs(context, async (tx, rings) => {
+      const job = await tx.first(findJob, { id });
+      if (job?.started_at === null) await changeJob(tx, rings, job, lose(job, now()), now());
+    });
+  };
+
+  const retry = async (entry: Parked): Promise<void> => {
+    entry.isTrying = true;
+    try {
+      const job = await take(entry.caller, entry.key);
+      // The request may have ended or left while its claim was under way.
+      if (job && !(entry.waiting > 0 && entry.end(job))) await giveBack(job.id);
+    } catch (error) {
+      entry.fail(error);
+    } finally {
+      entry.isTrying = false;
+      if (entry.waiting === 0) entry.end(null);
+    }
+  };
+
+  const wakeOne = (hint: QueuedHint): void => {
+    for (const entry of parked) {
+      if (entry.isTrying || !mayTake(entry.claimant, hint)) continue;
+      void retry(entry);
+      return;
+    }
+  };
+
+  /** A worker's orders changed: a draining one gets nothing more, a removed or re-keyed one must not keep waiting. */
+  const recheck = async (workerId: string): Promise<void> => {
+    for (const entry of parked) {
+      if (entry.caller.id !== workerId) continue;
+      const worker = await store.read.first(findWorkerCaller, { id: workerId });
+      if (worker?.token_hash !== entry.caller.token_hash)
+        entry.fail(new Refusal("invalid_worker_token"));
+      else if (worker.draining_at !== null) entry.end(null);
+    }
+  };
+
+  const sweep = async (): Promise<void> => {
+    for (const { owner_id } of await store.read.all(findAnyQueued, {})) {
+      const entry = [...parked].find(
+        ({ isTrying, caller }) =>
+          !isTrying && (caller.owner_id === null || caller.owner_id === owner_id),
+      );
+      if (entry) await retry(entry);
+    }
+  };
+  let sweeping: NodeJS.Timeout | undefined;
+  const keepSweeping = (): void => {
+    sweeping ??= setTimeout(() => {
+      sweeping = undefined;
+      if (parked.size === 0) return;
+      void sweep().finally(keepSweeping);
+    }, sweepMilliseconds);
+  };
+
+  const park = async (request: ClaimRequest, join: Parked | undefined): Promise<JobRow | null> => {
+    const entry = join ?? newEntry(request);
+    const gone = request.gone();
+    const leave = () => {
+      entry.waiting -= 1;
+      if (entry.waiting === 0 && !entry.isTrying) entry.end(null);
+    };
+    entry.waiting += 1;
+    gone.addEventListener("abort", leave, { once: true });
+    const timer = setTimeout(() => entry.end(null), request.waitMilliseconds);
+    if (!join) {
+      parked.add(entry);
+      keepSweeping();
+      // A job may have come between the first look and the parking.
+      if (!(await isQueueEmpty(request.worker))) void retry(entry);
+    }
+    try {
+      return await entry.answer;
+    } finally {
+      clearTimeout(timer);
+      gone.removeEventListener("abort", leave);
+      parked.delete(entry);
+    }
+  };
+
+  const endAll = () => {
+    for (const entry of parked) entry.end(null);
+  };
+  context.draining.addEventListener("abort", endAll, { once: true });
+  const unlisten = [
+    wakeups.listen("queue", wakeOne),
+    wakeups.listen("worker", (id) => void recheck(id)),
+  ];
+
+  const find = async (request: ClaimRequest): Promise<JobRow | null> => {
+    const { worker, key, waitMilliseconds } = request;
+    if (key !== undefined) {
+      const earlier = await repeated(worker, key);
+      if (earlier) return earlier;
+    }
+    if (worker.draining_at !== null || context.draining.aborted) return null;
+    const join = [...(key === undefined ? [] : parked)].find(
+      (entry) => entry.caller.id === worker.id && entry.key === key,
+    );
+    if (join) return park(request, join);
+    const job = (await isQueueEmpty(worker)) ? null : await take(worker, key);
+    return job ?? (waitMilliseconds > 0 ? park(request, undefined) : null);
+  };
+
+  return {
+    claim: async (request) => {
+      const job = await find(request);
+      return job && claimedJob(context, job);
+    },
+    parked: () => parked.size,
+    close: () => {
+      endAll();
+      clearTimeout(sweeping);
+      for (const end of unlisten) end();
+    },
+  };
+}
+
+function newEntry({ worker, key }: ClaimRequest): Parked {
+  const { promise, resolve, reject } = Promise.withResolvers<JobRow | null>();
+  let isSettled = false;
+  const settle = (how: () => void): boolean => {
+    if (isSettled) return false;
+    isSettled = true;
+    how();
+    return true;
+  };
+  return {
+    claimant: { ...worker, labels: JSON.parse(worker.labels) as string[] },
+    caller: worker,
+    key,
+    waiting: 0,
+    isTrying: false,
+    answer: promise,
+    end: (job) => settle(() => resolve(job)),
+    fail: (error) => settle(() => reject(error as Error)),
+  };
+}

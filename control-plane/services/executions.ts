@@ -1,0 +1,153 @@
+/** What a runner says of the job it holds: it runs, it ended, its log. */
+import type {
+  AppendedLogs,
+  AppendLogs,
+  ReportStatus,
+  SequencedChunk,
+} from "../../protocol/executions.ts";
+import type { Job } from "../../protocol/jobs.ts";
+import type { WorkerCaller } from "../auth/callers.ts";
+import { fence, reportEnd, reportProcessing, start, type JobRow } from "../domain/job.ts";
+import { invalid, notFound, Refusal } from "../problem.ts";
+import type { Queries } from "../store/db.ts";
+import { findJob } from "../store/jobs.ts";
+import { appendChunk, findBySeq, findLastSeq } from "../store/logs.ts";
+import type { Context } from "./context.ts";
+import { changeJob, writeJobs, type Rings } from "./job-changes.ts";
+import { readJobView } from "./job-views.ts";
+import { removeTornDownWorker } from "./teardown.ts";
+
+/** A log post ahead of its turn waits this long for its predecessor (decisions.md, Logs). */
+const gapWaitMilliseconds = 1000;
+
+/** The job, if this worker and attempt hold it (or held it last); throws 404 or 409 otherwise. */
+export async function findFenced(
+  queries: Queries,
+  worker: WorkerCaller,
+  id: string,
+  attempt: number | undefined,
+): Promise<JobRow> {
+  const job = await queries.first(findJob, { id });
+  // A job of an owner that this worker does not serve is not there for it.
+  if (!job || (worker.owner_id !== null && job.owner_id !== worker.owner_id)) throw notFound("job");
+  fence(job, worker.id, attempt);
+  return job;
+}
+
+/** Records the first sign that the job runs, if this is it. Answers the job as it is then. */
+export const startJob = (tx: Queries, rings: Rings, job: JobRow, now: number): Promise<JobRow> =>
+  changeJob(tx, rings, job, start(job, now), now);
+
+/** PUT /api/jobs/{id}/status. */
+export async function reportStatus(
+  context: Context,
+  worker: WorkerCaller,
+  id: string,
+  attempt: number | undefined,
+  report: ReportStatus,
+): Promise<Job> {
+  await writeJobs(context, async (tx, rings) => {
+    const now = context.now();
+    const job = await findFenced(tx, worker, id, attempt);
+    if (report.status === "PROCESSING")
+      return changeJob(tx, rings, job, reportProcessing(job, now), now);
+    const end = {
+      status: report.status,
+      error_message:
+        report.status === "SUCCESS" ? null : (report.error_message ?? job.error_message),
+      execution_metadata: report.execution_metadata
+        ? JSON.stringify(report.execution_metadata)
+        : job.execution_metadata,
+      last_seq: report.last_seq ?? job.last_seq,
+    };
+    const ended = await changeJob(tx, rings, job, reportEnd(job, end, now), now);
+    await removeTornDownWorker(tx, rings, ended, now);
+    return ended;
+  });
+  return readJobView(context, id);
+}
+
+/** POST /api/jobs/{id}/logs. What is answered is committed; a numbered chunk is stored once, in its turn. */
+export async function appendLogs(
+  context: Context,
+  worker: WorkerCaller,
+  id: string,
+  attempt: number | undefined,
+  post: AppendLogs,
+): Promise<AppendedLogs & { stored: boolean }> {
+  const chunks = chunksOf(post);
+  const append = () =>
+    writeJobs(context, async (tx, rings) => {
+      const now = context.now();
+      let job = await findFenced(tx, worker, id, attempt);
+      if (job.started_at === null) job = await startJob(tx, rings, job, now);
+      const appended = await appendChunks(tx, job.id, chunks, now);
+      if (appended.stored) rings.push((wakeups) => wakeups.ring("job", id));
+      return { ...appended, job_status: job.status };
+    });
+  const deadline = context.now() + gapWaitMilliseconds;
+  for (;;) {
+    try {
+      return await append();
+    } catch (error) {
+      const isGap = error instanceof Refusal && error.code === "log_gap";
+      const left = deadline - context.now();
+      if (!isGap || left <= 0 || context.draining.aborted) throw error;
+      await jobRings(context, id, left);
+    }
+  }
+}
+
+type Chunk = Omit<SequencedChunk, "seq"> & { seq: number | null };
+
+function chunksOf({ chunks, log_chunk, stream_type, seq }: AppendLogs): Chunk[] {
+  if (chunks !== undefined) {
+    if (log_chunk !== undefined || stream_type !== undefined || seq !== undefined)
+      throw invalid("body.chunks", "goes without log_chunk, stream_type and seq");
+    return chunks;
+  }
+  if (log_chunk === undefined) throw invalid("body.log_chunk", "is missing");
+  if (stream_type === undefined) throw invalid("body.stream_type", "is missing");
+  return [{ log_chunk, stream_type, seq: seq ?? null }];
+}
+
+async function appendChunks(
+  tx: Queries,
+  job: string,
+  chunks: readonly Chunk[],
+  now: number,
+): Promise<{ id: number; stored: boolean }> {
+  const isNumbered = chunks.some(({ seq }) => seq !== null);
+  const last = isNumbered ? await tx.first(findLastSeq, { job }) : undefined;
+  let expected = (last?.seq ?? 0) + 1;
+  let stored: number | undefined;
+  for (const { seq, stream_type, log_chunk } of chunks) {
+    if (seq !== null && seq < expected) continue;
+    if (seq !== null && seq > expected)
+      throw new Refusal("log_gap", `chunk ${expected} comes before chunk ${seq}`, {
+        expected_seq: expected,
+      });
+    const row = await tx.first(appendChunk, { job, seq, stream_type, log_chunk, now });
+    stored = row?.id;
+    if (seq !== null) expected += 1;
+  }
+  if (stored !== undefined) return { id: stored, stored: true };
+  // Nothing new: the id under which the last of them is stored already.
+  const repeated = await tx.first(findBySeq, { job, seq: chunks.at(-1)?.seq ?? 0 });
+  return { id: repeated?.id ?? last?.id ?? 0, stored: false };
+}
+
+/** Resolves when the job's wakeup rings, or after some milliseconds. */
+function jobRings({ wakeups }: Context, id: string, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      unlisten();
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    const unlisten = wakeups.listen("job", (rung) => {
+      if (rung === id) end();
+    });
+  });
+}

@@ -1,0 +1,196 @@
+/** Jobs as people see them: create, list, read, cancel. */
+import { v7 as uuid } from "uuid";
+import { timeoutSecondsDefault, type ConfigSnapshot } from "../../protocol/configurations.ts";
+import type { CreateJob, Job } from "../../protocol/jobs.ts";
+import type { UserCaller } from "../auth/callers.ts";
+import { cancel, type JobRow } from "../domain/job.ts";
+import { configHash, seal, unseal, type Definition } from "../domain/snapshot.ts";
+import { invalid, notFound, Refusal } from "../problem.ts";
+import { findArtifact } from "../store/artifacts.ts";
+import type { Queries } from "../store/db.ts";
+import {
+  findOwnJob,
+  findUseOfPlan,
+  insertJob,
+  listJobs as listJobRows,
+  type JobFilter,
+} from "../store/jobs.ts";
+import { findSpec, type SpecRow } from "../store/specs.ts";
+import { findVisibleWorker } from "../store/workers.ts";
+import type { Context } from "./context.ts";
+import { changeJob, hintOf, writeJobs } from "./job-changes.ts";
+import { readJobView, surroundingsOf, viewJob } from "./job-views.ts";
+import { drainTarget, findTeardown } from "./teardown.ts";
+
+/** POST /api/jobs. */
+export async function createJob(
+  context: Context,
+  { user_id: owner }: UserCaller,
+  input: CreateJob,
+): Promise<Job> {
+  const id = uuid();
+  await writeJobs(context, async (tx, rings) => {
+    const request = await resolveRequest(context, tx, owner, id, input);
+    const job = newJob(context, id, owner, input, request);
+    if (input.job_type === "DESTROY_WORKER" && job.assigned_worker_id !== null) {
+      const target = job.assigned_worker_id;
+      await drainTarget(tx, target, context.now());
+      rings.push((wakeups) => wakeups.ring("worker", target));
+    }
+    await insertJob(tx, job, request.sealed);
+    rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
+  });
+  return readJobView(context, id);
+}
+
+/** GET /api/cli/jobs/{id}. */
+export async function getJob(context: Context, { user_id }: UserCaller, id: string): Promise<Job> {
+  if (!(await context.store.read.first(findOwnJob, { id, owner: user_id }))) throw notFound("job");
+  return readJobView(context, id);
+}
+
+/** A page of GET /api/jobs. */
+export async function listJobs(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  filter: Omit<JobFilter, "owner">,
+): Promise<Job[]> {
+  const rows = await listJobRows(read, { owner, ...filter });
+  const surroundings = rows.some(({ status }) => status === "QUEUED")
+    ? await surroundingsOf(read, owner)
+    : undefined;
+  return Promise.all(rows.map((row) => viewJob(read, row, surroundings)));
+}
+
+/** POST /api/cli/jobs/{id}/cancel. */
+export async function cancelJob(
+  context: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<Job> {
+  await writeJobs(context, async (tx, rings) => {
+    const now = context.now();
+    const job = await tx.first(findOwnJob, { id, owner });
+    if (!job) throw notFound("job");
+    return changeJob(tx, rings, job, cancel(job, now), now);
+  });
+  return readJobView(context, id);
+}
+
+/** What a request resolves to. */
+interface Resolved {
+  readonly spec: SpecRow | null;
+  /** The snapshot as it is stored, JSON. */
+  readonly sealed: string;
+  readonly hash: string;
+  readonly timeoutSeconds: number;
+}
+
+async function resolveRequest(
+  context: Context,
+  tx: Queries,
+  owner: string,
+  id: string,
+  input: CreateJob,
+): Promise<Resolved> {
+  const box = context.box("variables");
+  if (input.job_type === "DESTROY_WORKER") {
+    if (input.configuration_id !== undefined)
+      throw invalid("body.configuration_id", "comes from the worker's deploy configuration");
+    const { spec, snapshot, targets } = await findTeardown(tx, owner, input.assigned_worker_id);
+    const plain = snapshot ?? snapshotOf(spec!, (definition) => unseal(definition, box, spec!.id));
+    return resolved(spec, plain, seal(plain, box, id), { targets });
+  }
+  if (input.configuration_id === undefined) throw invalid("body.configuration_id", "is missing");
+  const spec = await tx.first(findSpec, { id: input.configuration_id, owner });
+  if (!spec) throw notFound("configuration");
+  if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
+  const plain = snapshotOf(spec, (definition) => unseal(definition, box, spec.id));
+  const request = resolved(spec, plain, seal(plain, box, id));
+  if (input.plan_job_id) await checkPlan(tx, owner, input, request.hash);
+  return request;
+}
+
+function resolved(
+  spec: SpecRow | null,
+  plain: ConfigSnapshot,
+  sealed: ConfigSnapshot,
+  more: object = {},
+): Resolved {
+  return {
+    spec,
+    sealed: JSON.stringify({ ...sealed, ...more }),
+    hash: configHash(plain),
+    timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
+  };
+}
+
+const snapshotOf = (
+  spec: SpecRow,
+  open: (definition: Definition) => Definition,
+): ConfigSnapshot => ({
+  name: spec.name,
+  project_name: spec.project_name,
+  ...open(JSON.parse(spec.definition) as Definition),
+});
+
+/** A job may be given to a worker of its owner or to a cloud-hosted one. */
+async function checkAssigned(tx: Queries, owner: string, id: string): Promise<void> {
+  if (!(await tx.first(findVisibleWorker, { id, owner }))) throw notFound("worker");
+}
+
+/** A plan can be deployed once, by a DEPLOY of the configuration as it was planned. */
+async function checkPlan(
+  tx: Queries,
+  owner: string,
+  { job_type, configuration_id, plan_job_id }: CreateJob,
+  hash: string,
+): Promise<void> {
+  if (job_type !== "DEPLOY") throw invalid("body.plan_job_id", "goes with a DEPLOY only");
+  const id = plan_job_id ?? "";
+  const plan = await tx.first(findOwnJob, { id, owner });
+  if (!plan) throw notFound("plan job");
+  if (plan.job_type !== "PLAN" || plan.spec_id !== configuration_id)
+    throw new Refusal("invalid_plan", "plan_job_id must be a PLAN of the same configuration");
+  if (plan.status !== "SUCCESS" || !(await tx.first(findArtifact, { job: id })))
+    throw new Refusal("invalid_plan", "the PLAN has not ended with a plan that can be deployed");
+  if (await tx.first(findUseOfPlan, { plan: id })) throw new Refusal("plan_already_used");
+  if (plan.config_hash !== hash) throw new Refusal("plan_is_stale", "plan the configuration again");
+}
+
+function newJob(
+  { now }: Context,
+  id: string,
+  owner: string,
+  input: CreateJob,
+  { spec, hash, timeoutSeconds }: Resolved,
+): JobRow {
+  return {
+    id,
+    owner_id: owner,
+    job_type: input.job_type,
+    status: "QUEUED",
+    spec_id: spec?.id ?? null,
+    zone_id: spec?.zone_id ?? null,
+    cloud_identity_id: spec?.cloud_identity_id ?? null,
+    assigned_worker_id: input.assigned_worker_id ?? null,
+    worker_id: null,
+    plan_job_id: input.plan_job_id ?? null,
+    labels: input.labels ? JSON.stringify(input.labels) : (spec?.labels ?? "[]"),
+    config_hash: hash,
+    timeout_seconds: timeoutSeconds,
+    attempt: 0,
+    claim_key: null,
+    created_at: now(),
+    claimed_at: null,
+    started_at: null,
+    cancelled_at: null,
+    ended_at: null,
+    released_at: null,
+    omitted_at: null,
+    spec_status_before: null,
+    error_message: null,
+    execution_metadata: null,
+    last_seq: null,
+  };
+}

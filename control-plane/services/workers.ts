@@ -1,0 +1,261 @@
+/** Workers: registration, metadata, and what a person does with them. */
+import { v7 as uuid } from "uuid";
+import type {
+  CreateRegistrationToken,
+  RegisterWorker,
+  RegistrationToken,
+  Worker,
+  WorkerIdentity,
+} from "../../protocol/workers.ts";
+import { workerMetadataLimit } from "../../protocol/workers.ts";
+import type { UserCaller, WorkerCaller } from "../auth/callers.ts";
+import { mergePatch } from "../domain/merge-patch.ts";
+import { hashToken, newToken } from "../domain/tokens.ts";
+import { workerStatus, type WorkerRow } from "../domain/worker.ts";
+import { invalid, notFound, Refusal } from "../problem.ts";
+import type { Queries } from "../store/db.ts";
+import { findHeldJobs } from "../store/jobs.ts";
+import {
+  findOwnWorker,
+  findVisibleWorker,
+  findWorker,
+  insertRegistrationToken,
+  insertWorker,
+  listWorkers as listWorkerRows,
+  updateWorker,
+  useRegistrationToken,
+} from "../store/workers.ts";
+import type { Context } from "./context.ts";
+import { time, timeOrNull } from "./job-views.ts";
+import { writeJobs } from "./job-changes.ts";
+import { removeWorker } from "./teardown.ts";
+
+const defaultTokenSeconds = 3600;
+
+/** How a caller of the register endpoint may register: as a user, with a token's hash, or as the worker itself. */
+export type Registrant =
+  | { readonly kind: "user"; readonly user: UserCaller }
+  | { readonly kind: "token"; readonly token_hash: string }
+  | { readonly kind: "worker"; readonly worker: WorkerCaller };
+
+/** POST /api/workers/register. */
+export async function registerWorker(
+  context: Context,
+  registrant: Registrant,
+  input: RegisterWorker,
+): Promise<WorkerIdentity> {
+  if (input.mode !== undefined && input.mode !== "self-hosted")
+    throw invalid("body.mode", 'must be "self-hosted"');
+  if (registrant.kind === "worker") return rotate(context, registrant.worker.id, input);
+  return context.store.write(async (tx) => {
+    if (registrant.kind === "user") return addWorker(context, tx, registrant.user.user_id, input);
+    const { token_hash } = registrant;
+    const token = await tx.first(useRegistrationToken, { token_hash, now: context.now() });
+    if (!token)
+      throw new Refusal("unauthenticated", "the registration token is used up or expired");
+    return addWorker(context, tx, token.owner_id, input);
+  });
+}
+
+/** POST /api/cli/registration-tokens. */
+export async function createRegistrationToken(
+  { store, now }: Context,
+  { user_id: owner_id }: UserCaller,
+  { uses = 1, expires_in_seconds = defaultTokenSeconds }: CreateRegistrationToken,
+): Promise<RegistrationToken> {
+  const token = newToken("wlr");
+  const created_at = now();
+  const expires_at = created_at + expires_in_seconds * 1000;
+  await store.write((tx) =>
+    insertRegistrationToken(tx, {
+      token_hash: hashToken(token),
+      owner_id,
+      uses_left: uses,
+      created_at,
+      expires_at,
+    }),
+  );
+  return { registration_token: token, expires_at: time(expires_at), uses_left: uses };
+}
+
+/** GET /api/cli/workers/{id}. */
+export async function getWorker(
+  { store }: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<Worker> {
+  const worker = await store.read.first(findVisibleWorker, { id, owner });
+  if (!worker) throw notFound("worker");
+  return viewWorker(worker, owner);
+}
+
+/** A page of GET /api/cli/workers. */
+export async function listWorkers(
+  { store }: Context,
+  { user_id: owner }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<Worker[]> {
+  const workers = await listWorkerRows(store.read, owner, before, limit);
+  return workers.map((worker) => viewWorker(worker, owner));
+}
+
+/** GET /api/workers/{id} with worker headers: itself, or the one that its DESTROY_WORKER job names. */
+export async function readWorker(
+  { store }: Context,
+  caller: WorkerCaller,
+  id: string,
+): Promise<Worker> {
+  return viewWorker(await findReachable(store.read, caller, id), caller.owner_id);
+}
+
+/** POST /api/workers/{id}/metadata. */
+export async function updateMetadata(
+  { store }: Context,
+  caller: WorkerCaller,
+  id: string,
+  patch: Readonly<Record<string, unknown>>,
+): Promise<Worker> {
+  if ("deploy_configuration" in patch)
+    throw invalid("body.deploy_configuration", "cannot be changed by a worker");
+  return store.write(async (tx) => {
+    const worker = await findReachable(tx, caller, id);
+    const metadata = JSON.stringify(mergePatch(JSON.parse(worker.metadata), patch));
+    if (Buffer.byteLength(metadata) > workerMetadataLimit)
+      throw new Refusal(
+        "payload_too_large",
+        `the metadata would be over ${workerMetadataLimit} bytes`,
+      );
+    await updateWorker(tx, id, { metadata });
+    return viewWorker({ ...worker, metadata }, caller.owner_id);
+  });
+}
+
+/** POST and DELETE /api/cli/workers/{id}/drain. A drain that is there already keeps its time. */
+export async function setDraining(
+  context: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+  isDraining: boolean,
+): Promise<Worker> {
+  const worker = await context.store.write(async (tx) => {
+    const found = await tx.first(findOwnWorker, { id, owner });
+    if (!found) throw notFound("worker");
+    const draining_at = isDraining ? (found.draining_at ?? context.now()) : null;
+    await updateWorker(tx, id, { draining_at });
+    return { ...found, draining_at };
+  });
+  context.wakeups.ring("worker", id);
+  return viewWorker(worker, owner);
+}
+
+/** POST /api/cli/workers/{id}/rotate-token. */
+export async function rotateToken(
+  context: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<WorkerIdentity> {
+  if (!(await context.store.read.first(findOwnWorker, { id, owner }))) throw notFound("worker");
+  return rotate(context, id, {});
+}
+
+/** DELETE /api/cli/workers/{id}. */
+export async function deleteWorker(
+  context: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<void> {
+  await writeJobs(context, async (tx, rings) => {
+    if (!(await tx.first(findOwnWorker, { id, owner }))) throw notFound("worker");
+    await removeWorker(tx, rings, id, context.now());
+  });
+}
+
+async function rotate(
+  context: Context,
+  id: string,
+  { name, labels }: Partial<RegisterWorker>,
+): Promise<WorkerIdentity> {
+  const token = newToken("wlw");
+  await context.store.write((tx) =>
+    updateWorker(tx, id, {
+      token_hash: hashToken(token),
+      // The next agent may be another installation: it is not refused for the old one's sake.
+      instance_id: null,
+      ...(name === undefined ? {} : { name }),
+      ...(labels === undefined ? {} : { labels: JSON.stringify(labels) }),
+    }),
+  );
+  context.wakeups.ring("worker", id);
+  return { worker_id: id, worker_token: token };
+}
+
+async function addWorker(
+  { now }: Context,
+  tx: Queries,
+  owner: string,
+  { name, labels = [] }: RegisterWorker,
+): Promise<WorkerIdentity> {
+  const token = newToken("wlw");
+  const worker: WorkerRow = {
+    id: uuid(),
+    owner_id: owner,
+    name,
+    mode: "self-hosted",
+    token_hash: hashToken(token),
+    labels: JSON.stringify(labels),
+    version: null,
+    instance_id: null,
+    hostname: null,
+    os: null,
+    arch: null,
+    capacity: null,
+    isolation: null,
+    active_job_ids: null,
+    created_at: now(),
+    last_heartbeat_at: null,
+    last_call_at: null,
+    offline_at: null,
+    draining_at: null,
+    metadata: "{}",
+  };
+  await insertWorker(tx, worker);
+  return { worker_id: worker.id, worker_token: token };
+}
+
+async function findReachable(
+  queries: Queries,
+  caller: WorkerCaller,
+  id: string,
+): Promise<WorkerRow> {
+  const isReachable =
+    caller.id === id ||
+    (await queries.all(findHeldJobs, { worker: caller.id })).some(
+      (job) => job.job_type === "DESTROY_WORKER" && job.assigned_worker_id === id,
+    );
+  const worker = isReachable ? await queries.first(findWorker, { id }) : undefined;
+  if (!worker) throw notFound("worker");
+  return worker;
+}
+
+/** A cloud-hosted worker belongs to nobody: users see its name, status and version only. */
+function viewWorker(worker: WorkerRow, viewer: string | null): Worker {
+  const isWhole = worker.owner_id === viewer;
+  return {
+    id: worker.id,
+    name: worker.name,
+    mode: worker.mode,
+    status: workerStatus(worker),
+    version: worker.version,
+    labels: JSON.parse(worker.labels) as string[],
+    hostname: isWhole ? worker.hostname : null,
+    os: worker.os,
+    arch: worker.arch,
+    capacity: worker.capacity,
+    isolation: worker.isolation,
+    active_job_ids: isWhole ? (JSON.parse(worker.active_job_ids ?? "[]") as string[]) : [],
+    last_heartbeat: timeOrNull(worker.last_heartbeat_at),
+    created_at: time(worker.created_at),
+    metadata: isWhole ? (JSON.parse(worker.metadata) as Record<string, unknown>) : {},
+  };
+}

@@ -1,0 +1,233 @@
+/** SQL of jobs. What the state changes mean stands in domain/job.ts. */
+import { sql } from "kysely";
+import type { JobStatus } from "../../protocol/jobs.ts";
+import type { JobRow } from "../domain/job.ts";
+import type { Queries } from "./db.ts";
+import { statement } from "./statement.ts";
+
+/** One job by id, whoever's it is: for what a runner says of the job it holds. */
+export const findJob = statement<{ id: string }, JobRow>((db, { id }) =>
+  db.selectFrom("jobs").selectAll().where("id", "=", id),
+);
+
+/** One job of an owner. */
+export const findOwnJob = statement<{ id: string; owner: string }, JobRow>((db, { id, owner }) =>
+  db.selectFrom("jobs").selectAll().where("id", "=", id).where("owner_id", "=", owner),
+);
+
+/** The snapshot of a job, sealed, as JSON. */
+export const findSnapshot = statement<{ id: string }, { config_snapshot: string }>((db, { id }) =>
+  db.selectFrom("job_snapshots").select("config_snapshot").where("job_id", "=", id),
+);
+
+/** Jobs that a worker holds: claimed and not released. */
+export const findHeldJobs = statement<{ worker: string }, JobRow>((db, { worker }) =>
+  db
+    .selectFrom("jobs")
+    .selectAll()
+    .where("worker_id", "=", worker)
+    .where("released_at", "is", null),
+);
+
+const saveState = statement<Pick<JobRow, "id" | Mutable>>((db, job) =>
+  db
+    .updateTable("jobs")
+    .set({
+      status: job.status,
+      worker_id: job.worker_id,
+      claim_key: job.claim_key,
+      claimed_at: job.claimed_at,
+      started_at: job.started_at,
+      cancelled_at: job.cancelled_at,
+      ended_at: job.ended_at,
+      released_at: job.released_at,
+      omitted_at: job.omitted_at,
+      spec_status_before: job.spec_status_before,
+      error_message: job.error_message,
+      execution_metadata: job.execution_metadata,
+      last_seq: job.last_seq,
+    })
+    .where("id", "=", job.id),
+);
+
+type Mutable =
+  | "status"
+  | "worker_id"
+  | "claim_key"
+  | "claimed_at"
+  | "started_at"
+  | "cancelled_at"
+  | "ended_at"
+  | "released_at"
+  | "omitted_at"
+  | "spec_status_before"
+  | "error_message"
+  | "execution_metadata"
+  | "last_seq";
+
+/** Saves what state changes may change. */
+export const saveJob = (tx: Queries, job: JobRow): Promise<void> => tx.run(saveState, job);
+
+/** Adds a job with its snapshot. */
+export async function insertJob(tx: Queries, job: JobRow, snapshot: string | null): Promise<void> {
+  await tx.sql.insertInto("jobs").values(job).execute();
+  if (snapshot !== null)
+    await tx.sql
+      .insertInto("job_snapshots")
+      .values({ job_id: job.id, config_snapshot: snapshot })
+      .execute();
+}
+
+export interface JobFilter {
+  readonly owner: string;
+  readonly status?: JobStatus | undefined;
+  readonly zone?: string | undefined;
+  /** Only jobs older than this one. */
+  readonly before?: string | undefined;
+  readonly limit: number;
+}
+
+/** A page of an owner's jobs with their snapshots, newest first (ids sort by time). */
+export function listJobs(
+  { sql: db }: Queries,
+  { owner, status, zone, before, limit }: JobFilter,
+): Promise<(JobRow & { config_snapshot: string | null })[]> {
+  let query = db
+    .selectFrom("jobs")
+    .leftJoin("job_snapshots", "job_snapshots.job_id", "jobs.id")
+    .selectAll("jobs")
+    .select("job_snapshots.config_snapshot")
+    .where("owner_id", "=", owner);
+  if (status !== undefined) query = query.where("status", "=", status);
+  if (zone !== undefined) query = query.where("zone_id", "=", zone);
+  if (before !== undefined) query = query.where("jobs.id", "<", before);
+  return query.orderBy("jobs.id", "desc").limit(limit).execute();
+}
+
+/** Whether a newer job of the spec has started: then an older job's end no longer moves the spec. */
+export const findNewerStarted = statement<{ spec: string; id: string }, { id: string }>(
+  (db, { spec, id }) =>
+    db
+      .selectFrom("jobs")
+      .select("id")
+      .where("spec_id", "=", spec)
+      .where("id", ">", id)
+      .where("started_at", "is not", null)
+      .where("job_type", "<>", "PLAN")
+      .limit(1),
+);
+
+/** A DEPLOY that used the plan: it names it and was not cancelled or lost before its start. */
+export const findUseOfPlan = statement<{ plan: string }, { id: string }>((db, { plan }) =>
+  db
+    .selectFrom("jobs")
+    .select("id")
+    .where("plan_job_id", "=", plan)
+    .where((where) =>
+      where.or([where("started_at", "is not", null), where("status", "<>", "CANCELLED")]),
+    )
+    .limit(1),
+);
+
+/** The oldest queued job of a spec: it may run once the one before it is released. */
+export const findNextOfSpec = statement<{ spec: string }, JobRow>((db, { spec }) =>
+  db
+    .selectFrom("jobs")
+    .selectAll()
+    .where("spec_id", "=", spec)
+    .where("status", "=", "QUEUED")
+    .orderBy("id")
+    .limit(1),
+);
+
+/** Jobs whose cancel nobody answered since `before`. */
+export const findUnansweredCancels = statement<{ before: number }, JobRow>((db, { before }) =>
+  db
+    .selectFrom("jobs")
+    .selectAll()
+    .where("worker_id", "is not", null)
+    .where("released_at", "is", null)
+    .where("status", "=", "CANCELLED")
+    .where("cancelled_at", "<=", before),
+);
+
+/** Specs of an owner that an unreleased job occupies, and those whose state is locked by a job that no longer holds it. */
+export async function occupiedSpecs(
+  { sql: db }: Queries,
+  owner: string,
+): Promise<{ busy: Set<string>; locked: Set<string>; heldBy: Set<string> }> {
+  const held = await db
+    .selectFrom("jobs")
+    .select(["spec_id", "worker_id"])
+    .where("owner_id", "=", owner)
+    .where("worker_id", "is not", null)
+    .where("released_at", "is", null)
+    .execute();
+  const locks = await db
+    .selectFrom("state_locks")
+    .innerJoin("specs", "specs.id", "state_locks.spec_id")
+    .select("state_locks.spec_id")
+    .where("specs.owner_id", "=", owner)
+    .execute();
+  return {
+    busy: new Set(held.flatMap(({ spec_id }) => spec_id ?? [])),
+    heldBy: new Set(held.flatMap(({ worker_id }) => worker_id ?? [])),
+    locked: new Set(locks.map(({ spec_id }) => spec_id)),
+  };
+}
+
+/** Whether anything waits in the queue at all: the cheap question behind the queue's sweep. */
+export const findAnyQueued = statement<Record<string, never>, { owner_id: string }>((db) =>
+  db
+    .selectFrom("jobs")
+    .select("owner_id")
+    .distinct()
+    .where("status", "=", sql.lit("QUEUED" as const)),
+);
+
+/** What a heartbeat needs of the jobs that its worker holds. */
+export const findHeldBriefly = statement<
+  { worker: string },
+  Pick<JobRow, "id" | "status" | "started_at" | "omitted_at">
+>((db, { worker }) =>
+  db
+    .selectFrom("jobs")
+    .select(["id", "status", "started_at", "omitted_at"])
+    .where("worker_id", "=", worker)
+    .where("released_at", "is", null),
+);
+
+/** Notes since when a worker's heartbeats leave a job out; null: they list it. */
+export const setOmitted = statement<{ id: string; omitted_at: number | null }>(
+  (db, { id, omitted_at }) => db.updateTable("jobs").set({ omitted_at }).where("id", "=", id),
+);
+
+/** Held jobs that heartbeats leave out since `before`. */
+export const findOmitted = statement<{ before: number }, JobRow>((db, { before }) =>
+  db
+    .selectFrom("jobs")
+    .selectAll()
+    .where("worker_id", "is not", null)
+    .where("released_at", "is", null)
+    .where("omitted_at", "<=", before),
+);
+
+/** DESTROY_WORKER jobs that wait for a worker to hold no job. */
+export const findQueuedTeardowns = statement<{ worker: string }, JobRow>((db, { worker }) =>
+  db
+    .selectFrom("jobs")
+    .selectAll()
+    .where("assigned_worker_id", "=", worker)
+    .where("status", "=", sql.lit("QUEUED" as const))
+    .where("job_type", "=", "DESTROY_WORKER"),
+);
+
+/** Whether an owner has anything queued, or anybody has: what an empty poll asks before it bothers the writer. */
+export const findOwnQueued = statement<{ owner: string }, { id: string }>((db, { owner }) =>
+  db
+    .selectFrom("jobs")
+    .select("id")
+    .where("owner_id", "=", owner)
+    .where("status", "=", sql.lit("QUEUED" as const))
+    .limit(1),
+);

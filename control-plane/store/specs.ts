@@ -1,0 +1,128 @@
+/** SQL of zones, specs (configurations) and their components. */
+import type { ConfigurationStatus } from "../../protocol/configurations.ts";
+import type { Queries } from "./db.ts";
+import { statement } from "./statement.ts";
+import type { Row } from "./tables.ts";
+
+export type ZoneRow = Row<"zones">;
+export type SpecRow = Row<"specs">;
+export type ComponentRow = Row<"components">;
+
+export async function insertZone(tx: Queries, zone: ZoneRow): Promise<void> {
+  await tx.sql.insertInto("zones").values(zone).execute();
+}
+
+export const findZone = statement<{ id: string; owner: string }, ZoneRow>((db, { id, owner }) =>
+  db.selectFrom("zones").selectAll().where("id", "=", id).where("owner_id", "=", owner),
+);
+
+export const findZoneByName = statement<{ name: string; owner: string }, ZoneRow>(
+  (db, { name, owner }) =>
+    db.selectFrom("zones").selectAll().where("name", "=", name).where("owner_id", "=", owner),
+);
+
+/** A page of an owner's zones, newest first. */
+export function listZones(
+  { sql: db }: Queries,
+  owner: string,
+  before: string | undefined,
+  limit: number,
+): Promise<ZoneRow[]> {
+  let query = db.selectFrom("zones").selectAll().where("owner_id", "=", owner);
+  if (before !== undefined) query = query.where("id", "<", before);
+  return query.orderBy("id", "desc").limit(limit).execute();
+}
+
+export async function insertSpec(tx: Queries, spec: SpecRow): Promise<void> {
+  await tx.sql.insertInto("specs").values(spec).execute();
+}
+
+export const findSpec = statement<{ id: string; owner: string }, SpecRow>((db, { id, owner }) =>
+  db.selectFrom("specs").selectAll().where("id", "=", id).where("owner_id", "=", owner),
+);
+
+export const findSpecByName = statement<{ name: string; owner: string }, SpecRow>(
+  (db, { name, owner }) =>
+    db.selectFrom("specs").selectAll().where("name", "=", name).where("owner_id", "=", owner),
+);
+
+export const findSpecByProjectName = statement<{ name: string; owner: string }, SpecRow>(
+  (db, { name, owner }) =>
+    db
+      .selectFrom("specs")
+      .selectAll()
+      .where("project_name", "=", name)
+      .where("owner_id", "=", owner),
+);
+
+/** A page of an owner's specs, newest first. */
+export function listSpecs(
+  { sql: db }: Queries,
+  owner: string,
+  before: string | undefined,
+  limit: number,
+): Promise<SpecRow[]> {
+  let query = db.selectFrom("specs").selectAll().where("owner_id", "=", owner);
+  if (before !== undefined) query = query.where("id", "<", before);
+  return query.orderBy("id", "desc").limit(limit).execute();
+}
+
+/** All specs of some zones, newest first. */
+export async function specsOfZones(
+  { sql: db }: Queries,
+  zones: readonly string[],
+): Promise<SpecRow[]> {
+  if (zones.length === 0) return [];
+  return db
+    .selectFrom("specs")
+    .selectAll()
+    .where("zone_id", "in", [...zones])
+    .orderBy("id", "desc")
+    .execute();
+}
+
+/** The components of some specs, by name. */
+export async function componentsOf(
+  { sql: db }: Queries,
+  specs: readonly string[],
+): Promise<ComponentRow[]> {
+  if (specs.length === 0) return [];
+  return db
+    .selectFrom("components")
+    .selectAll()
+    .where("spec_id", "in", [...specs])
+    .orderBy("name")
+    .execute();
+}
+
+export const findSpecStatus = statement<{ id: string }, { status: ConfigurationStatus }>(
+  (db, { id }) => db.selectFrom("specs").select("status").where("id", "=", id),
+);
+
+export const setSpecStatus = statement<{
+  id: string;
+  status: ConfigurationStatus;
+  error_message: string | null;
+  now: number;
+}>((db, { id, status, error_message, now }) =>
+  db.updateTable("specs").set({ status, error_message, updated_at: now }).where("id", "=", id),
+);
+
+/** Replaces what a spec's last deployment left: the three named values and one component per output. */
+export async function replaceOutputs(
+  tx: Queries,
+  spec: string,
+  known: Pick<SpecRow, "cluster_name" | "cluster_endpoint" | "gitops_url">,
+  components: readonly Omit<ComponentRow, "spec_id">[],
+): Promise<void> {
+  await tx.sql.updateTable("specs").set(known).where("id", "=", spec).execute();
+  await tx.sql.deleteFrom("components").where("spec_id", "=", spec).execute();
+  // In slices: an engine binds a limited number of values.
+  for (let from = 0; from < components.length; from += 500)
+    await tx.sql
+      .insertInto("components")
+      .values(
+        components.slice(from, from + 500).map((component) => ({ spec_id: spec, ...component })),
+      )
+      .execute();
+}

@@ -1,0 +1,87 @@
+/** The watch over workers and what they hold: OFFLINE on time, lost jobs decided, cancels that nobody answered released. */
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  lose,
+  releaseCancelled,
+  unansweredCancelMilliseconds,
+  type JobRow,
+} from "../domain/job.ts";
+import type { Context } from "../services/context.ts";
+import { changeJob, writeJobs, type Rings } from "../services/job-changes.ts";
+import type { Queries } from "../store/db.ts";
+import { findHeldJobs, findJob, findOmitted, findUnansweredCancels } from "../store/jobs.ts";
+import { findLostHolders, markOffline } from "../store/workers.ts";
+
+/** Looks this often, with the default periods; scaled with them in tests. */
+const offlineFraction = 1 / 120;
+
+/**
+ * Runs until `stop`. Nothing is decided before the server has been ready for a period: while it was away, nobody could report.
+ * A failed round is logged and tried again; the watch never ends by itself.
+ */
+export async function watchWorkers(
+  context: Context,
+  readyAt: number,
+  stop: AbortSignal,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  const period = Math.max(10, context.periods.offline * offlineFraction);
+  while (!stop.aborted) {
+    try {
+      await watchOnce(context, readyAt);
+    } catch (error) {
+      onError(error);
+    }
+    await pause(period, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
+
+/** One round of the watch. */
+export async function watchOnce(context: Context, readyAt: number): Promise<void> {
+  const { store, wakeups, periods } = context;
+  const now = context.now();
+  if (now - readyAt >= periods.offline) {
+    const offline = await store.write((tx) =>
+      tx.all(markOffline, { before: now - periods.offline, now }),
+    );
+    for (const { id } of offline) wakeups.ring("worker", id);
+    await loseOmitted(
+      context,
+      await store.read.all(findOmitted, { before: now - periods.offline }),
+    );
+  }
+  if (now - readyAt >= periods.lost)
+    for (const { id } of await store.read.all(findLostHolders, { before: now - periods.lost }))
+      await loseWorker(context, id, now - periods.lost);
+  const before = now - unansweredCancelMilliseconds;
+  for (const { id } of await store.read.all(findUnansweredCancels, { before }))
+    await writeJobs(context, async (tx, rings) => {
+      const job = await tx.first(findJob, { id });
+      if (job) await changeJob(tx, rings, job, releaseCancelled(job, now), now);
+    });
+}
+
+/** All jobs of a worker, unless it came back in the meantime. */
+async function loseWorker(context: Context, worker: string, before: number): Promise<void> {
+  await writeJobs(context, async (tx, rings) => {
+    const lost = await tx.all(findLostHolders, { before });
+    if (!lost.some(({ id }) => id === worker)) return;
+    for (const job of await tx.all(findHeldJobs, { worker }))
+      await loseJob(context, tx, rings, job);
+  });
+}
+
+/** Each in its own transaction, and only if it is still held by the same worker and attempt as when it was found lost. */
+async function loseOmitted(context: Context, found: readonly JobRow[]): Promise<void> {
+  for (const { id, worker_id, attempt } of found)
+    await writeJobs(context, async (tx, rings) => {
+      const job = await tx.first(findJob, { id });
+      if (!job || job.worker_id !== worker_id || job.attempt !== attempt) return;
+      if (job.omitted_at !== null) await loseJob(context, tx, rings, job);
+    });
+}
+
+function loseJob(context: Context, tx: Queries, rings: Rings, job: JobRow): Promise<JobRow> {
+  const now = context.now();
+  return changeJob(tx, rings, job, lose(job, now), now, { keepLock: job.started_at !== null });
+}
