@@ -59,7 +59,7 @@ export async function call<E extends Endpoint>(
   input: Input<E>,
   options: CallOptions = {},
 ): Promise<Called<E>> {
-  const answer = await send(server, endpoint, input, options);
+  const answer = await send(server, endpoint, input as SendInput, options);
   if (answer.statusCode === 204) {
     await answer.body.dump();
     return null;
@@ -68,16 +68,19 @@ export async function call<E extends Endpoint>(
   return (text === "" ? null : JSON.parse(text)) as Called<E>;
 }
 
+export interface SendInput {
+  readonly params?: Readonly<Record<string, string>> | undefined;
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly bytes?: Buffer | NodeJS.ReadableStream;
+}
+
 /** Sends a request whose body or answer is bytes; the caller reads or dumps `body`. Throws like `call`. */
 export async function send(
   server: string,
   endpoint: Endpoint,
-  input: {
-    params?: Readonly<Record<string, string>> | undefined;
-    query?: Readonly<Record<string, unknown>> | undefined;
-    body?: unknown;
-    bytes?: Buffer | NodeJS.ReadableStream;
-  },
+  input: SendInput,
   options: CallOptions = {},
 ): Promise<Dispatcher.ResponseData> {
   const answer = await request(
@@ -104,7 +107,7 @@ function urlOf(
   server: string,
   path: string,
   params: Readonly<Record<string, string>>,
-  query: Readonly<Record<string, unknown>>,
+  query: Readonly<Record<string, string | number | boolean | undefined>>,
 ): string {
   const values = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {

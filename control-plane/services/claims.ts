@@ -216,6 +216,6 @@ function newEntry({ worker, key }: ClaimRequest): Parked {
     isTrying: false,
     answer: promise,
     end: (job) => settle(() => resolve(job)),
-    fail: (error) => settle(() => reject(error as Error)),
+    fail: (error) => settle(() => reject(error)),
   };
 }

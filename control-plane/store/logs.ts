@@ -25,15 +25,14 @@ export const appendChunk = statement<
  * The highest sequence number stored. Posts are contiguous, so it is the newest numbered chunk's; a started job is never handed out
  * again, so all chunks of a job are of one attempt.
  */
-export const findLastSeq = statement<{ job: string }, { id: number; seq: number }>(
-  (db, { job }) =>
-    db
-      .selectFrom("log_chunks")
-      .select(["id", "seq"])
-      .where("job_id", "=", job)
-      .where("seq", "is not", null)
-      .orderBy("id", "desc")
-      .limit(1) as never,
+export const findLastSeq = statement<{ job: string }, { id: number; seq: number }>((db, { job }) =>
+  db
+    .selectFrom("log_chunks")
+    .select(["id", "seq"])
+    .where("job_id", "=", job)
+    .where("seq", "is not", null)
+    .orderBy("id", "desc")
+    .limit(1),
 );
 
 /** The id under which a numbered chunk is stored. A repeat is always of a recent one, so the newest are looked at first. */
