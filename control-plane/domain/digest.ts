@@ -1,0 +1,56 @@
+/** Digests that a sender names with its content, and the check of content against them as it passes. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { invalid, Refusal } from "../problem.ts";
+
+/** What content must hash to. */
+export interface ExpectedDigest {
+  readonly algorithm: "sha256" | "sha512" | "md5";
+  readonly value: Buffer;
+}
+
+const algorithms = new Map([
+  ["sha-256", { algorithm: "sha256", bytes: 32 }],
+  ["sha-512", { algorithm: "sha512", bytes: 64 }],
+] as const);
+
+/** Reads `Content-Digest` (RFC 9530): `sha-256=:base64:, …`. Other algorithms are passed over. */
+export function contentDigests(header: string | undefined): ExpectedDigest[] {
+  if (header === undefined || header.trim() === "") return [];
+  return header.split(",").flatMap((member) => {
+    const [, key, encoded] =
+      /^\s*([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/=]*):(?:;.*)?\s*$/.exec(member) ?? [];
+    if (key === undefined || encoded === undefined)
+      throw invalid("headers.content-digest", "must look like sha-256=:<base64>: (RFC 9530)");
+    const known = algorithms.get(key as "sha-256");
+    return known
+      ? [{ algorithm: known.algorithm, value: decoded("content-digest", encoded, known.bytes) }]
+      : [];
+  });
+}
+
+/** Reads `Content-MD5` (RFC 1864), as terraform sends it. */
+export const contentMd5 = (header: string | undefined): ExpectedDigest[] =>
+  header === undefined
+    ? []
+    : [{ algorithm: "md5", value: decoded("content-md5", header.trim(), 16) }];
+
+/** Passes content on and, at its end, refuses what does not match: whoever stores it then stores nothing. */
+export async function* checked(
+  content: AsyncIterable<Uint8Array>,
+  expected: readonly ExpectedDigest[],
+): AsyncGenerator<Uint8Array> {
+  const hashes = expected.map(({ algorithm, value }) => ({ value, hash: createHash(algorithm) }));
+  for await (const chunk of content) {
+    for (const { hash } of hashes) hash.update(chunk);
+    yield chunk;
+  }
+  for (const { hash, value } of hashes)
+    if (!timingSafeEqual(hash.digest(), value)) throw new Refusal("digest_mismatch");
+}
+
+function decoded(header: string, encoded: string, bytes: number): Buffer {
+  const value = Buffer.from(encoded, "base64");
+  if (value.length !== bytes || value.toString("base64") !== encoded)
+    throw invalid(`headers.${header}`, `must have ${bytes} bytes in base64`);
+  return value;
+}

@@ -1,0 +1,49 @@
+/** Plan artifacts and archives over HTTP: raw bytes, any content type, streamed both ways. */
+import type { FastifyInstance } from "fastify";
+import { endpoints } from "../../protocol/endpoints.ts";
+import {
+  findPlanArtifact,
+  findSource,
+  uploadArchive,
+  uploadPlanArtifact,
+} from "../services/artifacts.ts";
+import type { Context } from "../services/context.ts";
+import { bytesOf, sendContent } from "./bytes.ts";
+import type { Guards } from "./guards.ts";
+import { bytesRoutes, route } from "./route.ts";
+
+/** Adds the routes of plan artifacts and archives. */
+export function artifactRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
+  bytesRoutes(app, (bytes) => {
+    const { uploadPlanArtifact: plan, uploadArchive: archive } = endpoints;
+
+    route(bytes, plan, guards.worker, async ({ caller, params, headers, request, reply }) => {
+      const body = bytesOf(request, plan.bodyLimit);
+      const attempt = headers["x-job-attempt"];
+      const { answer, stored } = await uploadPlanArtifact(
+        context,
+        caller,
+        params.id,
+        attempt,
+        body,
+      );
+      return reply.code(stored ? 201 : 200).send(answer);
+    });
+
+    route(bytes, archive, guards.client, async ({ caller, request, reply }) => {
+      const body = bytesOf(request, archive.bodyLimit);
+      const { answer, stored } = await uploadArchive(context, caller, body);
+      return reply.code(stored ? 201 : 200).send(answer);
+    });
+  });
+
+  route(app, endpoints.downloadPlanArtifact, guards.worker, async (call) => {
+    const content = await findPlanArtifact(context, call.caller, call.params.id);
+    return sendContent(call.request, call.reply, content, "application/octet-stream");
+  });
+
+  route(app, endpoints.downloadSource, guards.worker, async (call) => {
+    const content = await findSource(context, call.caller, call.params.id);
+    return sendContent(call.request, call.reply, content, "application/gzip");
+  });
+}

@@ -1,0 +1,34 @@
+/** Content that is a row and a blob: the blob is written first, the row decides, and a blob without a row does not stay. */
+import type { WrittenBlob } from "../blobs/blobs.ts";
+import type { Context } from "./context.ts";
+
+export interface Recorded<T> {
+  readonly answer: T;
+  /** Whether a row names the new blob now. */
+  readonly stored: boolean;
+  /** The blob that no row names any more. */
+  readonly replaced?: string | undefined;
+}
+
+/**
+ * Writes `content` to a blob, then calls `record` to make the row in a transaction. What the row does not name after that is deleted;
+ * after the commit, because until then it may be needed.
+ */
+export async function storeContent<T>(
+  { blobs }: Pick<Context, "blobs">,
+  content: AsyncIterable<Uint8Array>,
+  limit: number,
+  record: (written: WrittenBlob) => Promise<Recorded<T>>,
+): Promise<Recorded<T>> {
+  const written = await blobs.write(content, limit);
+  let recorded: Recorded<T>;
+  try {
+    recorded = await record(written);
+  } catch (error) {
+    await blobs.delete(written.blob);
+    throw error;
+  }
+  const unnamed = recorded.stored ? recorded.replaced : written.blob;
+  if (unnamed !== undefined) await blobs.delete(unnamed);
+  return recorded;
+}
