@@ -37,6 +37,7 @@ export const lostMessage = "runner lost, outcome unknown";
 /** A cancel that nobody answered releases the job after this long: longer than the apply grace of an agent (10 minutes). */
 export const unansweredCancelMilliseconds = 15 * 60_000;
 
+/** SUCCESS, FAILED or CANCELLED. */
 export const hasEnded = ({ status }: Pick<JobState, "status">): boolean =>
   status !== "QUEUED" && status !== "PROCESSING";
 

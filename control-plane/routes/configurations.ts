@@ -15,6 +15,7 @@ import type { Guards } from "./guards.ts";
 import { sendList } from "./list.ts";
 import { route } from "./route.ts";
 
+/** Adds the routes of this file. */
 export function configurationRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   route(app, endpoints.listZones, guards.client, async ({ caller, query, reply }) =>
     sendList(reply, "zones", query, (before, limit) => listZones(context, caller, before, limit)),

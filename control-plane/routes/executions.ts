@@ -8,6 +8,7 @@ import { goneSignal } from "./gone.ts";
 import type { Guards } from "./guards.ts";
 import { bodilessRoutes, route } from "./route.ts";
 
+/** Adds the routes of this file. */
 export function executionRoutes(
   app: FastifyInstance,
   context: Context,

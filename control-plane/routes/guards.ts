@@ -12,6 +12,7 @@ export interface Guards {
   readonly anyone: Guard<null>;
 }
 
+/** All guards over one context. */
 export const makeGuards = (context: Context): Guards => ({
   worker: workerGuard(context),
   client: clientGuard(context),

@@ -7,6 +7,7 @@ import type { Guards } from "./guards.ts";
 import { sendList } from "./list.ts";
 import { bodilessRoutes, route } from "./route.ts";
 
+/** Adds the routes of this file. */
 export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   route(app, endpoints.createJob, guards.client, async ({ caller, body }) =>
     createJob(context, caller, body),

@@ -11,6 +11,7 @@ import { route } from "./route.ts";
 /** Chunks read at a time: of the usual 16–32 KB, this is a few hundred kilobytes. */
 const pageSize = 16;
 
+/** Adds the routes of this file. */
 export function logRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   route(app, endpoints.readLogs, guards.worker, async ({ caller, params, query, reply }) => {
     await checkHeldJob(context, caller, params.id);

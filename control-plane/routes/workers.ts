@@ -20,6 +20,7 @@ import type { Guards } from "./guards.ts";
 import { sendList } from "./list.ts";
 import { bodilessRoutes, route } from "./route.ts";
 
+/** Adds the routes of this file. */
 export function workerRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   runnerRoutes(app, context, guards);
   route(app, endpoints.listWorkers, guards.client, async ({ caller, query, reply }) =>

@@ -49,6 +49,7 @@ interface Parked {
   readonly fail: (error: unknown) => void;
 }
 
+/** The queue's claims over one context; `close` ends what is parked. */
 export function claimService(context: Context): Claims {
   const { store, wakeups, now } = context;
   /** In the order of their arrival. */

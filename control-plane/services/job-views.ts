@@ -78,5 +78,6 @@ async function logComplete(queries: Queries, job: JobRow): Promise<boolean | nul
 /** A time on the wire. */
 export const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
+/** A time that may not have come yet. */
 export const timeOrNull = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : time(milliseconds);

@@ -11,7 +11,7 @@ import { workerMetadataLimit } from "../../protocol/workers.ts";
 import type { UserCaller, WorkerCaller } from "../auth/callers.ts";
 import { mergePatch } from "../domain/merge-patch.ts";
 import { hashToken, newToken } from "../domain/tokens.ts";
-import { workerStatus, type WorkerRow } from "../domain/worker.ts";
+import type { WorkerRow } from "../domain/worker.ts";
 import { invalid, notFound, Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import { findHeldJobs } from "../store/jobs.ts";
@@ -26,9 +26,10 @@ import {
   useRegistrationToken,
 } from "../store/workers.ts";
 import type { Context } from "./context.ts";
-import { time, timeOrNull } from "./job-views.ts";
+import { time } from "./job-views.ts";
 import { writeJobs } from "./job-changes.ts";
 import { removeWorker } from "./teardown.ts";
+import { viewWorker } from "./worker-views.ts";
 
 const defaultTokenSeconds = 3600;
 
@@ -236,26 +237,4 @@ async function findReachable(
   const worker = isReachable ? await queries.first(findWorker, { id }) : undefined;
   if (!worker) throw notFound("worker");
   return worker;
-}
-
-/** A cloud-hosted worker belongs to nobody: users see its name, status and version only. */
-function viewWorker(worker: WorkerRow, viewer: string | null): Worker {
-  const isWhole = worker.owner_id === viewer;
-  return {
-    id: worker.id,
-    name: worker.name,
-    mode: worker.mode,
-    status: workerStatus(worker),
-    version: worker.version,
-    labels: JSON.parse(worker.labels) as string[],
-    hostname: isWhole ? worker.hostname : null,
-    os: worker.os,
-    arch: worker.arch,
-    capacity: worker.capacity,
-    isolation: worker.isolation,
-    active_job_ids: isWhole ? (JSON.parse(worker.active_job_ids ?? "[]") as string[]) : [],
-    last_heartbeat: timeOrNull(worker.last_heartbeat_at),
-    created_at: time(worker.created_at),
-    metadata: isWhole ? (JSON.parse(worker.metadata) as Record<string, unknown>) : {},
-  };
 }

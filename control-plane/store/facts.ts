@@ -1,6 +1,7 @@
 /** SQL of the store's facts, such as the address it was last served at. */
 import type { Queries } from "./db.ts";
 
+/** Notes a fact, replacing what was noted before. */
 export async function setFact(tx: Queries, name: string, value: string): Promise<void> {
   await tx.sql
     .insertInto("facts")
@@ -9,6 +10,7 @@ export async function setFact(tx: Queries, name: string, value: string): Promise
     .execute();
 }
 
+/** A fact's value. */
 export async function findFact({ sql: db }: Queries, name: string): Promise<string | undefined> {
   const row = await db
     .selectFrom("facts")

@@ -8,6 +8,7 @@ export type ZoneRow = Row<"zones">;
 export type SpecRow = Row<"specs">;
 export type ComponentRow = Row<"components">;
 
+/** Adds a zone. */
 export async function insertZone(tx: Queries, zone: ZoneRow): Promise<void> {
   await tx.sql.insertInto("zones").values(zone).execute();
 }
@@ -33,6 +34,7 @@ export function listZones(
   return query.orderBy("id", "desc").limit(limit).execute();
 }
 
+/** Adds a spec. */
 export async function insertSpec(tx: Queries, spec: SpecRow): Promise<void> {
   await tx.sql.insertInto("specs").values(spec).execute();
 }

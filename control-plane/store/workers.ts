@@ -1,12 +1,25 @@
 /** SQL of workers and registration tokens. */
 import { sql } from "kysely";
-import type { WorkerCaller } from "../auth/callers.ts";
 import type { WorkerRow } from "../domain/worker.ts";
 import type { Queries } from "./db.ts";
 import { statement } from "./statement.ts";
 
 /** What a worker's every call needs to know of it. */
-export const findWorkerCaller = statement<{ id: string }, WorkerCaller>((db, { id }) =>
+export type WorkerCallerRow = Pick<
+  WorkerRow,
+  | "id"
+  | "owner_id"
+  | "mode"
+  | "labels"
+  | "offline_at"
+  | "draining_at"
+  | "last_call_at"
+  | "last_heartbeat_at"
+  | "instance_id"
+  | "token_hash"
+>;
+
+export const findWorkerCaller = statement<{ id: string }, WorkerCallerRow>((db, { id }) =>
   db
     .selectFrom("workers")
     .select([
@@ -129,6 +142,7 @@ export function listWorkers(
   return query.orderBy("id", "desc").limit(limit).execute();
 }
 
+/** Adds a worker. */
 export async function insertWorker(tx: Queries, worker: WorkerRow): Promise<void> {
   await tx.sql.insertInto("workers").values(worker).execute();
 }
@@ -142,6 +156,7 @@ export async function updateWorker(
   await tx.sql.updateTable("workers").set(change).where("id", "=", id).execute();
 }
 
+/** Removes a worker. */
 export async function deleteWorker(tx: Queries, id: string): Promise<void> {
   await tx.sql.deleteFrom("workers").where("id", "=", id).execute();
 }
@@ -173,6 +188,7 @@ export const findRegistrationToken = statement<
     .where("expires_at", ">", now),
 );
 
+/** Adds a registration token. */
 export async function insertRegistrationToken(
   tx: Queries,
   token: {

@@ -1,0 +1,85 @@
+/** The http backend that terraform itself speaks (terraform.md §4): its status codes and bodies are terraform's, not ours. */
+import type { FastifyInstance, FastifyReply } from "fastify";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { jobGuard } from "../auth/job-tokens.ts";
+import { Refusal } from "../problem.ts";
+import type { Context } from "../services/context.ts";
+import {
+  lockState,
+  readState,
+  unlockState,
+  writeState,
+  type LockDocument,
+} from "../services/states.ts";
+import { bytesOf } from "./bytes.ts";
+import { bytesRoutes, route } from "./route.ts";
+
+/** Adds the routes of managed state. */
+export function stateRoutes(app: FastifyInstance, context: Context): void {
+  const guard = jobGuard(context);
+  const { readState: get, writeState: post, lockState: lock, unlockState: unlock } = endpoints;
+
+  route(app, get, guard, async ({ caller, reply }) => {
+    reply.header("cache-control", "no-store");
+    const state = await readState(context, caller);
+    if (!state) return reply.code(204).send();
+    return reply
+      .headers({
+        "content-length": state.size_bytes,
+        "content-md5": Buffer.from(state.md5, "hex").toString("base64"),
+      })
+      .type("application/json")
+      .send(await state.read());
+  });
+
+  bytesRoutes(app, (bytes) => {
+    route(bytes, post, guard, async ({ caller, query, request, reply }) => {
+      await writeState(context, caller, query.ID, bytesOf(request, post.bodyLimit));
+      return reply.send();
+    });
+
+    route(bytes, lock, guard, async ({ caller, request, reply }) => {
+      const document = await readLockDocument(bytesOf(request, lock.bodyLimit), lock.bodyLimit);
+      return answerLock(reply, await lockState(context, caller, document));
+    });
+
+    route(bytes, unlock, guard, async ({ caller, request, reply }) => {
+      const document = await readLockDocument(bytesOf(request, unlock.bodyLimit), unlock.bodyLimit);
+      return answerLock(reply, await unlockState(context, caller, document.id));
+    });
+  });
+}
+
+/** 423 carries the holder's document as it is: terraform shows its ID. */
+const answerLock = (reply: FastifyReply, holder: string | null): FastifyReply =>
+  holder === null ? reply.send() : reply.code(423).type("application/json").send(holder);
+
+/**
+ * An empty body is refused: terraform's `force-unlock` sends one whatever ID it was given, so any ID would open the lock. Its user is
+ * told "Unexpected HTTP response code 400"; people unlock through the control plane.
+ */
+async function readLockDocument(
+  body: AsyncIterable<Uint8Array>,
+  limit: number,
+): Promise<LockDocument> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of body) {
+    size += part.byteLength;
+    if (size > limit) throw new Refusal("payload_too_large", `at most ${limit} bytes are taken`);
+    parts.push(part);
+  }
+  const info = Buffer.concat(parts).toString();
+  const id = idOf(info);
+  if (typeof id !== "string" || id === "" || id.length > 200)
+    throw new Refusal("bad_request", "the body must be terraform's lock document with its ID");
+  return { id, info };
+}
+
+function idOf(info: string): unknown {
+  try {
+    return (JSON.parse(info) as { ID?: unknown } | null)?.ID;
+  } catch {
+    throw new Refusal("malformed_json", "the body must be terraform's lock document with its ID");
+  }
+}
