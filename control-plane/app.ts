@@ -2,12 +2,14 @@
 import { randomUUID } from "node:crypto";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { sendProblem, Refusal } from "./problem.ts";
+import { artifactRoutes } from "./routes/artifacts.ts";
 import { configurationRoutes } from "./routes/configurations.ts";
 import { executionRoutes } from "./routes/executions.ts";
 import { makeGuards } from "./routes/guards.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { logRoutes } from "./routes/logs.ts";
 import { operationRoutes } from "./routes/operations.ts";
+import { stateRoutes } from "./routes/states.ts";
 import { workerRoutes } from "./routes/workers.ts";
 import { claimService } from "./services/claims.ts";
 import type { Context } from "./services/context.ts";
@@ -74,6 +76,8 @@ export async function buildApp(context: Context, options: AppOptions): Promise<F
   jobRoutes(app, context, guards);
   executionRoutes(app, context, guards, claims);
   logRoutes(app, context, guards);
+  artifactRoutes(app, context, guards);
+  stateRoutes(app, context);
   workerRoutes(app, context, guards);
   return app;
 }

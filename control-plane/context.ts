@@ -2,6 +2,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { diskBlobs } from "./blobs/disk.ts";
+import { sealedBlobs } from "./blobs/sealed.ts";
 import type { ServerConfig } from "./config.ts";
 import { secretBox, type SecretBox } from "./domain/secret-box.ts";
 import { keptSecret } from "./secrets.ts";
@@ -26,16 +27,17 @@ export async function openContext(config: ServerConfig): Promise<OpenContext> {
   const store = await openSqlite(config.databaseFile);
   const draining = new AbortController();
   const boxes = new Map<string, SecretBox>();
+  const box = (purpose: string) => {
+    const made = boxes.get(purpose) ?? secretBox(secretKey, purpose);
+    boxes.set(purpose, made);
+    return made;
+  };
   let publicUrl = config.publicUrl ?? "";
   return {
     store,
     wakeups: memoryWakeups(),
-    blobs: await diskBlobs(config.artifactsDirectory),
-    box: (purpose) => {
-      const box = boxes.get(purpose) ?? secretBox(secretKey, purpose);
-      boxes.set(purpose, box);
-      return box;
-    },
+    blobs: sealedBlobs(await diskBlobs(config.artifactsDirectory), box("blobs")),
+    box,
     jwtSecret: new TextEncoder().encode(jwtSecret),
     releaseSecret: config.releaseSecret,
     publicUrl: () => publicUrl,

@@ -72,8 +72,8 @@ export class StateDocumentReader {
       at += chunk[at] === backslash ? 2 : 1;
     }
     this.#isEscaped = at > chunk.length;
-    if (this.#open.length === 1 && this.#token.length < tokenLimit)
-      this.#token.push(...chunk.subarray(from, Math.min(at, from + tokenLimit)));
+    if (this.#open.length === 1 && this.#token.length <= tokenLimit)
+      this.#token.push(...chunk.subarray(from, Math.min(at, from + tokenLimit + 1)));
     if (at < chunk.length) this.#endString();
     return at;
   }
@@ -81,7 +81,9 @@ export class StateDocumentReader {
   #endString(): void {
     this.#isInString = false;
     if (this.#open.length === 1) {
-      const text = parse(`"${Buffer.from(this.#token).toString()}"`);
+      // One that is longer is none that matters.
+      const isKept = this.#token.length <= tokenLimit;
+      const text = isKept ? parse(`"${Buffer.from(this.#token).toString()}"`) : null;
       if (this.#isKey) this.#field = String(text);
       else this.#keep(text);
     }
