@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import {
+  cancel,
+  fence,
+  lose,
+  lostMessage,
+  releaseCancelled,
+  reportEnd,
+  reportProcessing,
+  start,
+  unansweredCancelMilliseconds,
+  type JobState,
+} from "../../../control-plane/domain/job.ts";
+import { Refusal } from "../../../control-plane/problem.ts";
+
+const now = 1_000_000;
+const queued: JobState = {
+  status: "QUEUED",
+  worker_id: null,
+  claim_key: null,
+  claimed_at: null,
+  started_at: null,
+  cancelled_at: null,
+  ended_at: null,
+  released_at: null,
+  omitted_at: null,
+  error_message: null,
+  execution_metadata: null,
+  last_seq: null,
+};
+const claimed: JobState = { ...queued, status: "PROCESSING", worker_id: "w", claimed_at: 1 };
+const started: JobState = { ...claimed, started_at: 2 };
+const cancelling: JobState = { ...started, status: "CANCELLED", cancelled_at: 3, ended_at: 3 };
+const released = { released_at: 4, ended_at: 4 };
+const succeeded: JobState = { ...started, status: "SUCCESS", ...released };
+const cancelledInQueue: JobState = {
+  ...queued,
+  status: "CANCELLED",
+  cancelled_at: 3,
+  ended_at: 3,
+  released_at: 3,
+};
+const lost: JobState = { ...started, status: "FAILED", error_message: lostMessage, ...released };
+
+const success = {
+  status: "SUCCESS",
+  error_message: null,
+  execution_metadata: null,
+  last_seq: null,
+} as const;
+const failure = { ...success, status: "FAILED", error_message: "boom" } as const;
+
+const change = {
+  processing: (job: JobState) => reportProcessing(job, now),
+  log: (job: JobState) => start(job, now),
+  success: (job: JobState) => reportEnd(job, success, now),
+  failure: (job: JobState) => reportEnd(job, failure, now),
+  cancel: (job: JobState) => cancel(job, now),
+  lose: (job: JobState) => lose(job, now),
+} as const;
+
+type Expected = Partial<JobState> | "refused" | "unchanged";
+
+describe("a job", () => {
+  it.each<[from: string, job: JobState, event: keyof typeof change, to: Expected]>([
+    ["claimed", claimed, "processing", { started_at: now, status: "PROCESSING" }],
+    ["started", started, "processing", "unchanged"],
+    ["succeeded", succeeded, "processing", "refused"],
+    ["cancelled before its start", cancelledInQueue, "processing", "refused"],
+    ["cancelled and running", cancelling, "processing", "refused"],
+    ["claimed", claimed, "log", { started_at: now, status: "PROCESSING" }],
+    ["cancelled and running", cancelling, "log", "unchanged"],
+    ["started", started, "success", { status: "SUCCESS", ended_at: now, released_at: now }],
+    ["claimed", claimed, "success", { status: "SUCCESS", started_at: now, released_at: now }],
+    ["started", started, "failure", { status: "FAILED", error_message: "boom", released_at: now }],
+    // What happened is recorded, even after a cancel or a presumed loss.
+    ["cancelled and running", cancelling, "success", { status: "SUCCESS", released_at: now }],
+    ["lost", lost, "success", { status: "SUCCESS", error_message: null, released_at: 4 }],
+    ["succeeded", succeeded, "success", "unchanged"],
+    ["queued", queued, "cancel", { status: "CANCELLED", ended_at: now, released_at: now }],
+    ["claimed", claimed, "cancel", { status: "CANCELLED", ended_at: now, released_at: now }],
+    // A started job occupies its spec until its runner answers.
+    ["started", started, "cancel", { status: "CANCELLED", ended_at: now, released_at: null }],
+    ["succeeded", succeeded, "cancel", "refused"],
+    ["cancelled and running", cancelling, "cancel", "refused"],
+    ["queued", queued, "lose", "unchanged"],
+    ["claimed", claimed, "lose", { status: "QUEUED", worker_id: null, claimed_at: null }],
+    [
+      "started",
+      started,
+      "lose",
+      { status: "FAILED", error_message: lostMessage, released_at: now },
+    ],
+    ["cancelled and running", cancelling, "lose", { status: "CANCELLED", released_at: now }],
+    ["succeeded", succeeded, "lose", "unchanged"],
+    ["lost", lost, "lose", "unchanged"],
+  ])("that is %s, on %3$s", (_from, job, event, to) => {
+    if (to === "refused") expect(() => change[event](job)).toThrow(Refusal);
+    else if (to === "unchanged") expect(change[event](job)).toBe(job);
+    else expect(change[event](job)).toEqual({ ...change[event](job), ...to });
+  });
+
+  it("is released by the clock only when nobody answered its cancel for fifteen minutes", () => {
+    const due = 3 + unansweredCancelMilliseconds;
+    expect(releaseCancelled(cancelling, due - 1)).toBe(cancelling);
+    expect(releaseCancelled(cancelling, due)).toMatchObject({ released_at: due });
+    expect(releaseCancelled(started, due)).toBe(started);
+    expect(releaseCancelled(cancelledInQueue, due)).toBe(cancelledInQueue);
+  });
+
+  it("listens to its holder only, and to its attempt where one is said", () => {
+    const job = { worker_id: "w", attempt: 2 };
+    expect(() => fence(job, "w", undefined)).not.toThrow();
+    expect(() => fence(job, "w", 2)).not.toThrow();
+    expect(() => fence(job, "w", 1)).toThrow(Refusal);
+    expect(() => fence(job, "other", 2)).toThrow(Refusal);
+    expect(() => fence({ worker_id: null, attempt: 1 }, "w", undefined)).toThrow(Refusal);
+  });
+});

@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { StateDocumentReader } from "../../../control-plane/domain/state-document.ts";
+
+function read(text: string, pieceBytes = 7) {
+  const reader = new StateDocumentReader();
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += pieceBytes)
+    reader.push(bytes.subarray(at, at + pieceBytes));
+  return reader.end();
+}
+
+const state = (more: object = {}) => ({ version: 4, serial: 7, lineage: "a-b", ...more });
+
+test("serial, lineage and the number of resources are found, however the bytes arrive", () => {
+  const text = JSON.stringify(
+    {
+      terraform_version: "1.11.4",
+      outputs: { serial: { value: 'a "quoted" } ] \\ text', lineage: "no" } },
+      ...state({ resources: [{ serial: 1, instances: [{}, {}] }, {}, {}], check_results: null }),
+    },
+    null,
+    2,
+  );
+  for (const pieceBytes of [1, 2, 3, 64, 10_000])
+    expect(read(text, pieceBytes)).toEqual({ serial: 7, lineage: "a-b", resources: 3 });
+});
+
+test("what JSON.parse reads is read the same, and what it refuses is refused", () => {
+  const json = fc.jsonValue({ noUnicodeString: false });
+  fc.assert(
+    fc.property(json, fc.integer({ min: 1, max: 20 }), fc.nat(), (value, pieceBytes, cut) => {
+      const text = JSON.stringify({ extra: value, ...state({ resources: [value] }) });
+      expect(read(text, pieceBytes)).toEqual({ serial: 7, lineage: "a-b", resources: 1 });
+      expect(() => read(text.slice(0, cut % text.length), pieceBytes)).toThrow(
+        /not a terraform state/,
+      );
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("a document with one byte taken out is read only where JSON.parse reads it too", () => {
+  const text = JSON.stringify(state({ resources: [{ a: [1, -2.5e3, true, null, "x"] }, "y"] }));
+  for (let at = 0; at < text.length; at += 1) {
+    const broken = text.slice(0, at) + text.slice(at + 1);
+    if (isJson(broken)) continue;
+    expect(() => read(broken)).toThrow(/not a terraform state/);
+  }
+});
+
+test.for([
+  ["nothing", ""],
+  ["an array", "[]"],
+  ["a number", "4"],
+  ["two documents", '{"version":4,"serial":1,"lineage":"a"}{}'],
+  ["no version", '{"serial":1,"lineage":"a"}'],
+  ["no serial", '{"version":4,"lineage":"a"}'],
+  ["a serial that is text", '{"version":4,"serial":"1","lineage":"a"}'],
+  ["a negative serial", '{"version":4,"serial":-1,"lineage":"a"}'],
+  ["a serial that cannot be counted", '{"version":4,"serial":1e300,"lineage":"a"}'],
+  ["no lineage", '{"version":4,"serial":1}'],
+  ["an empty lineage", '{"version":4,"serial":1,"lineage":""}'],
+  ["a lineage that is too long", `{"version":4,"serial":1,"lineage":"${"a".repeat(500)}"}`],
+  ["too many brackets", "[".repeat(1000)],
+  ["an endless number", `{"serial":${"1".repeat(1000)}`],
+])("%s is no state", ([, text]) => {
+  expect(() => read(text as string)).toThrow(/not a terraform state/);
+});
+
+test("a state that OpenTofu encrypted has its version elsewhere", () => {
+  const text = '{"serial":3,"lineage":"a","encrypted_data":"eA==","encryption_version":"v0"}';
+  expect(read(text)).toMatchObject({ serial: 3, lineage: "a" });
+});
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,92 @@
+import { expect, it } from "vitest";
+import type { JobRow } from "../../../control-plane/domain/job.ts";
+import { waitingReason, type Surroundings } from "../../../control-plane/domain/waiting-reason.ts";
+
+const job = {
+  status: "QUEUED",
+  owner_id: "o",
+  job_type: "PLAN",
+  spec_id: "s",
+  assigned_worker_id: null,
+  labels: '["gpu"]',
+} as JobRow;
+const worker = {
+  id: "w",
+  owner_id: "o",
+  labels: '["gpu","eu"]',
+  offline_at: null,
+  draining_at: null,
+  last_heartbeat_at: 1,
+};
+const around = (change: Partial<Surroundings>): Surroundings => ({
+  busy: new Set(),
+  locked: new Set(),
+  heldBy: new Set(),
+  workers: [worker],
+  ...change,
+});
+const teardown = { ...job, job_type: "DESTROY_WORKER", assigned_worker_id: "t" } as JobRow;
+
+it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]>([
+  ["a running job waits for nothing", { ...job, status: "PROCESSING" }, around({}), null],
+  ["an able worker is there", job, around({}), "waiting_for_worker"],
+  ["its configuration is busy", job, around({ busy: new Set(["s"]) }), "configuration_busy"],
+  ["its state is locked", job, around({ locked: new Set(["s"]) }), "state_locked"],
+  ["there is no worker", job, around({ workers: [] }), "no_matching_worker"],
+  [
+    "no worker has its labels",
+    job,
+    around({ workers: [{ ...worker, labels: "[]" }] }),
+    "no_matching_worker",
+  ],
+  [
+    "another owner's worker does not count",
+    job,
+    around({ workers: [{ ...worker, owner_id: "x" }] }),
+    "no_matching_worker",
+  ],
+  [
+    "a cloud-hosted worker counts",
+    job,
+    around({ workers: [{ ...worker, owner_id: null }] }),
+    "waiting_for_worker",
+  ],
+  [
+    "all able workers are offline",
+    job,
+    around({ workers: [{ ...worker, offline_at: 1 }] }),
+    "no_worker_online",
+  ],
+  [
+    "all able workers drain",
+    job,
+    around({ workers: [{ ...worker, draining_at: 1 }] }),
+    "no_worker_online",
+  ],
+  [
+    "the asked-for worker is offline",
+    { ...job, assigned_worker_id: "w" },
+    around({ workers: [{ ...worker, offline_at: 1 }] }),
+    "assigned_worker_offline",
+  ],
+  [
+    "the asked-for worker drains",
+    { ...job, assigned_worker_id: "w" },
+    around({ workers: [{ ...worker, draining_at: 1 }] }),
+    "assigned_worker_draining",
+  ],
+  [
+    "the worker to tear down is in use",
+    teardown,
+    around({ heldBy: new Set(["t"]) }),
+    "worker_in_use",
+  ],
+  [
+    "no worker but the one to tear down is there",
+    teardown,
+    around({ workers: [{ ...worker, id: "t" }] }),
+    "no_matching_worker",
+  ],
+])("%s", (_, job, surroundings, reason) => {
+  expect(waitingReason(job, surroundings)).toBe(reason);
+});

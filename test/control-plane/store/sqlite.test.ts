@@ -1,0 +1,90 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import Database from "better-sqlite3";
+import { expect, it } from "vitest";
+import { claimAnyJob, claimOwnJob } from "../../../control-plane/store/claim.ts";
+import { openSqlite } from "../../../control-plane/store/sqlite.ts";
+import { addJob, addOwner } from "../../helpers/rows.ts";
+import { storeContract } from "./contract.ts";
+
+async function openStore() {
+  const directory = await mkdtemp(join(tmpdir(), "store-"));
+  const file = join(directory, "windlass.db");
+  const store = await openSqlite(file);
+  return {
+    file,
+    store,
+    remove: async () => {
+      await store.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+storeContract("SQLite", openStore);
+
+it("lets several processes that start together make one schema", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "store-"));
+  const script = `
+    import { openSqlite } from ${JSON.stringify(new URL("../../../control-plane/store/sqlite.ts", import.meta.url).href)};
+    const store = await openSqlite(process.argv[1]);
+    await store.close();`;
+  const start = () =>
+    promisify(execFile)(process.execPath, [
+      "--input-type=module-typescript",
+      "--eval",
+      script,
+      join(directory, "windlass.db"),
+    ]);
+  await Promise.all([start(), start(), start(), start()]);
+  await rm(directory, { recursive: true });
+});
+
+it("refuses data of a newer release and leaves it as it is", async () => {
+  const { file, store, remove } = await openStore();
+  const database = new Database(file);
+  database.exec("update schema_version set version = 999");
+  await expect(openSqlite(file)).rejects.toThrow(/newer Windlass/);
+  expect(database.prepare("select version from schema_version").pluck().get()).toBe(999);
+  database.close();
+  await store.read.sql.selectFrom("jobs").selectAll().execute();
+  await remove();
+});
+
+it("writes ahead, so that readers never wait for the writer", async () => {
+  const { file, remove } = await openStore();
+  const database = new Database(file);
+  expect(database.pragma("journal_mode", { simple: true })).toBe("wal");
+  database.close();
+  await remove();
+});
+
+it("claims by its index, also after ANALYZE has seen only queued jobs", async () => {
+  const { file, store, remove } = await openStore();
+  const owner = await addOwner(store);
+  for (let count = 0; count < 50; count += 1) await addJob(store, owner);
+  const database = new Database(file);
+  database.exec("analyze");
+  for (const [claim, index] of [
+    [claimOwnJob, "jobs_queued"],
+    [claimAnyJob, "jobs_queued_all"],
+  ] as const) {
+    const { sql, bindings } = claim.build(store.read.sql);
+    const plan = database.prepare(`explain query plan ${sql}`).all(...bindings.map(() => "1")) as {
+      detail: string;
+    }[];
+    const details = plan.map(({ detail }) => detail);
+    expect(
+      details.some((detail) => detail.includes(`j USING`) && detail.includes(`${index}`)),
+    ).toBe(true);
+    expect(
+      details.filter((detail) => /SCAN (j|busy|held|state_locks)\b(?!.*INDEX)/.test(detail)),
+    ).toEqual([]);
+    expect(details.filter((detail) => detail.includes("TEMP B-TREE"))).toEqual([]);
+  }
+  database.close();
+  await remove();
+});

@@ -1,0 +1,128 @@
+/** Rows for tests of the store, complete and with the fields that matter given by the test. */
+import { v7 as uuid } from "uuid";
+import type { JobRow } from "../../control-plane/domain/job.ts";
+import type { WorkerRow } from "../../control-plane/domain/worker.ts";
+import type { Store } from "../../control-plane/store/db.ts";
+import { insertJob } from "../../control-plane/store/jobs.ts";
+import { insertSpec, insertZone } from "../../control-plane/store/specs.ts";
+import { insertWorker } from "../../control-plane/store/workers.ts";
+
+export interface Owner {
+  readonly id: string;
+  readonly zone: string;
+}
+
+/** A user with a zone. */
+export async function addOwner(store: Store): Promise<Owner> {
+  const [id, zone] = [uuid(), uuid()];
+  await store.write(async (tx) => {
+    await tx.sql
+      .insertInto("users")
+      .values({ id, email: `${id}@example.com`, created_at: 1 })
+      .execute();
+    await insertZone(tx, { id: zone, owner_id: id, name: "zone", created_at: 1, updated_at: 1 });
+  });
+  return { id, zone };
+}
+
+/** A configuration of the owner; answers its id. */
+export async function addSpec(
+  store: Store,
+  { id: owner_id, zone: zone_id }: Owner,
+): Promise<string> {
+  const id = uuid();
+  await store.write((tx) =>
+    insertSpec(tx, {
+      id,
+      owner_id,
+      zone_id,
+      cloud_identity_id: null,
+      name: id,
+      project_name: id,
+      labels: "[]",
+      definition: '{"source":{"type":"inline","files":{"main.tf":""}}}',
+      status: "NEW",
+      error_message: null,
+      cluster_name: null,
+      cluster_endpoint: null,
+      gitops_url: null,
+      created_at: 1,
+      updated_at: 1,
+    }),
+  );
+  return id;
+}
+
+/** A queued job of the owner. */
+export async function addJob(
+  store: Store,
+  owner: Owner,
+  change: Partial<JobRow> = {},
+): Promise<JobRow> {
+  const job: JobRow = {
+    id: uuid(),
+    owner_id: owner.id,
+    job_type: "PLAN",
+    status: "QUEUED",
+    spec_id: null,
+    zone_id: owner.zone,
+    cloud_identity_id: null,
+    assigned_worker_id: null,
+    worker_id: null,
+    plan_job_id: null,
+    labels: "[]",
+    config_hash: null,
+    timeout_seconds: 3600,
+    attempt: 0,
+    claim_key: null,
+    created_at: 1,
+    claimed_at: null,
+    started_at: null,
+    cancelled_at: null,
+    ended_at: null,
+    released_at: null,
+    omitted_at: null,
+    spec_status_before: null,
+    error_message: null,
+    execution_metadata: null,
+    last_seq: null,
+    ...change,
+  };
+  await store.write((tx) =>
+    insertJob(tx, job, '{"source":{"type":"inline","files":{"main.tf":""}}}'),
+  );
+  return job;
+}
+
+/** A worker; without an owner it is cloud-hosted. */
+export async function addWorker(
+  store: Store,
+  owner: Owner | null,
+  change: Partial<WorkerRow> = {},
+): Promise<WorkerRow> {
+  const worker: WorkerRow = {
+    id: uuid(),
+    owner_id: owner?.id ?? null,
+    name: "worker",
+    mode: owner ? "self-hosted" : "cloud-hosted",
+    token_hash: "",
+    labels: "[]",
+    version: null,
+    instance_id: null,
+    hostname: null,
+    os: null,
+    arch: null,
+    capacity: null,
+    isolation: null,
+    active_job_ids: null,
+    created_at: 1,
+    last_heartbeat_at: null,
+    last_call_at: null,
+    offline_at: null,
+    draining_at: null,
+    metadata: "{}",
+    ...change,
+  };
+  await store.write((tx) => insertWorker(tx, worker));
+  return worker;
+}
