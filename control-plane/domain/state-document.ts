@@ -52,9 +52,11 @@ export class StateDocumentReader {
     this.#endLiteral();
     const [serial, lineage] = [this.#fields.get("serial"), this.#fields.get("lineage")];
     if (this.#expecting !== "nothing") throw noState("it is cut off");
-    // OpenTofu's encrypted states have no version of their own in clear.
-    if (!Number.isInteger(this.#fields.get("version") ?? this.#fields.get("encryption_version")))
-      throw noState("it has no version");
+    // A state that OpenTofu encrypted has a version of its encryption instead ("v0").
+    const isVersioned =
+      Number.isInteger(this.#fields.get("version")) ||
+      typeof this.#fields.get("encryption_version") === "string";
+    if (!isVersioned) throw noState("it has no version");
     if (!Number.isSafeInteger(serial) || (serial as number) < 0) throw noState("it has no serial");
     if (typeof lineage !== "string" || lineage === "") throw noState("it has no lineage");
     return { serial: serial as number, lineage, resources: this.#resources };
