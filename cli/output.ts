@@ -19,7 +19,7 @@ export const styled = (style: Style, text: string): string =>
   styleText(style, text, { stream: process.stdout });
 
 /** Whether stdout shows colours, judged exactly as `styled` judges it. */
-export const showsColours = (): boolean => styled("bold", "x") !== "x";
+const showsColours = (): boolean => styled("bold", "x") !== "x";
 
 /** Writes one line to stdout: what the user asked for. */
 export function print(line = ""): void {
