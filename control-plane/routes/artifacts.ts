@@ -10,7 +10,7 @@ import {
 import type { Context } from "../services/context.ts";
 import { bytesOf, sendContent } from "./bytes.ts";
 import type { Guards } from "./guards.ts";
-import { bytesRoutes, route } from "./route.ts";
+import { bytesRoutes, route, sent } from "./route.ts";
 
 /** Adds the routes of plan artifacts and archives. */
 export function artifactRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
@@ -27,13 +27,15 @@ export function artifactRoutes(app: FastifyInstance, context: Context, guards: G
         attempt,
         body,
       );
-      return reply.code(stored ? 201 : 200).send(answer);
+      reply.code(stored ? 201 : 200).send(answer);
+      return sent;
     });
 
     route(bytes, archive, guards.client, async ({ caller, request, reply }) => {
       const body = bytesOf(request, archive.bodyLimit);
       const { answer, stored } = await uploadArchive(context, caller, body);
-      return reply.code(stored ? 201 : 200).send(answer);
+      reply.code(stored ? 201 : 200).send(answer);
+      return sent;
     });
   });
 

@@ -5,6 +5,8 @@ import { checked, contentDigests, contentMd5 } from "../domain/digest.ts";
 import { Refusal } from "../problem.ts";
 import type { Content } from "../services/artifacts.ts";
 import { select } from "./range.ts";
+import { sent } from "./route.ts";
+import { sent } from "./route.ts";
 
 /** A connection that sends nothing for so long in the middle of a body is cut, and what it sent is dropped. */
 const idleMilliseconds = 60_000;
@@ -45,7 +47,7 @@ export async function sendContent(
   reply: FastifyReply,
   content: Content,
   type: string,
-): Promise<FastifyReply> {
+): Promise<typeof sent> {
   const { sha256, size_bytes: size } = content;
   const etag = `"${sha256}"`;
   const digest = `sha-256=:${Buffer.from(sha256, "hex").toString("base64")}:`;
@@ -58,7 +60,8 @@ export async function sendContent(
   const selection = select(headers, etag, size);
   switch (selection.kind) {
     case "unchanged":
-      return reply.code(304).send();
+      reply.code(304).send();
+      return sent;
     case "outside":
       throw new Refusal(
         "range_not_satisfiable",
@@ -74,11 +77,13 @@ export async function sendContent(
         "content-range": `bytes ${start}-${end}/${size}`,
         "content-length": end - start + 1,
       });
-      return reply.type(type).send(await content.read({ start, end }));
+      reply.type(type).send(await content.read({ start, end }));
+      return sent;
     }
     case "whole":
       // RFC 9530: Content-Digest is that of what is sent, so a part has none that is known.
       reply.headers({ "content-digest": digest, "content-length": size });
-      return reply.type(type).send(await content.read());
+      reply.type(type).send(await content.read());
+      return sent;
   }
 }

@@ -6,7 +6,7 @@ import type { Context } from "../services/context.ts";
 import { appendLogs, reportStatus } from "../services/executions.ts";
 import { goneSignal } from "./gone.ts";
 import type { Guards } from "./guards.ts";
-import { bodilessRoutes, route } from "./route.ts";
+import { bodilessRoutes, route, sent } from "./route.ts";
 
 /** Adds the routes of this file. */
 export function executionRoutes(
@@ -27,8 +27,9 @@ export function executionRoutes(
           waitMilliseconds: (query.wait ?? 0) * 1000,
           gone: () => goneSignal(reply),
         });
-        if (text === null) return reply.code(204).send();
-        return reply.type("application/json; charset=utf-8").send(text);
+        if (text === null) reply.code(204).send();
+        else reply.type("application/json; charset=utf-8").send(text);
+        return sent;
       },
       { quiet: true },
     );
@@ -45,7 +46,8 @@ export function executionRoutes(
     async ({ caller, params, headers, body, reply }) => {
       const attempt = headers["x-job-attempt"];
       const { stored, ...appended } = await appendLogs(context, caller, params.id, attempt, body);
-      return reply.code(stored ? 201 : 200).send(appended);
+      reply.code(stored ? 201 : 200).send(appended);
+      return sent;
     },
     { quiet: true },
   );

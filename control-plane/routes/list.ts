@@ -1,6 +1,7 @@
 /** Lists: all of it, streamed, or a page with `limit` and `cursor` (decisions.md, "Wire basics"). */
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
+import { sent } from "./route.ts";
 import { validate } from "uuid";
 import { Refusal } from "../problem.ts";
 
@@ -16,13 +17,14 @@ export async function sendList<T extends { id: string }>(
   name: string,
   { limit, cursor }: { limit?: number; cursor?: string },
   read: ReadPage<T>,
-): Promise<FastifyReply> {
+): Promise<typeof sent> {
   if (cursor !== undefined && !validate(cursor)) throw new Refusal("invalid_cursor");
   if (limit !== undefined) {
     const found = await read(cursor, limit + 1);
     const page = found.slice(0, limit);
     const next_cursor = found.length > limit ? (page.at(-1)?.id ?? null) : null;
-    return reply.send({ [name]: page, next_cursor });
+    reply.send({ [name]: page, next_cursor });
+    return sent;
   }
   const pages = async (last: T | undefined) => read(last?.id ?? cursor, pageSize);
   return sendStream(reply, name, "next_cursor", pages);
@@ -38,7 +40,7 @@ export async function sendStream<T>(
   nextName: string,
   read: (last: T | undefined) => Promise<T[]>,
   size = pageSize,
-): Promise<FastifyReply> {
+): Promise<typeof sent> {
   // The first page before the status line: a refusal is still an error then.
   const first = await read(undefined);
   const text = async function* () {
@@ -50,5 +52,6 @@ export async function sendStream<T>(
     }
     yield `],${JSON.stringify(nextName)}:null}`;
   };
-  return reply.type("application/json; charset=utf-8").send(Readable.from(text()));
+  reply.type("application/json; charset=utf-8").send(Readable.from(text()));
+  return sent;
 }

@@ -6,7 +6,7 @@ import type { Context } from "../services/context.ts";
 import { checkHeldJob, checkOwnJob, readLog } from "../services/logs.ts";
 import type { Guards } from "./guards.ts";
 import { sendStream } from "./list.ts";
-import { route } from "./route.ts";
+import { route, sent } from "./route.ts";
 
 /** Chunks read at a time: of the usual 16–32 KB, this is a few hundred kilobytes. */
 const pageSize = 16;
@@ -28,7 +28,7 @@ async function sendLog(
   reply: FastifyReply,
   job: string,
   { after = 0, limit }: { after?: number; limit?: number },
-): Promise<FastifyReply> {
+): Promise<typeof sent> {
   if (limit === undefined)
     return sendStream<LogChunk>(
       reply,
@@ -40,5 +40,6 @@ async function sendLog(
   const found = await readLog(context, job, after, limit + 1);
   const logs = found.slice(0, limit);
   const next_after = found.length > limit ? (logs.at(-1)?.id ?? null) : null;
-  return reply.send({ logs, next_after });
+  reply.send({ logs, next_after });
+  return sent;
 }

@@ -16,10 +16,11 @@ export interface Call<E extends Endpoint, C> {
   readonly reply: FastifyReply;
 }
 
-/** A handler answers the endpoint's body, or has sent the reply itself and answers the reply. */
-export type Handler<E extends Endpoint, C> = (
-  call: Call<E, C>,
-) => Promise<Answer<E> | FastifyReply>;
+/** What a handler answers that has sent the reply itself. (Not the reply: awaiting it would wait until it is on the wire.) */
+export const sent = Symbol("sent");
+
+/** A handler answers the endpoint's body, or sends the reply itself. */
+export type Handler<E extends Endpoint, C> = (call: Call<E, C>) => Promise<Answer<E> | typeof sent>;
 
 export interface RouteOptions {
   /** Called so often that a log line each would cost more than the work: polls, heartbeats, log posts. */
@@ -51,8 +52,8 @@ export function route<E extends Endpoint, C>(
     onRequest: async (request) => {
       request.caller = await guard(request);
     },
-    handler: async (request, reply) => {
-      const result = await handler({
+    handler: (request, reply) => {
+      handler({
         caller: request.caller as C,
         params: request.params as Params<E>,
         query: request.query as Query<E>,
@@ -60,14 +61,12 @@ export function route<E extends Endpoint, C>(
         body: request.body as Body<E>,
         request,
         reply,
-      });
-      if (result === reply) return reply;
-      if (result === undefined || result === null) {
-        if (!reply.sent) reply.code(status === 200 && answer ? 204 : status);
-        return reply.send();
-      }
-      if (reply.statusCode === 200) reply.code(status);
-      return result;
+      }).then(
+        (result) => {
+          if (result !== sent) reply.code(status).send(result);
+        },
+        (error: unknown) => reply.send(error),
+      );
     },
   });
 }

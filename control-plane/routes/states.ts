@@ -12,7 +12,7 @@ import {
   type LockDocument,
 } from "../services/states.ts";
 import { bytesOf } from "./bytes.ts";
-import { bytesRoutes, route } from "./route.ts";
+import { bytesRoutes, route, sent } from "./route.ts";
 
 /** Adds the routes of managed state. */
 export function stateRoutes(app: FastifyInstance, context: Context): void {
@@ -22,21 +22,22 @@ export function stateRoutes(app: FastifyInstance, context: Context): void {
   route(app, get, guard, async ({ caller, reply }) => {
     reply.header("cache-control", "no-store");
     const state = await readState(context, caller);
-    if (!state) return reply.code(204).send();
-    return reply
-      .headers({
-        "content-length": state.size_bytes,
-        "content-md5": Buffer.from(state.md5, "hex").toString("base64"),
-      })
-      .type("application/json")
-      .send(await state.read());
+    if (!state) reply.code(204).send();
+    else
+      reply
+        .headers({
+          "content-length": state.size_bytes,
+          "content-md5": Buffer.from(state.md5, "hex").toString("base64"),
+        })
+        .type("application/json")
+        .send(await state.read());
+    return sent;
   });
 
   bytesRoutes(app, (bytes) => {
-    route(bytes, post, guard, async ({ caller, query, request, reply }) => {
-      await writeState(context, caller, query.ID, bytesOf(request, post.bodyLimit));
-      return reply.send();
-    });
+    route(bytes, post, guard, async ({ caller, query, request }) =>
+      writeState(context, caller, query.ID, bytesOf(request, post.bodyLimit)),
+    );
 
     route(bytes, lock, guard, async ({ caller, request, reply }) => {
       const document = await readLockDocument(bytesOf(request, lock.bodyLimit), lock.bodyLimit);
@@ -51,8 +52,11 @@ export function stateRoutes(app: FastifyInstance, context: Context): void {
 }
 
 /** 423 carries the holder's document as it is: terraform shows its ID. */
-const answerLock = (reply: FastifyReply, holder: string | null): FastifyReply =>
-  holder === null ? reply.send() : reply.code(423).type("application/json").send(holder);
+function answerLock(reply: FastifyReply, holder: string | null): typeof sent {
+  if (holder === null) reply.send();
+  else reply.code(423).type("application/json").send(holder);
+  return sent;
+}
 
 /**
  * An empty body is refused: terraform's `force-unlock` sends one whatever ID it was given, so any ID would open the lock. Its user is

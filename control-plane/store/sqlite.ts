@@ -34,8 +34,7 @@ export async function openSqlite(file: string): Promise<Store> {
     commit: () => writer.execute("commit"),
     rollback: () => writer.execute("rollback"),
   });
-  const reader = new Connection(file, { readonly: true });
-  return new SqliteStore(writer, reader);
+  return new SqliteStore(writer, new TurnReader(file));
 }
 
 interface Change {
@@ -46,12 +45,12 @@ interface Change {
 class SqliteStore implements Store {
   readonly read: Queries;
   readonly #writer: Connection;
-  readonly #reader: Connection;
+  readonly #reader: TurnReader;
   #queue: Change[] = [];
   #committing: Promise<void> | undefined;
   #closed = false;
 
-  constructor(writer: Connection, reader: Connection) {
+  constructor(writer: Connection, reader: TurnReader) {
     this.#writer = writer;
     this.#reader = reader;
     this.read = reader;
@@ -84,7 +83,8 @@ class SqliteStore implements Store {
 
   async close(): Promise<void> {
     this.#closed = true;
-    await this.#committing;
+    while (this.#committing) await this.#committing;
+    this.#reader.endTurn();
     this.#reader.database.close();
     this.#writer.database.close();
   }
@@ -95,6 +95,7 @@ class SqliteStore implements Store {
     const changes = this.#queue;
     this.#queue = [];
     const error = await this.#commit(changes);
+    this.#reader.endTurn();
     // Before settling, so that a write made by a settled one starts the next round.
     this.#committing = this.#queue.length > 0 ? this.#commitSoon() : undefined;
     for (const change of changes) change.settle(error);
@@ -131,6 +132,7 @@ class Connection implements Queries {
     statement: Statement<P, R>,
     params: NoInfer<P>,
   ): Promise<R | undefined> {
+    this.beforeQuery();
     const { prepared, compiled } = this.#hotOf(statement);
     return prepared.get(...bind(compiled, params)) as R | undefined;
   }
@@ -139,6 +141,7 @@ class Connection implements Queries {
     statement: Statement<P, R>,
     params: NoInfer<P>,
   ): Promise<R[]> {
+    this.beforeQuery();
     const { prepared, compiled } = this.#hotOf(statement);
     return prepared.all(...bind(compiled, params)) as R[];
   }
@@ -150,6 +153,9 @@ class Connection implements Queries {
     const { prepared, compiled } = this.#hotOf(statement);
     prepared.run(...bind(compiled, params));
   }
+
+  /** What a reading connection does first. */
+  beforeQuery(): void {}
 
   /** Runs a statement without parameters or rows, such as `commit`. */
   execute(sql: string): void {
@@ -178,6 +184,31 @@ class Connection implements Queries {
   }
 }
 
+/**
+ * Reads of one turn of the event loop share one read transaction: taking and giving back the locks of a read costs more than
+ * the read (3.2 µs alone, 1.1 µs inside; a row by its key). The turn ends early at a commit, so that whoever is answered reads what they wrote.
+ */
+class TurnReader extends Connection {
+  #isOpen = false;
+
+  constructor(file: string) {
+    super(file, { readonly: true });
+  }
+
+  override beforeQuery(): void {
+    if (this.#isOpen) return;
+    this.execute("begin");
+    this.#isOpen = true;
+    setImmediate(() => this.endTurn());
+  }
+
+  endTurn(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.execute("commit");
+  }
+}
+
 interface Hot {
   readonly compiled: CompiledStatement;
   readonly prepared: Database.Statement;
@@ -188,6 +219,7 @@ function dialectOver(connection: Connection): Dialect {
   const kyselyConnection: DatabaseConnection = {
     executeQuery: <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
       try {
+        connection.beforeQuery();
         const prepared = connection.prepare(query.sql);
         const parameters = query.parameters as Bindable[];
         if (prepared.reader) return Promise.resolve({ rows: prepared.all(...parameters) as R[] });
