@@ -6,7 +6,6 @@ import { Refusal } from "../problem.ts";
 import type { Content } from "../services/artifacts.ts";
 import { select } from "./range.ts";
 import { sent } from "./route.ts";
-import { sent } from "./route.ts";
 
 /** A connection that sends nothing for so long in the middle of a body is cut, and what it sent is dropped. */
 const idleMilliseconds = 60_000;

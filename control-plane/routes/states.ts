@@ -35,9 +35,11 @@ export function stateRoutes(app: FastifyInstance, context: Context): void {
   });
 
   bytesRoutes(app, (bytes) => {
-    route(bytes, post, guard, async ({ caller, query, request }) =>
-      writeState(context, caller, query.ID, bytesOf(request, post.bodyLimit)),
-    );
+    route(bytes, post, guard, async ({ caller, query, request, reply }) => {
+      await writeState(context, caller, query.ID, bytesOf(request, post.bodyLimit));
+      reply.send();
+      return sent;
+    });
 
     route(bytes, lock, guard, async ({ caller, request, reply }) => {
       const document = await readLockDocument(bytesOf(request, lock.bodyLimit), lock.bodyLimit);
