@@ -2,18 +2,18 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
-/** Writes a file of mode 0600 so that a reader sees the old or the new content, also after a power cut. */
-export function writeFileDurably(path: string, content: string): void {
+/** Writes a file of mode 0600 so that a reader sees the old or the new content; `durable`: also after a power cut. */
+export function writeWhole(path: string, content: string, durable?: "durable"): void {
   const temporary = `${path}.${process.pid}.tmp`;
   const file = openSync(temporary, "w", 0o600);
   try {
     writeSync(file, content);
-    fsyncSync(file);
+    if (durable) fsyncSync(file);
   } finally {
     closeSync(file);
   }
   renameSync(temporary, path);
-  syncDirectory(dirname(path));
+  if (durable) syncDirectory(dirname(path));
 }
 
 /** Makes the names in a directory survive a power cut. */

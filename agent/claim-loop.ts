@@ -1,0 +1,85 @@
+/** Asks for jobs, one at a time, as long as there is a free slot and nobody has said stop. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { ClaimedJob } from "../protocol/executions.ts";
+import { jobTypes } from "../protocol/jobs.ts";
+import { ProblemError } from "../protocol/transport.ts";
+import type { AgentApi } from "./api.ts";
+import { backoff, pollDelay } from "./backoff.ts";
+import type { ClaimKey } from "./claim-key.ts";
+import type { Slots } from "./slots.ts";
+
+export interface ClaimLoop {
+  readonly api: AgentApi;
+  readonly slots: Slots;
+  readonly key: ClaimKey;
+  readonly log: Logger;
+  /** Ends the loop: no new work. */
+  readonly noMoreWork: AbortSignal;
+  /** Mean milliseconds between questions to a server that does not let a request wait. */
+  readonly pollEvery: number;
+  /** Ends after the first job. */
+  readonly once: boolean;
+  /** Keeps the job on disk and starts it; it gives the slot back at its end. False: it runs already. */
+  start(claim: ClaimedJob): Promise<boolean>;
+}
+
+const waitSeconds = 30;
+
+/** Resolves when there is to be no more work. */
+export async function claimLoop(loop: ClaimLoop): Promise<void> {
+  const { api, slots, key, log, noMoreWork } = loop;
+  let refusals = 0;
+  while (!noMoreWork.aborted) {
+    try {
+      await slots.take(noMoreWork);
+    } catch {
+      // Only the signal ends the waiting for a slot.
+      return;
+    }
+    let started = false;
+    try {
+      const asked = performance.now();
+      const claim = await api.claim(waitSeconds, key.current(), noMoreWork);
+      refusals = 0;
+      if (claim && isUsable(claim)) {
+        started = await loop.start(claim);
+      } else if (claim) {
+        log.error(
+          { job: (claim.job as { id?: unknown } | undefined)?.id },
+          "a claimed job is not understood",
+        );
+      }
+      // From here on the journal has the job: the next claim is another one.
+      if (claim) key.renew();
+      else if (performance.now() - asked < 1000) {
+        await sleep(pollDelay(loop.pollEvery, Math.random()), undefined, { signal: noMoreWork });
+      }
+      if (started && loop.once) return;
+    } catch (error) {
+      if (noMoreWork.aborted) return;
+      refusals++;
+      if (error instanceof ProblemError && error.code === "idempotency_key_reused") key.renew();
+      log.error({ error: (error as Error).message }, "the claim was refused");
+      await sleep(backoff(refusals, Math.random()), undefined, { signal: noMoreWork }).catch(
+        () => undefined,
+      );
+    } finally {
+      if (!started) slots.give();
+    }
+  }
+}
+
+/** Ids become names of folders, so they are looked at even from a server that one trusts. */
+function isUsable({ job }: ClaimedJob): boolean {
+  const isIdOrNone = (id: unknown): boolean => id === null || id === undefined || isId(id);
+  return (
+    isId(job.id) &&
+    isIdOrNone(job.spec_id) &&
+    isIdOrNone(job.plan_job_id) &&
+    jobTypes.includes(job.job_type) &&
+    typeof job.config_snapshot === "object"
+  );
+}
+
+const isId = (id: unknown): boolean => typeof id === "string" && /^[0-9A-Za-z-]{1,64}$/.test(id);

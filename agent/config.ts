@@ -1,0 +1,207 @@
+/** The agent's settings: the only file here that reads the environment. Names and defaults: decisions.md, "Running it". */
+import { existsSync, readFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join, resolve } from "node:path";
+import { Type, type Static } from "typebox";
+import { Errors, Convert, Default } from "typebox/value";
+import { Labels, Name, OneOf } from "../protocol/fields.ts";
+
+const Seconds = (value: number) => Type.Number({ default: value, minimum: 0.01, maximum: 86_400 });
+
+/** One entry per setting, under the name that the environment has for it. */
+const Settings = Type.Object({
+  WINDLASS_URL: Type.String({ pattern: "^https?://[^\\s/?#@]+(/[^\\s?#]*)?$" }),
+  WINDLASS_WORKER_ID: Type.Optional(Type.String({ pattern: "^[0-9A-Za-z-]{1,64}$" })),
+  WINDLASS_WORKER_TOKEN: Type.Optional(Type.String({ minLength: 1, maxLength: 1000 })),
+  WINDLASS_REGISTRATION_TOKEN: Type.Optional(Type.String({ minLength: 1, maxLength: 4096 })),
+  WINDLASS_WORKER_NAME: Type.Optional(Name),
+  WINDLASS_WORK_DIR: Type.Optional(Type.String({ minLength: 1 })),
+  WINDLASS_CONCURRENCY: Type.Integer({ default: 1, minimum: 1, maximum: 100 }),
+  WINDLASS_LABELS: Type.Array(Labels.items, { ...Labels, default: [] }),
+  WINDLASS_ONCE: Type.Boolean({ default: false }),
+  WINDLASS_ISOLATION: Type.Optional(OneOf(["process", "uid", "bubblewrap", "container"])),
+  WINDLASS_HEARTBEAT_SECONDS: Seconds(30),
+  /** From the first SIGINT to the second, by what terraform is doing; and from the second to SIGKILL. */
+  WINDLASS_INIT_GRACE_SECONDS: Seconds(5),
+  WINDLASS_PLAN_GRACE_SECONDS: Seconds(30),
+  WINDLASS_APPLY_GRACE_SECONDS: Seconds(600),
+  WINDLASS_KILL_GRACE_SECONDS: Seconds(10),
+  WINDLASS_LOG_LIMIT_MIB: Type.Number({ default: 256, minimum: 0.001, maximum: 1_000_000 }),
+  WINDLASS_ENGINE_MIRROR: Type.Optional(Type.String({ pattern: "^https?://\\S+$" })),
+  WINDLASS_ENGINE_OFFLINE: Type.Boolean({ default: false }),
+  /** A file with armored OpenPGP keys, for releases that an organisation signs itself. */
+  WINDLASS_ENGINE_KEYS: Type.Optional(Type.String({ minLength: 1 })),
+  WINDLASS_LOG_LEVEL: Type.Unsafe<LogLevel>({
+    ...OneOf(["trace", "debug", "info", "warn", "error", "silent"]),
+    default: "info",
+  }),
+  WINDLASS_LOG_FORMAT: Type.Optional(OneOf(["pretty", "json"])),
+});
+type Settings = Static<typeof Settings>;
+type SettingName = keyof Settings;
+type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
+
+/** May also stand in a file: `NAME_FILE`, or a systemd credential of the setting's name. */
+const secretNames: readonly SettingName[] = [
+  "WINDLASS_WORKER_TOKEN",
+  "WINDLASS_REGISTRATION_TOKEN",
+];
+
+/** Settings of the other roles and of the starter, which may share one file of settings with the agent. */
+const othersNames =
+  /^WINDLASS_(HOST|PORT|PUBLIC_URL|TRUSTED_PROXIES|DATA_DIR|DATABASE_URL|ARTIFACTS_URL|SECRET_KEY(_FILE)?|OFFLINE_SECONDS|LOST_SECONDS|TOKEN|CONFIG_DIR|PROVE)$/;
+
+/** What terraform and git need to reach anything from inside of some networks. */
+const networkNames = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+export interface AgentConfig {
+  readonly url: string;
+  readonly workerId: string | undefined;
+  readonly workerToken: string | undefined;
+  readonly registrationToken: string | undefined;
+  readonly workerName: string;
+  readonly workDir: string;
+  readonly concurrency: number;
+  readonly labels: readonly string[];
+  readonly once: boolean;
+  readonly heartbeatSeconds: number;
+  /** In milliseconds. */
+  readonly grace: Readonly<Record<"init" | "plan" | "apply" | "kill", number>>;
+  readonly logLimitBytes: number;
+  readonly engineMirror: string | undefined;
+  readonly engineOffline: boolean;
+  readonly enginePublicKeys: string | undefined;
+  readonly logLevel: LogLevel;
+  readonly logFormat: "pretty" | "json";
+  /** PATH for terraform and git. */
+  readonly path: string;
+  readonly network: Readonly<Record<string, string>>;
+  readonly warnings: readonly string[];
+}
+
+/** A setting is wrong; the message names it and says what it should be. The process ends with exit code 78. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/** Reads the settings. Throws `ConfigError`. */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentConfig {
+  const settings = checked(collect(environment));
+  const seconds = (name: SettingName): number => Number(settings[name]) * 1000;
+  if (
+    (settings.WINDLASS_WORKER_ID === undefined) !==
+    (settings.WINDLASS_WORKER_TOKEN === undefined)
+  ) {
+    throw new ConfigError(
+      "WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN are set together or not at all",
+    );
+  }
+  if ((settings.WINDLASS_ISOLATION ?? "process") !== "process") {
+    throw new ConfigError(
+      `WINDLASS_ISOLATION=${settings.WINDLASS_ISOLATION} is not supported by this version of the agent: only "process" is`,
+    );
+  }
+  return {
+    url: settings.WINDLASS_URL.replace(/\/+$/, ""),
+    workerId: settings.WINDLASS_WORKER_ID,
+    workerToken: settings.WINDLASS_WORKER_TOKEN,
+    registrationToken: settings.WINDLASS_REGISTRATION_TOKEN,
+    workerName: settings.WINDLASS_WORKER_NAME ?? hostname().slice(0, 100),
+    workDir: resolve(settings.WINDLASS_WORK_DIR ?? defaultWorkDir(environment)),
+    concurrency: settings.WINDLASS_CONCURRENCY,
+    labels: settings.WINDLASS_LABELS,
+    once: settings.WINDLASS_ONCE,
+    heartbeatSeconds: settings.WINDLASS_HEARTBEAT_SECONDS,
+    grace: {
+      init: seconds("WINDLASS_INIT_GRACE_SECONDS"),
+      plan: seconds("WINDLASS_PLAN_GRACE_SECONDS"),
+      apply: seconds("WINDLASS_APPLY_GRACE_SECONDS"),
+      kill: seconds("WINDLASS_KILL_GRACE_SECONDS"),
+    },
+    logLimitBytes: Math.round(settings.WINDLASS_LOG_LIMIT_MIB * 1024 * 1024),
+    engineMirror: settings.WINDLASS_ENGINE_MIRROR,
+    engineOffline: settings.WINDLASS_ENGINE_OFFLINE,
+    enginePublicKeys: fileOf("WINDLASS_ENGINE_KEYS", settings.WINDLASS_ENGINE_KEYS),
+    logLevel: settings.WINDLASS_LOG_LEVEL,
+    logFormat: settings.WINDLASS_LOG_FORMAT ?? (process.stderr.isTTY ? "pretty" : "json"),
+    path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
+    network: networkOf(environment),
+    warnings: unknownNames(environment),
+  };
+}
+
+/** The raw values: an empty one counts as not set. */
+function collect(environment: NodeJS.ProcessEnv): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const name of Object.keys(Settings.properties) as SettingName[]) {
+    const value =
+      environment[name] || (secretNames.includes(name) ? secret(environment, name) : "");
+    if (value) values[name] = name === "WINDLASS_LABELS" ? listOf(value) : value;
+  }
+  return values;
+}
+
+function secret(environment: NodeJS.ProcessEnv, name: SettingName): string | undefined {
+  const credentials = environment["CREDENTIALS_DIRECTORY"];
+  const credential = credentials && join(credentials, name);
+  const file =
+    environment[`${name}_FILE`] || (credential && existsSync(credential) ? credential : "");
+  return fileOf(`${name}_FILE`, file || undefined)?.trim();
+}
+
+function fileOf(name: string, path: string | undefined): string | undefined {
+  try {
+    return path === undefined ? undefined : readFileSync(path, "utf8");
+  } catch (error) {
+    throw new ConfigError(`${name} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function checked(values: Record<string, unknown>): Settings {
+  if (values["WINDLASS_URL"] === undefined) {
+    throw new ConfigError(
+      "WINDLASS_URL is not set: the address of the control plane, like https://windlass.example.com",
+    );
+  }
+  const settings = Default(Settings, Convert(Settings, values));
+  const [fault] = Errors(Settings, settings);
+  if (!fault) return settings as Settings;
+  const name = fault.instancePath.split("/")[1] ?? "a setting";
+  // A wrong secret is not repeated, least of all in a log.
+  const given = (secretNames as readonly string[]).includes(name)
+    ? ""
+    : ` (it is "${String(values[name])}")`;
+  throw new ConfigError(`${name} ${fault.message}${given}`);
+}
+
+const listOf = (value: string): string[] =>
+  value
+    .split(",")
+    .map((part) => part.trim())
+    .filter(Boolean);
+
+function defaultWorkDir(environment: NodeJS.ProcessEnv): string {
+  const fromSystemd = environment["STATE_DIRECTORY"]?.split(":")[0];
+  if (fromSystemd) return fromSystemd;
+  const isCheckout = existsSync(join(import.meta.dirname, "..", "main.ts"));
+  return isCheckout ? ".windlass/agent" : "/var/lib/windlass-agent";
+}
+
+function networkOf(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of networkNames.flatMap((each) => [each, each.toLowerCase()])) {
+    const value = environment[name];
+    if (value) found[name] = value;
+  }
+  return found;
+}
+
+function unknownNames(environment: NodeJS.ProcessEnv): string[] {
+  const known = new Set<string>([
+    ...Object.keys(Settings.properties),
+    ...secretNames.map((name) => `${name}_FILE`),
+  ]);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("WINDLASS_") && !known.has(name) && !othersNames.test(name))
+    .map((name) => `${name} is not a setting that this version knows`);
+}

@@ -1,0 +1,139 @@
+/** The jobs that this agent holds: started from a claim, or found in the work directory at its start. */
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { ClaimedJob } from "../protocol/executions.ts";
+import type { AgentApi } from "./api.ts";
+import { backoff } from "./backoff.ts";
+import type { JobSettings } from "./job/context.ts";
+import { openJournal, type Journal, type StopReason } from "./job/journal.ts";
+import { JobStop, runJob, type JobResult } from "./job/run-job.ts";
+import { jobDirectory } from "./job/workspace.ts";
+
+interface Running {
+  readonly claim: ClaimedJob;
+  readonly done: Promise<JobResult>;
+  stop: JobStop;
+}
+
+export interface JobRunsOptions {
+  readonly api: AgentApi;
+  readonly settings: JobSettings;
+  readonly log: Logger;
+  onEnd(result: JobResult): void;
+}
+
+export class JobRuns {
+  readonly #options: JobRunsOptions;
+  readonly #running = new Map<string, Running>();
+  #changed = Promise.withResolvers<void>();
+
+  constructor(options: JobRunsOptions) {
+    this.#options = options;
+  }
+
+  ids(): string[] {
+    return [...this.#running.keys()];
+  }
+
+  /** Resolves at the next start or end of a job. */
+  changed(): Promise<void> {
+    return this.#changed.promise;
+  }
+
+  /** Continues what a former agent left. Answers how many jobs that are. */
+  adopt(): number {
+    const folder = join(this.#options.settings.workDir, "jobs");
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    for (const id of readdirSync(folder)) {
+      const journal = openJournal(join(folder, id));
+      const { claim } = journal.find("claimed") ?? {};
+      if (claim) {
+        this.#options.log.info(
+          { job: id, type: claim.job.job_type },
+          "job found, going on with it",
+        );
+        this.#run(claim, journal);
+      } else {
+        // Killed before the claim was written down: it is claimed again with the same key.
+        journal.close();
+        rmSync(join(folder, id), { recursive: true, force: true });
+      }
+    }
+    return this.#running.size;
+  }
+
+  /** Writes the claim down and starts the job. False: it is held already, a repeated answer. */
+  async start(claim: ClaimedJob): Promise<boolean> {
+    const { id, job_type, attempt } = claim.job;
+    const held = this.#running.get(id);
+    if (held && held.claim.job.attempt === attempt) return false;
+    // The server gave it away and back: the former attempt is refused everywhere and ends by itself.
+    await held?.done;
+    const { workDir } = this.#options.settings;
+    const directory = jobDirectory(workDir, id);
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    const journal = openJournal(directory);
+    journal.append({ at: "claimed", claim }, "durable");
+    this.#options.log.info({ job: id, type: job_type }, "job claimed");
+    this.#run(claim, journal);
+    return true;
+  }
+
+  /** Stops one job, or all. */
+  stop(reason: StopReason, ids: readonly string[] = this.ids()): void {
+    for (const id of ids) this.#running.get(id)?.stop.request(reason);
+  }
+
+  /** Resolves when no job is left. */
+  async allDone(): Promise<void> {
+    while (this.#running.size > 0) await this.#changed.promise;
+  }
+
+  #run(claim: ClaimedJob, journal: Journal): void {
+    const stop = new JobStop(journal);
+    const done = Promise.withResolvers<JobResult>();
+    const running: Running = { claim, done: done.promise, stop };
+    this.#running.set(claim.job.id, running);
+    this.#tell();
+    void this.#untilDone(running, journal).then((result) => {
+      this.#running.delete(claim.job.id);
+      this.#options.log.info({ job: claim.job.id, result }, "job done");
+      done.resolve(result);
+      this.#tell();
+      this.#options.onEnd(result);
+    });
+  }
+
+  /** A full disk or a defect of ours must not lose a job: it is taken up from its journal again, as after a restart. */
+  async #untilDone(running: Running, journal: Journal): Promise<JobResult> {
+    const { api, settings, log } = this.#options;
+    const { id, attempt } = running.claim.job;
+    for (let tries = 1; ; tries++) {
+      try {
+        return await runJob({
+          journal,
+          settings,
+          api: api.forJob(id, attempt),
+          stop: running.stop,
+        });
+      } catch (error) {
+        log.error(
+          { job: id, error: (error as Error).stack },
+          "the job is interrupted; going on soon",
+        );
+        await sleep(backoff(tries, Math.random()));
+        journal.close();
+        journal = openJournal(jobDirectory(settings.workDir, id));
+        running.stop = new JobStop(journal);
+      }
+    }
+  }
+
+  #tell(): void {
+    const { resolve } = this.#changed;
+    this.#changed = Promise.withResolvers();
+    resolve();
+  }
+}

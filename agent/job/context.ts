@@ -1,0 +1,72 @@
+/** What every step of a job gets to see. */
+import type { ClaimedJob } from "../../protocol/executions.ts";
+import type { JobLog } from "../logs/job-log.ts";
+import type { Facts } from "./facts.ts";
+import type { JobApi } from "./job-api.ts";
+import type { Journal, StopReason } from "./journal.ts";
+import type { StopPatience } from "./process.ts";
+import type { Workspace } from "./workspace.ts";
+
+/** Settings of the agent that jobs depend on. */
+export interface JobSettings {
+  readonly workDir: string;
+  /** Names the agent in a job's first log line. */
+  readonly title: string;
+  readonly path: string;
+  /** Proxies and certificates that terraform needs in this network. */
+  readonly network: Readonly<Record<string, string>>;
+  readonly engineMirror: string | undefined;
+  readonly engineOffline: boolean;
+  readonly enginePublicKeys: string | undefined;
+  readonly logLimitBytes: number;
+  readonly patience: Readonly<Record<"init" | "plan" | "apply", StopPatience>>;
+  /** The worker's token: never for a job, and masked should it ever turn up in a log. */
+  readonly workerToken: string;
+}
+
+export interface JobContext {
+  readonly claim: ClaimedJob;
+  readonly settings: JobSettings;
+  readonly api: JobApi;
+  readonly log: JobLog;
+  readonly journal: Journal;
+  readonly workspace: Workspace;
+  /** `jobs/<id>`. */
+  readonly directory: string;
+  /** Facts of all steps that are done. */
+  readonly facts: Facts;
+  /** Aborted, with a `StopReason`, when the job is to be stopped. */
+  readonly stop: AbortSignal;
+  /** Number of the running step in the list, from 1; orders the run directories. */
+  position: number;
+}
+
+export interface Step {
+  readonly name: string;
+  /** Runs even when the job is being stopped, because what happened before it must be told. */
+  readonly always?: boolean;
+  /** May be run again after a crash, so it starts from nothing or finds what is there. */
+  run(context: JobContext): Promise<Facts>;
+}
+
+/** A step failed; the message is what the user reads as the job's `error_message`. */
+export class StepFailed extends Error {
+  override readonly name = "StepFailed";
+}
+
+/** The job is being stopped and this step gave up. */
+export class JobStopped extends Error {
+  override readonly name = "JobStopped";
+  readonly reason: StopReason;
+  constructor(reason: StopReason) {
+    super(reason);
+    this.reason = reason;
+  }
+}
+
+/** A fact that an earlier step of the list has found. */
+export function known<K extends keyof Facts>(context: JobContext, fact: K): NonNullable<Facts[K]> {
+  const value = context.facts[fact];
+  if (value === undefined || value === null) throw new Error(`the step list lacks "${fact}"`);
+  return value;
+}

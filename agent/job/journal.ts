@@ -1,0 +1,78 @@
+/**
+ * What a job has done so far, one JSON line per fact, appended before or after the deed as its meaning asks. The agent that comes
+ * back reads it and runs the same list of steps again; nothing else is needed for recovery.
+ */
+import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { ClaimedJob, ReportStatus } from "../../protocol/executions.ts";
+import { syncDirectory } from "../files.ts";
+import type { Facts } from "./facts.ts";
+
+/** Why a running job is to be stopped. */
+export type StopReason = "cancelled" | "timed out" | "agent stopped" | "not the holder";
+
+export type Entry =
+  | { readonly at: "claimed"; readonly claim: ClaimedJob }
+  /** The server answered the PROCESSING report. `boot` and `uptime` (seconds) tell how long ago that was, whatever the clock did. */
+  | { readonly at: "started"; readonly boot: string | null; readonly uptime: number }
+  | { readonly at: "begun"; readonly step: string }
+  /** Before a command is started. After a reboot, one without an exit code may have run or not. */
+  | {
+      readonly at: "run";
+      readonly run: string;
+      readonly logged: boolean;
+      readonly boot: string | null;
+    }
+  /** Before the first SIGINT, so that a restarted agent does not send what terraform takes for the second. */
+  | { readonly at: "interrupted"; readonly run: string }
+  | { readonly at: "done"; readonly step: string; readonly facts: Facts }
+  | { readonly at: "stopping"; readonly reason: StopReason }
+  /** The outcome is decided and the log has its last line. */
+  | { readonly at: "ended"; readonly report: ReportStatus }
+  /** The server has acknowledged the end, or has said that the job is not ours: only cleaning up is left. */
+  | { readonly at: "reported" };
+
+export interface Journal {
+  readonly entries: readonly Entry[];
+  /** `durable`: on disk before this returns; for what must not be forgotten by a power cut. */
+  append(entry: Entry, durable?: "durable"): void;
+  find<A extends Entry["at"]>(
+    at: A,
+    which?: (entry: Extract<Entry, { at: A }>) => boolean,
+  ): Extract<Entry, { at: A }> | undefined;
+  close(): void;
+}
+
+/** Opens the journal of a job directory, making it if it is not there. A last line that a crash cut short is dropped. */
+export function openJournal(directory: string): Journal {
+  const path = join(directory, "journal.ndjson");
+  const file = openSync(path, "a+", 0o600);
+  const text = readFileSync(path, "utf8");
+  const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+  if (whole.length < text.length) ftruncateSync(file, Buffer.byteLength(whole));
+  const entries = whole
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Entry);
+  return {
+    entries,
+    append(entry, durable) {
+      entries.push(entry);
+      writeSync(file, `${JSON.stringify(entry)}\n`);
+      if (durable) fsyncSync(file);
+      if (durable && entries.length === 1) {
+        syncDirectory(directory);
+        syncDirectory(dirname(directory));
+      }
+    },
+    find: <A extends Entry["at"]>(
+      at: A,
+      which: (entry: Extract<Entry, { at: A }>) => boolean = () => true,
+    ) =>
+      entries.find(
+        (entry): entry is Extract<Entry, { at: A }> =>
+          entry.at === at && which(entry as Extract<Entry, { at: A }>),
+      ),
+    close: () => closeSync(file),
+  };
+}

@@ -1,0 +1,107 @@
+/**
+ * The plan artifact: a `.tar.gz` of the plan file, the lock file where there is one, and a manifest that binds them to engine,
+ * version and source. A plan holds provisioners and backend settings, so one in which anything does not match is refused.
+ */
+import { existsSync } from "node:fs";
+import { copyFile, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Check } from "typebox/value";
+import { planArtifactLimit } from "../../protocol/executions.ts";
+import { known, StepFailed, type JobContext, type Step } from "./context.ts";
+import { PlanManifest } from "./facts.ts";
+import { lockFile } from "./source.ts";
+import { sha256Of, unpack } from "./source-archive.ts";
+
+const manifestFile = "manifest.json";
+const planFile = "tfplan";
+const unpackLimits = { entries: 4, bytes: 512 * 1024 * 1024 };
+
+export const uploadPlan: Step = {
+  name: "artifact",
+  async run(context) {
+    const { artifact, root } = context.workspace;
+    const lock = join(known(context, "folder"), lockFile);
+    if (existsSync(lock)) await copyFile(lock, join(artifact, lockFile));
+    const manifest = await manifestOf(context);
+    await writeFile(join(artifact, manifestFile), JSON.stringify(manifest, null, 2));
+    const names = [manifestFile, planFile, ...(manifest.lock_sha256 ? [lockFile] : [])];
+    const packed = join(root, "artifact.tar.gz");
+    const tar = await import("tar");
+    // The plan is a zip already: more effort at packing gains nothing.
+    await tar.create({ file: packed, cwd: artifact, gzip: { level: 1 }, portable: true }, names);
+    const { size } = await stat(packed);
+    if (size > planArtifactLimit) {
+      throw new StepFailed(`artifact: the plan takes ${size} bytes, over ${planArtifactLimit}`);
+    }
+    await context.api.uploadPlan(packed, context.stop);
+    return {};
+  },
+};
+
+/** The plan that the job names; with a server of the bare interface, which names none, the one it has. */
+export const downloadPlan: Step = {
+  name: "artifact",
+  async run(context) {
+    const { job } = context.claim;
+    const { artifact, temporary } = context.workspace;
+    const isNamed = job.plan_job_id !== undefined && job.plan_job_id !== null;
+    if (job.attempt !== undefined && !isNamed) return { manifest: null };
+    const packed = join(temporary, "plan.tar.gz");
+    if (!(await context.api.downloadPlan(packed, context.stop))) {
+      if (isNamed) throw new StepFailed("artifact: the plan of this job is not there any more");
+      return { manifest: null };
+    }
+    await unpack(packed, artifact, unpackLimits, "artifact", (path) =>
+      [manifestFile, planFile, lockFile].includes(path),
+    );
+    await rm(packed);
+    return { manifest: await verified(context) };
+  },
+};
+
+async function manifestOf(context: JobContext): Promise<PlanManifest> {
+  const { job } = context.claim;
+  const { artifact, plan } = context.workspace;
+  const engine = known(context, "engine");
+  const lock = join(artifact, lockFile);
+  return {
+    format: 1,
+    engine: engine.engine,
+    engine_version: engine.version,
+    job_id: job.id,
+    spec_id: job.spec_id,
+    source: known(context, "source"),
+    plan_sha256: await sha256Of(plan),
+    lock_sha256: existsSync(lock) ? await sha256Of(lock) : null,
+  };
+}
+
+async function verified({ claim: { job }, workspace }: JobContext): Promise<PlanManifest> {
+  const manifest = await readManifest(join(workspace.artifact, manifestFile));
+  const lock = join(workspace.artifact, lockFile);
+  const engine = job.config_snapshot.engine ?? "terraform";
+  if (!existsSync(workspace.plan)) refuse("it has no plan file");
+  if ((await sha256Of(workspace.plan)) !== manifest.plan_sha256)
+    refuse("the plan file was changed");
+  if ((existsSync(lock) ? await sha256Of(lock) : null) !== manifest.lock_sha256) {
+    refuse("the lock file was changed");
+  }
+  if (manifest.spec_id !== job.spec_id) refuse("it was made for another configuration");
+  if (job.plan_job_id && manifest.job_id !== job.plan_job_id) refuse("it is of another job");
+  if (manifest.engine !== engine) refuse(`it was made with ${manifest.engine}, not ${engine}`);
+  return manifest;
+}
+
+async function readManifest(path: string): Promise<PlanManifest> {
+  let manifest: unknown;
+  try {
+    manifest = JSON.parse(await readFile(path, "utf8"));
+  } catch {
+    return refuse("it has no readable manifest");
+  }
+  return Check(PlanManifest, manifest) ? manifest : refuse("its manifest is not understood");
+}
+
+function refuse(why: string): never {
+  throw new StepFailed(`artifact: the plan is refused: ${why}`);
+}

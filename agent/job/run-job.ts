@@ -1,0 +1,238 @@
+/**
+ * Runs one job from its journal: a fresh one, and one that a former agent left behind, by the same steps in the same order.
+ *
+ * claimed → PROCESSING reported → steps → outcome decided → log delivered → end reported → everything of the job wiped
+ */
+import { rm } from "node:fs/promises";
+import type { ReportStatus } from "../../protocol/executions.ts";
+import { timeoutSecondsDefault } from "../../protocol/configurations.ts";
+import { openJobLog, type JobLog } from "../logs/job-log.ts";
+import { bootId } from "../process-identity.ts";
+import { JobStopped, StepFailed, type JobContext, type JobSettings, type Step } from "./context.ts";
+import type { Facts } from "./facts.ts";
+import { JobRefused, type JobApi } from "./job-api.ts";
+import type { Journal, StopReason } from "./journal.ts";
+import { texts } from "./outcome.ts";
+import { stepsOf } from "./steps.ts";
+import { jobDirectory, workspaceOf } from "./workspace.ts";
+
+/** `ABANDONED`: the job is not ours (any more); nothing was reported. */
+export type JobResult = "SUCCESS" | "FAILED" | "CANCELLED" | "ABANDONED";
+
+export interface JobRun {
+  readonly journal: Journal;
+  readonly settings: JobSettings;
+  readonly api: JobApi;
+  /** Stops the job; the first reason wins. */
+  readonly stop: JobStop;
+}
+
+/** Why and when a job is to be stopped: remembered in the journal, so that a restart does not forget it. */
+export class JobStop {
+  readonly #controller = new AbortController();
+  readonly #journal: Journal;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+    const before = journal.find("stopping");
+    if (before) this.#controller.abort(before.reason);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  request(reason: StopReason): void {
+    if (this.signal.aborted) return;
+    if (!this.#journal.find("reported")) this.#journal.append({ at: "stopping", reason });
+    this.#controller.abort(reason);
+  }
+}
+
+/** Runs the job to its acknowledged end and leaves nothing of it on this machine. */
+export async function runJob({ journal, settings, api, stop }: JobRun): Promise<JobResult> {
+  const { claim } = journal.find("claimed") ?? {};
+  if (!claim) throw new Error("the journal has no claim");
+  const directory = jobDirectory(settings.workDir, claim.job.id);
+  const workspace = workspaceOf(settings.workDir, claim);
+  let result: JobResult = "ABANDONED";
+  if (!journal.find("reported")) {
+    result = await perform({ claim, settings, api, journal, workspace, directory }, stop);
+    journal.append({ at: "reported" });
+  }
+  journal.close();
+  // The journal goes last: while it is there, a restarted agent continues with the cleaning up.
+  await rm(workspace.root, { recursive: true, force: true });
+  await rm(directory, { recursive: true, force: true });
+  return result;
+}
+
+type Base = Omit<JobContext, "log" | "facts" | "stop" | "position">;
+
+async function perform(base: Base, stop: JobStop): Promise<JobResult> {
+  const { api, journal } = base;
+  if (!journal.find("started")) {
+    try {
+      await api.reportStatus({ status: "PROCESSING" });
+    } catch (error) {
+      // Cancelled, or given to somebody else: nothing has run and nothing may.
+      if (error instanceof JobRefused) return "ABANDONED";
+      throw error;
+    }
+    journal.append({ at: "started", boot: bootId(), uptime: uptime() });
+  }
+  const gaveUp = new AbortController();
+  const log = await openLog(base, stop, gaveUp);
+  const timer = setTimeout(() => stop.request("timed out"), remaining(base));
+  try {
+    const report = journal.find("ended")?.report ?? (await decide({ ...base, log }, stop.signal));
+    clearTimeout(timer);
+    const last_seq = await lastSeq(log, gaveUp.signal);
+    if (stop.signal.reason === "not the holder" || isLost(gaveUp.signal.reason)) return "ABANDONED";
+    return await reportEnd(api, { ...report, ...(last_seq === undefined ? {} : { last_seq }) });
+  } finally {
+    clearTimeout(timer);
+    await log.close();
+  }
+}
+
+async function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Promise<JobLog> {
+  const { claim, settings, directory, journal, api } = base;
+  const log = await openJobLog({
+    directory,
+    sink: api,
+    secrets: secretsOf(base),
+    batching: claim.job.attempt !== undefined,
+    volumeLimit: settings.logLimitBytes,
+    onJobStatus: (status) => {
+      if (status === "CANCELLED") stop.request("cancelled");
+    },
+    onGiveUp: (error) => {
+      gaveUp.abort(error);
+      if (isLost(error)) stop.request("not the holder");
+    },
+  });
+  const hasEnded = journal.find("ended") !== undefined;
+  // Runs of steps that are done; the last one may be running, and is opened by its step.
+  const last = journal.entries.findLast((entry) => entry.at === "run")?.run;
+  for (const entry of journal.entries) {
+    if (entry.at !== "run" || !entry.logged) continue;
+    if (hasEnded || entry.run !== last) log.run(entry.run, Promise.resolve());
+  }
+  if (!hasEnded) {
+    const isRestart = journal.find("begun") !== undefined;
+    log.system(isRestart ? `${settings.title} was restarted; the job goes on` : settings.title);
+  }
+  return log;
+}
+
+/** Runs the steps and says what came of them. From here on nothing changes the outcome. */
+async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<ReportStatus> {
+  const { journal, log, claim } = base;
+  const context: JobContext = { ...base, facts: {}, stop, position: 0 };
+  let report: ReportStatus;
+  let name = "start";
+  try {
+    for (const step of stepsOf(claim.job.job_type)) {
+      context.position++;
+      name = step.name;
+      Object.assign(context.facts, await doneOrRun(step, context));
+    }
+    const { metadata } = context.facts;
+    report = { status: "SUCCESS", ...(metadata ? { execution_metadata: metadata } : {}) };
+  } catch (error) {
+    report = failure(base, error as Error, name, stop);
+  }
+  log.system([report.status, report.error_message].filter(Boolean).join(": "));
+  journal.append({ at: "ended", report }, "durable");
+  return report;
+}
+
+async function doneOrRun(step: Step, context: JobContext): Promise<Facts> {
+  const { journal, stop } = context;
+  const done = journal.find("done", (entry) => entry.step === step.name);
+  if (done) return done.facts;
+  if (stop.aborted && !(step.always && stop.reason !== "not the holder")) {
+    throw new JobStopped(stop.reason as StopReason);
+  }
+  if (!journal.find("begun", (entry) => entry.step === step.name)) {
+    journal.append({ at: "begun", step: step.name });
+  }
+  const facts = await step.run(context);
+  journal.append({ at: "done", step: step.name, facts });
+  return facts;
+}
+
+/** The first reason to stop explains the end; what terraform said about it comes after. */
+function failure(base: Base, error: Error, step: string, stop: AbortSignal): ReportStatus {
+  const isOurs = error instanceof StepFailed || error instanceof JobStopped;
+  const said = isOurs ? error.message : `${step}: the agent failed: ${error.message}`;
+  const message = (text: string): string => mask(text, secretsOf(base)).slice(0, messageLimit);
+  if (!stop.aborted) return { status: "FAILED", error_message: message(said) };
+  const detail = error instanceof StepFailed ? `; ${said}` : "";
+  if (stop.reason === "timed out") {
+    const text = `timed out after ${timeoutOf(base)} s, during ${step}${detail}`;
+    return { status: "FAILED", error_message: message(text) };
+  }
+  const why = stop.reason === "agent stopped" ? "the agent was stopped" : "cancelled";
+  return { status: "CANCELLED", error_message: message(`${why} during ${step}${detail}`) };
+}
+
+/** Undefined when the server takes no more of the log: then the end is reported without it. */
+async function lastSeq(log: JobLog, gaveUp: AbortSignal): Promise<number | undefined> {
+  try {
+    return gaveUp.aborted ? undefined : await log.drained(gaveUp);
+  } catch (error) {
+    if (gaveUp.aborted) return undefined;
+    throw error;
+  }
+}
+
+async function reportEnd(api: JobApi, report: ReportStatus): Promise<JobResult> {
+  try {
+    await api.reportStatus(report);
+  } catch (error) {
+    if (!(error instanceof JobRefused)) throw error;
+    if (error.reason !== "refused" || !report.execution_metadata) return "ABANDONED";
+    // Better an end without its outputs than a job that never ends.
+    const { execution_metadata: _, ...bare } = report;
+    return reportEnd(api, bare);
+  }
+  return report.status as JobResult;
+}
+
+/** `error_message` on the wire takes 8192 characters. */
+const messageLimit = 8000;
+/** What a timer takes; a longer wait ends with the next restart of the agent. */
+const timerLimit = 2 ** 31 - 1;
+
+const timeoutOf = ({ claim: { job } }: Base): number =>
+  job.timeout_seconds ?? job.config_snapshot.timeout_seconds ?? timeoutSecondsDefault;
+
+/** Milliseconds left, counted by the machine's uptime, which no change of the clock moves. */
+function remaining(base: Base): number {
+  const started = base.journal.find("started");
+  const spent = started?.boot === bootId() ? uptime() - (started?.uptime ?? 0) : 0;
+  return Math.min(Math.max(0, timeoutOf(base) - spent) * 1000, timerLimit);
+}
+
+const uptime = (): number => process.hrtime()[0];
+
+const isLost = (error: unknown): boolean =>
+  error instanceof Error && "code" in error && error.code === "not_job_holder";
+
+function secretsOf({ claim: { job }, settings }: Base): string[] {
+  const variables = Object.values(job.config_snapshot.variables ?? {});
+  return [
+    ...variables.filter(({ sensitive }) => sensitive).flatMap(({ value }) => texts(value)),
+    ...(job.job_token ? [job.job_token] : []),
+    settings.workerToken,
+  ];
+}
+
+function mask(text: string, secrets: readonly string[]): string {
+  return secrets
+    .filter((secret) => secret.length >= 6)
+    .toSorted((a, b) => b.length - a.length)
+    .reduce((masked, secret) => masked.replaceAll(secret, "***"), text);
+}

@@ -1,0 +1,69 @@
+/** Brings the terraform files into the workspace and says exactly which they are. */
+import { existsSync } from "node:fs";
+import { copyFile, realpath, stat } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import type { Source } from "../../protocol/configurations.ts";
+import { StepFailed, type JobContext, type Step } from "./context.ts";
+import type { Facts, SourceRevision } from "./facts.ts";
+import { unpackSource } from "./source-archive.ts";
+import { fetchGit } from "./source-git.ts";
+import { writeInline } from "./source-inline.ts";
+
+export const fetchSource: Step = {
+  name: "source",
+  async run(context): Promise<Facts> {
+    const { workspace, facts } = context;
+    const source = await fetchFiles(context);
+    const expected = facts.manifest?.source;
+    if (expected && (expected.digest !== source.digest || expected.type !== source.type)) {
+      throw new StepFailed(
+        `source: the files are not those of the plan (${source.digest} instead of ${expected.digest})`,
+      );
+    }
+    const folder = await folderOf(context);
+    const lock = join(workspace.artifact, lockFile);
+    // The plan was made with exactly these provider versions.
+    if (facts.manifest && existsSync(lock)) await copyFile(lock, join(folder, lockFile));
+    return { source, folder, locked: existsSync(join(folder, lockFile)) };
+  },
+};
+
+export const lockFile = ".terraform.lock.hcl";
+
+async function fetchFiles(context: JobContext): Promise<SourceRevision> {
+  const { workspace, api, stop, facts, settings } = context;
+  // A server of the bare interface may put anything in a snapshot, or leave the source out.
+  const source: Source | undefined = context.claim.job.config_snapshot.source;
+  switch (source?.type) {
+    case "inline":
+      return writeInline(source.files, workspace.source);
+    case "archive": {
+      const file = join(workspace.temporary, "source.tar.gz");
+      await api.downloadSource(file, stop);
+      return unpackSource(file, source.sha256, workspace.source);
+    }
+    case "git": {
+      // At DEPLOY the very commit that was planned, wherever the branch is by now.
+      const ref = facts.manifest?.source.digest ?? source.ref;
+      return fetchGit({ url: source.url, ref }, workspace, settings, stop);
+    }
+    default:
+      throw new StepFailed("source: config_snapshot.source is missing or of an unknown type");
+  }
+}
+
+/** The folder for terraform, which must lie in the source also after its links are followed. */
+async function folderOf({ claim, workspace }: JobContext): Promise<string> {
+  const { source, working_directory: inner = "" } = claim.job.config_snapshot;
+  const wanted = join(source.type === "git" ? (source.path ?? "") : "", inner);
+  const root = await realpath(workspace.source);
+  const folder = await realpath(join(root, wanted)).catch(() => undefined);
+  if (folder === undefined || !(await stat(folder)).isDirectory()) {
+    throw new StepFailed(`source: there is no folder "${wanted}" in it`);
+  }
+  const way = relative(root, folder);
+  if (way === ".." || way.startsWith(`..${sep}`)) {
+    throw new StepFailed(`source: the folder "${wanted}" lies outside of it`);
+  }
+  return folder;
+}

@@ -1,0 +1,82 @@
+/** What each type of job does, in order. Read these lists and you know the product. */
+import { join } from "node:path";
+import type { JobType } from "../../protocol/jobs.ts";
+import { StepFailed, type Step } from "./context.ts";
+import { obtainCredentials } from "./credentials.ts";
+import { resolveEngine } from "./engine.ts";
+import { downloadPlan, uploadPlan } from "./plan-artifact.ts";
+import { fetchSource } from "./source.ts";
+import { apply, checkPlan, checkTeardown, init, plan, readOutputs } from "./terraform-steps.ts";
+import { prepareWorkspace } from "./workspace.ts";
+
+const findEngine: Step = {
+  name: "engine",
+  async run({ claim, settings, facts, stop, log }) {
+    const { engine = "terraform", engine_version: constraint = null } = claim.job.config_snapshot;
+    try {
+      return {
+        engine: await resolveEngine(
+          // Plans do not cross versions.
+          { engine, constraint: facts.manifest?.engine_version ?? constraint },
+          {
+            path: settings.path,
+            cacheDirectory: join(settings.workDir, "engines"),
+            mirror: settings.engineMirror,
+            offline: settings.engineOffline,
+            publicKeys: settings.enginePublicKeys,
+            signal: stop,
+            onProgress: (text) => log.system(text),
+          },
+        ),
+      };
+    } catch (error) {
+      throw new StepFailed(`engine: ${(error as Error).message}`);
+    }
+  },
+};
+
+/** `downloadPlan` finds none when a DEPLOY plans and applies in one go; `plan` then makes it. */
+const lists: Readonly<Record<JobType, readonly Step[]>> = {
+  PLAN: [
+    prepareWorkspace,
+    fetchSource,
+    findEngine,
+    obtainCredentials,
+    init,
+    plan(),
+    checkPlan,
+    uploadPlan,
+  ],
+  DEPLOY: [
+    prepareWorkspace,
+    downloadPlan,
+    fetchSource,
+    findEngine,
+    obtainCredentials,
+    init,
+    plan(),
+    apply,
+    readOutputs,
+  ],
+  DESTROY: [
+    prepareWorkspace,
+    fetchSource,
+    findEngine,
+    obtainCredentials,
+    init,
+    plan("destroy"),
+    apply,
+  ],
+  DESTROY_WORKER: [
+    prepareWorkspace,
+    fetchSource,
+    findEngine,
+    obtainCredentials,
+    init,
+    plan("destroy"),
+    checkTeardown,
+    apply,
+  ],
+};
+
+export const stepsOf = (type: JobType): readonly Step[] => lists[type];

@@ -1,0 +1,168 @@
+/** The steps that run terraform: init, plan, apply and reading the results. */
+import { existsSync } from "node:fs";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { checkBackend, injectBackend } from "./backend.ts";
+import { known, StepFailed, type JobContext, type Step } from "./context.ts";
+import { failureOf } from "./diagnostics.ts";
+import { metadataOf } from "./outcome.ts";
+import { readPlan } from "./plan-json.ts";
+import { runTerraform } from "./terraform.ts";
+import { rescuedState } from "./workspace.ts";
+
+export const init: Step = {
+  name: "init",
+  async run(context) {
+    const folder = known(context, "folder");
+    const args = ["init", "-input=false", ...(context.facts.locked ? ["-lockfile=readonly"] : [])];
+    if (!context.journal.find("run", (entry) => entry.run.endsWith("-init"))) {
+      // Never what somebody's own machine left in the source: other backends, a half-done state.
+      await rm(join(folder, ".terraform"), { recursive: true, force: true });
+      await rm(join(folder, "errored.tfstate"), { force: true });
+      await injectBackend(context, folder);
+    }
+    const end = await runTerraform(context, "init", args, {
+      logged: true,
+      patience: context.settings.patience.init,
+    });
+    if (end.code !== 0) throw new StepFailed(await failureOf("init", end));
+    await checkBackend(context, folder);
+    return {};
+  },
+};
+
+/** Plans into a file. A DEPLOY that has downloaded a plan has nothing to do here. */
+export const plan = (destroy?: "destroy"): Step => ({
+  name: "plan",
+  async run(context) {
+    if (context.facts.manifest) return {};
+    const { job } = context.claim;
+    const variables = variablesOf(job.config_snapshot.variables ?? {});
+    const args = [
+      "plan",
+      "-input=false",
+      "-lock-timeout=60s",
+      "-detailed-exitcode",
+      `-out=${context.workspace.plan}`,
+      ...(variables ? [`-var-file=${context.workspace.variables}`] : []),
+      ...(destroy ? ["-destroy"] : []),
+      ...(destroy ? (job.targets ?? []).map((address) => `-target=${address}`) : []),
+    ];
+    if (variables) {
+      await writeFile(context.workspace.variables, JSON.stringify(variables), { mode: 0o600 });
+    }
+    const end = await runTerraform(context, "plan", args, {
+      logged: true,
+      patience: context.settings.patience.plan,
+    });
+    // The plan holds them now.
+    await rm(context.workspace.variables, { force: true });
+    if (end.code !== 0 && end.code !== 2) throw new StepFailed(await failureOf("plan", end));
+    return { changes: end.code === 2 };
+  },
+});
+
+/** A plan that failed, or that a full disk cut short, can still leave a file and even exit 0 (terraform.md, finding 5). */
+export const checkPlan: Step = {
+  name: "show",
+  async run(context) {
+    const { errored } = await showPlan(context);
+    if (errored) throw new StepFailed("show: terraform marks the plan as failed");
+    return {};
+  },
+};
+
+/** A misspelt target plans nothing and exits 0: tearing down nothing while something is there must not look like success. */
+export const checkTeardown: Step = {
+  name: "show",
+  async run(context) {
+    const { errored, deletes } = await showPlan(context);
+    if (errored) throw new StepFailed("show: terraform marks the plan as failed");
+    const resources = deletes > 0 ? 0 : await countResources(context);
+    if (resources > 0) {
+      const targets = context.claim.job.targets ?? [];
+      throw new StepFailed(
+        `plan: nothing would be destroyed, but the state has ${resources} resources. ` +
+          `Do the targets name what they should? (${targets.join(", ") || "none given"})`,
+      );
+    }
+    return {};
+  },
+};
+
+export const apply: Step = {
+  name: "apply",
+  async run(context) {
+    const end = await runTerraform(
+      context,
+      "apply",
+      ["apply", "-input=false", "-lock-timeout=60s", context.workspace.plan],
+      { logged: true, patience: context.settings.patience.apply, changes: true },
+    );
+    if (end.code === 0) return {};
+    const rescue = await rescueState(context);
+    throw new StepFailed(`${await failureOf("apply", end)}${rescue}`);
+  },
+};
+
+/** What happened is decided by then, so outputs that cannot be read do not make the job a failure. */
+export const readOutputs: Step = {
+  name: "output",
+  always: true,
+  async run(context) {
+    const end = await runTerraform(context, "output", ["output", "-json"], { logged: false });
+    if (end.code === 0) {
+      const { metadata, secrets } = await metadataOf(end.stdout);
+      context.log.addSecrets(secrets);
+      return { metadata };
+    }
+    context.log.system(`The outputs could not be read: ${await failureOf("output", end)}`);
+    return {};
+  },
+};
+
+async function showPlan(context: JobContext): ReturnType<typeof readPlan> {
+  const end = await runTerraform(context, "show", ["show", "-json", context.workspace.plan], {
+    logged: false,
+  });
+  if (end.code !== 0) throw new StepFailed(await failureOf("show", end));
+  return readPlan(end.stdout);
+}
+
+async function countResources(context: JobContext): Promise<number> {
+  const end = await runTerraform(context, "state", ["state", "list"], {
+    logged: false,
+    suffix: "-list",
+  });
+  const listed = await readFile(end.stdout, "utf8");
+  return listed.split("\n").filter(Boolean).length;
+}
+
+/**
+ * Terraform writes `errored.tfstate` when it can save the state nowhere else. It is pushed once more, and kept in the work directory
+ * if that fails too: without it, what was made is known to nobody.
+ */
+async function rescueState(context: JobContext): Promise<string> {
+  const file = join(known(context, "folder"), "errored.tfstate");
+  if (!existsSync(file)) return "";
+  const kept = rescuedState(context.settings.workDir, context.claim.job.id);
+  const end = await runTerraform(
+    context,
+    "state",
+    ["state", "push", "-lock-timeout=60s", "errored.tfstate"],
+    { logged: true, suffix: "-push" },
+  );
+  if (end.code === 0) return "; the state was saved after all";
+  await mkdir(dirname(kept), { recursive: true, mode: 0o700 });
+  await rename(file, kept);
+  return `; the state could not be saved and is kept on the runner as ${kept}`;
+}
+
+function variablesOf(
+  variables: Readonly<Record<string, { value?: unknown }>>,
+): Record<string, unknown> | undefined {
+  const given = Object.entries(variables).filter(([, { value }]) => value !== undefined);
+  return given.length === 0
+    ? undefined
+    : Object.fromEntries(given.map(([name, { value }]) => [name, value]));
+}

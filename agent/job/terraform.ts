@@ -1,0 +1,106 @@
+/** One terraform command of a job: started or adopted, its output shipped, stopped when the job is stopped. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { bootId } from "../process-identity.ts";
+import { stateEnvironment } from "./backend.ts";
+import { JobStopped, known, StepFailed, type JobContext } from "./context.ts";
+import { environmentOf } from "./environment.ts";
+import type { StopReason } from "./journal.ts";
+import { openRun, type Run, type StopPatience } from "./process.ts";
+
+export interface TerraformOptions {
+  /** Tells runs of one step apart. */
+  readonly suffix?: string;
+  /** Whether the output is the user's to read. `output -json` and `show -json` hold secrets in clear. */
+  readonly logged: boolean;
+  /** How long it may take to stop; absent: it is short, and is left alone. */
+  readonly patience?: StopPatience;
+  /** It changes the world: that it may have run must be known even after a power cut. */
+  readonly changes?: boolean;
+}
+
+export interface TerraformEnd {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `terraform <args>` in the job's folder. Called again after a crash, it finds the run and waits for its end. */
+export async function runTerraform(
+  context: JobContext,
+  name: string,
+  args: readonly string[],
+  options: TerraformOptions,
+): Promise<TerraformEnd> {
+  const { journal, log } = context;
+  const run = `${String(context.position).padStart(2, "0")}-${name}${options.suffix ?? ""}`;
+  const directory = join(context.directory, "runs", run);
+  const before = journal.find("run", (entry) => entry.run === run);
+  if (before && before.boot !== bootId() && !existsSync(join(directory, "exit"))) {
+    throw new StepFailed(outcomeUnknown(name, "the machine was restarted"));
+  }
+  if (!before) {
+    if (options.patience && context.stop.aborted) throw new JobStopped(context.stop.reason);
+    journal.append(
+      { at: "run", run, logged: options.logged, boot: bootId() },
+      options.changes ? "durable" : undefined,
+    );
+  }
+  const process = openRun({
+    directory,
+    command: known(context, "engine").path,
+    args,
+    cwd: known(context, "folder"),
+    env: environmentOf({
+      path: context.settings.path,
+      network: context.settings.network,
+      own: context.claim.job.config_snapshot.environment ?? {},
+      workspace: context.workspace,
+      state: stateEnvironment(context),
+    }),
+  });
+  if (options.logged)
+    log.run(
+      run,
+      process.ended.then(() => undefined),
+    );
+  const end = await stoppable(context, run, process, options.patience);
+  if (end.kind === "never started") {
+    if (context.stop.aborted) throw new JobStopped(context.stop.reason as StopReason);
+    throw new StepFailed(`${name}: terraform could not be started: ${end.reason}`);
+  }
+  if (end.kind === "unknown") {
+    throw new StepFailed(outcomeUnknown(name, "it is gone without an exit code"));
+  }
+  return {
+    code: end.code,
+    stdout: join(directory, "stdout"),
+    stderr: join(directory, "stderr"),
+  };
+}
+
+async function stoppable(
+  { stop, journal }: JobContext,
+  run: string,
+  process: Run,
+  patience: StopPatience | undefined,
+): Promise<Awaited<Run["ended"]>> {
+  if (!patience) return process.ended;
+  let climbing = Promise.resolve();
+  const climb = (): void => {
+    const interrupted = journal.find("interrupted", (entry) => entry.run === run) !== undefined;
+    if (!interrupted) journal.append({ at: "interrupted", run });
+    climbing = process.stop(patience, interrupted);
+  };
+  if (stop.aborted) climb();
+  else stop.addEventListener("abort", climb, { once: true });
+  try {
+    return await process.ended;
+  } finally {
+    stop.removeEventListener("abort", climb);
+    await climbing;
+  }
+}
+
+const outcomeUnknown = (name: string, why: string): string =>
+  `${name}: ${why}; outcome unknown. What it had done is in the state as far as it was saved, and the state may still be locked`;

@@ -1,0 +1,90 @@
+/** `windlass agent`: the runner. */
+import { pino, type Logger } from "pino";
+import { ConfigError, readConfig, type AgentConfig } from "./config.ts";
+import { IdentityRevoked, runAgent } from "./runner.ts";
+import { version } from "./version.ts";
+
+const usage = `Usage: windlass agent
+
+Takes jobs from the control plane and runs terraform for them, until it is told to stop: the first SIGTERM or Ctrl-C lets running
+jobs end, the second cancels them, the third leaves at once; what runs then is taken up by the next start.
+
+Options:
+  -h, --help                   show this help
+  -V, --version                print the version
+
+Settings come from the environment; secrets also from a file (NAME_FILE) or a systemd credential:
+  WINDLASS_URL                 the control plane, like https://windlass.example.com
+  WINDLASS_REGISTRATION_TOKEN  registers the agent once; then its identity is kept in the work directory
+  WINDLASS_WORKER_NAME         under this name (the host's name)
+  WINDLASS_WORKER_ID, WINDLASS_WORKER_TOKEN
+                               the identity of a worker that is registered already
+  WINDLASS_WORK_DIR            where jobs run (./.windlass/agent from a checkout, else /var/lib/windlass-agent)
+  WINDLASS_CONCURRENCY         jobs at the same time (1)
+  WINDLASS_LABELS              what this agent can do, comma-separated: jobs may ask for it
+  WINDLASS_ONCE                1: run one job, end with 0 if it succeeded and 1 if not
+  WINDLASS_LOG_LEVEL           trace, debug, info, warn, error or silent (info)
+  WINDLASS_LOG_FORMAT          pretty or json (pretty on a terminal)
+
+Example:
+  WINDLASS_URL=http://localhost:8080 WINDLASS_REGISTRATION_TOKEN=... windlass agent
+`;
+
+/** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration or revoked identity. */
+export async function main(args: string[]): Promise<void> {
+  const [option] = args;
+  if (option === "--help" || option === "-h") return void process.stdout.write(usage);
+  if (option === "--version" || option === "-V") return void process.stdout.write(`${version()}\n`);
+  if (option !== undefined) return fail(`windlass agent has no "${option}"\n\n${usage}`, 2);
+  try {
+    const config = readConfig();
+    const log = openLog(config);
+    for (const warning of config.warnings) log.warn(warning);
+    const result = await runAgent(config, log, listenToSignals(log));
+    if (config.once) process.exitCode = result === "SUCCESS" ? 0 : 1;
+  } catch (error) {
+    const isConfiguration = error instanceof ConfigError || error instanceof IdentityRevoked;
+    // Told to stop before there was anything to stop.
+    const isStop = (error as Error).name === "AbortError";
+    if (!isStop) fail(`windlass agent: ${(error as Error).message}`, isConfiguration ? 78 : 1);
+  }
+  // What still runs is a terraform that the next start takes up, or a request that nobody waits for.
+  process.exit();
+}
+
+function listenToSignals(log: Logger): { noMoreWork: AbortSignal; stopWork: AbortSignal } {
+  const noMoreWork = new AbortController();
+  const stopWork = new AbortController();
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stopWork.signal.aborted) {
+      log.warn({ signal }, "leaving at once; running jobs are taken up by the next start");
+      process.exit(1);
+    }
+    if (noMoreWork.signal.aborted) {
+      log.warn({ signal }, "stopping the running jobs");
+      return stopWork.abort();
+    }
+    log.info({ signal }, "no new jobs; waiting for those that run");
+    noMoreWork.abort();
+  };
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+  return { noMoreWork: noMoreWork.signal, stopWork: stopWork.signal };
+}
+
+function openLog({ logLevel, logFormat }: AgentConfig): Logger {
+  const options = { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  if (logFormat === "json") return pino(options, pino.destination({ dest: 2, sync: true }));
+  return pino({
+    ...options,
+    transport: {
+      target: "pino-pretty",
+      options: { destination: 2, translateTime: "yyyy-mm-dd HH:MM:ss.l o", sync: true },
+    },
+  });
+}
+
+function fail(message: string, code: number): void {
+  process.stderr.write(`${message}\n`);
+  process.exitCode = code;
+}

@@ -1,0 +1,147 @@
+/** One agent from start to end: lock, identity, the jobs that are there, the two loops, and an orderly stop. */
+import { mkdirSync } from "node:fs";
+import { arch, hostname, platform } from "node:os";
+import type { Logger } from "pino";
+import { createApi } from "./api.ts";
+import { claimLoop } from "./claim-loop.ts";
+import { openClaimKey } from "./claim-key.ts";
+import type { AgentConfig } from "./config.ts";
+import { Revocation } from "./failures.ts";
+import { heartbeatLoop } from "./heartbeat.ts";
+import { identify, instanceId } from "./identity.ts";
+import { JobRuns } from "./job-runs.ts";
+import type { JobSettings } from "./job/context.ts";
+import type { JobResult } from "./job/run-job.ts";
+import { lockWorkDir } from "./lock.ts";
+import { Slots } from "./slots.ts";
+import { version } from "./version.ts";
+
+/** How the agent keeps jobs apart; the one level that this version has. */
+const isolation = "process";
+
+/** The two ways to stop, and never one for both (style.md): no new work, and an end to the work there is. */
+export interface RunnerSignals {
+  readonly noMoreWork: AbortSignal;
+  readonly stopWork: AbortSignal;
+}
+
+/** The server does not know this identity any more. */
+export class IdentityRevoked extends Error {
+  override readonly name = "IdentityRevoked";
+}
+
+/** Runs until it is told to stop, or after one job where that is set. Answers the last job's result. */
+export async function runAgent(
+  config: AgentConfig,
+  log: Logger,
+  { noMoreWork, stopWork }: RunnerSignals,
+): Promise<JobResult | undefined> {
+  mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
+  const unlock = await lockWorkDir(config.workDir);
+  try {
+    const { workerId, workerToken } = await identify(config, log, noMoreWork);
+    const revoked = Promise.withResolvers<never>();
+    const revocation = new Revocation(config.heartbeatSeconds, () =>
+      revoked.reject(new IdentityRevoked("the control plane refuses this worker's token")),
+    );
+    const api = createApi({ server: config.url, workerId, workerToken, revocation, log });
+    try {
+      return await Promise.race([
+        work(config, log, { noMoreWork, stopWork }, api, workerToken),
+        revoked.promise,
+      ]);
+    } finally {
+      await api.close();
+    }
+  } finally {
+    unlock();
+  }
+}
+
+async function work(
+  config: AgentConfig,
+  log: Logger,
+  { noMoreWork, stopWork }: RunnerSignals,
+  api: ReturnType<typeof createApi>,
+  workerToken: string,
+): Promise<JobResult | undefined> {
+  const slots = new Slots(config.concurrency);
+  let last: JobResult | undefined;
+  const jobs = new JobRuns({
+    api,
+    settings: jobSettings(config, workerToken),
+    log,
+    onEnd: (result) => {
+      last = result;
+      slots.give();
+    },
+  });
+  const adopted = jobs.adopt();
+  for (let job = 0; job < adopted; job++) slots.takeAnyway();
+  stopWork.addEventListener("abort", () => jobs.stop("agent stopped"));
+
+  const accepted = Promise.withResolvers<void>();
+  const over = new AbortController();
+  const instance = instanceId(config.workDir);
+  const heartbeats = heartbeatLoop({
+    api,
+    log,
+    interval: config.heartbeatSeconds,
+    stop: over.signal,
+    body: () => ({
+      version: version(),
+      active_job_ids: jobs.ids(),
+      instance_id: instance,
+      hostname: hostname(),
+      os: platform(),
+      arch: arch(),
+      capacity: config.concurrency,
+      isolation,
+      labels: [...config.labels],
+    }),
+    jobsChanged: () => jobs.changed(),
+    onCancelled: (ids) => jobs.stop("cancelled", ids),
+    onAccepted: accepted.resolve,
+  });
+  const drained = new Promise((resolve) => noMoreWork.addEventListener("abort", resolve));
+  // Not before the server has accepted the identity: a second agent that has it must not get jobs.
+  await Promise.race([accepted.promise, drained]);
+  if (!(config.once && adopted > 0)) {
+    if (!noMoreWork.aborted) log.info({ server: config.url }, "ready for jobs");
+    await claimLoop({
+      api,
+      slots,
+      key: openClaimKey(config.workDir),
+      log,
+      noMoreWork,
+      pollEvery: (config.heartbeatSeconds * 1000) / 15,
+      once: config.once,
+      start: (claim) => jobs.start(claim),
+    });
+  }
+  await jobs.allDone();
+  over.abort();
+  await heartbeats;
+  return last;
+}
+
+function jobSettings(config: AgentConfig, workerToken: string): JobSettings {
+  const { grace } = config;
+  return {
+    workDir: config.workDir,
+    title: `Windlass agent ${version()} on ${hostname()}, isolation ${isolation}`,
+    path: config.path,
+    network: config.network,
+    engineMirror: config.engineMirror,
+    engineOffline: config.engineOffline,
+    enginePublicKeys: config.enginePublicKeys,
+    logLimitBytes: config.logLimitBytes,
+    patience: {
+      // Init holds no lock and may hang on a backend that does not answer: killed at once after its grace.
+      init: { first: grace.init, second: 0 },
+      plan: { first: grace.plan, second: grace.kill },
+      apply: { first: grace.apply, second: grace.kill },
+    },
+    workerToken,
+  };
+}

@@ -1,0 +1,42 @@
+/** How many jobs may run at once. A slot is taken before a job is asked for, so a claimed job never waits. */
+export class Slots {
+  #free: number;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** Resolves with a slot in hand; rejects when the signal ends the waiting. */
+  async take(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#free > 0) return void this.#free--;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const refuse = (): void => {
+      const index = this.#waiting.indexOf(resolve);
+      if (index >= 0) this.#waiting.splice(index, 1);
+      reject(signal.reason as Error);
+    };
+    this.#waiting.push(resolve);
+    signal.addEventListener("abort", refuse, { once: true });
+    try {
+      await promise;
+    } finally {
+      signal.removeEventListener("abort", refuse);
+    }
+  }
+
+  /** Takes one even if there is none: for jobs that run already when the agent starts. */
+  takeAnyway(): void {
+    this.#free--;
+  }
+
+  give(): void {
+    this.#free++;
+    if (this.#free <= 0) return;
+    const next = this.#waiting.shift();
+    if (!next) return;
+    this.#free--;
+    next();
+  }
+}
