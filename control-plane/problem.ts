@@ -1,6 +1,7 @@
 /** Refusals: how every layer below the routes says no, and how a no is written on the wire (RFC 9457). */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { problemCodes, type Problem, type ProblemCode } from "../protocol/problem.ts";
+import { answerUnread } from "./unread-body.ts";
 
 /** Thrown to answer a request with the problem `code`. What was written in the same transaction is undone. */
 export class Refusal extends Error {
@@ -54,14 +55,15 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   const refusal = asRefusal(error);
   if (refusal.code === "internal_error")
     request.log.error({ err: error, request_id: request.id }, "a request failed");
-  // A body that was refused unread: the connection cannot be used again without reading it all.
-  if (refusal.code === "payload_too_large") reply.header("connection", "close");
+  const [status] = problemCodes[refusal.code];
+  const text = JSON.stringify(problemOf(refusal.code, request.id, refusal.message, refusal.more));
   reply
-    .code(problemCodes[refusal.code][0])
+    .code(status)
     .headers(refusal.headers)
     .header("cache-control", "no-store")
-    .type("application/problem+json")
-    .send(JSON.stringify(problemOf(refusal.code, request.id, refusal.message, refusal.more)));
+    .type("application/problem+json");
+  if (refusal.code === "payload_too_large") answerUnread(reply, status, text);
+  else reply.send(text);
 }
 
 function asRefusal(error: unknown): Refusal {

@@ -1,0 +1,135 @@
+/** A control plane in this process, with rows put straight into its store: for tests of single routes. */
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { request, type Dispatcher } from "undici";
+import { jobToken } from "../../control-plane/auth/job-tokens.ts";
+import { readConfig } from "../../control-plane/config.ts";
+import type { OpenContext } from "../../control-plane/context.ts";
+import type { JobRow } from "../../control-plane/domain/job.ts";
+import { hashToken, newToken } from "../../control-plane/domain/tokens.ts";
+import type { WorkerRow } from "../../control-plane/domain/worker.ts";
+import { startServer } from "../../control-plane/server.ts";
+import { addJob, addWorker, type Owner } from "./rows.ts";
+
+export interface Plane {
+  readonly url: string;
+  readonly context: OpenContext;
+  /** How many blobs there are, finished or not. */
+  blobs(): Promise<number>;
+  /** Stops and removes it; fails if it logged a defect of its own: refusals are none. */
+  close(): Promise<void>;
+}
+
+/** Starts one on a free port in a directory of its own. */
+export async function startPlane(): Promise<Plane> {
+  const directory = await mkdtemp(join(tmpdir(), "plane-"));
+  const config = readConfig({ WINDLASS_DATA_DIR: directory, WINDLASS_PORT: "0" });
+  const errors: string[] = [];
+  const log = pino({ level: "error" }, { write: (line: string) => void errors.push(line) });
+  const { url, context, close } = await startServer(config, log);
+  return {
+    url,
+    context,
+    blobs: async () => {
+      const entries = await readdir(config.artifactsDirectory, {
+        recursive: true,
+        withFileTypes: true,
+      });
+      return entries.filter((entry) => entry.isFile()).length;
+    },
+    close: async () => {
+      await close();
+      await rm(directory, { recursive: true });
+      if (errors.length > 0) throw new Error(`the server logged errors:\n${errors.join("")}`);
+    },
+  };
+}
+
+export interface TestWorker extends WorkerRow {
+  readonly headers: Record<string, string>;
+}
+
+/** A worker with a token that works. */
+export async function addTestWorker({ context }: Plane, owner: Owner | null): Promise<TestWorker> {
+  const token = newToken("wlw");
+  const worker = await addWorker(context.store, owner, {
+    token_hash: hashToken(token),
+    last_heartbeat_at: Date.now(),
+    created_at: Date.now(),
+  });
+  return { ...worker, headers: { "x-worker-id": worker.id, "x-worker-token": token } };
+}
+
+/** A job that the worker has claimed and not started. */
+export const addHeldJob = (
+  { context }: Plane,
+  owner: Owner,
+  worker: WorkerRow,
+  change: Partial<JobRow> = {},
+): Promise<JobRow> =>
+  addJob(context.store, owner, {
+    status: "PROCESSING",
+    worker_id: worker.id,
+    attempt: 1,
+    claimed_at: Date.now(),
+    ...change,
+  });
+
+/** What terraform gets of a job: user and password of its state. */
+export const jobCredential = ({ context }: Plane, { id, attempt }: JobRow) => ({
+  username: id,
+  password: jobToken(context, id, attempt),
+});
+
+/** A job as it is stored now. */
+export const readJob = ({ context }: Plane, { id }: JobRow): Promise<JobRow> =>
+  context.store.read.sql
+    .selectFrom("jobs")
+    .selectAll()
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
+
+/** Changes a stored job without any rule, as if something had happened to it. */
+export async function setJob(
+  { context }: Plane,
+  { id }: JobRow,
+  change: Partial<JobRow>,
+): Promise<void> {
+  await context.store.write((tx) =>
+    tx.sql.updateTable("jobs").set(change).where("id", "=", id).execute(),
+  );
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Dispatcher.ResponseData["headers"];
+  readonly body: Buffer;
+  /** The body as JSON. */
+  json(): { code?: string } & Record<string, unknown>;
+}
+
+/** One request; every status is an answer. */
+export async function ask(
+  { url }: Plane,
+  method: string,
+  path: string,
+  options: {
+    headers?: Record<string, string>;
+    body?: string | Buffer | AsyncIterable<Uint8Array>;
+  } = {},
+): Promise<Answer> {
+  const answer = await request(url + path, {
+    method,
+    headers: options.headers ?? {},
+    body: (options.body ?? null) as never,
+  });
+  const body = Buffer.from(await answer.body.arrayBuffer());
+  return {
+    status: answer.statusCode,
+    headers: answer.headers,
+    body,
+    json: () => JSON.parse(body.toString()) as never,
+  };
+}
