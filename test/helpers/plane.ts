@@ -1,5 +1,5 @@
 /** A control plane in this process, with rows put straight into its store: for tests of single routes. */
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -18,6 +18,8 @@ export interface Plane {
   readonly context: OpenContext;
   /** How many blobs there are, finished or not. */
   blobs(): Promise<number>;
+  /** The files of the data directory in which a text stands in clear. */
+  holds(text: string): Promise<string[]>;
   /** Stops and removes it; fails if it logged a defect of its own: refusals are none. */
   close(): Promise<void>;
 }
@@ -32,12 +34,13 @@ export async function startPlane(): Promise<Plane> {
   return {
     url,
     context,
-    blobs: async () => {
-      const entries = await readdir(config.artifactsDirectory, {
-        recursive: true,
-        withFileTypes: true,
-      });
-      return entries.filter((entry) => entry.isFile()).length;
+    blobs: async () => (await filesOf(config.artifactsDirectory)).length,
+    holds: async (text) => {
+      const files = await filesOf(directory);
+      const found = await Promise.all(
+        files.map(async (file) => (await readFile(file)).includes(text)),
+      );
+      return files.filter((_, index) => found[index]);
     },
     close: async () => {
       await close();
@@ -45,6 +48,13 @@ export async function startPlane(): Promise<Plane> {
       if (errors.length > 0) throw new Error(`the server logged errors:\n${errors.join("")}`);
     },
   };
+}
+
+async function filesOf(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name));
 }
 
 export interface TestWorker extends WorkerRow {
