@@ -1,0 +1,217 @@
+/** Real terraform against the managed state, as the agent runs it but without the agent. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { JobRow } from "../../control-plane/domain/job.ts";
+import { lossyProxy, type LossyProxy } from "../helpers/lossy-proxy.ts";
+import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  jobCredential,
+  setJob,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../helpers/plane.ts";
+
+const configuration = `
+terraform {
+  backend "http" {}
+}
+variable "mib" {
+  type    = number
+  default = 0
+}
+resource "terraform_data" "pad" {
+  count = var.mib
+  input = join("", [for i in range(1024) : format("%01024d", i + 1024 * count.index)])
+}
+resource "terraform_data" "a" {
+  input = "stored-by-the-control-plane"
+}
+output "cluster_name" {
+  value = terraform_data.a.output
+}
+`;
+
+let plane: Plane;
+let owner: Owner;
+let worker: TestWorker;
+let proxy: LossyProxy;
+let directory: string;
+beforeAll(async () => {
+  plane = await startPlane();
+  owner = await addOwner(plane.context.store);
+  worker = await addTestWorker(plane, owner);
+  proxy = await lossyProxy(plane.url);
+  directory = await mkdtemp(join(tmpdir(), "terraform-"));
+  await writeFile(join(directory, "main.tf"), configuration);
+  // Once for all: what it writes about the backend holds no address and no credential.
+  await terraform(await heldJob(), ["init"]);
+});
+afterAll(async () => {
+  await proxy.close();
+  await plane.close();
+  await rm(directory, { recursive: true });
+});
+
+let job: JobRow;
+beforeEach(async () => {
+  job = await heldJob();
+  proxy.seen.length = 0;
+});
+
+const heldJob = async (spec?: string | null): Promise<JobRow> =>
+  addHeldJob(plane, owner, worker, {
+    job_type: "DEPLOY",
+    spec_id: spec ?? (await addSpec(plane.context.store, owner)),
+  });
+
+async function terraform(by: JobRow, args: string[], server = plane.url) {
+  const { username, password } = jobCredential(plane, by);
+  const address = `${server}/api/state/${by.spec_id}`;
+  const [command = "", ...rest] = args;
+  const { exitCode, stdout, stderr } = await execa(
+    "terraform",
+    [`-chdir=${directory}`, command, ...rest],
+    {
+      reject: false,
+      stdin: "ignore",
+      extendEnv: false,
+      env: {
+        PATH: process.env["PATH"],
+        TMPDIR: process.env["TMPDIR"],
+        HOME: directory,
+        CHECKPOINT_DISABLE: "1",
+        TF_INPUT: "0",
+        TF_HTTP_ADDRESS: address,
+        TF_HTTP_LOCK_ADDRESS: address,
+        TF_HTTP_UNLOCK_ADDRESS: address,
+        TF_HTTP_USERNAME: username,
+        TF_HTTP_PASSWORD: password,
+        TF_HTTP_RETRY_MAX: "3",
+        TF_HTTP_RETRY_WAIT_MIN: "1",
+      },
+    },
+  );
+  return { exitCode, stdout, text: plain(`${stdout}\n${stderr}`) };
+}
+
+/** Without colours, frames and line breaks: terraform wraps its errors. */
+const plain = (text: string) =>
+  // oxlint-disable-next-line no-control-regex -- terraform's colours
+  text.replace(/\x1b\[[0-9;]*m/g, "").replace(/[│╷╵\s]+/g, " ");
+
+const apply = (by: JobRow, args: string[] = [], server?: string) =>
+  terraform(by, ["apply", "-auto-approve", "-no-color", ...args], server);
+
+const serials = async () =>
+  (
+    await plane.context.store.read.sql
+      .selectFrom("state_versions")
+      .select(["serial", "resources"])
+      .where("spec_id", "=", job.spec_id ?? "")
+      .orderBy("id")
+      .execute()
+  ).map(({ serial, resources }) => [serial, resources]);
+
+const lockRow = async () =>
+  plane.context.store.read.sql
+    .selectFrom("state_locks")
+    .select("lock_id")
+    .where("spec_id", "=", job.spec_id ?? "")
+    .executeTakeFirst();
+
+test("what one job deploys another job finds, reads and destroys", async () => {
+  expect((await apply(job)).exitCode).toBe(0);
+  expect(await lockRow()).toBeUndefined();
+  await setJob(plane, job, { released_at: Date.now() });
+  const next = await heldJob(job.spec_id);
+  const pulled = await terraform(next, ["state", "pull"]);
+  expect(JSON.parse(pulled.stdout)).toMatchObject({ resources: [{ type: "terraform_data" }] });
+  expect((await terraform(next, ["output", "-raw", "cluster_name"])).stdout).toBe(
+    "stored-by-the-control-plane",
+  );
+  expect((await terraform(next, ["destroy", "-auto-approve"])).text).toContain("1 destroyed");
+  expect((await serials()).at(-1)?.[1]).toBe(0);
+  const late = await terraform(job, ["state", "pull"]);
+  expect([late.exitCode, late.text]).toEqual([1, expect.stringContaining("requires auth")]);
+});
+
+test("a state of 20 MB goes in and out", async () => {
+  expect((await apply(job, ["-var=mib=10"])).exitCode).toBe(0);
+  const pulled = await terraform(job, ["state", "pull"]);
+  expect(pulled.stdout.length).toBeGreaterThan(20_000_000);
+  expect(await serials()).toEqual([[1, 2]]);
+  expect((await terraform(job, ["plan", "-var=mib=10", "-detailed-exitcode"])).exitCode).toBe(0);
+});
+
+test("a lock that somebody else holds stops terraform, which names its ID; waiting for it works", async () => {
+  const { username, password } = jobCredential(plane, job);
+  const headers = {
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+  };
+  const body = JSON.stringify({ ID: "held-by-somebody", Who: "them@there" });
+  const path = `/api/state/${job.spec_id}`;
+  expect((await ask(plane, "LOCK", path, { headers, body })).status).toBe(200);
+  const refused = await apply(job);
+  expect(refused.exitCode).toBe(1);
+  expect(refused.text).toContain("Error acquiring the state lock");
+  expect(refused.text).toContain("held-by-somebody");
+
+  const waiting = apply(job, ["-lock-timeout=20s"], proxy.url);
+  await expect.poll(() => proxy.seen, { timeout: 10_000 }).toContain("LOCK");
+  expect((await ask(plane, "UNLOCK", path, { headers, body })).status).toBe(200);
+  expect((await waiting).exitCode).toBe(0);
+});
+
+test("force-unlock is refused and says so: terraform does not send the ID it was given", async () => {
+  const { username, password } = jobCredential(plane, job);
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+  await ask(plane, "LOCK", `/api/state/${job.spec_id}`, {
+    headers: { authorization },
+    body: JSON.stringify({ ID: "held-by-somebody" }),
+  });
+  for (const id of ["held-by-somebody", "any-id"]) {
+    const forced = await terraform(job, ["force-unlock", "-force", id]);
+    expect(forced.exitCode).toBe(1);
+    expect(forced.text).toContain("Failed to unlock state: Unexpected HTTP response code 400");
+  }
+  expect(await lockRow()).toEqual({ lock_id: "held-by-somebody" });
+});
+
+test.for(["LOCK", "POST", "UNLOCK"])(
+  "an apply goes on when the answer to its %s is lost, or the request itself",
+  async (method) => {
+    proxy.loseAnswer(method);
+    expect(await apply(job, [], proxy.url)).toMatchObject({ exitCode: 0 });
+    expect(proxy.seen.filter((seen) => seen === method)).toHaveLength(2);
+    expect(await serials()).toEqual([[1, 1]]);
+    expect(await lockRow()).toBeUndefined();
+
+    proxy.seen.length = 0;
+    proxy.loseRequest(method);
+    expect(await apply(job, ["-replace=terraform_data.a"], proxy.url)).toMatchObject({
+      exitCode: 0,
+    });
+    expect(proxy.seen.filter((seen) => seen === method)).toHaveLength(2);
+    expect((await serials()).length).toBeGreaterThan(1);
+    expect(await lockRow()).toBeUndefined();
+  },
+);
+
+test("a state that another job wrote meanwhile is not overwritten", async () => {
+  expect((await apply(job)).exitCode).toBe(0);
+  const { stdout: old } = await terraform(job, ["state", "pull"]);
+  expect((await apply(job, ["-replace=terraform_data.a"])).exitCode).toBe(0);
+  const file = join(directory, "old.tfstate");
+  await writeFile(file, old);
+  const pushed = await terraform(job, ["state", "push", "-force", file]);
+  expect(pushed.exitCode).toBe(1);
+  expect(pushed.text).toContain("HTTP error: 409");
+  expect(await lockRow()).toBeUndefined();
+});
