@@ -2,7 +2,7 @@
 import { pino, type Logger } from "pino";
 import { ConfigError, readConfig, type AgentConfig } from "./config.ts";
 import { IdentityRevoked, runAgent } from "./runner.ts";
-import { version } from "./version.ts";
+import { version } from "../version.ts";
 
 const usage = `Usage: windlass agent
 

@@ -14,7 +14,7 @@ import type { JobSettings } from "./job/context.ts";
 import type { JobResult } from "./job/run-job.ts";
 import { lockWorkDir } from "./lock.ts";
 import { Slots } from "./slots.ts";
-import { version } from "./version.ts";
+import { version } from "../version.ts";
 
 /** How the agent keeps jobs apart; the one level that this version has. */
 const isolation = "process";

@@ -1,7 +1,7 @@
 /** The command line as a whole: every command with its help. What a command does is loaded when it runs. */
 import { Command } from "@commander-js/extra-typings";
 import { demoCommand } from "./commands/demo.ts";
-import { version } from "./version.ts";
+import { version } from "../version.ts";
 
 /** Builds the parser. Errors are thrown as CommanderError, so that `main` maps them to exit codes. */
 export function buildProgram(): Command {

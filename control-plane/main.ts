@@ -1,12 +1,11 @@
 /** `windlass server`: the control plane. */
 import closeWithGrace from "close-with-grace";
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { ConfigError, readConfig, type ServerConfig } from "./config.ts";
 import { openLog } from "./log.ts";
 import { loginLink } from "./login-link.ts";
 import { startServer } from "./server.ts";
 import { NewerSchemaError } from "./store/migrate.ts";
+import { version } from "../version.ts";
 
 const usage = `Usage: windlass server [command]
 
@@ -52,11 +51,8 @@ async function serve(config: ServerConfig): Promise<void> {
   const log = openLog(config);
   for (const warning of config.warnings) log.warn(warning);
   const server = await startServer(config, log);
-  const { version } = JSON.parse(
-    readFileSync(join(import.meta.dirname, "..", "package.json"), "utf8"),
-  ) as { version: string };
   log.info(
-    { version, url: server.url, data_directory: config.dataDirectory },
+    { version: version(), url: server.url, data_directory: config.dataDirectory },
     `the control plane is ready at ${server.context.publicUrl()}`,
   );
   closeWithGrace({ delay: 60_000, logger: false }, async ({ signal, err }) => {

@@ -1,10 +1,11 @@
-/** The agent's version, from package.json, which stands beside the code in a checkout and one level up in a package. */
+/** The version of this Windlass. It stands beside the entry because all roles say it and none may import another. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+/** Reads it from package.json, which is in this folder in a checkout and one level up in a package. */
 export function version(): string {
-  const file = ["..", "../.."]
-    .map((up) => join(import.meta.dirname, up, "package.json"))
+  const file = [".", ".."]
+    .map((folder) => join(import.meta.dirname, folder, "package.json"))
     .find((path) => existsSync(path));
   if (file === undefined) throw new Error("package.json is missing from this installation");
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
