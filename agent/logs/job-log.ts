@@ -1,6 +1,11 @@
 /** The log of one job, as its steps see it. */
 import type { SequencedChunk } from "../../protocol/executions.ts";
 import type { JobStatus } from "../../protocol/jobs.ts";
+import { Cutter } from "./cutter.ts";
+import { Ledger } from "./ledger.ts";
+import { LogShipper, usualTiming, type Timing } from "./log-shipper.ts";
+import { redactorOf } from "./redactor.ts";
+import { Sources } from "./sources.ts";
 
 /** Where chunks go. Declared here, by its user; `agent/api.ts` implements it. */
 export interface LogSink {
@@ -38,6 +43,102 @@ export interface JobLog {
 }
 
 /** Opens the log of a job directory; what an earlier process left unsent is sent again with the same numbers. */
-export async function openJobLog(_options: JobLogOptions): Promise<JobLog> {
-  throw new Error("not built yet");
+export async function openJobLog(
+  options: JobLogOptions,
+  timing: Timing = usualTiming,
+): Promise<JobLog> {
+  const { directory, onGiveUp } = options;
+  const sources = new Sources(directory);
+  const ledger = new Ledger(directory);
+  const entries = ledger.entries();
+  const secrets = new Set(options.secrets);
+  let redactor = redactorOf([...secrets]);
+  /** Runs whose end this process hears of; the others were started by an earlier one. */
+  const heard = new Set<string>();
+  const drains = new Set<PromiseWithResolvers<number>>();
+  let refusal: { error: unknown } | undefined;
+  let isClosed = false;
+
+  const cutter = new Cutter({
+    directory,
+    sources,
+    entries,
+    redactor: () => redactor,
+    volumeLimit: options.volumeLimit ?? usualVolumeLimit,
+    // A run that nobody speaks for is over when a later one runs or the log is to end: runs of a job follow one another.
+    isEnded: (run) =>
+      sources.find(run)?.ended === true ||
+      (!heard.has(run) && (drains.size > 0 || sources.isFollowed(run, heard))),
+  });
+  const shipper = new LogShipper(
+    {
+      ...options,
+      cutter,
+      sources,
+      ledger,
+      timing,
+      isDraining: () => drains.size > 0,
+      onIdle: () => {
+        for (const drain of drains) drain.resolve(ledger.lastSeq);
+        drains.clear();
+      },
+      onGiveUp: (error) => {
+        refusal = { error };
+        for (const drain of drains) drain.reject(error);
+        drains.clear();
+        onGiveUp(error);
+      },
+    },
+    entries,
+  );
+
+  return {
+    system(text) {
+      sources.system(redactor.redact(Buffer.from(text)).slice(0, systemLineLimit));
+      shipper.ring();
+    },
+    run(name, ended) {
+      sources.run(name);
+      heard.add(name);
+      const end = (): void => {
+        if (isClosed) return;
+        sources.end(name);
+        shipper.ring();
+      };
+      // However it ended: nothing more will be written.
+      ended.then(end, end);
+      shipper.ring();
+    },
+    addSecrets(more) {
+      for (const secret of more) secrets.add(secret);
+      redactor = redactorOf([...secrets]);
+    },
+    async drained(signal) {
+      signal?.throwIfAborted();
+      if (refusal) throw refusal.error;
+      const drain = Promise.withResolvers<number>();
+      const abort = (): void => drain.reject(signal?.reason);
+      signal?.addEventListener("abort", abort, { once: true });
+      drains.add(drain);
+      shipper.ring();
+      try {
+        return await drain.promise;
+      } finally {
+        drains.delete(drain);
+        signal?.removeEventListener("abort", abort);
+      }
+    },
+    async close() {
+      isClosed = true;
+      for (const drain of drains) drain.reject(new Error("the log was closed"));
+      await shipper.close();
+      cutter.close();
+      sources.close();
+      ledger.close();
+    },
+  };
 }
+
+const usualVolumeLimit = 256 * 1024 * 1024;
+/** The agent's own lines are short; an error of a tool that it quotes need not be. */
+const systemLineLimit = 64 * 1024;

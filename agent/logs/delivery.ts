@@ -1,0 +1,87 @@
+/** Brings posts to the server: each is repeated until it is acknowledged, refused for good, or the log is closed. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SequencedChunk } from "../../protocol/executions.ts";
+import { ProblemError } from "../../protocol/transport.ts";
+import { backoff, type BackoffLimits } from "../backoff.ts";
+import { sortFailure } from "../failures.ts";
+import type { LogSink } from "./job-log.ts";
+
+export type Post = readonly SequencedChunk[];
+
+export interface DeliveryOptions {
+  readonly sink: LogSink;
+  readonly retry: BackoffLimits;
+  /** An answer that takes longer, in milliseconds, is not waited for. */
+  readonly patience: number;
+  /** Ends everything. */
+  readonly closed: AbortSignal;
+  /** Chunks of these numbers once more, for a server that has lost them. */
+  recall(first: number, last: number): Iterable<Post>;
+  onAnswer(post: Post, status: Awaited<ReturnType<LogSink["appendLogs"]>>): void;
+}
+
+/**
+ * Resolves when the server has stored the post; rejects when it refuses it for good, or when closed. `before` is the post ahead of this
+ * one: after a failure it goes first, because the server takes chunks only in their order.
+ */
+export async function deliver(
+  post: Post,
+  before: Promise<void>,
+  options: DeliveryOptions,
+): Promise<void> {
+  let isAlone = false;
+  before.then(
+    () => (isAlone = true),
+    () => undefined,
+  );
+  for (let tries = 1; ; tries++) {
+    try {
+      options.onAnswer(post, await attempt(post, options));
+      return;
+    } catch (error) {
+      options.closed.throwIfAborted();
+      const gap = expectedSeq(error);
+      const failure = sortFailure(error);
+      if (gap === undefined && failure.kind === "give up") throw error;
+      const wasAlone = isAlone;
+      await before;
+      if (gap !== undefined && !wasAlone) continue;
+      // With nothing outstanding before it the gap is real: the server no longer has what it had acknowledged.
+      const first = post[0]?.seq ?? 0;
+      if (gap !== undefined && gap < first) await refill(gap, first - 1, options);
+      const wish = failure.kind === "retry" ? failure.after : 0;
+      const delay = backoff(tries, Math.random(), wish, options.retry);
+      await sleep(delay, undefined, { signal: options.closed });
+    }
+  }
+}
+
+async function refill(first: number, last: number, options: DeliveryOptions): Promise<void> {
+  for (const post of options.recall(first, last)) await deliver(post, Promise.resolve(), options);
+}
+
+async function attempt(
+  post: Post,
+  { sink, patience, closed }: DeliveryOptions,
+): ReturnType<LogSink["appendLogs"]> {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort(closed.reason);
+  closed.throwIfAborted();
+  closed.addEventListener("abort", abort, { once: true });
+  const timer = setTimeout(
+    () => controller.abort(new Error(`the server did not answer for ${patience} ms`)),
+    patience,
+  );
+  try {
+    return await sink.appendLogs([...post], controller.signal);
+  } finally {
+    clearTimeout(timer);
+    closed.removeEventListener("abort", abort);
+  }
+}
+
+function expectedSeq(error: unknown): number | undefined {
+  if (!(error instanceof ProblemError) || error.code !== "log_gap") return undefined;
+  const { expected_seq: expected } = error.problem;
+  return typeof expected === "number" && expected > 0 ? expected : undefined;
+}

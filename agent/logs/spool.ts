@@ -1,0 +1,182 @@
+/** The output of one run: two files that grow, read in safe pieces in about the order in which they were written. */
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  watch,
+  type FSWatcher,
+} from "node:fs";
+import { join } from "node:path";
+import type { Cut, Redactor } from "./redactor.ts";
+
+type OutputStream = "STDOUT" | "STDERR";
+const outputStreams = ["STDOUT", "STDERR"] as const;
+
+interface Piece extends Cut {
+  readonly stream: OutputStream;
+  readonly from: number;
+  readonly to: number;
+  readonly skip: number;
+  readonly text: string;
+}
+
+interface Tail {
+  readonly stream: OutputStream;
+  file: number | undefined;
+  /** Up to here it was taken … */
+  position: number;
+  /** … up to here nothing may be taken until there is more … */
+  tried: number;
+  /** … this is how much of it is taken before the other stream has its turn … */
+  turn: number;
+  /** … and this its size when it was last looked at. */
+  size: number;
+  carry: number;
+}
+
+/** Where reading goes on: bytes shipped, and how many of the next belong to a masked region that was shipped. */
+export type Positions = Record<OutputStream, { position: number; carry: number }>;
+
+/** All reads of all spools go through one buffer, so memory does not grow with the log. Reads and their use are synchronous. */
+let buffer = Buffer.allocUnsafeSlow(64 * 1024);
+
+export class Spool {
+  readonly #directory: string;
+  readonly #tails: readonly Tail[];
+  #ended = false;
+  #watcher: FSWatcher | undefined;
+
+  constructor(directory: string, positions: Positions) {
+    this.#directory = directory;
+    this.#tails = outputStreams.map((stream) => {
+      const { position, carry } = positions[stream];
+      const at = { position, tried: position, turn: position, size: position };
+      return { stream, file: undefined, carry, ...at };
+    });
+  }
+
+  /** Looks how far the files have grown; `ended`: they will not grow any more. Answers the bytes that wait. */
+  look(ended: boolean): number {
+    for (const tail of this.#tails) {
+      tail.file ??= openIfExists(join(this.#directory, tail.stream.toLowerCase()));
+      if (tail.file !== undefined) tail.size = Math.max(tail.size, fstatSync(tail.file).size);
+      // What was held back is the end now.
+      if (ended && !this.#ended) tail.tried = tail.position;
+    }
+    this.#ended ||= ended;
+    return this.#tails.reduce((sum, tail) => sum + tail.size - tail.tried, 0);
+  }
+
+  /** Bytes that were seen and not taken. */
+  get left(): number {
+    return this.#tails.reduce((sum, tail) => sum + tail.size - tail.position, 0);
+  }
+
+  /** The run has ended and everything it wrote was seen by `look`. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /**
+   * The next piece of at most `limit` bytes of what `look` saw: what was in stdout, then what was in stderr, so an error stands behind
+   * what led to it and neither starves the other. Undefined when nothing may be shipped before more is there.
+   */
+  take(redactor: Redactor, limit: number): Piece | undefined {
+    const piece = this.#takeTurn(redactor, limit);
+    if (piece || this.#tails.every(({ tried, size }) => tried >= size)) return piece;
+    for (const tail of this.#tails) tail.turn = tail.size;
+    return this.#takeTurn(redactor, limit);
+  }
+
+  #takeTurn(redactor: Redactor, limit: number): Piece | undefined {
+    for (const tail of this.#tails) {
+      if (tail.tried >= tail.turn || tail.file === undefined) continue;
+      const { position: from, carry: skip, size } = tail;
+      const room = Math.min(limit, tail.turn - from);
+      const bytes = readAt(tail.file, from, Math.min(room + redactor.lookahead, size - from));
+      const cut = redactor.safeCut(bytes, room, this.#ended && from + bytes.length >= size, skip);
+      if (cut.length === 0) {
+        tail.tried = tail.turn;
+        continue;
+      }
+      const text = redactor.redact(bytes.subarray(0, cut.length), skip, cut.tail);
+      const to = from + cut.length;
+      tail.position = tail.tried = to;
+      tail.carry = cut.carry;
+      return { ...cut, stream: tail.stream, from, to, skip, text };
+    }
+    return undefined;
+  }
+
+  /**
+   * Calls once when something in the run's directory changes: a run that writes line by line is not to cost an event a line. True when
+   * the watch is new, so that what changed just before it must be looked for.
+   */
+  watch(onChange: () => void): boolean {
+    if (this.#watcher) return false;
+    try {
+      mkdirSync(this.#directory, { recursive: true, mode: 0o700 });
+      const watcher = watch(this.#directory, () => {
+        this.unwatch();
+        onChange();
+      });
+      // Out of inotify watches, or a file system without them: then the slow poll finds what is new.
+      watcher.on("error", () => this.unwatch());
+      this.#watcher = watcher;
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  unwatch(): void {
+    this.#watcher?.close();
+    this.#watcher = undefined;
+  }
+
+  close(): void {
+    this.unwatch();
+    for (const tail of this.#tails) {
+      if (tail.file !== undefined) closeSync(tail.file);
+      tail.file = undefined;
+    }
+  }
+}
+
+/** The text of a range that was cut before. */
+export function readPiece(
+  directory: string,
+  redactor: Redactor,
+  piece: Pick<Piece, "stream" | "from" | "to" | "skip" | "tail">,
+): string {
+  const file = openIfExists(join(directory, piece.stream.toLowerCase()));
+  if (file === undefined) return "";
+  try {
+    const bytes = readAt(file, piece.from, piece.to - piece.from);
+    return redactor.redact(bytes, piece.skip, piece.tail);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function readAt(file: number, position: number, length: number): Buffer {
+  if (buffer.length < length) buffer = Buffer.allocUnsafeSlow(length);
+  let done = 0;
+  while (done < length) {
+    const count = readSync(file, buffer, done, length - done, position + done);
+    if (count === 0) break;
+    done += count;
+  }
+  return buffer.subarray(0, done);
+}
+
+function openIfExists(path: string): number | undefined {
+  try {
+    return openSync(path, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
