@@ -1,12 +1,8 @@
 /** Plan artifacts and archives over HTTP: raw bytes, any content type, streamed both ways. */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
-import {
-  findPlanArtifact,
-  findSource,
-  uploadArchive,
-  uploadPlanArtifact,
-} from "../services/artifacts.ts";
+import { findSource, uploadArchive } from "../services/archives.ts";
+import { findPlanArtifact, uploadPlanArtifact } from "../services/artifacts.ts";
 import type { Context } from "../services/context.ts";
 import { bytesOf, sendContent } from "./bytes.ts";
 import type { Guards } from "./guards.ts";

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { checked, contentDigests, contentMd5 } from "../domain/digest.ts";
 import { Refusal } from "../problem.ts";
-import type { Content } from "../services/artifacts.ts";
+import type { Content } from "../services/stored-content.ts";
 import { select } from "./range.ts";
 import { sent } from "./route.ts";
 

@@ -1,4 +1,5 @@
 /** Content that is a row and a blob: the blob is written first, the row decides, and a blob without a row does not stay. */
+import type { Readable } from "node:stream";
 import type { WrittenBlob } from "../blobs/blobs.ts";
 import type { Context } from "./context.ts";
 
@@ -32,3 +33,16 @@ export async function storeContent<T>(
   if (unnamed !== undefined) await blobs.delete(unnamed);
   return recorded;
 }
+
+/** Content to be sent: what it is, and how to read it or a part of it. */
+export interface Content {
+  readonly sha256: string;
+  readonly size_bytes: number;
+  read(range?: { start: number; end: number }): Promise<Readable>;
+}
+
+/** Content whose row names its blob. */
+export const contentOf = (
+  { blobs }: Pick<Context, "blobs">,
+  { blob, sha256, size_bytes }: { blob: string; sha256: string; size_bytes: number },
+): Content => ({ sha256, size_bytes, read: (range) => blobs.read(blob, range) });
