@@ -34,7 +34,8 @@ export function redactorOf(secrets: readonly string[]): Redactor {
   const patterns = patternsOf(secrets);
   const longest = Math.max(1, ...patterns.map((pattern) => pattern.length));
   return {
-    lookahead: longest - 1,
+    // At least one byte, which tells whether a long stretch goes on.
+    lookahead: Math.max(1, longest - 1),
     redact(bytes, skip = 0, tail = 0) {
       const known: Region[] = [];
       if (skip > 0) known.push({ start: 0, end: Math.min(skip, bytes.length) });

@@ -1,0 +1,477 @@
+import { execFile } from "node:child_process";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openJobLog, type JobLog, type JobLogOptions } from "../../../agent/logs/job-log.ts";
+import { usualTiming, type Timing } from "../../../agent/logs/log-shipper.ts";
+import { problem, sinkTo, startLogServer, type LogServer } from "./log-server.ts";
+
+const never = new Promise<void>(() => undefined);
+const quick: Timing = { ...usualTiming, retry: { first: 20, most: 100 } };
+
+let directory: string;
+let server: LogServer;
+let log: JobLog | undefined;
+let given: { statuses: string[]; refusals: unknown[] };
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), "windlass-log-"));
+  server = await startLogServer();
+  given = { statuses: [], refusals: [] };
+});
+afterEach(async () => {
+  await log?.close();
+  log = undefined;
+  await server.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function open(more: Partial<JobLogOptions> = {}, timing = quick): Promise<JobLog> {
+  await log?.close();
+  log = await openJobLog(
+    {
+      directory,
+      sink: sinkTo(server.url),
+      secrets: [],
+      batching: true,
+      onJobStatus: (status) => void given.statuses.push(status),
+      onGiveUp: (error) => void given.refusals.push(error),
+      ...more,
+    },
+    timing,
+  );
+  return log;
+}
+
+function write(run: string, stream: "stdout" | "stderr", content: string | Buffer): void {
+  mkdirSync(join(directory, "runs", run), { recursive: true });
+  appendFileSync(join(directory, "runs", run, stream), content);
+}
+
+/** Resolves when the server has what is expected; the test's own limit ends a wait in vain. */
+const until = async (isSo: () => boolean): Promise<void> => {
+  while (!isSo()) await sleep(5);
+};
+
+const shown = (): [string, string][] =>
+  server.chunks.map(({ stream_type, log_chunk }) => [stream_type, log_chunk]);
+
+describe("a job's log", () => {
+  test("arrives in order: lines of the agent, output of runs, lines of the agent", async () => {
+    const log = await open();
+    log.system("hello");
+    write("01-init", "stdout", "init out\n");
+    write("01-init", "stderr", "init err\n");
+    log.run("01-init", Promise.resolve());
+    log.system("between");
+    write("02-plan", "stdout", "no newline at the end");
+    log.run("02-plan", Promise.resolve());
+    log.system("bye");
+    expect(await log.drained()).toBe(6);
+    expect(server.chunks.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(shown()).toEqual([
+      ["SYSTEM", "hello\n"],
+      ["STDOUT", "init out\n"],
+      ["STDERR", "init err\n"],
+      ["SYSTEM", "between\n"],
+      ["STDOUT", "no newline at the end"],
+      ["SYSTEM", "bye\n"],
+    ]);
+  });
+
+  test("of a job that said nothing is empty, and of a run that never started too", async () => {
+    const log = await open();
+    expect(await log.drained()).toBe(0);
+    log.run("01-init", Promise.resolve());
+    expect(await log.drained()).toBe(0);
+    expect(server.posts).toEqual([]);
+  });
+
+  test("is there while the run goes on: the first line at once, then not more often than the pace", async () => {
+    const log = await open();
+    log.run("01-apply", never);
+    await sleep(20);
+    const started = performance.now();
+    write("01-apply", "stdout", "first\n");
+    await until(() => server.text() === "first\n");
+    expect(performance.now() - started).toBeLessThan(90);
+    for (let line = 0; line < 30; line++) {
+      write("01-apply", "stdout", `${line}\n`);
+      await sleep(10);
+    }
+    await until(() => server.text().endsWith("29\n"));
+    const times = server.chunks.map(({ at }) => at);
+    // Timers fire up to a millisecond early, and what counts is when the post starts, not when it arrives.
+    for (const [index, at] of times.entries()) {
+      if (index > 0) expect(at - (times[index - 1] ?? 0)).toBeGreaterThan(80);
+    }
+  });
+
+  test("waits at a run until it has ended, whatever is said meanwhile", async () => {
+    const log = await open();
+    const end = Promise.withResolvers<void>();
+    log.run("01-apply", end.promise);
+    write("01-apply", "stdout", "one\n");
+    log.system("stopping");
+    await until(() => server.chunks.length === 1);
+    write("01-apply", "stdout", "two\n");
+    end.resolve();
+    await log.drained();
+    expect(server.text()).toBe("one\ntwo\nstopping\n");
+  });
+
+  test("never shows half a character, however the output trickles in", async () => {
+    const log = await open({}, { ...quick, pace: 0 });
+    const end = Promise.withResolvers<void>();
+    log.run("01-apply", end.promise);
+    const whole = Buffer.from("aä€🚀é\xff");
+    for (const byte of [...whole, 0xe2, 0x82]) {
+      const before = server.chunks.length;
+      write("01-apply", "stdout", Buffer.from([byte]));
+      await Promise.race([sleep(30), until(() => server.chunks.length > before)]);
+    }
+    end.resolve();
+    await log.drained();
+    expect(server.text()).toBe(`${whole.toString()}\ufffd`);
+    expect(server.chunks.length).toBeGreaterThan(4);
+  });
+
+  test("keeps awkward bytes: colours, CR, NUL; repairs what is no UTF-8", async () => {
+    const log = await open();
+    const odd = [
+      Buffer.from("\u001b[31mred\u001b[0m plain\none\rtwo\rthree\nbad utf8: "),
+      Buffer.from([0xff, 0xfe, 0x0a]),
+      Buffer.from(`nul: [\0]\nemoji: 🚀\n${"x".repeat(60_000)}\nno newline at the end`),
+    ];
+    write("01-apply", "stdout", Buffer.concat(odd));
+    log.run("01-apply", Promise.resolve());
+    await log.drained();
+    expect(server.text()).toBe(Buffer.concat(odd).toString());
+  });
+
+  test("of 100,000 lines in both streams is complete, in few posts of whole lines", async () => {
+    const log = await open();
+    const end = Promise.withResolvers<void>();
+    log.run("01-apply", end.promise);
+    const lines = Array.from({ length: 100_000 }, (_, n) => `line ${n} the quick brown fox\n`);
+    for (let at = 0; at < lines.length; at += 10_000) {
+      write("01-apply", "stdout", lines.slice(at, at + 10_000).join(""));
+      write("01-apply", "stderr", `so far ${at}\n`);
+      await sleep(5);
+    }
+    end.resolve();
+    const last = await log.drained();
+    expect(server.text("STDOUT")).toBe(lines.join(""));
+    expect(server.text("STDERR").match(/so far/g)).toHaveLength(10);
+    expect(last).toBe(server.chunks.length);
+    expect(server.posts.length).toBeLessThan(60);
+    for (const { log_chunk } of server.chunks) expect(log_chunk.endsWith("\n")).toBe(true);
+  });
+
+  test("does not let a busy stdout keep stderr back", async () => {
+    const log = await open();
+    const end = Promise.withResolvers<void>();
+    log.run("01-apply", end.promise);
+    write("01-apply", "stderr", "error\n");
+    let isSeen = false;
+    for (let n = 0; !isSeen; n++) {
+      write("01-apply", "stdout", "x".repeat(300_000));
+      await sleep(1);
+      isSeen = server.text("STDERR") === "error\n";
+    }
+    end.resolve();
+    await log.drained();
+  });
+
+  test("masks secrets in output and in the agent's lines, those added later from then on", async () => {
+    const log = await open({ secrets: ["first-secret"] });
+    log.system("it is first-secret");
+    const end = Promise.withResolvers<void>();
+    log.run("01-apply", end.promise);
+    write("01-apply", "stdout", "a first-sec");
+    await until(() => server.text().endsWith("a "));
+    write("01-apply", "stdout", "ret b");
+    await until(() => server.text().endsWith(" b"));
+    log.addSecrets(["second-secret"]);
+    write("01-apply", "stdout", " second-secret first-secret\n");
+    end.resolve();
+    await log.drained();
+    expect(server.text()).toBe("it is ***\na *** b *** ***\n");
+  });
+});
+
+describe("posts", () => {
+  test("are at most two at a time, each of several chunks, to a server that takes them", async () => {
+    server.mischief = async () => {
+      await sleep(20);
+      return false;
+    };
+    const log = await open();
+    write("01-apply", "stdout", "0123456789\n".repeat(200_000));
+    log.run("01-apply", Promise.resolve());
+    await log.drained();
+    expect(server.mostOpen).toBe(2);
+    expect(Math.max(...server.posts.map((chunks) => chunks.length))).toBe(8);
+    for (const { log_chunk } of server.chunks) {
+      expect(log_chunk.length).toBeLessThanOrEqual(32 * 1024);
+    }
+  });
+
+  test("are one chunk and one at a time to a server of the bare interface", async () => {
+    server.mischief = async () => {
+      await sleep(5);
+      return false;
+    };
+    const log = await open({ batching: false });
+    write("01-apply", "stdout", "0123456789\n".repeat(50_000));
+    log.run("01-apply", Promise.resolve());
+    log.system("bye");
+    await log.drained();
+    expect(server.mostOpen).toBe(1);
+    expect(new Set(server.posts.map((chunks) => chunks.length))).toEqual(new Set([1]));
+    expect(server.text()).toBe(`${"0123456789\n".repeat(50_000)}bye\n`);
+  });
+
+  test.each([
+    ["500", (_, response) => problem(response, 500)],
+    ["429", (_, response) => problem(response, 429)],
+    ["408", (_, response) => problem(response, 408)],
+    ["a reset", (_, response) => response.destroy()],
+    [
+      "half an answer",
+      (_, response) => response.writeHead(201, { "content-length": 50 }).write("{"),
+    ],
+    ["no answer", () => undefined],
+  ] as [string, (post: number, response: ServerResponse) => void][])(
+    "that meet %s are repeated until the server is well again",
+    async (_, fail) => {
+      server.mischief = (post, response) => {
+        const isBad = post % 3 !== 0;
+        if (isBad) fail(post, response);
+        return isBad;
+      };
+      const log = await open({}, { ...quick, patience: 100 });
+      const text = "0123456789\n".repeat(60_000);
+      log.system("hello");
+      write("01-apply", "stdout", text);
+      log.run("01-apply", Promise.resolve());
+      log.system("bye");
+      await log.drained();
+      expect(server.text()).toBe(`hello\n${text}bye\n`);
+      expect(given.refusals).toEqual([]);
+    },
+  );
+
+  test("whose answer was lost are stored once", async () => {
+    let lost = 0;
+    server.mischief = (post, response) => {
+      if (post % 2 === 0) return false;
+      const { end } = response;
+      // Stored, but never answered.
+      response.end = () => {
+        lost++;
+        response.destroy();
+        response.end = end;
+        return response;
+      };
+      return false;
+    };
+    const log = await open();
+    const text = "0123456789\n".repeat(100_000);
+    write("01-apply", "stdout", text);
+    log.run("01-apply", Promise.resolve());
+    await log.drained();
+    expect(lost).toBeGreaterThan(0);
+    expect(server.text()).toBe(text);
+  });
+
+  test("that come before their predecessor wait for it and go again", async () => {
+    server.gapWait = 100;
+    server.mischief = async (post, response) => {
+      if (post !== 1) return false;
+      await sleep(200);
+      problem(response, 500);
+      return true;
+    };
+    const log = await open();
+    const text = "0123456789\n".repeat(60_000);
+    write("01-apply", "stdout", text);
+    log.run("01-apply", Promise.resolve());
+    await log.drained();
+    expect(server.text()).toBe(text);
+  });
+
+  test("give a server again what it has lost", async () => {
+    server.gapWait = 50;
+    const log = await open({}, { ...quick, pace: 0 });
+    for (let line = 1; line <= 20; line++) {
+      log.system(`line ${line}`);
+      await until(() => server.chunks.length === line);
+    }
+    server.chunks = server.chunks.slice(0, 4);
+    log.system("after the loss");
+    await log.drained();
+    expect(server.text()).toBe(
+      `${Array.from({ length: 20 }, (_, n) => `line ${n + 1}\n`).join("")}after the loss\n`,
+    );
+  });
+
+  test.each([
+    [409, "not_job_holder"],
+    [404, "not_found"],
+    [400, "invalid_request"],
+    [413, "payload_too_large"],
+  ])("refused with %i %s are not repeated", async (status, code) => {
+    server.mischief = (_, response) => {
+      problem(response, status, { code });
+      return true;
+    };
+    const log = await open();
+    log.system("hello");
+    await expect(log.drained()).rejects.toMatchObject({ status, code });
+    expect(given.refusals).toHaveLength(1);
+    log.system("more");
+    await expect(log.drained()).rejects.toMatchObject({ status });
+    await sleep(50);
+    expect(server.posts).toHaveLength(1);
+  });
+
+  test("bring back the job's status", async () => {
+    server.jobStatus = "CANCELLED";
+    const log = await open();
+    log.system("hello");
+    await log.drained();
+    expect(given.statuses).toEqual(["CANCELLED"]);
+  });
+
+  test("never slow the writer: it ends while the server does not answer at all", async () => {
+    server.mischief = () => true;
+    const log = await open();
+    const end = Promise.withResolvers<void>();
+    log.run("01-apply", end.promise);
+    mkdirSync(join(directory, "runs", "01-apply"), { recursive: true });
+    const started = performance.now();
+    await promisify(execFile)("sh", [
+      "-c",
+      `head -c 50000000 /dev/zero > "$1/stdout"`,
+      "sh",
+      join(directory, "runs", "01-apply"),
+    ]);
+    expect(performance.now() - started).toBeLessThan(5000);
+    expect(server.posts.length).toBeLessThanOrEqual(2);
+    end.resolve();
+  });
+});
+
+describe("the volume limit", () => {
+  test("drops what is over it and says exactly how much", async () => {
+    const log = await open({ volumeLimit: 100_000 });
+    const output = "äbcdefghij\n".repeat(20_000);
+    write("01-apply", "stdout", output);
+    write("01-apply", "stderr", "the error\n");
+    log.run("01-apply", Promise.resolve());
+    log.system("bye");
+    await log.drained();
+    const stored = server.text("STDOUT");
+    expect(output.startsWith(stored)).toBe(true);
+    const size = Buffer.byteLength(stored);
+    expect(size).toBeGreaterThan(99_990);
+    expect(size).toBeLessThanOrEqual(100_000);
+    const dropped = Buffer.byteLength(output) + "the error\n".length - size;
+    expect(server.text("SYSTEM")).toMatch(new RegExp(`^\\[${dropped} bytes of .*\\]\nbye\n$`));
+  });
+
+  test("counts on after a restart", async () => {
+    const first = await open({ volumeLimit: 1000 });
+    first.run("01-plan", never);
+    write("01-plan", "stdout", "x".repeat(600));
+    await until(() => server.text().length === 600);
+    const second = await open({ volumeLimit: 1000 });
+    write("01-plan", "stdout", "y".repeat(600));
+    second.run("01-plan", Promise.resolve());
+    await second.drained();
+    expect(server.text("STDOUT")).toBe("x".repeat(600) + "y".repeat(400));
+    expect(server.text("SYSTEM")).toMatch(/^\[200 bytes/);
+    const third = await open({ volumeLimit: 1000 });
+    expect(await third.drained()).toBe(server.chunks.length);
+    expect(server.text("SYSTEM").match(/bytes of the/g)).toHaveLength(1);
+  });
+});
+
+describe("a log that is opened again", () => {
+  test("goes on behind what was sent, with the next number", async () => {
+    const first = await open();
+    first.system("one");
+    first.run("01-apply", never);
+    write("01-apply", "stdout", "two\n");
+    await until(() => server.chunks.length === 2);
+    const second = await open();
+    write("01-apply", "stdout", "three\n");
+    second.run("01-apply", Promise.resolve());
+    second.system("four");
+    expect(await second.drained()).toBe(4);
+    expect(server.text()).toBe("one\ntwo\nthree\nfour\n");
+  });
+
+  test("sends again what was not acknowledged, under the same numbers", async () => {
+    server.mischief = () => true;
+    const first = await open({ secrets: ["secret-value"] });
+    first.system("one");
+    first.run("01-apply", never);
+    write("01-apply", "stdout", "two secret-value\n");
+    await until(() => server.posts.flat().length === 2);
+    server.mischief = () => false;
+    const second = await open({ secrets: ["secret-value"] });
+    await until(() => server.chunks.length === 2);
+    expect(server.text()).toBe("one\ntwo ***\n");
+    expect(await second.drained()).toBe(2);
+  });
+
+  test("treats a run that nobody speaks for as over when a later one runs, or at the end", async () => {
+    const first = await open();
+    first.run("01-init", never);
+    write("01-init", "stdout", "init\n");
+    await until(() => server.chunks.length === 1);
+    const second = await open();
+    second.system("restarted");
+    second.run("02-plan", Promise.resolve());
+    write("02-plan", "stdout", "plan\n");
+    await until(() => server.text() === "init\nrestarted\nplan\n");
+    await second.drained();
+    const third = await open();
+    third.run("03-apply", never);
+    write("03-apply", "stdout", "apply\n");
+    await until(() => server.text().endsWith("apply\n"));
+    const fourth = await open();
+    fourth.system("bye");
+    await fourth.drained();
+    expect(server.text()).toBe("init\nrestarted\nplan\napply\nbye\n");
+  });
+
+  test("drops a line that a crash cut short", async () => {
+    const first = await open();
+    first.system("one");
+    await first.drained();
+    appendFileSync(join(directory, "log.ndjson"), '{"system":"tor');
+    appendFileSync(join(directory, "shipped.ndjson"), '{"seq":2,"at');
+    const second = await open();
+    second.system("two");
+    expect(await second.drained()).toBe(2);
+    expect(server.text()).toBe("one\ntwo\n");
+  });
+
+  test("that was closed while somebody waits for its end says so", async () => {
+    const log = await open();
+    log.run("01-apply", never);
+    const drained = log.drained().catch((error: unknown) => error);
+    await log.close();
+    expect(await drained).toMatchObject({ message: "the log was closed" });
+    const again = await open();
+    again.run("01-apply", never);
+    await expect(again.drained(AbortSignal.timeout(20))).rejects.toThrow("timeout");
+  });
+});

@@ -1,0 +1,134 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { redactorOf } from "../../../agent/logs/redactor.ts";
+import { startLogServer, type LogServer } from "./log-server.ts";
+
+const seeds = process.env["WINDLASS_PROVE"] === "1" ? 200 : 3;
+const secret = "s3cr3t-välue";
+
+/** Mulberry32: the same seed gives the same schedule. */
+function randomOf(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Writes as terraform would: pieces of any size, cut anywhere, now and then a lot at once. */
+async function writeRuns(directory: string, random: () => number): Promise<void> {
+  for (const run of ["01-init", "02-plan", "03-apply"]) {
+    const folder = join(directory, "runs", run);
+    mkdirSync(folder, { recursive: true });
+    for (let line = 0; line < 40; line++) {
+      const times = random() < 0.1 ? 3000 : 1;
+      const text = Buffer.from(
+        `${run} ${line} ä🚀 ${random() < 0.5 ? secret : ""}\n`.repeat(times),
+      );
+      const cut = Math.floor(random() * text.length);
+      const file = join(folder, random() < 0.3 ? "stderr" : "stdout");
+      appendFileSync(file, text.subarray(0, cut));
+      if (random() < 0.5) await sleep(random() * 20);
+      appendFileSync(file, text.subarray(cut));
+      await sleep(random() * 30);
+    }
+    writeFileSync(join(folder, "exit"), "0\n");
+  }
+}
+
+interface Part {
+  system?: string;
+  STDOUT: string;
+  STDERR: string;
+}
+
+/** The log as its sources say, one part for each line of the agent and each run. */
+function expected(directory: string): Part[] {
+  const redactor = redactorOf([secret]);
+  return readFileSync(join(directory, "log.ndjson"), "utf8")
+    .split("\n")
+    .filter((line) => line !== "" && !line.includes('"ended"'))
+    .map((line) => {
+      const source = JSON.parse(line) as { system?: string; run: string };
+      if (source.system !== undefined) return { system: source.system, STDOUT: "", STDERR: "" };
+      const read = (name: string): string =>
+        redactor.redact(readFileSync(join(directory, "runs", source.run, name)));
+      return { STDOUT: read("stdout"), STDERR: read("stderr") };
+    });
+}
+
+function received(server: LogServer): Part[] {
+  const parts: Part[] = [];
+  for (const { stream_type, log_chunk } of server.chunks) {
+    if (stream_type === "SYSTEM") {
+      parts.push({ system: log_chunk.trimEnd(), STDOUT: "", STDERR: "" });
+      continue;
+    }
+    let last = parts.at(-1);
+    if (!last || last.system !== undefined) parts.push((last = { STDOUT: "", STDERR: "" }));
+    last[stream_type] += log_chunk;
+  }
+  return parts;
+}
+
+describe("a shipper that is killed at any moment and started again", () => {
+  test.each(Array.from({ length: seeds }, (_, seed) => seed))(
+    "loses, doubles and reorders nothing (seed %i)",
+    { timeout: 60_000 },
+    async (seed) => {
+      const random = randomOf(seed);
+      const directory = mkdtempSync(join(tmpdir(), "windlass-kill-"));
+      const server = await startLogServer();
+      server.gapWait = 50;
+      server.mischief = async (_, response) => {
+        await sleep(random() * 20);
+        // Stored, and the answer lost.
+        if (random() < 0.1) response.end = () => response.destroy();
+        return false;
+      };
+      let isWritten = false;
+      const written = writeRuns(directory, random).then(() => (isWritten = true));
+      let kills = 0;
+      try {
+        for (;;) {
+          const child = spawn(
+            process.execPath,
+            [join(import.meta.dirname, "shipping-process.ts"), directory, server.url, secret],
+            { stdio: ["ignore", "ignore", "inherit"] },
+          );
+          const exited = once(child, "exit");
+          if (isWritten && random() < 0.5) {
+            expect(await exited).toEqual([0, null]);
+            break;
+          }
+          await Promise.race([exited, sleep(150 + random() * 450)]);
+          if (child.exitCode === null) kills++;
+          child.kill("SIGKILL");
+          await exited;
+        }
+        await written;
+        expect(server.chunks.map(({ seq }) => seq)).toEqual(server.chunks.map((_, n) => n + 1));
+        expect(received(server)).toEqual(expected(directory));
+        expect(kills).toBeGreaterThan(0);
+      } finally {
+        await written;
+        await server.close();
+        rmSync(directory, { recursive: true, force: true });
+      }
+    },
+  );
+});

@@ -1,0 +1,107 @@
+/** A server that keeps logs as decisions.md says: a number is stored once, in order, and a gap is told. It can be made to misbehave. */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { SequencedChunk } from "../../../protocol/executions.ts";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { call } from "../../../protocol/transport.ts";
+import type { LogSink } from "../../../agent/logs/job-log.ts";
+
+export interface Received extends SequencedChunk {
+  readonly at: number;
+}
+
+/** Answers instead of the server, or before it; true: the request is dealt with. */
+type Mischief = (post: number, response: ServerResponse) => boolean | Promise<boolean>;
+
+export interface LogServer {
+  readonly url: string;
+  /** Stored chunks, in the order of their numbers. */
+  chunks: Received[];
+  /** Bodies as they came: one array of chunks a post. */
+  readonly posts: SequencedChunk[][];
+  /** Posts open at the same time, at most. */
+  mostOpen: number;
+  mischief: Mischief;
+  jobStatus: string;
+  /** How long a post ahead of its turn waits for its predecessor, in milliseconds. */
+  gapWait: number;
+  text(...streams: string[]): string;
+  close(): Promise<void>;
+}
+
+export async function startLogServer(): Promise<LogServer> {
+  let open = 0;
+  const http = createServer((request, response) => {
+    open++;
+    log.mostOpen = Math.max(log.mostOpen, open);
+    response.once("close", () => open--);
+    // A client that was killed in mid-request is no failure of the test.
+    answer(log, request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const log: LogServer = {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    chunks: [],
+    posts: [],
+    mostOpen: 0,
+    mischief: () => false,
+    jobStatus: "PROCESSING",
+    gapWait: 1000,
+    text: (...streams) =>
+      log.chunks
+        .filter(({ stream_type }) => streams.length === 0 || streams.includes(stream_type))
+        .map(({ log_chunk }) => log_chunk)
+        .join(""),
+    close: () =>
+      new Promise<void>((resolve) => {
+        http.close(() => resolve());
+        http.closeAllConnections();
+      }),
+  };
+  return log;
+}
+
+/** A sink that posts to a server as the agent does. */
+export const sinkTo = (server: string): LogSink => ({
+  async appendLogs(chunks, signal) {
+    const params = { id: "019a0000-0000-7000-8000-000000000000" };
+    const [only] = chunks;
+    const body = chunks.length === 1 && only ? only : { chunks };
+    const answered = await call(server, endpoints.appendLogs, { params, body }, { signal });
+    return { job_status: answered?.job_status ?? "PROCESSING" };
+  },
+});
+
+async function answer(log: LogServer, request: IncomingMessage, response: ServerResponse) {
+  const body = JSON.parse(await textOf(request)) as { chunks?: SequencedChunk[] } & SequencedChunk;
+  const chunks = body.chunks ?? [body];
+  const number = log.posts.push(chunks);
+  if (await log.mischief(number, response)) return;
+  const first = chunks[0]?.seq ?? 0;
+  const deadline = Date.now() + log.gapWait;
+  while (first > log.chunks.length + 1 && Date.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  if (first > log.chunks.length + 1) {
+    return problem(response, 409, { code: "log_gap", expected_seq: log.chunks.length + 1 });
+  }
+  for (const chunk of chunks) {
+    if (chunk.seq === log.chunks.length + 1) log.chunks.push({ ...chunk, at: performance.now() });
+  }
+  reply(response, 201, { id: log.chunks.length, job_status: log.jobStatus });
+}
+
+async function textOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString("utf8");
+}
+
+export function problem(response: ServerResponse, status: number, more: object = {}): void {
+  reply(response, status, { status, title: "no", ...more });
+}
+
+function reply(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+}

@@ -1,0 +1,215 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { redactorOf } from "../../../agent/logs/redactor.ts";
+
+const proving = process.env["WINDLASS_PROVE"] === "1";
+
+/** Cuts bytes as a spool does: what is there grows by the given steps, and each look takes pieces of at most `most` bytes. */
+function inPieces(
+  whole: Buffer,
+  secrets: readonly string[],
+  steps: readonly number[],
+  most: number,
+) {
+  const redactor = redactorOf(secrets);
+  const pieces: { text: string; bytes: Buffer; skip: number; tail: number }[] = [];
+  let position = 0;
+  let carry = 0;
+  let there = 0;
+  for (let step = 0; there < whole.length || step === 0; step++) {
+    there = Math.min(whole.length, there + (steps[step % steps.length] ?? 1));
+    const final = there === whole.length;
+    for (;;) {
+      const bytes = whole.subarray(position, Math.min(there, position + most + redactor.lookahead));
+      const isLast = final && position + bytes.length === whole.length;
+      const cut = redactor.safeCut(bytes, most, isLast, carry);
+      if (cut.length === 0) break;
+      const taken = bytes.subarray(0, cut.length);
+      const text = redactor.redact(taken, carry, cut.tail);
+      pieces.push({ text, bytes: taken, skip: carry, tail: cut.tail });
+      position += cut.length;
+      carry = cut.carry;
+    }
+  }
+  expect(position).toBe(whole.length);
+  return pieces;
+}
+
+const textOf = (pieces: readonly { text: string }[]): string =>
+  pieces.map(({ text }) => text).join("");
+
+const redact = (text: string, ...secrets: string[]): string =>
+  redactorOf(secrets).redact(Buffer.from(text));
+
+describe("masking", () => {
+  test("replaces every form in which a secret turns up", () => {
+    const secret = 'pa"ss<w>örd & more/+=?';
+    const json = JSON.stringify({ a: secret });
+    expect(redact(`a ${secret} b`, secret)).toBe("a *** b");
+    expect(redact(json, secret)).toBe('{"a":"***"}');
+    expect(
+      redact(
+        json.replaceAll("<", "\\u003c").replaceAll(">", "\\u003e").replaceAll("&", "\\u0026"),
+        secret,
+      ),
+    ).toBe('{"a":"***"}');
+    expect(redact(`?x=${encodeURIComponent(secret)}&`, secret)).toBe("?x=***&");
+    expect(redact(`?${new URLSearchParams({ x: secret }).toString()}&`, secret)).toBe("?x=***&");
+    for (const before of ["", "u", "us", "use", "user"]) {
+      for (const after of ["", "1", "12"]) {
+        for (const encoding of ["base64", "base64url"] as const) {
+          const masked = redact(
+            Buffer.from(`${before}${secret}${after}`).toString(encoding),
+            secret,
+          );
+          expect(masked).toContain("***");
+          // What is left is what depends on the neighbours, at most two characters a side.
+          expect(masked.replace("***", "").length).toBeLessThanOrEqual(
+            Math.ceil((before.length * 4) / 3) + 8,
+          );
+        }
+      }
+    }
+  });
+
+  test("joins overlapping secrets and keeps neighbours apart", () => {
+    expect(redact("x abcdefghi y", "abcdef", "defghi")).toBe("x *** y");
+    expect(redact("x abcdefghijkl y", "abcdef", "ghijkl")).toBe("x ****** y");
+    expect(redact("aaaaaaaaaa", "aaaaaa")).toBe("***");
+    expect(redact("abababab", "ababab")).toBe("***");
+  });
+
+  test("leaves values under six bytes alone, counted in bytes", () => {
+    expect(redact("the admin is true", "admin", "true", "")).toBe("the admin is true");
+    expect(redact("ää and äää", "äää")).toBe("ää and ***");
+  });
+
+  test("finds a secret without the newline it was stored with, and key material that is indented", () => {
+    expect(redact("token=s3cr3t-token.", "s3cr3t-token\n")).toBe("token=***.");
+    const key =
+      "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nAAAAAAAAAAAAAAAA\n-----END KEY-----\n";
+    expect(redact(key.replaceAll(/^/gm, "  | "), key)).toBe(
+      "  | ***\n  | ***\n  | ***\n  | ***\n  | ",
+    );
+  });
+
+  test("of a secret of a megabyte needs no more lookahead than of four kilobytes", () => {
+    const secret = Array.from({ length: 20_000 }, (_, i) => `${i} some words`).join(",");
+    expect(redactorOf([secret]).lookahead).toBeLessThan(4096);
+    expect(redact(`<${secret}>`, secret).replaceAll("*", "")).toBe("<>");
+  });
+
+  test("shows what is no UTF-8 as U+FFFD and everything else as it is", () => {
+    const odd = Buffer.from("\u001b[31mred\u001b[0m one\rtwo\0\ufeff🚀\n");
+    expect(redactorOf([]).redact(odd)).toBe(odd.toString());
+    expect(redactorOf([]).redact(Buffer.from([0x61, 0xff, 0xfe, 0x62]))).toBe("a\ufffd\ufffdb");
+  });
+});
+
+describe("a safe cut", () => {
+  test("never goes through a character, wherever the bytes end", () => {
+    const whole = Buffer.from("aä€🚀é");
+    for (let end = 0; end <= whole.length; end++) {
+      const redactor = redactorOf([]);
+      const { length } = redactor.safeCut(whole.subarray(0, end), 1000, false);
+      expect(whole.toString("utf8", 0, length) + whole.toString("utf8", length)).toBe("aä€🚀é");
+      expect(end - length).toBeLessThan(4);
+      expect(redactor.safeCut(whole.subarray(0, end), 1000, true).length).toBe(end);
+    }
+  });
+
+  test("holds back what may become a secret, and only that", () => {
+    const redactor = redactorOf(["secret-value"]);
+    const cut = (text: string): string =>
+      text.slice(0, redactor.safeCut(Buffer.from(text), 1000, false).length);
+    expect(cut("hello secret-val")).toBe("hello ");
+    expect(cut("hello secret-vol")).toBe("hello secret-vol");
+    expect(cut("hello secret-value")).toBe("hello secret-value");
+  });
+
+  test("of a long stretch is behind a line", () => {
+    const lines = Buffer.from("0123456789 0123456789\n".repeat(3000));
+    const { length } = redactorOf([]).safeCut(lines, 32 * 1024, false);
+    expect(length).toBeGreaterThan(16 * 1024);
+    expect(lines[length - 1]).toBe(0x0a);
+  });
+
+  test("inside an endless masked region says so on both sides", () => {
+    const whole = Buffer.from(`x${"a".repeat(1000)}y`);
+    const pieces = inPieces(whole, ["aaaaaa"], [1000], 64);
+    expect(textOf(pieces)).toBe("x***y");
+    expect(pieces.length).toBeGreaterThan(10);
+  });
+});
+
+describe("for any output, secrets, growth and size of pieces", () => {
+  /** Few letters, so that secrets overlap each other, themselves and the cuts. */
+  const letters = fc.constantFrom("a", "b", "aa", "ab", "é", "€", "🚀", "\n", '"', "/", "%");
+  const word = (minLength: number, maxLength: number) =>
+    fc.array(letters, { minLength, maxLength }).map((parts) => parts.join(""));
+  const part = (secrets: readonly string[]) =>
+    fc.oneof(
+      { weight: 3, arbitrary: word(0, 6).map((text) => Buffer.from(text)) },
+      { weight: 1, arbitrary: fc.uint8Array({ maxLength: 4 }).map((bytes) => Buffer.from(bytes)) },
+      ...(secrets.length === 0
+        ? []
+        : [
+            {
+              weight: 3,
+              arbitrary: fc
+                .tuple(fc.constantFrom(...secrets), fc.nat(3), fc.nat(20))
+                .map(([secret, form, end]) =>
+                  Buffer.from(
+                    [
+                      secret,
+                      JSON.stringify(secret),
+                      encodeURIComponent(secret),
+                      secret.slice(0, end),
+                    ][form] ?? secret,
+                  ),
+                ),
+            },
+            {
+              weight: 1,
+              arbitrary: fc
+                .tuple(fc.constantFrom(...secrets), word(0, 3), fc.boolean())
+                .map(([secret, before, url]) =>
+                  Buffer.from(Buffer.from(before + secret).toString(url ? "base64url" : "base64")),
+                ),
+            },
+          ]),
+    );
+  const cases = fc.array(word(2, 10), { maxLength: 4 }).chain((secrets) =>
+    fc.record({
+      secrets: fc.constant(secrets),
+      whole: fc.array(part(secrets), { maxLength: 12 }).map((parts) => Buffer.concat(parts)),
+      steps: fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 5 }),
+      most: fc.integer({ min: 4, max: 40 }),
+    }),
+  );
+  const runs = { numRuns: proving ? 1_000_000 : 5000 };
+
+  test("the pieces together are what masking the whole gives", () => {
+    fc.assert(
+      fc.property(cases, ({ secrets, whole, steps, most }) => {
+        const pieces = inPieces(whole, secrets, steps, most);
+        expect(textOf(pieces)).toBe(redactorOf(secrets).redact(whole));
+      }),
+      runs,
+    );
+  });
+
+  test("no secret of six bytes or more passes", () => {
+    const masked = /\*/;
+    fc.assert(
+      fc.property(cases, ({ secrets, whole, steps, most }) => {
+        const text = textOf(inPieces(whole, secrets, steps, most));
+        for (const secret of secrets) {
+          if (Buffer.byteLength(secret) < 6 || masked.test(secret)) continue;
+          expect(text.includes(secret)).toBe(false);
+        }
+      }),
+      runs,
+    );
+  });
+});
