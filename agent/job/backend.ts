@@ -1,7 +1,7 @@
 /** Where a job's state lives, and how terraform is told. */
 import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join, relative } from "node:path";
 import { readIfExists } from "../files.ts";
 import { StepFailed, type JobContext } from "./context.ts";
 import { localState } from "./workspace.ts";
@@ -47,7 +47,8 @@ export async function injectBackend(context: JobContext, folder: string): Promis
   if (backend.kind === "local") {
     const path = localState(context.settings.workDir, backend.specId);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    config = { local: { path } };
+    // A plan keeps its backend's settings: only a relative path is right in another agent's work directory too.
+    config = { local: { path: relative(folder, path) } };
   }
   const name = `${injectedPrefix}${randomBytes(8).toString("hex")}_override.tf.json`;
   await writeFile(join(folder, name), JSON.stringify({ terraform: { backend: config } }), {
@@ -76,14 +77,14 @@ export async function checkBackend(context: JobContext, folder: string): Promise
   const { backend } = JSON.parse(text ?? "{}") as {
     backend?: { type?: string; config?: { path?: unknown } };
   };
-  const expected = { managed: "http", local: "local", own: undefined }[
-    (await backendOf(context, folder)).kind
-  ];
+  const { kind } = await backendOf(context, folder);
+  const expected = { managed: "http", local: "local", own: undefined }[kind];
   const path = backend?.config?.path;
-  const lasting = backend?.type !== "local" || (typeof path === "string" && isAbsolute(path));
-  if (backend?.type !== undefined && lasting && (expected ?? backend.type) === backend.type) return;
+  const isInWorkspace =
+    backend?.type === "local" && !(typeof path === "string" && isAbsolute(path));
+  if (kind === "own" ? backend?.type && !isInWorkspace : backend?.type === expected) return;
   throw new StepFailed(
-    expected === undefined
+    kind === "own"
       ? 'the configuration is to keep its own state (backend "own") but names no backend outside of the workspace'
       : `terraform uses the backend ${backend?.type ?? "local"} where ${expected} was set`,
   );

@@ -1,0 +1,219 @@
+/** The agent against a control plane that knows only interface.md, with real terraform. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { inlineSnapshot } from "../helpers/fixtures.ts";
+import {
+  startInterfaceOnlyServer,
+  type InterfaceOnlyServer,
+  type PlainJob,
+} from "../helpers/interface-only-server.ts";
+
+let server: InterfaceOnlyServer;
+let agent: AgentProcess;
+const work = scratch();
+
+const settingsFor = (workDir: string) => ({
+  WINDLASS_URL: server.url,
+  WINDLASS_WORKER_ID: server.workerId,
+  WINDLASS_WORKER_TOKEN: server.workerToken,
+  WINDLASS_WORK_DIR: workDir,
+});
+const ended = (job: PlainJob) =>
+  until(() => ["SUCCESS", "FAILED", "CANCELLED"].includes(job.status) && job);
+const statuses = (job: PlainJob) => job.reports.map(({ status }) => status);
+const lastReport = (job: PlainJob) => job.reports.at(-1) ?? {};
+const emptied = (path: string) =>
+  until(() => ["jobs", "workspaces"].every((name) => readdirSync(join(path, name)).length === 0));
+
+beforeAll(async () => {
+  server = await startInterfaceOnlyServer();
+});
+beforeEach(() => {
+  agent = startAgent(settingsFor(work.path));
+});
+afterEach(async () => {
+  await agent[Symbol.asyncDispose]();
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  work[Symbol.dispose]();
+});
+
+describe("against a server that knows only the interface", () => {
+  test("a configuration is planned, deployed by that plan, and destroyed", async () => {
+    const snapshot = inlineSnapshot("success-cluster", {
+      variables: { cluster_name: { value: "prod" } },
+    });
+    const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: snapshot }));
+    expect(statuses(plan)).toEqual(["PROCESSING", "SUCCESS"]);
+    expect(server.log(plan, "STDOUT")).toContain("to add");
+    expect(plan.artifact?.length).toBeGreaterThan(1000);
+
+    const deploy = await ended(
+      server.enqueue({ job_type: "DEPLOY", config_snapshot: snapshot, plan }),
+    );
+    expect(lastReport(deploy)).toMatchObject({
+      status: "SUCCESS",
+      execution_metadata: {
+        cluster_name: "prod",
+        cluster_endpoint: "https://prod.eu-central-1.eks.example.test",
+        gitops_url: "https://git.example.test/platform/prod.git",
+        outputs: {
+          subnets: { sensitive: false, value: { a: "prod-a", b: "prod-b" } },
+          kubeconfig_token: { sensitive: true, type: "string" },
+        },
+      },
+    });
+    expect(JSON.stringify(deploy.reports)).not.toContain("tok-");
+    // It applied the given plan and made none of its own.
+    expect(server.log(deploy, "STDOUT")).not.toContain("to add, 0 to change");
+    expect(server.log(deploy, "STDOUT")).toContain("creating cluster prod");
+
+    const destroy = await ended(
+      server.enqueue({ job_type: "DESTROY", config_snapshot: snapshot, spec_id: plan.spec_id }),
+    );
+    expect(lastReport(destroy)).toMatchObject({ status: "SUCCESS" });
+    expect(server.log(destroy, "STDOUT")).toContain("3 destroyed");
+    await emptied(work.path);
+  });
+
+  test("a deployment without a plan plans and applies in one go", async () => {
+    const deploy = await ended(
+      server.enqueue({ job_type: "DEPLOY", config_snapshot: inlineSnapshot("success-cluster") }),
+    );
+    expect(lastReport(deploy)).toMatchObject({
+      status: "SUCCESS",
+      execution_metadata: { cluster_name: "demo" },
+    });
+    expect(server.log(deploy, "STDOUT")).toContain("3 to add");
+    expect(server.log(deploy, "STDOUT")).toContain("3 added");
+  });
+
+  test("a plan that reads files and scripts is applied by another agent in another place", async () => {
+    const snapshot = {
+      working_directory: "live/eu",
+      source: {
+        type: "inline",
+        files: {
+          "live/eu/main.tf": `
+            resource "terraform_data" "motd" {
+              input = "\${file("\${path.module}/../../shared/motd.txt")} \${templatefile("greeting.tftpl", { who = "world" })}"
+              provisioner "local-exec" { command = "\${path.module}/run.sh \${self.output}" }
+            }
+            output "cluster_name" { value = terraform_data.motd.output }`,
+          "live/eu/greeting.tftpl": "hello ${who}",
+          "live/eu/run.sh": '#!/bin/sh\necho "the script says: $*"\ncat ../../shared/motd.txt\n',
+          "shared/motd.txt": "MOTD",
+        },
+      },
+    };
+    const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: snapshot }));
+    expect(lastReport(plan)).toMatchObject({ status: "SUCCESS" });
+    agent.kill("SIGTERM");
+    expect(await agent.exited).toBe(0);
+    using elsewhere = scratch();
+    await using other = startAgent(settingsFor(elsewhere.path));
+    const deploy = await ended(
+      server.enqueue({ job_type: "DEPLOY", config_snapshot: snapshot, plan }),
+    );
+    expect(lastReport(deploy)).toMatchObject({
+      status: "SUCCESS",
+      execution_metadata: { cluster_name: "MOTD hello world" },
+    });
+    expect(server.log(deploy, "STDOUT")).toContain("the script says: MOTD hello world");
+    other.kill("SIGTERM");
+    expect(await other.exited).toBe(0);
+  });
+
+  test("a failing plan is FAILED with terraform's reason and leaves no artifact", async () => {
+    const plan = await ended(
+      server.enqueue({ job_type: "PLAN", config_snapshot: inlineSnapshot("fail-plan") }),
+    );
+    expect(lastReport(plan)).toMatchObject({
+      status: "FAILED",
+      error_message:
+        "plan failed (exit code 1): Resource precondition failed: the cluster name must be longer than 99 characters",
+    });
+    expect(server.log(plan, "STDERR")).toContain("Resource precondition failed");
+    expect(plan.artifact).toBeUndefined();
+  });
+
+  test("an apply that fails half way is FAILED with the reason, and the log has the rest", async () => {
+    const deploy = await ended(
+      server.enqueue({ job_type: "DEPLOY", config_snapshot: inlineSnapshot("fail-apply-half") }),
+    );
+    const { status, error_message } = lastReport(deploy);
+    expect(status).toBe("FAILED");
+    expect(error_message).toMatch(/^apply failed \(exit code 1\): local-exec provisioner error: /);
+    expect(error_message).toContain("exit status 7");
+    expect(server.log(deploy, "STDOUT")).toContain("about to fail");
+    expect(server.log(deploy, "STDOUT").match(/Creation complete/g)).toHaveLength(3);
+    expect(server.log(deploy, "STDERR")).toContain("quota exceeded");
+  });
+
+  test("a job that asks for cloud credentials is refused, never run without them", async () => {
+    const deploy = await ended(
+      server.enqueue({
+        job_type: "DEPLOY",
+        config_snapshot: inlineSnapshot("success-cluster"),
+        cloud_identity: { provider: "aws", role_arn: "arn:aws:iam::1:role/x", external_id: "y" },
+      }),
+    );
+    expect(lastReport(deploy)).toMatchObject({
+      status: "FAILED",
+      error_message: expect.stringContaining("not supported by this version of the agent"),
+    });
+    expect(server.log(deploy, "STDOUT")).toBe("");
+  });
+
+  test("a snapshot that is not understood is FAILED and says so", async () => {
+    const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: {} }));
+    expect(lastReport(plan)).toMatchObject({
+      status: "FAILED",
+      error_message: expect.stringContaining("config_snapshot.source"),
+    });
+  });
+
+  test("a changed artifact is refused before anything runs", async () => {
+    const snapshot = inlineSnapshot("success-cluster");
+    const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: snapshot }));
+    const changed = inlineSnapshot("success-cluster", {});
+    (changed as { source: { files: Record<string, string> } }).source.files["extra.tf"] = "# new";
+    const other = await ended(
+      server.enqueue({ job_type: "DEPLOY", config_snapshot: changed, plan }),
+    );
+    expect(lastReport(other)["error_message"]).toMatch(
+      /^source: the files are not those of the plan/,
+    );
+    plan.artifact = Buffer.from("a raw plan file");
+    const broken = await ended(
+      server.enqueue({ job_type: "DEPLOY", config_snapshot: snapshot, plan }),
+    );
+    expect(lastReport(broken)["error_message"]).toMatch(/^artifact: the archive cannot be read/);
+    expect(server.log(broken, "STDOUT")).toBe("");
+  });
+
+  test("while the server is away nothing is lost, and the end is told when it is back", async () => {
+    const deploy = server.enqueue({
+      job_type: "DEPLOY",
+      config_snapshot: inlineSnapshot("long-running", { variables: { seconds: { value: 1 } } }),
+    });
+    await until(() => server.log(deploy, "STDOUT").includes("tick 1"));
+    server.fail(503);
+    await until(() => agent.log().includes("report SUCCESS") || agent.log().includes("503"));
+    server.fail();
+    await ended(deploy);
+    expect(lastReport(deploy)).toMatchObject({ status: "SUCCESS" });
+    expect(server.log(deploy, "STDOUT")).toContain("Apply complete! Resources: 5 added");
+  });
+
+  test("heartbeats come in time and name the jobs that are held", () => {
+    expect(server.heartbeats.length).toBeGreaterThan(3);
+    expect(server.heartbeats[0]).toMatchObject({ version: "0.1.0", isolation: "process" });
+    expect(
+      server.heartbeats.some(({ active_job_ids }) => (active_job_ids as string[]).length > 0),
+    ).toBe(true);
+  });
+});

@@ -1,0 +1,129 @@
+/** kill -9 of the real agent at every step, restarted: one terraform run, the right result, the log byte for byte. */
+import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { describe, expect, test } from "vitest";
+import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { fixtureFiles } from "../helpers/fixtures.ts";
+import { startInterfaceOnlyServer } from "../helpers/interface-only-server.ts";
+
+/** Counts its own applies outside of everything the agent wipes, and takes long enough to be hit. */
+const configuration = (counter: string): string => `
+  resource "terraform_data" "once" {
+    provisioner "local-exec" {
+      quiet   = true
+      command = "echo run >> ${counter}; for i in 1 2 3 4 5 6; do echo tick $i; sleep 0.1; done; echo 'schöne Grüße'"
+    }
+  }
+  output "cluster_name" { value = "survivor" }`;
+
+/** Keeps what terraform writes from being wiped, by hard links. */
+async function collect(jobs: string, into: string, over: AbortSignal): Promise<void> {
+  mkdirSync(into);
+  while (!over.aborted) {
+    for (const job of existsSync(jobs) ? readdirSync(jobs) : []) {
+      const runs = join(jobs, job, "runs");
+      for (const run of existsSync(runs) ? readdirSync(runs) : []) {
+        for (const stream of ["stdout", "stderr"]) {
+          const [from, to] = [join(runs, run, stream), join(into, `${run}.${stream}`)];
+          if (existsSync(from) && !existsSync(to)) linkSync(from, to);
+        }
+      }
+    }
+    await sleep(5);
+  }
+}
+
+const written = (folder: string, stream: string): string =>
+  readdirSync(folder)
+    .filter((name) => /-(init|plan|apply)\./.test(name) && name.endsWith(stream))
+    .toSorted()
+    .map((name) => readFileSync(join(folder, name), "utf8"))
+    .join("");
+
+/** Empty when it was removed in this moment. */
+function read(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "";
+  }
+}
+
+async function killedWhen(marker: string, wait: number): Promise<void> {
+  await using server = await startInterfaceOnlyServer();
+  using place = scratch();
+  const counter = join(place.path, "counter");
+  const work = join(place.path, "work");
+  const settings = {
+    WINDLASS_URL: server.url,
+    WINDLASS_WORKER_ID: server.workerId,
+    WINDLASS_WORKER_TOKEN: server.workerToken,
+    WINDLASS_WORK_DIR: work,
+  };
+  const job = server.enqueue({
+    job_type: "DEPLOY",
+    config_snapshot: {
+      source: {
+        type: "inline",
+        files: { ...fixtureFiles("success-cluster"), "main.tf": configuration(counter) },
+      },
+    },
+  });
+  const over = new AbortController();
+  const kept = join(place.path, "kept");
+  const collecting = collect(join(work, "jobs"), kept, over.signal);
+  const journal = join(work, "jobs", job.id, "journal.ndjson");
+
+  const first: AgentProcess = startAgent(settings);
+  // The very last moment may be over between two looks.
+  const isOver = () => job.status === "SUCCESS";
+  await until(() => isOver() || (existsSync(journal) && read(journal).includes(marker)));
+  await sleep(wait);
+  first.kill("SIGKILL");
+  expect(await first.exited).toBeNull();
+
+  await using second = startAgent(settings);
+  await until(() => ["SUCCESS", "FAILED", "CANCELLED"].includes(job.status));
+  expect(job.reports.at(-1)).toMatchObject({
+    status: "SUCCESS",
+    execution_metadata: { cluster_name: "survivor" },
+  });
+  expect(job.reports.filter(({ status }) => status === "SUCCESS").length).toBeGreaterThan(0);
+  expect(job.claims).toBe(1);
+  expect(readFileSync(counter, "utf8")).toBe("run\n");
+  await until(() => readdirSync(join(work, "jobs")).length === 0);
+  over.abort();
+  await collecting;
+  // A server without `seq` may get the chunk that was under way twice, so it is the order and the end that count here.
+  expect(undoubled(job.logs, "STDOUT")).toBe(written(kept, "stdout"));
+  expect(undoubled(job.logs, "STDERR")).toBe(written(kept, "stderr"));
+  second.kill("SIGTERM");
+  expect(await second.exited).toBe(0);
+}
+
+/** The stream without a chunk that was posted again right after itself. */
+function undoubled(logs: { log_chunk: string; stream_type: string }[], stream: string): string {
+  return logs
+    .filter(({ stream_type }) => stream_type === stream)
+    .map(({ log_chunk }) => log_chunk)
+    .filter((chunk, index, all) => chunk !== all[index - 1])
+    .join("");
+}
+
+describe("kill -9 of the agent", () => {
+  test.concurrent.each([
+    ["right after the claim", '"at":"claimed"', 0],
+    ["when the job has started", '"at":"started"', 0],
+    ["while the source is fetched", '"step":"source"', 0],
+    ["when init begins", '"run":"06-init"', 0],
+    ["during init", '"run":"06-init"', 15],
+    ["when plan begins", '"run":"07-plan"', 0],
+    ["during plan", '"run":"07-plan"', 25],
+    ["when apply begins", '"run":"08-apply"', 0],
+    ["as apply makes its first resource", '"run":"08-apply"', 60],
+    ["in mid-apply", '"run":"08-apply"', 300],
+    ["while outputs are read", '"run":"09-output"', 0],
+    ["when the outcome is decided", '"at":"ended"', 0],
+  ])("%s", (_, marker, wait) => killedWhen(marker, wait));
+});

@@ -1,0 +1,61 @@
+/** Starts the agent as a user does and looks on. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { bin } from "./windlass.ts";
+
+export interface AgentProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** What it wrote to stderr, its log. */
+  log(): string;
+  kill(signal?: NodeJS.Signals): void;
+  /** Resolves at its end with the exit code; null after a kill. */
+  readonly exited: Promise<number | null>;
+}
+
+/** Runs `windlass agent` with these settings; the time between heartbeats is scaled to one second. */
+export function startAgent(settings: Readonly<Record<string, string>>): AgentProcess {
+  const child = spawn(bin, ["agent"], {
+    env: {
+      PATH: process.env["PATH"],
+      TMPDIR: tmpdir(),
+      WINDLASS_HEARTBEAT_SECONDS: "1",
+      WINDLASS_LOG_FORMAT: "json",
+      ...settings,
+    },
+    stdio: ["ignore", "inherit", "pipe"],
+  });
+  let log = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    log += text;
+  });
+  const exited = once(child, "exit").then(([code]) => code as number | null);
+  return {
+    pid: child.pid ?? 0,
+    log: () => log,
+    kill: (signal) => child.kill(signal),
+    exited,
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+/** A directory that is gone after the test. */
+export function scratch(): Disposable & { readonly path: string } {
+  const path = mkdtempSync(join(tmpdir(), "agent-"));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Waits until the answer is true; a test that waits too long fails by its own time limit. */
+export async function until<T>(what: () => T): Promise<NonNullable<T>> {
+  for (;;) {
+    const answer = what();
+    if (answer) return answer;
+    await sleep(20);
+  }
+}

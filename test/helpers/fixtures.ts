@@ -1,0 +1,22 @@
+/** Terraform configurations for tests, as the sources of a snapshot. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./source-files.ts";
+
+/** All files of `test/fixtures/<name>` by their path in it. */
+export function fixtureFiles(name: string): Record<string, string> {
+  const folder = join(root, "test/fixtures", name);
+  const files: Record<string, string> = {};
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    files[path.slice(folder.length + 1)] = readFileSync(path, "utf8");
+  }
+  return files;
+}
+
+/** A snapshot with the fixture as its inline source. */
+export const inlineSnapshot = (name: string, more: object = {}): object => ({
+  source: { type: "inline", files: fixtureFiles(name) },
+  ...more,
+});
