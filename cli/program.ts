@@ -30,7 +30,7 @@ const roles = [
 
 const examples = `
 Examples:
-  windlass demo             see a plan and a deployment run on this machine, in half a minute
+  windlass demo             see a plan and a deployment run on this machine, in ten seconds
   windlass server           run the control plane on http://127.0.0.1:8080
   windlass server login-link --email you@example.com
                             print a link that signs you in once

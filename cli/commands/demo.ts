@@ -18,6 +18,6 @@ temporary directory, plans and deploys samples/hello-cluster with real terraform
 as it happens. No cloud account is needed, and nothing stays behind.
 
 Examples:
-  windlass demo          everything, in about half a minute
+  windlass demo          everything, in about ten seconds
   windlass demo --keep   the same, then waits, with a link to sign in and commands to try
 `;

@@ -47,7 +47,7 @@ export async function play(stage: Stage, options: { keep: boolean }): Promise<vo
   if (options.keep) await stay(stage, server, onServer(server, await loginLink()));
   else
     print(
-      `\nThat was a control plane at ${server} and a runner, working together as in earnest.\n\n${next}`,
+      `\nThat was a real control plane, at ${server}, and a real runner; only the cluster was make-believe.\n\n${next}`,
     );
 }
 

@@ -2,7 +2,7 @@
 # nothing but terraform's built-in provider. So it needs no cloud account and downloads no provider.
 
 terraform {
-  required_version = ">= 1.6.0"
+  required_version = ">= 1.4.0"
 }
 
 variable "cluster_name" {
@@ -35,7 +35,6 @@ resource "terraform_data" "control_plane" {
   }
 
   provisioner "local-exec" {
-    quiet   = true
     command = "echo 'starting the API server'; sleep 1; echo 'API server answers'"
   }
 }
@@ -45,7 +44,6 @@ resource "terraform_data" "node" {
   input = "${terraform_data.control_plane.output.name}-node-${count.index + 1}"
 
   provisioner "local-exec" {
-    quiet   = true
     command = "sleep ${count.index}; echo '${self.input} is booting'; sleep 1; echo '${self.input} is ready'"
   }
 }
@@ -57,7 +55,6 @@ resource "terraform_data" "gitops" {
   })
 
   provisioner "local-exec" {
-    quiet   = true
     command = "echo 'handing the cluster over to GitOps:'; echo \"$MANIFEST\"; sleep 1; echo 'in sync'"
     environment = {
       MANIFEST = self.input
