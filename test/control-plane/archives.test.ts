@@ -2,12 +2,12 @@ import { hash, randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { archiveLimit } from "../../protocol/configurations.ts";
-import { uploadArchive } from "../../control-plane/services/archives.ts";
 import { addOwner, type Owner } from "../helpers/rows.ts";
 import {
   addHeldJob,
   addTestWorker,
   ask,
+  clientHeaders,
   setJob,
   startPlane,
   type Plane,
@@ -28,12 +28,11 @@ const archive = () => gzipSync(randomBytes(200_000));
 async function* inPieces(content: Buffer, size: number) {
   for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
 }
-const upload = (content: Buffer, by = owner, size = 50_000) =>
-  uploadArchive(
-    plane.context,
-    { user_id: by.id, email: "", login_id: "" },
-    inPieces(content, size),
-  );
+const upload = async (content: Buffer, by = owner, size = 50_000) =>
+  ask(plane, "POST", "/api/cli/archives", {
+    headers: await clientHeaders(plane, by),
+    body: inPieces(content, size),
+  });
 
 /** A job whose source is the archive. */
 async function jobFrom(sha256: string, by = owner, holder = worker) {
@@ -54,10 +53,8 @@ const download = ({ id }: { id: string }, { headers }: TestWorker) =>
 test("the holder of a job reads the archive that is its source", async () => {
   const content = archive();
   const sha256 = hash("sha256", content);
-  expect(await upload(content)).toEqual({
-    answer: { sha256, size_bytes: content.length },
-    stored: true,
-  });
+  const stored = await upload(content);
+  expect([stored.status, stored.json()]).toEqual([201, { sha256, size_bytes: content.length }]);
   const job = await jobFrom(sha256);
   const read = await download(job, worker);
   expect(read.status).toBe(200);
@@ -72,9 +69,9 @@ test("an archive is kept once per owner", async () => {
   const content = archive();
   await upload(content);
   const before = await plane.blobs();
-  expect((await upload(content)).stored).toBe(false);
+  expect((await upload(content)).status).toBe(200);
   expect(await plane.blobs()).toBe(before);
-  expect((await upload(content, await addOwner(plane.context.store))).stored).toBe(true);
+  expect((await upload(content, await addOwner(plane.context.store))).status).toBe(201);
   expect(await plane.blobs()).toBe(before + 1);
 });
 
@@ -102,16 +99,25 @@ test.for([
   ["a plain tar file", Buffer.alloc(1024)],
 ])("%s is no gzip file, and is not stored", async ([, content]) => {
   const before = await plane.blobs();
-  for (const size of [1, 50_000])
-    await expect(upload(content as Buffer, owner, size)).rejects.toMatchObject({
-      code: "bad_request",
-    });
+  for (const size of [1, 50_000]) {
+    const refused = await upload(content as Buffer, owner, size);
+    expect([refused.status, refused.json().code]).toEqual([400, "bad_request"]);
+  }
   expect(await plane.blobs()).toBe(before);
 });
 
-test("an archive over 50 MB is refused", async () => {
+test("an archive over 50 MB is refused", { timeout: 60_000 }, async () => {
   const before = await plane.blobs();
   const over = Buffer.concat([Buffer.of(0x1f, 0x8b), Buffer.alloc(archiveLimit - 1)]);
-  await expect(upload(over)).rejects.toMatchObject({ code: "payload_too_large" });
+  expect((await upload(over)).json().code).toBe("payload_too_large");
+  expect(await plane.blobs()).toBe(before);
+});
+
+test("without a person's token nothing is taken", async () => {
+  const before = await plane.blobs();
+  for (const headers of [{}, worker.headers, { authorization: "Bearer x" }]) {
+    const refused = await ask(plane, "POST", "/api/cli/archives", { headers, body: archive() });
+    expect([refused.status, refused.json().code]).toEqual([401, "unauthenticated"]);
+  }
   expect(await plane.blobs()).toBe(before);
 });

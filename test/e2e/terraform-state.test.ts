@@ -147,7 +147,6 @@ test("a state of 20 MB goes in and out", async () => {
   const pulled = await terraform(job, ["state", "pull"]);
   expect(pulled.stdout.length).toBeGreaterThan(20_000_000);
   expect(await serials()).toEqual([[1, 2]]);
-  expect((await terraform(job, ["plan", "-var=mib=10", "-detailed-exitcode"])).exitCode).toBe(0);
 });
 
 test("a lock that somebody else holds stops terraform, which names its ID; waiting for it works", async () => {

@@ -10,6 +10,7 @@ import type { OpenContext } from "../../control-plane/context.ts";
 import type { JobRow } from "../../control-plane/domain/job.ts";
 import { hashToken, newToken } from "../../control-plane/domain/tokens.ts";
 import type { WorkerRow } from "../../control-plane/domain/worker.ts";
+import { startCliLogin, tokenPair } from "../../control-plane/services/logins.ts";
 import { startServer } from "../../control-plane/server.ts";
 import { addJob, addWorker, type Owner } from "./rows.ts";
 
@@ -70,6 +71,16 @@ export async function addTestWorker({ context }: Plane, owner: Owner | null): Pr
     created_at: Date.now(),
   });
   return { ...worker, headers: { "x-worker-id": worker.id, "x-worker-token": token } };
+}
+
+/** The headers of a person's command line. */
+export async function clientHeaders(
+  { context }: Plane,
+  { id }: Owner,
+): Promise<Record<string, string>> {
+  const login = await context.store.write((tx) => startCliLogin(tx, id, context.now()));
+  const { access_token } = await tokenPair(context, login, `${id}@example.com`);
+  return { authorization: `Bearer ${access_token}` };
 }
 
 /** A job that the worker has claimed and not started. */
