@@ -1,8 +1,12 @@
 /** The application: the one place that knows all parts. `main.ts` listens with it, tests inject into it or listen too. */
 import { randomUUID } from "node:crypto";
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import cookie from "@fastify/cookie";
+import swagger from "@fastify/swagger";
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import { consoleRoutes } from "./console/routes.ts";
 import { sendProblem, Refusal } from "./problem.ts";
 import { artifactRoutes } from "./routes/artifacts.ts";
+import { authRoutes } from "./routes/auth.ts";
 import { configurationRoutes } from "./routes/configurations.ts";
 import { executionRoutes } from "./routes/executions.ts";
 import { makeGuards } from "./routes/guards.ts";
@@ -16,15 +20,21 @@ import type { Context } from "./services/context.ts";
 import { compileValidator } from "./validation.ts";
 
 export interface AppOptions {
+  readonly version: string;
   readonly log: FastifyBaseLogger;
   readonly trustedProxies?: readonly string[];
 }
 
 /** Builds the server with all its routes; it does not listen yet. */
-export async function buildApp(context: Context, options: AppOptions): Promise<FastifyInstance> {
+export async function buildApp(
+  context: Context,
+  { version, ...options }: AppOptions,
+): Promise<FastifyInstance> {
   const app = Fastify({
     loggerInstance: options.log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
+    // Our lines say their request_id themselves: a logger per request would cost polls more than their work.
+    childLoggerFactory: (logger) => logger,
     genReqId: (request) => requestId(request.headers["x-request-id"]),
     trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
     // Parked claims and heartbeats take 30 s; a plan artifact over a slow line longer, and is bounded by its size.
@@ -50,10 +60,12 @@ export async function buildApp(context: Context, options: AppOptions): Promise<F
       reply,
     ),
   );
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
+    done();
   });
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onResponse", (request, reply, done) => {
+    done();
     const { config, url } = request.routeOptions;
     if (config.quiet && reply.statusCode < 400) return;
     request.log.info(
@@ -68,10 +80,19 @@ export async function buildApp(context: Context, options: AppOptions): Promise<F
       "request",
     );
   });
+  await app.register(cookie);
+  await app.register(swagger, {
+    openapi: {
+      openapi: "3.1.0",
+      info: { title: "Windlass", version, description: "The control plane of Windlass." },
+    },
+  });
   const guards = makeGuards(context);
   const claims = claimService(context);
   app.addHook("onClose", async () => claims.close());
+  consoleRoutes(app, context);
   operationRoutes(app, context);
+  authRoutes(app, context, guards);
   configurationRoutes(app, context, guards);
   jobRoutes(app, context, guards);
   executionRoutes(app, context, guards, claims);

@@ -41,6 +41,8 @@ export async function main(args: string[]): Promise<void> {
     if (command !== undefined) return fail(`windlass server has no "${command}"\n\n${usage}`, 2);
     await serve(readConfig());
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS"))
+      return fail(`windlass server: ${plain(error)}\n\n${usage}`, 2);
     if (error instanceof ConfigError || error instanceof NewerSchemaError)
       return fail(`windlass server: ${error.message}`, 78);
     fail(`windlass server: ${plain(error)}`, 1);

@@ -2,6 +2,7 @@
 import { hostname } from "node:os";
 import type { AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
+import { version } from "../version.ts";
 import { buildApp } from "./app.ts";
 import type { ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
@@ -22,7 +23,11 @@ export async function startServer(
   log: FastifyBaseLogger,
 ): Promise<RunningServer> {
   const context = await openContext(config);
-  const app = await buildApp(context, { log, trustedProxies: config.trustedProxies });
+  const app = await buildApp(context, {
+    version: version(),
+    log,
+    trustedProxies: config.trustedProxies,
+  });
   try {
     await app.listen({ host: config.host, port: config.port });
   } catch (error) {

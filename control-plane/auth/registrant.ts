@@ -12,7 +12,7 @@ export function registrantGuard(
   { store, now }: Context,
   { worker, client }: Guards,
 ): Guard<Registrant> {
-  return async (request) => {
+  return async (request, reply) => {
     const token = request.headers["x-registration-token"];
     if (typeof token === "string") {
       const token_hash = hashToken(token);
@@ -24,7 +24,7 @@ export function registrantGuard(
       return { kind: "token", token_hash };
     }
     if (request.headers["x-worker-id"] !== undefined)
-      return { kind: "worker", worker: await worker(request) };
-    return { kind: "user", user: await client(request) };
+      return { kind: "worker", worker: await worker(request, reply) };
+    return { kind: "user", user: await client(request, reply) };
   };
 }

@@ -10,4 +10,5 @@ export function operationRoutes(app: FastifyInstance, context: Context): void {
     await checkReady(context);
     return { status: "ready" };
   });
+  app.get("/openapi.json", async () => app.swagger());
 }

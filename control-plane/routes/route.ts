@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Answer, Body, Endpoint, Headers, Params, Query } from "../../protocol/endpoint.ts";
 
 /** Judges a request's credential before anything else of it is read; throws the 401 or 403. */
-export type Guard<C> = (request: FastifyRequest) => Promise<C>;
+export type Guard<C> = (request: FastifyRequest, reply: FastifyReply) => Promise<C>;
 
 /** Everything a handler gets. `C` is what the guard found out about the caller. */
 export interface Call<E extends Endpoint, C> {
@@ -42,6 +42,8 @@ export function route<E extends Endpoint, C>(
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
     schema: {
       summary: endpoint.summary,
+      // OpenAPI has no word for terraform's LOCK and UNLOCK.
+      hide: endpoint.method === "LOCK" || endpoint.method === "UNLOCK",
       ...(params ? { params } : {}),
       ...(query ? { querystring: query } : {}),
       ...(headers ? { headers } : {}),
@@ -49,8 +51,8 @@ export function route<E extends Endpoint, C>(
       ...(answer ? { response: { [status]: answer } } : {}),
     },
     config: { endpoint, quiet: options.quiet ?? false },
-    onRequest: async (request) => {
-      request.caller = await guard(request);
+    onRequest: async (request, reply) => {
+      request.caller = await guard(request, reply);
     },
     handler: (request, reply) => {
       handler({

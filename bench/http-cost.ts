@@ -1,0 +1,68 @@
+/**
+ * Rows 1 and 2 of the goals: the server's CPU for a claim, a poll, a heartbeat and a log post, as a ratio to a Fastify route that does nothing.
+ * Both servers are real processes; rounds alternate between them and the median ratio counts.
+ */
+import { fill, token, type Filled } from "./lib/fill.ts";
+import { cpuPerRequest, type Load } from "./lib/load.ts";
+import { startNoop, startWindlass } from "./lib/processes.ts";
+import { median, printTable, type Figure } from "./lib/table.ts";
+
+const rounds = 5;
+const warmUp = 3000;
+const perRound = 6000;
+const noop: Load = { path: "", status: 200 };
+
+let filled!: Filled;
+const windlass = await startWindlass(async (directory) => {
+  filled = await fill(directory, warmUp + rounds * perRound);
+});
+const yardstick = await startNoop();
+
+const workerHeaders = (id: string) => ({ "x-worker-id": id, "x-worker-token": token });
+const idle = workerHeaders(filled.idleWorker);
+const log = (bytes: number): Load => ({
+  path: `/api/jobs/${filled.heldJob}/logs`,
+  headers: idle,
+  body: JSON.stringify({
+    log_chunk: `${"x".repeat(79)}\n`.repeat(bytes / 80),
+    stream_type: "STDOUT",
+  }),
+  status: 201,
+});
+const figures: [row: string, what: string, load: Load, goal: number][] = [
+  [
+    "1",
+    "claim that returns a job",
+    { path: "/api/jobs/claim", headers: workerHeaders(filled.busyWorker), status: 200 },
+    0.33,
+  ],
+  ["2", "empty poll", { path: "/api/jobs/claim", headers: idle, status: 204 }, 0.5],
+  [
+    "2",
+    "heartbeat",
+    { path: "/api/workers/heartbeat", headers: idle, body: '{"version":"1.0.0"}', status: 200 },
+    0.5,
+  ],
+  ["2", "log of 1 KB", log(1040), 0.4],
+  ["2", "log of 16 KB", log(16_400), 0.13],
+];
+
+const results: Figure[] = [];
+try {
+  await cpuPerRequest(yardstick, noop, warmUp * 3);
+  for (const [row, what, load, goal] of figures) {
+    await cpuPerRequest(windlass, load, warmUp);
+    const samples: { ratio: number; noop: number; load: number }[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const nothing = await cpuPerRequest(yardstick, noop, perRound * 2);
+      const cost = await cpuPerRequest(windlass, load, perRound);
+      samples.push({ ratio: nothing / cost, noop: nothing, load: cost });
+    }
+    const of = (key: "ratio" | "noop" | "load") => median(samples.map((sample) => sample[key]));
+    const more = `${of("load").toFixed(0)} µs, no-op ${of("noop").toFixed(0)} µs`;
+    results.push({ row, what, value: of("ratio"), goal, better: "larger", more });
+  }
+} finally {
+  await Promise.all([windlass.stop(), yardstick.stop()]);
+}
+printTable("CPU of a no-op Fastify route / CPU of the route, per request", results);

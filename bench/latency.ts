@@ -1,0 +1,46 @@
+/** Row 3 of the goals: the 99th percentile of polls and of claims at 1,000 a second, as a ratio to that of a route that does nothing. */
+import { fill, token, type Filled } from "./lib/fill.ts";
+import { cpuPerRequest, p99AtRate, type Load } from "./lib/load.ts";
+import { startNoop, startWindlass } from "./lib/processes.ts";
+import { median, printTable, type Figure } from "./lib/table.ts";
+
+const rounds = 3;
+const perSecond = 1000;
+const seconds = 5;
+const warmUp = 3000;
+
+let filled!: Filled;
+const windlass = await startWindlass(async (directory) => {
+  filled = await fill(directory, warmUp + rounds * perSecond * (seconds + 2));
+});
+const yardstick = await startNoop();
+const claim = (worker: string, status: 200 | 204): Load => ({
+  path: "/api/jobs/claim",
+  headers: { "x-worker-id": worker, "x-worker-token": token },
+  status,
+});
+const figures: [what: string, load: Load][] = [
+  ["1,000 polls a second", claim(filled.idleWorker, 204)],
+  ["1,000 claims a second", claim(filled.busyWorker, 200)],
+];
+
+const results: Figure[] = [];
+try {
+  const noop: Load = { path: "", status: 200 };
+  await cpuPerRequest(yardstick, noop, warmUp);
+  for (const [what, load] of figures) {
+    await cpuPerRequest(windlass, load, warmUp);
+    const samples: { ratio: number; noop: number; load: number }[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      const nothing = await p99AtRate(yardstick, noop, perSecond, seconds);
+      const cost = await p99AtRate(windlass, load, perSecond, seconds);
+      samples.push({ ratio: cost / nothing, noop: nothing, load: cost });
+    }
+    const of = (key: "ratio" | "noop" | "load") => median(samples.map((sample) => sample[key]));
+    const more = `${of("load").toFixed(1)} ms, no-op ${of("noop").toFixed(1)} ms`;
+    results.push({ row: "3", what, value: of("ratio"), goal: 2, better: "smaller", more });
+  }
+} finally {
+  await Promise.all([windlass.stop(), yardstick.stop()]);
+}
+printTable("99th percentile of the route / of a no-op Fastify route, milliseconds", results);

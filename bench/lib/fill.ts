@@ -1,0 +1,130 @@
+/** Fills a data directory before its server starts: a user, workers, and queued jobs, each of a configuration of its own. */
+import { join } from "node:path";
+import { v7 as uuid } from "uuid";
+import { hashToken } from "../../control-plane/domain/tokens.ts";
+import { openSqlite } from "../../control-plane/store/sqlite.ts";
+import { insertJob } from "../../control-plane/store/jobs.ts";
+import { insertSpec, insertZone } from "../../control-plane/store/specs.ts";
+import { insertWorker } from "../../control-plane/store/workers.ts";
+
+export const token = "wlw_bench";
+const files = { "main.tf": 'output "cluster_name" {\n  value = "bench"\n}\n'.repeat(20) };
+const definition = JSON.stringify({ source: { type: "inline", files }, backend: "managed" });
+
+export interface Filled {
+  /** A worker with nothing to claim. */
+  readonly idleWorker: string;
+  /** A worker of the owner of the queued jobs. */
+  readonly busyWorker: string;
+  /** A job that `idleWorker` holds and has started. */
+  readonly heldJob: string;
+}
+
+export async function fill(dataDirectory: string, queued: number): Promise<Filled> {
+  const store = await openSqlite(join(dataDirectory, "windlass.db"));
+  const [idle, busy] = [await addOwner(), await addOwner()];
+  const heldJob = await addJob(idle, {
+    status: "PROCESSING",
+    worker_id: idle.worker,
+    started_at: 1,
+  });
+  for (let left = queued; left > 0; left -= 500)
+    await Promise.all(Array.from({ length: Math.min(left, 500) }, () => addJob(busy, {})));
+  await store.close();
+  return { idleWorker: idle.worker, busyWorker: busy.worker, heldJob };
+
+  async function addOwner() {
+    const [owner, zone, worker] = [uuid(), uuid(), uuid()];
+    const at = { created_at: Date.now() };
+    await store.write(async (tx) => {
+      await tx.sql
+        .insertInto("users")
+        .values({ id: owner, email: `${owner}@example.com`, ...at })
+        .execute();
+      await insertZone(tx, { id: zone, owner_id: owner, name: "zone", ...at, updated_at: 1 });
+      await insertWorker(tx, {
+        id: worker,
+        owner_id: owner,
+        name: "bench",
+        mode: "self-hosted",
+        token_hash: hashToken(token),
+        labels: "[]",
+        version: null,
+        instance_id: null,
+        hostname: null,
+        os: null,
+        arch: null,
+        capacity: null,
+        isolation: null,
+        active_job_ids: null,
+        ...at,
+        last_heartbeat_at: Date.now(),
+        last_call_at: null,
+        offline_at: null,
+        draining_at: null,
+        metadata: "{}",
+      });
+    });
+    return { owner, zone, worker };
+  }
+
+  async function addJob(
+    { owner, zone }: { owner: string; zone: string },
+    change: { status?: "PROCESSING"; worker_id?: string; started_at?: number },
+  ): Promise<string> {
+    const [id, spec] = [uuid(), uuid()];
+    await store.write(async (tx) => {
+      await insertSpec(tx, {
+        id: spec,
+        owner_id: owner,
+        zone_id: zone,
+        cloud_identity_id: null,
+        name: spec,
+        project_name: spec,
+        labels: "[]",
+        definition,
+        status: "NEW",
+        error_message: null,
+        cluster_name: null,
+        cluster_endpoint: null,
+        gitops_url: null,
+        created_at: 1,
+        updated_at: 1,
+      });
+      await insertJob(
+        tx,
+        {
+          id,
+          owner_id: owner,
+          job_type: "PLAN",
+          status: "QUEUED",
+          spec_id: spec,
+          zone_id: zone,
+          cloud_identity_id: null,
+          assigned_worker_id: null,
+          worker_id: null,
+          plan_job_id: null,
+          labels: "[]",
+          config_hash: "",
+          timeout_seconds: 3600,
+          attempt: 0,
+          claim_key: null,
+          created_at: 1,
+          claimed_at: null,
+          started_at: null,
+          cancelled_at: null,
+          ended_at: null,
+          released_at: null,
+          omitted_at: null,
+          spec_status_before: null,
+          error_message: null,
+          execution_metadata: null,
+          last_seq: null,
+          ...change,
+        },
+        definition,
+      );
+    });
+    return id;
+  }
+}

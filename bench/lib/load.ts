@@ -1,0 +1,77 @@
+/** A fixed number of requests against one address, and what they cost the server. */
+import { setTimeout as pause } from "node:timers/promises";
+import autocannon from "autocannon";
+import { Pool } from "undici";
+import { cpuMicroseconds, type BenchServer } from "./processes.ts";
+
+export interface Load {
+  readonly path: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+  /** The only status that counts as done; anything else fails the bench. */
+  readonly status: 200 | 201 | 204;
+}
+
+const connections = 32;
+
+/** Sends `amount` requests as fast as they are answered; answers the server's CPU microseconds per request. */
+export async function cpuPerRequest(
+  server: BenchServer,
+  load: Load,
+  amount: number,
+): Promise<number> {
+  const before = cpuMicroseconds(server.pid);
+  await send(server, load, amount);
+  return (cpuMicroseconds(server.pid) - before) / amount;
+}
+
+/** Sends a steady number of requests a second; answers the 99th percentile of the answer times in milliseconds. */
+export async function p99AtRate(
+  server: BenchServer,
+  { path, headers, body, status }: Load,
+  perSecond: number,
+  seconds: number,
+): Promise<number> {
+  const pool = new Pool(new URL(server.url).origin, { connections });
+  const address = new URL(`${server.url}${path}`).pathname;
+  const times: number[] = [];
+  const ask = async () => {
+    const start = performance.now();
+    const answer = await pool.request({
+      method: "POST",
+      path: address,
+      headers: headers ?? {},
+      body: body ?? null,
+    });
+    await answer.body.dump();
+    times.push(performance.now() - start);
+    if (answer.statusCode !== status) throw new Error(`${path} answered ${answer.statusCode}`);
+  };
+  const asked: Promise<void>[] = [];
+  const begin = performance.now();
+  // Paced by the clock, not by the answers: a slow answer does not lower the rate.
+  while (asked.length < perSecond * seconds) {
+    const due = Math.floor(((performance.now() - begin) / 1000) * perSecond);
+    while (asked.length < due) asked.push(ask());
+    await pause(1);
+  }
+  await Promise.all(asked);
+  await pool.close();
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)]!;
+}
+
+async function send(server: BenchServer, { path, headers, body, status }: Load, amount: number) {
+  const result = await autocannon({
+    url: `${server.url}${path}`,
+    method: "POST",
+    connections,
+    headers: { ...(body === undefined ? {} : { "content-type": "application/json" }), ...headers },
+    ...(body === undefined ? {} : { body }),
+    amount,
+  });
+  const wrong = Object.entries(result.statusCodeStats ?? {}).filter(
+    ([code]) => Number(code) !== status,
+  );
+  if (wrong.length > 0 || result.errors > 0)
+    throw new Error(`${path}: ${JSON.stringify(result.statusCodeStats)}, ${result.errors} errors`);
+}

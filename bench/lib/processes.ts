@@ -1,0 +1,87 @@
+/** The two servers that a figure compares, each a real process, and the CPU time they have used. */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const root = join(import.meta.dirname, "../..");
+
+export interface BenchServer {
+  readonly url: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/** `windlass server` on a data directory of its own, which `prepare` may fill before the start. */
+export async function startWindlass(
+  prepare: (dataDirectory: string) => Promise<void>,
+): Promise<BenchServer> {
+  const dataDirectory = mkdtempSync(join(tmpdir(), "windlass-bench-"));
+  await prepare(dataDirectory);
+  const child = spawn(process.execPath, [join(root, "main.ts"), "server"], {
+    env: {
+      PATH: process.env["PATH"],
+      WINDLASS_DATA_DIR: dataDirectory,
+      WINDLASS_PORT: "0",
+      WINDLASS_LOG_FORMAT: "json",
+    },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const url = await firstMatch(child, child.stderr!, /"url":"([^"]+)"/);
+  return serverOf(child, url, () => rmSync(dataDirectory, { recursive: true, force: true }));
+}
+
+/** The yardstick: a Fastify server with one route that does nothing. */
+export async function startNoop(): Promise<BenchServer> {
+  const program = `
+    import Fastify from "fastify";
+    const app = Fastify();
+    app.post("/noop", async () => ({ ok: true }));
+    console.log(await app.listen({ port: 0 }));`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", program], {
+    cwd: root,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const url = await firstMatch(child, child.stdout!, /(http:\S+)/);
+  return serverOf(child, `${url}/noop`, () => undefined);
+}
+
+/** CPU time of all threads of a process so far, in microseconds (nanosecond clock of the scheduler; Linux). */
+export function cpuMicroseconds(pid: number): number {
+  const threads = readdirSync(`/proc/${pid}/task`);
+  const times = threads.map((thread) =>
+    Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, "utf8").split(" ")[0]),
+  );
+  return times.reduce((sum, time) => sum + time, 0) / 1000;
+}
+
+function serverOf(child: ChildProcess, url: string, clean: () => void): BenchServer {
+  return {
+    url,
+    pid: child.pid!,
+    stop: async () => {
+      child.kill("SIGTERM");
+      if (child.exitCode === null) await once(child, "exit");
+      clean();
+    },
+  };
+}
+
+async function firstMatch(
+  child: ChildProcess,
+  stream: NodeJS.ReadableStream,
+  pattern: RegExp,
+): Promise<string> {
+  const seen: string[] = [];
+  for await (const line of createInterface(stream)) {
+    const match = pattern.exec(line)?.[1];
+    if (match !== undefined) {
+      stream.resume();
+      return match;
+    }
+    seen.push(line);
+  }
+  throw new Error(`the server did not start (exit ${child.exitCode}):\n${seen.join("\n")}`);
+}

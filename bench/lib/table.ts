@@ -1,0 +1,40 @@
+/** One table for every bench: what is compared, the figure, the goal, and whether it is met. */
+
+export interface Figure {
+  readonly row: string;
+  readonly what: string;
+  readonly value: number;
+  readonly goal: number;
+  /** Whether a larger or a smaller value is the better one. */
+  readonly better: "larger" | "smaller";
+  readonly more?: string;
+}
+
+/** Prints the figures; the values are ratios of medians of one run (docs: goals are ratios, never absolute times). */
+export function printTable(title: string, figures: readonly Figure[]): void {
+  console.log(`${title}\n`);
+  const rows = figures.map(({ row, what, value, goal, better, more = "" }) => [
+    row,
+    what,
+    value.toFixed(2),
+    `${better === "larger" ? "≥" : "≤"} ${goal}`,
+    (better === "larger" ? value >= goal : value <= goal) ? "met" : "SHORT",
+    more,
+  ]);
+  const all = [["row", "figure", "ratio", "goal", "", ""], ...rows];
+  const widths = all[0]!.map((_, column) => Math.max(...all.map((line) => line[column]!.length)));
+  for (const line of all)
+    console.log(
+      line
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join("  ")
+        .trimEnd(),
+    );
+}
+
+/** The middle of some values. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
+}

@@ -1,0 +1,64 @@
+/** The JWTs of sessions and CLI logins. One algorithm, one kind of token in each place (decisions.md, "Sign-in"). */
+import { jwtVerify, SignJWT } from "jose";
+import type { Context } from "../services/context.ts";
+
+/** What a token is for; each is refused in the others' places. */
+export type TokenType = "access" | "refresh" | "session";
+
+export const secondsOf: Readonly<Record<TokenType, number>> = {
+  access: 3600,
+  refresh: 90 * 24 * 3600,
+  session: 7 * 24 * 3600,
+};
+
+export interface Claims {
+  /** The user. */
+  readonly sub: string;
+  readonly email: string;
+  /** The login. */
+  readonly sid: string;
+  readonly jti: string;
+  /** Epoch seconds. */
+  readonly iat: number;
+}
+
+const issuer = "windlass";
+
+/** Signs a token that ends after its type's time. */
+export function signToken(
+  { jwtSecret, now }: Pick<Context, "jwtSecret" | "now">,
+  type: TokenType,
+  { sub, email, sid, jti }: Omit<Claims, "iat">,
+): Promise<string> {
+  const issuedAt = Math.floor(now() / 1000);
+  return new SignJWT({ email, type, sid })
+    .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+    .setSubject(sub)
+    .setJti(jti)
+    .setIssuer(issuer)
+    .setAudience(issuer)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + secondsOf[type])
+    .sign(jwtSecret);
+}
+
+/** The claims of a token of this type; undefined for anything else, whatever is wrong with it. */
+export async function verifyToken(
+  { jwtSecret, now }: Pick<Context, "jwtSecret" | "now">,
+  type: TokenType,
+  token: string,
+): Promise<Claims | undefined> {
+  try {
+    const { payload } = await jwtVerify(token, jwtSecret, {
+      algorithms: ["HS256"],
+      issuer,
+      audience: issuer,
+      requiredClaims: ["sub", "email", "sid", "jti", "iat", "exp", "type"],
+      currentDate: new Date(now()),
+    });
+    return payload["type"] === type ? (payload as unknown as Claims) : undefined;
+  } catch {
+    // Malformed, expired, mutated, `alg: none`: all of them are no credential.
+    return undefined;
+  }
+}

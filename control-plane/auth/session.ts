@@ -1,0 +1,69 @@
+/** The browser's session: a JWT in an HTTP-only cookie, renewed as it is used, refused as a bearer token. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Refusal } from "../problem.ts";
+import type { Context } from "../services/context.ts";
+import { findLogin } from "../store/logins.ts";
+import type { UserCaller } from "./callers.ts";
+import { secondsOf, signToken, verifyToken } from "./jwt.ts";
+
+/** A cookie younger than this is not renewed: a page makes several requests at once. */
+const renewAfterSeconds = 60;
+
+/** The signed-in person of a request's cookie; undefined without one that works. Renews the cookie. */
+export async function findSession(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<UserCaller | undefined> {
+  const token = request.cookies[cookieName(context)];
+  if (token === undefined) return undefined;
+  const claims = await verifyToken(context, "session", token);
+  if (!claims) return undefined;
+  const now = context.now();
+  const login = await context.store.read.first(findLogin, { id: claims.sid, now });
+  if (login?.kind !== "session") return undefined;
+  const caller = { user_id: login.user_id, email: login.email, login_id: login.id };
+  if (now / 1000 - claims.iat > renewAfterSeconds) await setSession(context, reply, caller);
+  return caller;
+}
+
+/** Sets the cookie of a session. */
+export async function setSession(
+  context: Context,
+  reply: FastifyReply,
+  { user_id: sub, email, login_id: sid }: UserCaller,
+): Promise<void> {
+  const token = await signToken(context, "session", { sub, email, sid, jti: sid });
+  reply.setCookie(cookieName(context), token, {
+    ...cookieOptions(context),
+    maxAge: secondsOf.session,
+  });
+}
+
+/** Removes the cookie. */
+export function clearSession(context: Context, reply: FastifyReply): void {
+  reply.clearCookie(cookieName(context), cookieOptions(context));
+}
+
+/**
+ * A request that changes something, with a cookie that the browser adds by itself, must come from our own pages: same-origin by `Origin`, or by
+ * `Sec-Fetch-Site` where there is no Origin. Throws 403 otherwise.
+ */
+export function refuseForeignOrigin(context: Context, { method, headers }: FastifyRequest): void {
+  if (method === "GET" || method === "HEAD") return;
+  const { origin, host } = headers;
+  const site = headers["sec-fetch-site"];
+  const isOwn =
+    origin === undefined
+      ? site === "same-origin" || site === "none"
+      : URL.parse(origin)?.host === host || origin === URL.parse(context.publicUrl())?.origin;
+  if (!isOwn) throw new Refusal("foreign_origin");
+}
+
+const isSecure = ({ publicUrl }: Context): boolean => publicUrl().startsWith("https:");
+
+const cookieName = (context: Context): string =>
+  isSecure(context) ? "__Host-windlass_session" : "windlass_session";
+
+const cookieOptions = (context: Context) =>
+  ({ path: "/", httpOnly: true, sameSite: "lax", secure: isSecure(context) }) as const;

@@ -1,0 +1,123 @@
+/** The pages' routes: plain forms, no script. */
+import { stripVTControlCharacters } from "node:util";
+import formbody from "@fastify/formbody";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { validate } from "uuid";
+import type { UserCaller } from "../auth/callers.ts";
+import { clearSession, findSession, refuseForeignOrigin, setSession } from "../auth/session.ts";
+import { Refusal } from "../problem.ts";
+import type { Context } from "../services/context.ts";
+import { generateDeviceLogin } from "../services/device-login.ts";
+import { getJob, listJobs } from "../services/jobs.ts";
+import { endLogin, openLink } from "../services/logins.ts";
+import { readLog } from "../services/logs.ts";
+import { listWorkers } from "../services/workers.ts";
+import { sendPage, styles } from "./layout.ts";
+import {
+  approvePage,
+  codePage,
+  deadDevicePage,
+  deadLinkPage,
+  jobPage,
+  loginPage,
+  overviewPage,
+} from "./pages.ts";
+
+const jobsShown = 25;
+/** Chunks of a log that the plain page shows; the whole log is at /api/cli/jobs/{id}/logs. */
+const chunksShown = 200;
+
+/** Adds the pages. */
+export function consoleRoutes(app: FastifyInstance, context: Context): void {
+  app.register(async (pages) => {
+    await pages.register(formbody);
+
+    pages.get("/assets/windlass.css", async (_, reply) =>
+      reply.type("text/css; charset=utf-8").header("cache-control", "max-age=300").send(styles),
+    );
+    pages.get("/login", async ({ query }, reply) => {
+      sendPage(reply, { title: "Sign in", body: loginPage(nextOf(query)) });
+      return reply;
+    });
+    pages.get("/login/link/:token", async (request, reply) => {
+      const caller = await openLink(context, (request.params as { token: string }).token);
+      if (!caller) {
+        sendPage(reply, { title: "Link used up", body: deadLinkPage() }, 410);
+        return reply;
+      }
+      await setSession(context, reply, caller);
+      return reply.redirect("/", 303);
+    });
+
+    const signedIn = (method: "GET" | "POST", url: string, handler: PageHandler) =>
+      pages.route({ method, url, handler: (request, reply) => asCaller(request, reply, handler) });
+
+    signedIn("GET", "/", async (caller, _, reply) => {
+      const [workers, jobs] = await Promise.all([
+        listWorkers(context, caller, undefined, jobsShown),
+        listJobs(context, caller, { limit: jobsShown }),
+      ]);
+      const body = overviewPage(workers, jobs);
+      sendPage(reply, { title: "Overview", body, email: caller.email });
+    });
+    signedIn("GET", "/jobs/:id", async (caller, { params }, reply) => {
+      const { id } = params as { id: string };
+      const job = await getJob(context, caller, validate(id) ? id : "");
+      const chunks = await readLog(context, id, 0, chunksShown + 1);
+      const text = chunks.slice(0, chunksShown).map(({ log_chunk }) => log_chunk);
+      const log = stripVTControlCharacters(text.join(""));
+      const body = jobPage(job, log, chunks.length > chunksShown);
+      sendPage(reply, { title: job.job_type, body, email: caller.email });
+    });
+    signedIn("GET", "/cli/login", async ({ email }, { query }, reply) => {
+      const deviceCode = deviceCodeOf(query);
+      const body = deviceCode
+        ? approvePage(deviceCode, email)
+        : deadDevicePage("The address has no valid device code");
+      sendPage(reply, { title: "Sign in the client", body, email }, deviceCode ? 200 : 400);
+    });
+    signedIn("POST", "/cli/login", async (caller, { body }, reply) => {
+      const deviceCode = deviceCodeOf(body);
+      const page = { title: "Sign in the client", email: caller.email };
+      try {
+        if (!deviceCode) throw new Refusal("invalid_request", "The form has no valid device code");
+        const login = await generateDeviceLogin(context, caller, deviceCode);
+        sendPage(reply, { ...page, body: codePage(login) });
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        sendPage(reply, { ...page, body: deadDevicePage(error.message) }, 409);
+      }
+    });
+    signedIn("POST", "/logout", async (caller, _, reply) => {
+      await endLogin(context, caller);
+      clearSession(context, reply);
+      reply.redirect("/login", 303);
+    });
+  });
+
+  /** Without a session a page answers 303 to the sign-in, with the way back. */
+  async function asCaller(request: FastifyRequest, reply: FastifyReply, handler: PageHandler) {
+    const caller = await findSession(context, request, reply);
+    if (!caller) return reply.redirect(`/login?next=${encodeURIComponent(request.url)}`, 303);
+    refuseForeignOrigin(context, request);
+    await handler(caller, request, reply);
+    return reply;
+  }
+}
+
+type PageHandler = (
+  caller: UserCaller,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => Promise<void>;
+
+/** Where to go on: a path of this site and nothing else (`//host` and `/\\host` are other sites to a browser). */
+function nextOf(query: unknown): string | undefined {
+  const { next } = query as { next?: unknown };
+  return typeof next === "string" && /^\/(?![/\\])/.test(next) ? next : undefined;
+}
+
+function deviceCodeOf(fields: unknown): string | undefined {
+  const { device_code: code } = (fields ?? {}) as { device_code?: unknown };
+  return typeof code === "string" && validate(code) ? code : undefined;
+}

@@ -1,0 +1,83 @@
+/** Device login: a browser approves a device code and shows six characters, the client types them (interface.md §5.2). */
+import { randomInt } from "node:crypto";
+import type { DeviceLogin, ExchangeDeviceLogin, ExchangedTokens } from "../../protocol/auth.ts";
+import type { UserCaller } from "../auth/callers.ts";
+import { equalSecrets } from "../domain/tokens.ts";
+import { Refusal } from "../problem.ts";
+import {
+  findCliLogin,
+  findFamily,
+  insertCliLogin,
+  takeGuess,
+  useCliLogin,
+  type CliLoginRow,
+} from "../store/logins.ts";
+import type { Context } from "./context.ts";
+import { time } from "./job-views.ts";
+import { startCliLogin, tokenPair } from "./logins.ts";
+
+const lifetimeMilliseconds = 10 * 60_000;
+/** Wrong guesses that burn a code: with 32⁶ codes, five guesses succeed once in 200 million. */
+const guesses = 5;
+/** A–Z and 2–9 without O and I, which people confuse with 0 and 1. */
+const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+
+/** POST /api/auth/cli/generate: the same person gets the same code until it ends. */
+export async function generateDeviceLogin(
+  { store, now }: Context,
+  { user_id: profile_id }: UserCaller,
+  deviceCode: string,
+): Promise<DeviceLogin> {
+  const device_code = deviceCode.toLowerCase();
+  const login = await store.write(async (tx) => {
+    const found = await tx.first(findCliLogin, { device_code });
+    if (found && isDead(found, now())) throw new Refusal("device_code_used");
+    if (found && found.profile_id !== profile_id) throw new Refusal("device_code_taken");
+    if (found) return found;
+    const made: CliLoginRow = {
+      device_code,
+      profile_id,
+      verification_code: Array.from({ length: 6 }, () => alphabet[randomInt(32)]).join(""),
+      wrong_guesses: 0,
+      created_at: now(),
+      expires_at: now() + lifetimeMilliseconds,
+      used_at: null,
+    };
+    await insertCliLogin(tx, made);
+    return made;
+  });
+  return {
+    device_code: deviceCode,
+    verification_code: login.verification_code,
+    expires_at: time(login.expires_at),
+  };
+}
+
+/** POST /api/auth/cli/exchange. Unknown and not yet approved look alike; a guess is counted before it is judged. */
+export async function exchangeDeviceLogin(
+  context: Context,
+  { device_code: deviceCode, verification_code: guess }: ExchangeDeviceLogin,
+): Promise<ExchangedTokens> {
+  const device_code = deviceCode.toLowerCase();
+  const outcome = await context.store.write(async (tx) => {
+    const now = context.now();
+    const login = await tx.first(takeGuess, { device_code, limit: guesses, now });
+    if (!login)
+      return (await tx.first(findCliLogin, { device_code }))
+        ? ("expired_token" as const)
+        : ("authorization_pending" as const);
+    if (!equalSecrets(guess.toUpperCase(), login.verification_code))
+      return "invalid_verification_code" as const;
+    await tx.run(useCliLogin, { device_code, now });
+    const { id } = await startCliLogin(tx, login.profile_id, now);
+    const family = await tx.first(findFamily, { id });
+    if (!family) throw new Error("the login just made is not there");
+    return family;
+  });
+  if (typeof outcome === "string") throw new Refusal(outcome);
+  const pair = await tokenPair(context, outcome, outcome.email);
+  return { ...pair, provider_token: null, user_email: outcome.email };
+}
+
+const isDead = ({ used_at, wrong_guesses, expires_at }: CliLoginRow, now: number): boolean =>
+  used_at !== null || wrong_guesses >= guesses || expires_at <= now;

@@ -1,0 +1,128 @@
+/** One-time links, sessions, and the token pairs of CLI logins. */
+import { randomUUID } from "node:crypto";
+import { v7 as uuid } from "uuid";
+import type { TokenPair } from "../../protocol/auth.ts";
+import type { UserCaller } from "../auth/callers.ts";
+import { secondsOf, signToken, verifyToken } from "../auth/jwt.ts";
+import { hashToken, newToken } from "../domain/tokens.ts";
+import { Refusal } from "../problem.ts";
+import type { Queries, Store } from "../store/db.ts";
+import {
+  findFamily,
+  findOrAddUser,
+  insertLink,
+  insertLogin,
+  revokeLogin,
+  rotateFamily,
+  useLink,
+  type LoginRow,
+} from "../store/logins.ts";
+import type { Context } from "./context.ts";
+
+/** A one-time link may be opened this long. */
+export const linkMilliseconds = 15 * 60_000;
+/** A session ends after this long, however much it is used. */
+const sessionMilliseconds = 90 * 24 * 3600_000;
+/** The predecessor of a refresh token, within this time, is two commands that refreshed at once and not a thief. */
+const raceMilliseconds = 10_000;
+
+/** Makes a one-time link's token for this e-mail. */
+export async function createLink(store: Store, email: string, now: number): Promise<string> {
+  const token = newToken("wll");
+  await store.write((tx) =>
+    insertLink(tx, {
+      token_hash: hashToken(token),
+      email,
+      created_at: now,
+      expires_at: now + linkMilliseconds,
+      used_at: null,
+    }),
+  );
+  return token;
+}
+
+/** Opens a link: uses it up and makes the session. Undefined when it is unknown, used or expired. */
+export function openLink({ store, now }: Context, token: string): Promise<UserCaller | undefined> {
+  return store.write(async (tx) => {
+    const link = await tx.first(useLink, { token_hash: hashToken(token), now: now() });
+    if (!link) return undefined;
+    const user = await findOrAddUser(tx, { id: uuid(), email: link.email, created_at: now() });
+    const login = newLogin(user.id, "session", now(), now() + sessionMilliseconds);
+    await insertLogin(tx, login);
+    return { user_id: user.id, email: user.email, login_id: login.id };
+  });
+}
+
+/** Ends a login of the caller's own. */
+export async function endLogin(
+  { store, now }: Context,
+  { login_id: id }: UserCaller,
+): Promise<void> {
+  await store.write((tx) => tx.run(revokeLogin, { id, now: now() }));
+}
+
+/** Starts a CLI login of a user, in a transaction; its first token pair is made from it by `tokenPair`. */
+export async function startCliLogin(tx: Queries, user: string, now: number): Promise<LoginRow> {
+  const login = {
+    ...newLogin(user, "cli", now, now + secondsOf.refresh * 1000),
+    refresh_jti: randomUUID(),
+  };
+  await insertLogin(tx, login);
+  return login;
+}
+
+/** The access token and the one refresh token of a CLI login. */
+export async function tokenPair(
+  context: Context,
+  { id: sid, user_id: sub, refresh_jti }: Pick<LoginRow, "id" | "user_id" | "refresh_jti">,
+  email: string,
+): Promise<TokenPair> {
+  const claims = { sub, email, sid };
+  const [access_token, refresh_token] = await Promise.all([
+    signToken(context, "access", { ...claims, jti: randomUUID() }),
+    signToken(context, "refresh", { ...claims, jti: refresh_jti ?? "" }),
+  ]);
+  return { access_token, refresh_token, token_type: "Bearer", expires_in: secondsOf.access };
+}
+
+/** POST /api/auth/cli/refresh: one winner for each refresh token; reuse beyond the race ends the whole login. */
+export async function refreshTokens(context: Context, token: string): Promise<TokenPair> {
+  const claims = await verifyToken(context, "refresh", token);
+  if (!claims) throw new Refusal("invalid_refresh_token");
+  const next = randomUUID();
+  // A reuse must be recorded, so the refusal is thrown after the commit.
+  const family = await context.store.write(async (tx) => {
+    const now = context.now();
+    const login = await tx.first(findFamily, { id: claims.sid });
+    if (!login || login.kind !== "cli" || login.revoked_at !== null || login.expires_at <= now)
+      return undefined;
+    if (login.refresh_jti === claims.jti) {
+      await tx.run(rotateFamily, { id: login.id, next, previous: claims.jti, now });
+      return login;
+    }
+    const isRace =
+      login.previous_refresh_jti === claims.jti &&
+      now - (login.rotated_at ?? 0) <= raceMilliseconds;
+    if (!isRace) await tx.run(revokeLogin, { id: login.id, now });
+    return undefined;
+  });
+  if (!family) throw new Refusal("invalid_refresh_token");
+  return tokenPair(context, { ...family, refresh_jti: next }, family.email);
+}
+
+const newLogin = (
+  user_id: string,
+  kind: LoginRow["kind"],
+  created_at: number,
+  expires_at: number,
+): LoginRow => ({
+  id: uuid(),
+  user_id,
+  kind,
+  created_at,
+  expires_at,
+  revoked_at: null,
+  refresh_jti: null,
+  previous_refresh_jti: null,
+  rotated_at: null,
+});
