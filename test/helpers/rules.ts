@@ -10,7 +10,7 @@ interface ImportRule {
   readonly why: string;
 }
 
-export const importRules: readonly ImportRule[] = [
+const importRules: readonly ImportRule[] = [
   {
     files: /^protocol\/(?!transport\.ts)/,
     only: /^(protocol\/(?!transport\.ts)|typebox$)/,
