@@ -9,7 +9,7 @@ import { Failure, logLine, print, styled, table } from "../output.ts";
 import { apiOf, type Api } from "./api.ts";
 import { followJob } from "./follow-job.ts";
 import { sampleFiles } from "./sample.ts";
-import { onServer, signIn } from "./sign-in.ts";
+import { signIn } from "./sign-in.ts";
 import type { Stage } from "./stage.ts";
 
 const email = "demo@example.com";
@@ -26,7 +26,8 @@ export async function play(stage: Stage, options: { keep: boolean }): Promise<vo
     WINDLASS_DATA_DIR: `${stage.directory}/control-plane`,
     WINDLASS_LOG_FORMAT: "json",
   };
-  const loginLink = () => stage.run(["server", "login-link", "--email", email], settings);
+  const loginLink = async () =>
+    (await stage.run(["server", "login-link", "--email", email], settings)).trim();
 
   const server = await startControlPlane(stage, settings);
   done(`control plane at ${server}, its data in ${stage.directory}`);
@@ -44,7 +45,7 @@ export async function play(stage: Stage, options: { keep: boolean }): Promise<vo
   await runJob(api, configuration, "DEPLOY", plan);
 
   await showOutputs(api, configuration);
-  if (options.keep) await stay(stage, server, onServer(server, await loginLink()));
+  if (options.keep) await stay(stage, server, await loginLink());
   else
     print(
       `\nThat was a real control plane, at ${server}, and a real runner; only the cluster was make-believe.\n\n${next}`,

@@ -7,7 +7,7 @@ import { Failure } from "../output.ts";
 
 /** Opens the link, approves a device login in that session and exchanges its code for an access token. */
 export async function signIn(server: string, link: string, signal: AbortSignal): Promise<string> {
-  const cookie = await openLink(onServer(server, link), signal);
+  const cookie = await openLink(link, signal);
   const device_code = randomUUID();
   const approved = await call(
     server,
@@ -24,12 +24,6 @@ export async function signIn(server: string, link: string, signal: AbortSignal):
   );
   if (tokens === null) throw new Failure("the control plane gave no access token");
   return tokens.access_token;
-}
-
-/** The link as this demo reaches the server: whoever makes a link cannot know which free port the server took. */
-export function onServer(server: string, link: string): string {
-  const { pathname, search } = new URL(link);
-  return new URL(`${pathname}${search}`, server).href;
 }
 
 /** What a browser would send back: the cookies that the link's answer set. */
