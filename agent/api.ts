@@ -24,6 +24,7 @@ export interface AgentApi {
   close(): Promise<void>;
 }
 
+/** All calls of one agent: each repeated for as long as a later try could succeed, and not longer. */
 export function createApi(options: ApiOptions): AgentApi {
   const { server } = options;
   const dispatcher = new Agent({ connect: { timeout: 10_000 } });

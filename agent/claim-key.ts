@@ -9,6 +9,7 @@ export interface ClaimKey {
   renew(): void;
 }
 
+/** Takes over the key of a claim that was under way when the agent died, or makes a new one. */
 export function openClaimKey(workDir: string): ClaimKey {
   const path = join(workDir, "claim-key");
   let key = readIfExists(path)?.trim();

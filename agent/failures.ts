@@ -10,6 +10,7 @@ export type Failure =
   /** The answer will not change. */
   | { readonly kind: "give up" };
 
+/** Sorts an error of a call by its type and status, never by its text. */
 export function sortFailure(error: unknown): Failure {
   if (error instanceof ProblemError) {
     if (error.status === 401) return { kind: "unauthorized" };

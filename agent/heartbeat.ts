@@ -24,6 +24,7 @@ const waitSeconds = 30;
 /** Between two answers that come at once, while jobs are held: a cancel is heard within two seconds. */
 const shortPause = 1000;
 
+/** Says that the agent lives, until told to stop; while it holds jobs, one request stays open to hear of cancels. */
 export async function heartbeatLoop(loop: HeartbeatLoop): Promise<void> {
   const { api, log, stop } = loop;
   let interval = loop.interval;

@@ -7,6 +7,7 @@ export interface PlanFacts {
   readonly deletes: number;
 }
 
+/** Reads what counts of a plan as `show -json` writes it, as a stream: it may be hundreds of megabytes. */
 export async function readPlan(file: string): Promise<PlanFacts> {
   // 6 ms to load and needed by no other step.
   const { JSONParser } = await import("@streamparser/json");

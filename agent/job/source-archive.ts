@@ -55,6 +55,7 @@ export async function unpack(
   });
 }
 
+/** The SHA-256 of a file, in hex. */
 export async function sha256Of(file: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(file), hash);

@@ -79,4 +79,5 @@ const lists: Readonly<Record<JobType, readonly Step[]>> = {
   ],
 };
 
+/** The steps of a job of this type, in order. */
 export const stepsOf = (type: JobType): readonly Step[] => lists[type];

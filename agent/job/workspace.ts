@@ -19,9 +19,11 @@ export interface Workspace {
   readonly cliConfig: string;
 }
 
+/** Where journal, log and runs of a job are kept. */
 export const jobDirectory = (workDir: string, jobId: string): string =>
   join(workDir, "jobs", jobId);
 
+/** The folders that a job works in: the same ones for a PLAN and the DEPLOY of that plan, because plans hold paths. */
 export function workspaceOf(workDir: string, { job }: ClaimedJob): Workspace {
   const root = join(workDir, "workspaces", job.plan_job_id ?? job.id);
   const artifact = join(root, "artifact");
