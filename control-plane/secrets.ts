@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ConfigError } from "./config.ts";
 
 /**
  * Reads `<directory>/<name>`, making it first if need be. Several processes that start together agree: the file appears whole, by a
@@ -10,7 +11,7 @@ import { join } from "node:path";
 export async function keptSecret(directory: string, name: string): Promise<string> {
   const file = join(directory, name);
   const existing = await readIfThere(file);
-  if (existing !== undefined) return existing;
+  if (existing !== undefined) return checked(file, existing);
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomBytes(6).toString("hex")}`;
   await writeFile(draft, randomBytes(48).toString("base64url"), { mode: 0o600, flush: true });
@@ -21,7 +22,13 @@ export async function keptSecret(directory: string, name: string): Promise<strin
   } finally {
     await rm(draft);
   }
-  return readFile(file, "utf8");
+  return checked(file, await readFile(file, "utf8"));
+}
+
+/** An empty or cut file is no secret: with it anybody could sign tokens. */
+function checked(file: string, secret: string): string {
+  if (Buffer.byteLength(secret) >= 32) return secret;
+  throw new ConfigError(`${file} is damaged: it has fewer than 32 bytes`);
 }
 
 async function readIfThere(file: string): Promise<string | undefined> {

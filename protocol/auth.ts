@@ -39,7 +39,7 @@ export const ExchangedTokens = Type.Object({
 export type ExchangedTokens = Static<typeof ExchangedTokens>;
 
 export const RefreshTokens = Type.Object({
-  refresh_token: Type.String({ minLength: 1, maxLength: 4096 }),
+  refresh_token: Type.String({ maxLength: 4096 }),
 });
 export type RefreshTokens = Static<typeof RefreshTokens>;
 

@@ -1,4 +1,5 @@
 /** The guards of signed-in people: a browser session, or a CLI access token. */
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../problem.ts";
 import type { Guard } from "../routes/route.ts";
 import type { Context } from "../services/context.ts";
@@ -10,20 +11,20 @@ import { findSession, refuseForeignOrigin } from "./session.ts";
 /** Lets in a browser that is signed in. */
 export function sessionGuard(context: Context): Guard<UserCaller> {
   return async (request, reply) => {
-    const caller = await findSession(context, request, reply);
+    const caller = await callerOfSession(context, request, reply);
     if (!caller) throw new Refusal("unauthenticated", "sign in first");
-    refuseForeignOrigin(context, request);
     return caller;
   };
 }
 
 /** Lets in `Authorization: Bearer <access token>`; without that header a browser's session, as the console calls the same routes. */
 export function clientGuard(context: Context): Guard<UserCaller> {
-  const session = sessionGuard(context);
   return async (request, reply) => {
     const { authorization } = request.headers;
-    if (authorization === undefined && request.headers.cookie !== undefined)
-      return session(request, reply);
+    if (authorization === undefined) {
+      const caller = await callerOfSession(context, request, reply);
+      if (caller) return caller;
+    }
     const token = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
     const claims = token === undefined ? undefined : await verifyToken(context, "access", token);
     const login = claims
@@ -40,4 +41,10 @@ export function clientGuard(context: Context): Guard<UserCaller> {
       );
     return { user_id: login.user_id, email: login.email, login_id: login.id };
   };
+}
+
+async function callerOfSession(context: Context, request: FastifyRequest, reply: FastifyReply) {
+  const caller = await findSession(context, request, reply);
+  if (caller) refuseForeignOrigin(context, request);
+  return caller;
 }

@@ -6,9 +6,6 @@ import { findLogin } from "../store/logins.ts";
 import type { UserCaller } from "./callers.ts";
 import { secondsOf, signToken, verifyToken } from "./jwt.ts";
 
-/** A cookie younger than this is not renewed: a page makes several requests at once. */
-const renewAfterSeconds = 60;
-
 /** The signed-in person of a request's cookie; undefined without one that works. Renews the cookie. */
 export async function findSession(
   context: Context,
@@ -19,11 +16,10 @@ export async function findSession(
   if (token === undefined) return undefined;
   const claims = await verifyToken(context, "session", token);
   if (!claims) return undefined;
-  const now = context.now();
-  const login = await context.store.read.first(findLogin, { id: claims.sid, now });
+  const login = await context.store.read.first(findLogin, { id: claims.sid, now: context.now() });
   if (login?.kind !== "session") return undefined;
   const caller = { user_id: login.user_id, email: login.email, login_id: login.id };
-  if (now / 1000 - claims.iat > renewAfterSeconds) await setSession(context, reply, caller);
+  await setSession(context, reply, caller);
   return caller;
 }
 
@@ -47,17 +43,25 @@ export function clearSession(context: Context, reply: FastifyReply): void {
 
 /**
  * A request that changes something, with a cookie that the browser adds by itself, must come from our own pages: same-origin by `Origin`, or by
- * `Sec-Fetch-Site` where there is no Origin. Throws 403 otherwise.
+ * `Sec-Fetch-Site` where the browser names no Origin (it says "null" where it hides it). Throws 403 otherwise.
  */
 export function refuseForeignOrigin(context: Context, { method, headers }: FastifyRequest): void {
   if (method === "GET" || method === "HEAD") return;
   const { origin, host } = headers;
   const site = headers["sec-fetch-site"];
   const isOwn =
-    origin === undefined
+    origin === undefined || origin === "null"
       ? site === "same-origin" || site === "none"
-      : URL.parse(origin)?.host === host || origin === URL.parse(context.publicUrl())?.origin;
+      : isOwnOrigin(context, origin, host);
   if (!isOwn) throw new Refusal("foreign_origin");
+}
+
+/** Ours is the configured address, and whatever name the browser used to get here: the cookie was sent to that name. */
+function isOwnOrigin(context: Context, origin: string, host: string | undefined): boolean {
+  const url = URL.parse(origin);
+  // Under https a page of the same name without encryption is a stranger: anybody on the wire can write it.
+  const isSafe = !isSecure(context) || url?.protocol === "https:";
+  return isSafe && (url?.host === host || origin === URL.parse(context.publicUrl())?.origin);
 }
 
 const isSecure = ({ publicUrl }: Context): boolean => publicUrl().startsWith("https:");

@@ -22,7 +22,8 @@ export function sendPage(reply: FastifyReply, { title, body, email }: Page, stat
       "content-security-policy":
         "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
       "x-content-type-options": "nosniff",
-      "referrer-policy": "no-referrer",
+      // Not no-referrer: with that, browsers send our own forms with "Origin: null".
+      "referrer-policy": "same-origin",
       "cache-control": "no-store",
     })
     .type("text/html; charset=utf-8")

@@ -42,6 +42,12 @@ export const deadDevicePage = (reason: string): Html =>
   html` <h1>This sign-in cannot go on</h1>
     <p>${reason}. Start again at the client: <code>windlass login</code></p>`;
 
+/** Something that was refused. */
+export const refusalPage = (title: string, detail: string): Html =>
+  html` <h1>${title}</h1>
+    ${detail === title ? null : html`<p>${detail}</p>`}
+    <p><a href="/">To the overview</a></p>`;
+
 /** What is there: workers and the latest jobs. */
 export const overviewPage = (workers: readonly Worker[], jobs: readonly Job[]): Html =>
   html` <h1>Overview</h1>

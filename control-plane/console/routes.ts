@@ -5,7 +5,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { validate } from "uuid";
 import type { UserCaller } from "../auth/callers.ts";
 import { clearSession, findSession, refuseForeignOrigin, setSession } from "../auth/session.ts";
-import { Refusal } from "../problem.ts";
+import { problemCodes } from "../../protocol/problem.ts";
+import { Refusal, sendProblem } from "../problem.ts";
 import type { Context } from "../services/context.ts";
 import { generateDeviceLogin } from "../services/device-login.ts";
 import { getJob, listJobs } from "../services/jobs.ts";
@@ -21,6 +22,7 @@ import {
   jobPage,
   loginPage,
   overviewPage,
+  refusalPage,
 } from "./pages.ts";
 
 const jobsShown = 25;
@@ -31,6 +33,12 @@ const chunksShown = 200;
 export function consoleRoutes(app: FastifyInstance, context: Context): void {
   app.register(async (pages) => {
     await pages.register(formbody);
+    // A person who goes wrong on a page sees a page.
+    pages.setErrorHandler((error, request, reply) => {
+      if (!(error instanceof Refusal)) return sendProblem(error, request, reply);
+      const title = problemCodes[error.code][1];
+      sendPage(reply, { title, body: refusalPage(title, error.message) }, statusOf(error));
+    });
 
     pages.get("/assets/windlass.css", async (_, reply) =>
       reply.type("text/css; charset=utf-8").header("cache-control", "max-age=300").send(styles),
@@ -39,7 +47,9 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
       sendPage(reply, { title: "Sign in", body: loginPage(nextOf(query)) });
       return reply;
     });
-    pages.get("/login/link/:token", async (request, reply) => {
+    // No HEAD: whatever looks at a link before the person does must not use it up.
+    pages.get("/login/link/:token", { exposeHeadRoute: false }, async (request, reply) => {
+      reply.headers({ "cache-control": "no-store", "referrer-policy": "no-referrer" });
       const caller = await openLink(context, (request.params as { token: string }).token);
       if (!caller) {
         sendPage(reply, { title: "Link used up", body: deadLinkPage() }, 410);
@@ -85,7 +95,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
         sendPage(reply, { ...page, body: codePage(login) });
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
-        sendPage(reply, { ...page, body: deadDevicePage(error.message) }, 409);
+        sendPage(reply, { ...page, body: deadDevicePage(error.message) }, statusOf(error));
       }
     });
     signedIn("POST", "/logout", async (caller, _, reply) => {
@@ -98,12 +108,18 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
   /** Without a session a page answers 303 to the sign-in, with the way back. */
   async function asCaller(request: FastifyRequest, reply: FastifyReply, handler: PageHandler) {
     const caller = await findSession(context, request, reply);
-    if (!caller) return reply.redirect(`/login?next=${encodeURIComponent(request.url)}`, 303);
+    if (!caller) {
+      // Only an address that can be opened again is worth coming back to.
+      const next = request.method === "GET" ? `?next=${encodeURIComponent(request.url)}` : "";
+      return reply.redirect(`/login${next}`, 303);
+    }
     refuseForeignOrigin(context, request);
     await handler(caller, request, reply);
     return reply;
   }
 }
+
+const statusOf = ({ code }: Refusal): number => problemCodes[code][0];
 
 type PageHandler = (
   caller: UserCaller,

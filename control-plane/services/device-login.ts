@@ -2,8 +2,10 @@
 import { randomInt } from "node:crypto";
 import type { DeviceLogin, ExchangeDeviceLogin, ExchangedTokens } from "../../protocol/auth.ts";
 import type { UserCaller } from "../auth/callers.ts";
+import type { RefusalLimit } from "../auth/rate-limit.ts";
 import { equalSecrets } from "../domain/tokens.ts";
 import { Refusal } from "../problem.ts";
+import type { Queries } from "../store/db.ts";
 import {
   findCliLogin,
   findFamily,
@@ -53,31 +55,47 @@ export async function generateDeviceLogin(
   };
 }
 
-/** POST /api/auth/cli/exchange. Unknown and not yet approved look alike; a guess is counted before it is judged. */
+/**
+ * POST /api/auth/cli/exchange. Unknown and not yet approved look alike; a guess is counted before it is judged.
+ *
+ * The limits are asked and counted where the exchanges of one moment run one after the other, so that a burst cannot pass them together.
+ */
 export async function exchangeDeviceLogin(
   context: Context,
-  { device_code: deviceCode, verification_code: guess }: ExchangeDeviceLogin,
+  { device_code: deviceCode, verification_code }: ExchangeDeviceLogin,
+  limits: readonly RefusalLimit[] = [],
 ): Promise<ExchangedTokens> {
   const device_code = deviceCode.toLowerCase();
   const outcome = await context.store.write(async (tx) => {
-    const now = context.now();
-    const login = await tx.first(takeGuess, { device_code, limit: guesses, now });
-    if (!login)
-      return (await tx.first(findCliLogin, { device_code }))
-        ? ("expired_token" as const)
-        : ("authorization_pending" as const);
-    if (!equalSecrets(guess.toUpperCase(), login.verification_code))
-      return "invalid_verification_code" as const;
-    await tx.run(useCliLogin, { device_code, now });
-    const { id } = await startCliLogin(tx, login.profile_id, now);
-    const family = await tx.first(findFamily, { id });
-    if (!family) throw new Error("the login just made is not there");
-    return family;
+    for (const limit of limits) limit.check();
+    const judged = await judgeGuess(tx, device_code, verification_code, context.now());
+    if (typeof judged === "string") for (const limit of limits) limit.count();
+    return judged;
   });
   if (typeof outcome === "string") throw new Refusal(outcome);
   const pair = await tokenPair(context, outcome, outcome.email);
   return { ...pair, provider_token: null, user_email: outcome.email };
 }
+
+/** A new login for the right code, or why not: refusals must be recorded, so they are not thrown here. */
+async function judgeGuess(tx: Queries, device_code: string, guess: string, now: number) {
+  const login = await tx.first(takeGuess, { device_code, limit: guesses, now });
+  if (!login)
+    return (await tx.first(findCliLogin, { device_code }))
+      ? ("expired_token" as const)
+      : ("authorization_pending" as const);
+  if (!equalSecrets(upperCase(guess), login.verification_code))
+    return "invalid_verification_code" as const;
+  await tx.run(useCliLogin, { device_code, now });
+  const { id } = await startCliLogin(tx, login.profile_id, now);
+  const family = await tx.first(findFamily, { id });
+  if (!family) throw new Error("the login just made is not there");
+  return family;
+}
+
+/** Of A–Z only: other scripts have letters whose upper case is one of these, and they are not the code. */
+const upperCase = (text: string): string =>
+  text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
 
 const isDead = ({ used_at, wrong_guesses, expires_at }: CliLoginRow, now: number): boolean =>
   used_at !== null || wrong_guesses >= guesses || expires_at <= now;

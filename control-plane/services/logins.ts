@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { v7 as uuid } from "uuid";
 import type { TokenPair } from "../../protocol/auth.ts";
 import type { UserCaller } from "../auth/callers.ts";
-import { secondsOf, signToken, verifyToken } from "../auth/jwt.ts";
+import { secondsOf, signToken, verifyEndedToken } from "../auth/jwt.ts";
 import { hashToken, newToken } from "../domain/tokens.ts";
 import { Refusal } from "../problem.ts";
 import type { Queries, Store } from "../store/db.ts";
@@ -87,27 +87,30 @@ export async function tokenPair(
 
 /** POST /api/auth/cli/refresh: one winner for each refresh token; reuse beyond the race ends the whole login. */
 export async function refreshTokens(context: Context, token: string): Promise<TokenPair> {
-  const claims = await verifyToken(context, "refresh", token);
+  const claims = await verifyEndedToken(context, "refresh", token);
   if (!claims) throw new Refusal("invalid_refresh_token");
   const next = randomUUID();
   // A reuse must be recorded, so the refusal is thrown after the commit.
   const family = await context.store.write(async (tx) => {
     const now = context.now();
-    const login = await tx.first(findFamily, { id: claims.sid });
-    if (!login || login.kind !== "cli" || login.revoked_at !== null || login.expires_at <= now)
-      return undefined;
-    if (login.refresh_jti === claims.jti) {
-      await tx.run(rotateFamily, { id: login.id, next, previous: claims.jti, now });
-      return login;
-    }
-    const isRace =
-      login.previous_refresh_jti === claims.jti &&
-      now - (login.rotated_at ?? 0) <= raceMilliseconds;
-    if (!isRace) await tx.run(revokeLogin, { id: login.id, now });
+    const id = claims.sid;
+    const expires_at = now + secondsOf.refresh * 1000;
+    const isRotated =
+      claims.exp * 1000 > now &&
+      (await tx.first(rotateFamily, { id, next, previous: claims.jti, now, expires_at }));
+    const login = await tx.first(findFamily, { id });
+    if (isRotated) return login;
+    if (login && isReuse(login, claims.jti, now)) await tx.run(revokeLogin, { id, now });
     return undefined;
   });
   if (!family) throw new Refusal("invalid_refresh_token");
-  return tokenPair(context, { ...family, refresh_jti: next }, family.email);
+  return tokenPair(context, family, family.email);
+}
+
+/** An old token is used again: stolen, unless it is the one just replaced and two commands refreshed at once. */
+function isReuse(login: LoginRow, jti: string, now: number): boolean {
+  if (jti === login.refresh_jti) return false;
+  return jti !== login.previous_refresh_jti || now - (login.rotated_at ?? 0) > raceMilliseconds;
 }
 
 const newLogin = (

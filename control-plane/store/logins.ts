@@ -30,13 +30,20 @@ export const findFamily = statement<{ id: string }, LoginRow & { email: string }
     .where("logins.id", "=", id),
 );
 
-/** Makes `next` the one refresh token that works. */
-export const rotateFamily = statement<{ id: string; next: string; previous: string; now: number }>(
-  (db, { id, next, previous, now }) =>
-    db
-      .updateTable("logins")
-      .set({ refresh_jti: next, previous_refresh_jti: previous, rotated_at: now })
-      .where("id", "=", id),
+/** Makes `next` the one refresh token that works, in one statement: of many that show `previous` at once, one gets a row. */
+export const rotateFamily = statement<
+  { id: string; next: string; previous: string; now: number; expires_at: number },
+  { id: string }
+>((db, { id, next, previous, now, expires_at }) =>
+  db
+    .updateTable("logins")
+    .set({ refresh_jti: next, previous_refresh_jti: previous, rotated_at: now, expires_at })
+    .where("id", "=", id)
+    .where("kind", "=", "cli")
+    .where("refresh_jti", "=", previous)
+    .where("revoked_at", "is", null)
+    .where("expires_at", ">", now)
+    .returning("id"),
 );
 
 /** Ends a login: its tokens are refused from now on. */
