@@ -1,0 +1,30 @@
+/** Whether a release's checksums are signed by a key that may sign them. */
+import type { PublicKey } from "openpgp";
+
+/** The checksum that the signed list gives for a file. Throws when the signature is not one of the keys', or the list lacks the file. */
+export async function signedChecksum(
+  file: string,
+  sums: Buffer,
+  signature: Buffer,
+  publicKeys: string,
+): Promise<string> {
+  // Loaded only here: it takes longer to load than most jobs take to find their engine.
+  const { createMessage, readKeys, readSignature, verify } = await import("openpgp");
+  const verificationKeys: PublicKey[] = await readKeys({ armoredKeys: publicKeys });
+  const { signatures } = await verify({
+    message: await createMessage({ binary: new Uint8Array(sums) }),
+    signature: await readSignature({ binarySignature: new Uint8Array(signature) }),
+    verificationKeys,
+  });
+  const judged = await Promise.allSettled(signatures.map(({ verified }) => verified));
+  if (!judged.some(({ status }) => status === "fulfilled")) {
+    const [first] = judged;
+    const why = first?.status === "rejected" ? `: ${(first.reason as Error).message}` : "";
+    throw new Error(`the signature of the checksums is not valid${why}`);
+  }
+  for (const line of sums.toString("utf8").split("\n")) {
+    const [checksum = "", name] = line.trim().split(/\s+/);
+    if (name === file && /^[0-9a-f]{64}$/.test(checksum)) return checksum;
+  }
+  throw new Error(`the signed checksums do not name ${file}`);
+}

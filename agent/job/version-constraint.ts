@@ -1,0 +1,118 @@
+/** Version constraints as terraform's `required_version` reads them. Pure. */
+
+export interface Version {
+  /** Without a leading `v`. */
+  readonly text: string;
+  readonly segments: readonly [number, number, number];
+  /** `rc1` of `1.12.0-rc1`; empty for a stable version. */
+  readonly pre: string;
+}
+
+export interface Constraint {
+  /** As a person wrote it, for messages; empty when anything will do. */
+  readonly text: string;
+  /** A pre-release is admitted only by its exact name. */
+  admits(version: Version): boolean;
+}
+
+/** Operators of a constraint, the longer ones first, so that `>=` is not read as `>`. */
+const operators = ["!=", ">=", "<=", "~>", "=", ">", "<"] as const;
+type Operator = (typeof operators)[number];
+
+/** Reads a whole version such as `1.11.4` or `1.12.0-rc1`; undefined when it is none. */
+export function parseVersion(text: string): Version | undefined {
+  return readVersion(text.trim())?.version;
+}
+
+/** Less than 0 when `a` is older than `b`. */
+export function compareVersions(a: Version, b: Version): number {
+  for (const [index, segment] of a.segments.entries()) {
+    const difference = segment - (b.segments[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  if (a.pre === b.pre) return 0;
+  if (a.pre === "" || b.pre === "") return a.pre === "" ? 1 : -1;
+  return a.pre.localeCompare(b.pre, "en", { numeric: true });
+}
+
+/** Reads a constraint; null admits everything. Throws an error that says what is wrong with it and what would be right. */
+export function parseConstraint(text: string | null): Constraint {
+  if (text === null) return { text: "", admits: () => true };
+  const parts = text.split(",").map((part) => parsePart(part, text));
+  return { text: text.trim(), admits: (version) => parts.every((admits) => admits(version)) };
+}
+
+type Admits = (version: Version) => boolean;
+
+function parsePart(part: string, whole: string): Admits {
+  const given = part.trim();
+  const written = operators.find((one) => given.startsWith(one));
+  const operator: Operator = written ?? "=";
+  const read = readVersion(given.slice(written?.length ?? 0).trim());
+  if (!read) throw new Error(`engine_version "${whole}" cannot be read: ${whatIsWrong(given)}`);
+  const { version, precision } = read;
+  if (version.pre === "") {
+    return (other) => other.pre === "" && compare(operator, other, version, precision);
+  }
+  if (operator === "=") return (other) => compareVersions(other, version) === 0;
+  throw new Error(
+    `engine_version "${whole}" cannot be read: a pre-release such as ${version.text} can only be asked for exactly`,
+  );
+}
+
+function compare(
+  operator: Operator,
+  version: Version,
+  wanted: Version,
+  precision: number,
+): boolean {
+  const order = compareVersions(version, wanted);
+  switch (operator) {
+    case "=":
+      return order === 0;
+    case "!=":
+      return order !== 0;
+    case ">":
+      return order > 0;
+    case ">=":
+      return order >= 0;
+    case "<":
+      return order < 0;
+    case "<=":
+      return order <= 0;
+    case "~>":
+      // Only the last segment that was written may grow: ~> 1.10 admits 1.11, ~> 1.10.0 does not, ~> 1 admits even 2.
+      return (
+        order >= 0 &&
+        wanted.segments
+          .slice(0, precision - 1)
+          .every((segment, at) => segment === version.segments[at])
+      );
+  }
+}
+
+/** `precision`: how many segments were written. Build metadata (`+ent`) says nothing about order and is dropped. */
+function readVersion(text: string): { version: Version; precision: number } | undefined {
+  const match =
+    /^v?(\d{1,9}(?:\.\d{1,9}){0,2})(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?$/.exec(
+      text,
+    );
+  if (!match) return undefined;
+  const [, numbers = "", pre = ""] = match;
+  const [major = 0, minor = 0, patch = 0] = numbers.split(".").map(Number);
+  const full = `${major}.${minor}.${patch}${pre === "" ? "" : `-${pre}`}`;
+  return {
+    version: { text: full, segments: [major, minor, patch], pre },
+    precision: numbers.split(".").length,
+  };
+}
+
+function whatIsWrong(part: string): string {
+  const example = 'write for example "~> 1.11.0", or ">= 1.9, < 2.0"';
+  if (part === "") return `nothing stands where a version should; ${example}`;
+  if (part.startsWith("^")) return `terraform does not know the operator ^; ${example}`;
+  if (/^[^\d]*[\d.]+\.[x*]/i.test(part) || /^[x*]$/i.test(part))
+    return `"${part}" has a placeholder, which terraform does not know; ${example}`;
+  if (/\d\s+\S/.test(part)) return `several conditions are separated by commas; ${example}`;
+  return `"${part}" is no version, with or without one of = != > >= < <= ~> before it; ${example}`;
+}
