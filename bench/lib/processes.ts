@@ -29,7 +29,7 @@ export async function startWindlass(
     },
     stdio: ["ignore", "ignore", "pipe"],
   });
-  const url = await firstMatch(child, child.stderr!, /"url":"([^"]+)"/);
+  const url = await firstMatch(child, child.stderr, /"url":"([^"]+)"/);
   return serverOf(child, url, () => rmSync(dataDirectory, { recursive: true, force: true }));
 }
 
@@ -44,7 +44,7 @@ export async function startNoop(): Promise<BenchServer> {
     cwd: root,
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const url = await firstMatch(child, child.stdout!, /(http:\S+)/);
+  const url = await firstMatch(child, child.stdout, /(http:\S+)/);
   return serverOf(child, `${url}/noop`, () => undefined);
 }
 

@@ -77,9 +77,9 @@ it("claims by its index, also after ANALYZE has seen only queued jobs", async ()
       detail: string;
     }[];
     const details = plan.map(({ detail }) => detail);
-    expect(
-      details.some((detail) => detail.includes(`j USING`) && detail.includes(`${index}`)),
-    ).toBe(true);
+    expect(details.some((detail) => detail.includes(`j USING`) && detail.includes(index))).toBe(
+      true,
+    );
     expect(
       details.filter((detail) => /SCAN (j|busy|held|state_locks)\b(?!.*INDEX)/.test(detail)),
     ).toEqual([]);
