@@ -1,0 +1,155 @@
+/** A mirror of terraform releases on the loopback, with a signing key of its own and real zips. */
+import { createHash } from "node:crypto";
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { crc32, deflateRawSync } from "node:zlib";
+import { createMessage, generateKey, readPrivateKey, sign } from "openpgp";
+
+export const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
+
+export interface Key {
+  readonly publicKey: string;
+  readonly privateKey: string;
+}
+
+export const makeKey = async (): Promise<Key> =>
+  generateKey({ userIDs: [{ name: "test", email: "test@example.test" }], format: "armored" });
+
+/** A program that says of itself that it is this version. */
+export const fakeTerraform = (version: string): string =>
+  `#!/bin/sh\n[ "$1 $2" = "version -json" ] && echo '{"terraform_version":"${version}"}'\n`;
+
+export interface Mirror {
+  readonly url: string;
+  /** What is served, by path; tests put other things in place. */
+  readonly files: Map<string, Buffer>;
+  readonly requests: string[];
+  /** Sends only so many bytes of a file and then breaks off. */
+  readonly truncated: Map<string, number>;
+  /** Milliseconds before the answer to a path. */
+  delay(path: string): number;
+  close(): Promise<void>;
+}
+
+export async function startMirror(): Promise<Mirror> {
+  const http = createServer((request, response) => {
+    const path = request.url ?? "";
+    mirror.requests.push(path);
+    setTimeout(() => answer(mirror, path, response), mirror.delay(path)).unref();
+  });
+  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const mirror: Mirror = {
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    files: new Map(),
+    requests: [],
+    truncated: new Map(),
+    delay: () => 0,
+    close: () =>
+      new Promise<void>((resolve) => {
+        http.close(() => resolve());
+        http.closeAllConnections();
+      }),
+  };
+  return mirror;
+}
+
+function answer(mirror: Mirror, path: string, response: ServerResponse): void {
+  const file = mirror.files.get(path);
+  if (!file) {
+    response.writeHead(404).end("no such file");
+    return;
+  }
+  const truncated = mirror.truncated.get(path);
+  response.writeHead(200, { "content-length": file.length });
+  if (truncated === undefined) response.end(file);
+  else response.write(file.subarray(0, truncated), () => response.destroy());
+}
+
+export interface Release {
+  readonly version: string;
+  /** Content of the binary; default a program of that version. */
+  readonly binary?: string;
+  readonly zip?: Buffer;
+}
+
+/** Puts releases and the list of them on the mirror, signed with the key. */
+export async function publish(
+  mirror: Mirror,
+  key: Key,
+  releases: readonly Release[],
+): Promise<void> {
+  const [os, arch] = platform.split("_");
+  const versions: Record<string, unknown> = {};
+  for (const { version, binary = fakeTerraform(version), zip } of releases) {
+    versions[version] = {
+      version,
+      builds: [
+        { os, arch },
+        { os: "plan9", arch: "mips" },
+      ],
+    };
+    const bytes = zip ?? zipOf({ "LICENSE.txt": "free", terraform: binary });
+    const sums = Buffer.from(
+      `${"0".repeat(64)}  terraform_${version}_plan9_mips.zip\n${sha256(bytes)}  terraform_${version}_${platform}.zip\n`,
+    );
+    mirror.files.set(zipPath(version), bytes);
+    mirror.files.set(sumsPath(version), sums);
+    mirror.files.set(`${sumsPath(version)}.sig`, await signatureOf(sums, key));
+  }
+  versions["99.0.0"] = { version: "99.0.0", builds: [{ os: "plan9", arch: "mips" }] };
+  versions["1.99.0+ent"] = { version: "1.99.0+ent", builds: [{ os, arch }] };
+  mirror.files.set(
+    "/terraform/index.json",
+    Buffer.from(JSON.stringify({ name: "terraform", versions })),
+  );
+}
+
+export const zipPath = (version: string): string =>
+  `/terraform/${version}/terraform_${version}_${platform}.zip`;
+export const sumsPath = (version: string): string =>
+  `/terraform/${version}/terraform_${version}_SHA256SUMS`;
+
+export const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+
+export async function signatureOf(bytes: Buffer, { privateKey }: Key): Promise<Buffer> {
+  const signature = await sign({
+    message: await createMessage({ binary: new Uint8Array(bytes) }),
+    signingKeys: await readPrivateKey({ armoredKey: privateKey }),
+    detached: true,
+    format: "binary",
+  });
+  return Buffer.from(signature as Uint8Array);
+}
+
+/** A zip with these files, deflated. `claimed` lies about the size of each. */
+export function zipOf(files: Readonly<Record<string, string>>, claimed?: number): Buffer {
+  const locals: Buffer[] = [];
+  const central: Buffer[] = [];
+  let offset = 0;
+  for (const [name, content] of Object.entries(files)) {
+    const packed = deflateRawSync(content);
+    const size = claimed ?? Buffer.byteLength(content);
+    // From "version needed" to "extra field length", the same in both headers.
+    const common = Buffer.alloc(26);
+    common.writeUInt16LE(20, 0);
+    common.writeUInt16LE(8, 4);
+    common.writeUInt32LE(crc32(content), 10);
+    common.writeUInt32LE(packed.length, 14);
+    common.writeUInt32LE(size, 18);
+    common.writeUInt16LE(Buffer.byteLength(name), 22);
+    const local = Buffer.concat([Buffer.from("PK\x03\x04"), common, Buffer.from(name), packed]);
+    const rest = Buffer.alloc(14);
+    rest.writeUInt32LE(offset, 10);
+    central.push(Buffer.from("PK\x01\x02\x14\0", "latin1"), common, rest, Buffer.from(name));
+    locals.push(local);
+    offset += local.length;
+  }
+  const directory = Buffer.concat(central);
+  const end = Buffer.alloc(18);
+  const count = Object.keys(files).length;
+  end.writeUInt16LE(count, 4);
+  end.writeUInt16LE(count, 6);
+  end.writeUInt32LE(directory.length, 8);
+  end.writeUInt32LE(offset, 12);
+  return Buffer.concat([...locals, directory, Buffer.from("PK\x05\x06"), end]);
+}
