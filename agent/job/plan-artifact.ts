@@ -11,6 +11,7 @@ import { known, StepFailed, type JobContext, type Step } from "./context.ts";
 import { PlanManifest } from "./facts.ts";
 import { lockFile } from "./source.ts";
 import { sha256Of, unpack } from "./source-archive.ts";
+import { emptyFolder } from "./workspace.ts";
 
 const manifestFile = "manifest.json";
 const planFile = "tfplan";
@@ -51,6 +52,7 @@ export const downloadPlan: Step = {
       if (isNamed) throw new StepFailed("artifact: the plan of this job is not there any more");
       return { manifest: null };
     }
+    await emptyFolder(artifact);
     await unpack(packed, artifact, unpackLimits, "artifact", (path) =>
       [manifestFile, planFile, lockFile].includes(path),
     );

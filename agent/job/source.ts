@@ -8,11 +8,13 @@ import type { Facts, SourceRevision } from "./facts.ts";
 import { unpackSource } from "./source-archive.ts";
 import { fetchGit } from "./source-git.ts";
 import { writeInline } from "./source-inline.ts";
+import { emptyFolder } from "./workspace.ts";
 
 export const fetchSource: Step = {
   name: "source",
   async run(context): Promise<Facts> {
     const { workspace, facts } = context;
+    await emptyFolder(workspace.source);
     const source = await fetchFiles(context);
     const expected = facts.manifest?.source;
     if (expected && (expected.digest !== source.digest || expected.type !== source.type)) {

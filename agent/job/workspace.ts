@@ -51,17 +51,23 @@ export const rescuedState = (workDir: string, jobId: string): string =>
 export const prepareWorkspace: Step = {
   name: "workspace",
   async run({ workspace }) {
-    await rm(workspace.root, { recursive: true, force: true });
+    await emptyFolder(workspace.root);
     for (const folder of [
       workspace.source,
       workspace.home,
       workspace.temporary,
       workspace.artifact,
     ]) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
+      await mkdir(folder, { mode: 0o700 });
     }
     // Generated, so that the configuration of whoever runs the agent has no say.
     await writeFile(workspace.cliConfig, "disable_checkpoint = true\n", { mode: 0o600 });
     return {};
   },
 };
+
+/** A folder with nothing in it: a step that was cut short begins again. */
+export async function emptyFolder(path: string): Promise<void> {
+  await rm(path, { recursive: true, force: true });
+  await mkdir(path, { recursive: true, mode: 0o700 });
+}

@@ -79,7 +79,7 @@ export class Connection implements Queries {
     let hot = this.#hot.get(statement);
     if (hot === undefined) {
       const compiled = statement.build(this.sql);
-      hot = { compiled, prepared: this.database.prepare(compiled.sql) };
+      hot = { compiled, prepared: this.database.prepare(planOnce(compiled.sql)) };
       this.#hot.set(statement, hot);
     }
     return hot;
@@ -111,6 +111,12 @@ export class TurnReader extends Connection {
     this.execute("commit");
   }
 }
+
+/**
+ * SQLite (with STAT4, as better-sqlite3 builds it) may plan by a parameter's value, and then compiles the statement anew whenever it is
+ * bound: a claim took 88 µs, without that 18. It does not look behind a unary plus, which changes nothing else.
+ */
+const planOnce = (sql: string): string => sql.replaceAll("?", "+?");
 
 interface Hot {
   readonly compiled: CompiledStatement;

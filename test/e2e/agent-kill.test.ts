@@ -77,7 +77,7 @@ async function killedWhen(marker: string, wait: number): Promise<void> {
 
   const first: AgentProcess = startAgent(settings);
   // The very last moment may be over between two looks.
-  const isOver = () => job.status === "SUCCESS";
+  const isOver = () => !["QUEUED", "PROCESSING"].includes(job.status);
   await until(() => isOver() || (existsSync(journal) && read(journal).includes(marker)));
   await sleep(wait);
   first.kill("SIGKILL");

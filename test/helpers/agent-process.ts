@@ -52,10 +52,10 @@ export function scratch(): Disposable & { readonly path: string } {
 }
 
 /** Waits until the answer is true; a test that waits too long fails by its own time limit. */
-export async function until<T>(what: () => T): Promise<NonNullable<T>> {
+export async function until<T>(what: () => T | false | undefined): Promise<T> {
   for (;;) {
     const answer = what();
-    if (answer) return answer;
+    if (answer !== false && answer !== undefined) return answer;
     await sleep(20);
   }
 }

@@ -16,6 +16,7 @@ import { addJob, addWorker, type Owner } from "./rows.ts";
 
 export interface Plane {
   readonly url: string;
+  readonly directory: string;
   readonly context: OpenContext;
   /** How many blobs there are, finished or not. */
   blobs(): Promise<number>;
@@ -25,15 +26,16 @@ export interface Plane {
   close(): Promise<void>;
 }
 
-/** Starts one on a free port in a directory of its own. */
-export async function startPlane(): Promise<Plane> {
+/** Starts one on a free port in a directory of its own, with these settings besides. */
+export async function startPlane(settings: Record<string, string> = {}): Promise<Plane> {
   const directory = await mkdtemp(join(tmpdir(), "plane-"));
-  const config = readConfig({ WINDLASS_DATA_DIR: directory, WINDLASS_PORT: "0" });
+  const config = readConfig({ ...settings, WINDLASS_DATA_DIR: directory, WINDLASS_PORT: "0" });
   const errors: string[] = [];
   const log = pino({ level: "error" }, { write: (line: string) => void errors.push(line) });
   const { url, context, close } = await startServer(config, log);
   return {
     url,
+    directory,
     context,
     blobs: async () => (await filesOf(config.artifactsDirectory)).length,
     holds: async (text) => {
