@@ -8,7 +8,7 @@ import { Agent, interceptors, request, type Dispatcher } from "undici";
 import { backoff } from "../backoff.ts";
 
 /** The server answers, but not with the file. `status` tells an absent file from a failing server. */
-export class FetchRefused extends Error {
+class FetchRefused extends Error {
   override readonly name = "FetchRefused";
   readonly status: number;
   constructor(address: string, status: number) {
@@ -18,7 +18,7 @@ export class FetchRefused extends Error {
 }
 
 /** More came than such a file can have. */
-export class TooLarge extends Error {
+class TooLarge extends Error {
   override readonly name = "TooLarge";
 }
 

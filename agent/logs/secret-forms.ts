@@ -4,7 +4,7 @@
  * A secret shorter than this is not masked. Values such as `1`, `true` or `admin` stand in any log by chance: masking each would
  * make the log unreadable, tell the value by where the stars are, and protect nothing, because so short a value is guessed.
  */
-export const shortestSecret = 6;
+const shortestSecret = 6;
 
 /** Longer forms are masked piece by piece, so that the bytes held back behind a cut stay few whatever the secret. */
 const longestPattern = 4096;

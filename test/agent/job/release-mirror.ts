@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { crc32, deflateRawSync } from "node:zlib";
 import { createMessage, generateKey, readPrivateKey, sign } from "openpgp";
 
-export const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
+const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
 
 export interface Key {
   readonly publicKey: string;
@@ -109,7 +109,7 @@ export const zipPath = (version: string): string =>
 export const sumsPath = (version: string): string =>
   `/terraform/${version}/terraform_${version}_SHA256SUMS`;
 
-export const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 
 export async function signatureOf(bytes: Buffer, { privateKey }: Key): Promise<Buffer> {
   const signature = await sign({
