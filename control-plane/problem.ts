@@ -32,7 +32,7 @@ export const notFound = (what: string): Refusal =>
   new Refusal("not_found", `there is no such ${what}`);
 
 /** The problem document of a code. */
-export function problemOf(
+function problemOf(
   code: ProblemCode,
   requestId: string,
   detail: string,

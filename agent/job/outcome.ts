@@ -26,7 +26,7 @@ export async function metadataOf(
 }
 
 /** The pure part of `metadataOf`. */
-export function metadataFrom(all: Readonly<Record<string, Output>>): {
+function metadataFrom(all: Readonly<Record<string, Output>>): {
   metadata: ExecutionMetadata;
   secrets: string[];
 } {

@@ -35,7 +35,7 @@ export async function fetchGit(
 }
 
 /** An address that names its protocol, or `user@host:path`. A leading dash or `ext::` would be an instruction to git. */
-export function isSafeUrl(url: string, protocols: readonly string[]): boolean {
+function isSafeUrl(url: string, protocols: readonly string[]): boolean {
   // eslint-disable-next-line no-control-regex -- these are what is looked for
   if (/[\u0000-\u0020\u007f]/.test(url) || url.startsWith("-")) return false;
   if (/^[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9.-]*:(?!\/\/)[^:]+$/.test(url)) {
@@ -46,7 +46,7 @@ export function isSafeUrl(url: string, protocols: readonly string[]): boolean {
 }
 
 /** As `git check-ref-format` has it, and nothing that could be read as an option or a refspec. */
-export const isSafeRef = (ref: string): boolean =>
+const isSafeRef = (ref: string): boolean =>
   /^[A-Za-z0-9_][A-Za-z0-9_./@+#=-]*$/.test(ref) &&
   !/\.\.|\/\/|@\{|\/\.|\.lock(\/|$)|[./]$/.test(ref) &&
   ref.length <= 255;

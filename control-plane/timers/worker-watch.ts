@@ -37,7 +37,7 @@ export async function watchWorkers(
 }
 
 /** One round of the watch. */
-export async function watchOnce(context: Context, readyAt: number): Promise<void> {
+async function watchOnce(context: Context, readyAt: number): Promise<void> {
   const { store, wakeups, periods } = context;
   const now = context.now();
   if (now - readyAt >= periods.offline) {
