@@ -244,7 +244,10 @@ test("the credential must be the job's own, for its own configuration", async ()
 test("a token works from the claim to the release, and through a cancel", async () => {
   const job = await heldJob();
   expect((await call(job, "GET")).status).toBe(204);
-  await setJob(plane, job, { status: "CANCELLED", started_at: 1, cancelled_at: 1, ended_at: 1 });
+  // Cancelled just now: a cancel that nobody answers for 15 minutes is released by the watch.
+  const now = Date.now();
+  const cancelled = { started_at: now, cancelled_at: now, ended_at: now };
+  await setJob(plane, job, { status: "CANCELLED", ...cancelled });
   expect((await lock(job)).status).toBe(200);
   expect((await post(job, stateText(1))).status).toBe(200);
   expect((await unlock(job)).status).toBe(200);
