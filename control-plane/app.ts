@@ -46,6 +46,8 @@ export async function buildApp(
   app.addHttpMethod("LOCK", { hasBody: true });
   app.addHttpMethod("UNLOCK", { hasBody: true });
   app.decorateRequest("caller", null);
+  // Only JSON is parsed; Fastify would also take plain text, which any site's form can send.
+  app.removeContentTypeParser("text/plain");
   app.setValidatorCompiler(compileValidator);
   // Services answer views that name every field; JSON.stringify is the fastest way to write them.
   app.setSerializerCompiler(() => JSON.stringify);

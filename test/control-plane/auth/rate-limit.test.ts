@@ -1,0 +1,40 @@
+import { describe, expect, test } from "vitest";
+import { networkOf, refusalLimits } from "../../../control-plane/auth/rate-limit.ts";
+
+describe("a limit of refusals", () => {
+  test("ends a minute after the first of them", () => {
+    let now = 0;
+    const limit = refusalLimits(2, () => now).of("key");
+    limit.count();
+    now = 59_000;
+    limit.count();
+    expect(() => limit.check()).toThrow(
+      expect.objectContaining({ headers: { "retry-after": "1" } }),
+    );
+    now = 60_000;
+    limit.check();
+    limit.count();
+    limit.check();
+  });
+
+  test("forgets the oldest keys when there are too many, so that memory is bounded", () => {
+    const limits = refusalLimits(1, () => 0);
+    limits.of("first").count();
+    for (let i = 0; i < 99_999; i += 1) limits.of(`${i}`).count();
+    expect(() => limits.of("first").check()).toThrow("try again in 60 s");
+    limits.of("one more").count();
+    limits.of("first").check();
+  });
+});
+
+test.each([
+  ["203.0.113.7", "203.0.113.7"],
+  ["::ffff:203.0.113.7", "::ffff:203.0.113.7"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1:2"],
+  ["2001:db8:1:2::", "2001:db8:1:2"],
+  ["2001:db8::5:6", "2001:db8:0:0"],
+  ["::1", ":0:0:0"],
+  ["no address", "no address"],
+])("the network of %s is %s", (address, network) => {
+  expect(networkOf(address)).toBe(network);
+});
