@@ -152,10 +152,10 @@ async function doneOrRun(step: Step, context: JobContext): Promise<Facts> {
   const { journal, stop } = context;
   const done = journal.find("done", (entry) => entry.step === step.name);
   if (done) return done.facts;
-  if (stop.aborted && !(step.always && stop.reason !== "not the holder")) {
-    throw new JobStopped(stop.reason as StopReason);
-  }
   if (!journal.find("begun", (entry) => entry.step === step.name)) {
+    // One that has begun is entered again even then: its terraform may be running and has to be seen to its end.
+    const isStopped = stop.aborted && !(step.always && stop.reason !== "not the holder");
+    if (isStopped) throw new JobStopped(stop.reason as StopReason);
     journal.append({ at: "begun", step: step.name });
   }
   const facts = await step.run(context);
