@@ -1,5 +1,5 @@
 /** The JWTs of sessions and CLI logins. One algorithm, one kind of token in each place (decisions.md, "Sign-in"). */
-import { jwtVerify, SignJWT } from "jose";
+import { jwtVerify, SignJWT, type JWTPayload } from "jose";
 import type { Context } from "../services/context.ts";
 
 /** What a token is for; each is refused in the others' places. */
@@ -65,15 +65,18 @@ export async function verifyEndedToken(
       algorithms: ["HS256"],
       issuer,
       audience: issuer,
-      requiredClaims: ["sub", "email", "sid", "jti", "iat", "exp", "type"],
       currentDate: new Date(0),
     });
-    return payload["type"] === type ? (payload as unknown as Claims) : undefined;
+    return payload["type"] === type && hasClaims(payload) ? payload : undefined;
   } catch {
     // Malformed, mutated, `alg: none`: all of them are no credential.
     return undefined;
   }
 }
+
+const hasClaims = (payload: JWTPayload): payload is JWTPayload & Claims =>
+  ["sub", "email", "sid", "jti"].every((name) => typeof payload[name] === "string") &&
+  ["iat", "exp"].every((name) => typeof payload[name] === "number");
 
 /** The last character of base64 has spare bits, which a decoder ignores: without this a changed token could pass as the same one. */
 const isCanonical = (token: string): boolean =>

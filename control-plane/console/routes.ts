@@ -127,10 +127,16 @@ type PageHandler = (
   reply: FastifyReply,
 ) => Promise<void>;
 
-/** Where to go on: a path of this site and nothing else (`//host` and `/\\host` are other sites to a browser). */
+/** Where to go on: a path of this site and nothing else. What a browser makes of it counts: `/\host` and `/<tab>/host` are other sites. */
 function nextOf(query: unknown): string | undefined {
   const { next } = query as { next?: unknown };
-  return typeof next === "string" && /^\/(?![/\\])/.test(next) ? next : undefined;
+  if (typeof next !== "string" || !next.startsWith("/")) return undefined;
+  const here = "http://here.invalid";
+  const url = URL.parse(next, here);
+  // `/.//host` becomes `//host`, which is another site once more.
+  return url?.origin === here && !url.pathname.startsWith("//")
+    ? `${url.pathname}${url.search}`
+    : undefined;
 }
 
 function deviceCodeOf(fields: unknown): string | undefined {

@@ -1,0 +1,146 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ask, startPlane, type Answer, type Plane } from "../../helpers/plane.ts";
+import { newLink, openBrowser } from "../../helpers/sign-in.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+const page = (path: string, headers: Record<string, string> = {}) =>
+  ask(plane, "GET", path, { headers });
+const submit = (path: string, fields: Record<string, string>, headers: Record<string, string>) =>
+  ask(plane, "POST", path, {
+    headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
+    body: new URLSearchParams(fields).toString(),
+  });
+const codeIn = ({ body }: Answer) => /<p class="code">(\w+)<\/p>/.exec(body.toString())?.[1];
+
+describe("approving a device without a script", () => {
+  test("shows who asks and who one is, then the six characters that the client exchanges", async () => {
+    const { email, headers } = await openBrowser(plane, "o'neil&sons@example.com");
+    const device_code = randomUUID();
+    const asked = await page(`/cli/login?device_code=${device_code}`, headers);
+    expect(asked.status).toBe(200);
+    expect(asked.body.toString()).toContain("o&#39;neil&amp;sons@example.com");
+    expect(asked.body.toString()).toContain(`name="device_code" value="${device_code}"`);
+    expect(codeIn(asked)).toBeUndefined();
+
+    const shown = await submit("/cli/login", { device_code }, headers);
+    expect(shown.status).toBe(200);
+    const verification_code = codeIn(shown);
+    expect(verification_code).toMatch(/^[A-Z2-9]{6}$/);
+    expect(codeIn(await submit("/cli/login", { device_code }, headers))).toBe(verification_code);
+
+    const exchanged = await ask(plane, "POST", "/api/auth/cli/exchange", {
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ device_code, verification_code }),
+    });
+    expect(exchanged.json()).toMatchObject({ user_email: email });
+  });
+
+  test("looking at the page approves nothing", async () => {
+    const { headers } = await openBrowser(plane);
+    const device_code = randomUUID();
+    await page(`/cli/login?device_code=${device_code}`, headers);
+    const exchanged = await ask(plane, "POST", "/api/auth/cli/exchange", {
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ device_code, verification_code: "AAAAAA" }),
+    });
+    expect(exchanged.json()).toMatchObject({ code: "authorization_pending" });
+  });
+
+  test("sends whoever is not signed in to the sign-in, which leads back", async () => {
+    const path = `/cli/login?device_code=${randomUUID()}`;
+    const sent = await page(path);
+    expect(sent.status).toBe(303);
+    const login = String(sent.headers["location"]);
+    expect(login).toBe(`/login?next=${encodeURIComponent(path)}`);
+    const { body, status } = await page(login);
+    expect(status).toBe(200);
+    expect(body.toString()).toContain(`href="${path}"`);
+    expect((await submit("/cli/login", {}, {})).headers["location"]).toBe("/login");
+  });
+
+  test("refuses another site's form, on a page", async () => {
+    const { headers } = await openBrowser(plane);
+    const fields = { device_code: randomUUID() };
+    const refused = await submit("/cli/login", fields, {
+      ...headers,
+      origin: "https://evil.example",
+    });
+    expect(refused.status).toBe(403);
+    expect(refused.headers["content-type"]).toContain("text/html");
+    expect(codeIn(refused)).toBeUndefined();
+  });
+
+  test("says why a device code cannot be approved", async () => {
+    const [ada, eve] = [await openBrowser(plane), await openBrowser(plane)];
+    const fields = { device_code: randomUUID() };
+    await submit("/cli/login", fields, ada.headers);
+    const taken = await submit("/cli/login", fields, eve.headers);
+    expect(taken.status).toBe(409);
+    expect(taken.body.toString()).toContain("belongs to another user");
+    for (const device_code of ["", "1", "<script>alert(1)</script>"]) {
+      expect((await submit("/cli/login", { device_code }, ada.headers)).status).toBe(400);
+      const asked = await page(
+        `/cli/login?device_code=${encodeURIComponent(device_code)}`,
+        ada.headers,
+      );
+      expect(asked.status).toBe(400);
+      expect(asked.body.toString()).not.toContain("<script");
+    }
+  });
+});
+
+describe("the sign-in page", () => {
+  test.each([
+    "https://evil.example/",
+    "//evil.example/",
+    "/\\evil.example/",
+    "/\t/evil.example/",
+    "/.//evil.example/",
+    "/x/..//evil.example/",
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "",
+  ])("leads back to paths of this site only, not to %j", async (next) => {
+    const { body } = await page(`/login?next=${encodeURIComponent(next)}`);
+    expect(body.toString()).not.toContain("the page you came for");
+  });
+
+  test("escapes what it is given", async () => {
+    const next = `/"><script>alert(1)</script>`;
+    const { body } = await page(`/login?next=${encodeURIComponent(next)}`);
+    expect(body.toString()).not.toContain("<script");
+  });
+});
+
+test("no page may run a script, be framed, be kept or load anything from elsewhere", async () => {
+  const { headers } = await openBrowser(plane);
+  const used = await newLink(plane, "ada@example.com");
+  await page(used);
+  for (const path of [
+    "/login",
+    "/",
+    `/cli/login?device_code=${randomUUID()}`,
+    "/cli/login",
+    used,
+  ]) {
+    const answer = await page(path, headers);
+    expect([path, answer.headers]).toMatchObject([
+      path,
+      {
+        "content-security-policy":
+          "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-store",
+        // With no-referrer a browser would send our own forms with "Origin: null".
+        "referrer-policy": "same-origin",
+      },
+    ]);
+    expect(answer.body.toString()).not.toMatch(/<script|style=|\son\w+=/);
+  }
+});
