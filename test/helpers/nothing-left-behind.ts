@@ -16,6 +16,8 @@ const grace = 5000;
 const outer = tmpdir();
 const scratch = mkdtempSync(join(realpathSync(outer), "wl-"));
 process.env["TMPDIR"] = scratch;
+// A file that cannot be loaded runs no hook.
+process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
 
 afterAll(async () => {
   process.env["TMPDIR"] = outer;
