@@ -23,10 +23,10 @@ export interface Redactor {
   /** The text with every secret replaced. `skip` is the carry of the cut before these bytes, `tail` that of the cut behind them. */
   redact(bytes: Buffer, skip?: number, tail?: number): string;
   /**
-   * The last safe cut at or before `limit`. Unless `final`, what may be the start of a secret or of a UTF-8 sequence is held back.
-   * A long stretch is cut behind a newline if there is one in its second half.
+   * The last safe cut at or before `limit`, and the redacted text before it. Unless `final`, what may be the start of a secret or of a
+   * UTF-8 sequence is held back. A long stretch is cut behind a newline if there is one in its second half.
    */
-  safeCut(bytes: Buffer, limit: number, final: boolean, skip?: number): Cut;
+  cut(bytes: Buffer, limit: number, final: boolean, skip?: number): Cut & { readonly text: string };
 }
 
 /** A redactor for these secrets. */
@@ -40,35 +40,42 @@ export function redactorOf(secrets: readonly string[]): Redactor {
       const known: Region[] = [];
       if (skip > 0) known.push({ start: 0, end: Math.min(skip, bytes.length) });
       if (tail > 0) known.push({ start: bytes.length - tail, end: bytes.length });
-      const regions = merge([...known, ...occurrences(patterns, bytes)]);
-      if (regions.length === 0) return bytes.toString("utf8");
-      let text = "";
-      let end = 0;
-      for (const region of regions) {
-        text += bytes.toString("utf8", end, region.start);
-        // The stars of a region that began before these bytes stand in the text before.
-        if (skip === 0 || region.start > 0) text += mask;
-        end = region.end;
-      }
-      return text + bytes.toString("utf8", end);
+      return render(bytes, merge([...known, ...occurrences(patterns, bytes)]), skip > 0);
     },
-    safeCut(bytes, limit, final, skip = 0) {
+    cut(bytes, limit, final, skip = 0) {
       let length = Math.min(limit, final ? bytes.length : possibleStart(patterns, longest, bytes));
       if (length < bytes.length && length >= 16_384) {
         const line = bytes.lastIndexOf(newline, length - 1) + 1;
         if (line > length / 2) length = line;
       }
       const known = skip > 0 ? [{ start: 0, end: skip }] : [];
-      const through = merge([...known, ...occurrences(patterns, bytes)]).find(
-        ({ start, end }) => start < length && length < end,
-      );
-      if (through) {
-        return { length, tail: length - through.start, carry: through.end - length };
-      }
-      if (!final || length < bytes.length) length = characterEnd(bytes, length);
-      return { length, tail: 0, carry: 0 };
+      // Found once for the cut and the text: looking for secrets is the most expensive thing that happens to a byte here.
+      const regions = merge([...known, ...occurrences(patterns, bytes)]);
+      const through = regions.find(({ start, end }) => start < length && length < end);
+      if (!through && (!final || length < bytes.length)) length = characterEnd(bytes, length);
+      const before = regions
+        .filter(({ start }) => start < length)
+        .map(({ start, end }) => ({ start, end: Math.min(end, length) }));
+      return {
+        length,
+        tail: through ? length - through.start : 0,
+        carry: through ? through.end - length : 0,
+        text: render(bytes.subarray(0, length), before, skip > 0),
+      };
     },
   };
+}
+
+/** `isInside`: the first region began before these bytes, and its stars stand in the text before. */
+function render(bytes: Buffer, regions: readonly Region[], isInside: boolean): string {
+  let text = "";
+  let end = 0;
+  for (const region of regions) {
+    text += bytes.toString("utf8", end, region.start);
+    if (!isInside || region.start > 0) text += mask;
+    end = region.end;
+  }
+  return end === 0 ? bytes.toString("utf8") : text + bytes.toString("utf8", end);
 }
 
 interface Region {

@@ -96,16 +96,15 @@ export class Spool {
       const { position: from, carry: skip, size } = tail;
       const room = Math.min(limit, tail.turn - from);
       const bytes = readAt(tail.file, from, Math.min(room + redactor.lookahead, size - from));
-      const cut = redactor.safeCut(bytes, room, this.#ended && from + bytes.length >= size, skip);
+      const cut = redactor.cut(bytes, room, this.#ended && from + bytes.length >= size, skip);
       if (cut.length === 0) {
         tail.tried = tail.turn;
         continue;
       }
-      const text = redactor.redact(bytes.subarray(0, cut.length), skip, cut.tail);
       const to = from + cut.length;
       tail.position = tail.tried = to;
       tail.carry = cut.carry;
-      return { ...cut, stream: tail.stream, from, to, skip, text };
+      return { ...cut, stream: tail.stream, from, to, skip };
     }
     return undefined;
   }
