@@ -108,7 +108,7 @@ async function hasBackend(folder: string): Promise<boolean> {
 }
 
 /** Whether HCL text has a `backend` or `cloud` block in a `terraform` block. Strings, comments and heredocs are blanked first. */
-function declaresBackend(hcl: string): boolean {
+export function declaresBackend(hcl: string): boolean {
   const code = hcl
     .replace(/<<[-~]?(\w+)\n[\s\S]*?^\s*\1\s*$/gm, '""')
     .replace(/"(?:\\.|[^"\\\n])*"|\/\*[\s\S]*?\*\/|(?:#|\/\/).*/g, (part) =>

@@ -22,7 +22,7 @@ export async function failureOf(
 }
 
 /** The errors of terraform's human output, each as `summary: detail` on one line. Without any, its last words. */
-function errorsIn(stderr: string): string[] {
+export function errorsIn(stderr: string): string[] {
   const lines = stripVTControlCharacters(stderr)
     .split("\n")
     .map((line) => line.replace(/^[│╷╵]\s?/u, "").trimEnd());

@@ -26,7 +26,7 @@ export async function metadataOf(
 }
 
 /** The pure part of `metadataOf`. */
-function metadataFrom(all: Readonly<Record<string, Output>>): {
+export function metadataFrom(all: Readonly<Record<string, Output>>): {
   metadata: ExecutionMetadata;
   secrets: string[];
 } {

@@ -35,18 +35,19 @@ export async function fetchGit(
 }
 
 /** An address that names its protocol, or `user@host:path`. A leading dash or `ext::` would be an instruction to git. */
-function isSafeUrl(url: string, protocols: readonly string[]): boolean {
+export function isSafeUrl(url: string, protocols: readonly string[]): boolean {
   // eslint-disable-next-line no-control-regex -- these are what is looked for
   if (/[\u0000-\u0020\u007f]/.test(url) || url.startsWith("-")) return false;
   if (/^[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9.-]*:(?!\/\/)[^:]+$/.test(url)) {
     return protocols.includes("ssh");
   }
   const [, protocol = "", authority = ""] = /^([a-z+]+):\/\/([^/]*)\/./.exec(url) ?? [];
-  return protocols.includes(protocol) && !authority.startsWith("-") && !/@-/.test(authority);
+  if (authority === "" && protocol !== "file") return false;
+  return protocols.includes(protocol) && !authority.startsWith("-") && !authority.includes("@-");
 }
 
 /** As `git check-ref-format` has it, and nothing that could be read as an option or a refspec. */
-const isSafeRef = (ref: string): boolean =>
+export const isSafeRef = (ref: string): boolean =>
   /^[A-Za-z0-9_][A-Za-z0-9_./@+#=-]*$/.test(ref) &&
   !/\.\.|\/\/|@\{|\/\.|\.lock(\/|$)|[./]$/.test(ref) &&
   ref.length <= 255;

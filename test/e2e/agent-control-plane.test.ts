@@ -126,7 +126,7 @@ describe.concurrent("a job", () => {
     const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
     const end = await user.released(deploy);
     expect(end.status).toBe("FAILED");
-    expect(end.error_message).toMatch(/^timed out after 3 s, during apply; apply failed/);
+    expect(end.error_message).toMatch(/^timed out after 3 s, during \w+/);
   });
 
   test("survives the kill of its agent, and its log is what terraform wrote", async () => {

@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { ConfigError, readConfig } from "../../agent/config.ts";
+import { windlass } from "../helpers/windlass.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "config-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const url = { WINDLASS_URL: "https://windlass.example.com" };
+
+describe("settings", () => {
+  test("have the defaults of the table", () => {
+    expect(readConfig({ ...url, PATH: "/bin" })).toMatchObject({
+      concurrency: 1,
+      labels: [],
+      once: false,
+      heartbeatSeconds: 30,
+      grace: { init: 5000, plan: 30_000, apply: 600_000, kill: 10_000 },
+      logLimitBytes: 256 * 1024 * 1024,
+      path: "/bin",
+      warnings: [],
+    });
+  });
+
+  test("are read from the environment, empty ones count as not set", () => {
+    const config = readConfig({
+      WINDLASS_URL: "http://localhost:8080/base/",
+      WINDLASS_LABELS: "gpu, eu-west ,",
+      WINDLASS_CONCURRENCY: "4",
+      WINDLASS_ONCE: "1",
+      WINDLASS_WORKER_NAME: "",
+      HTTPS_PROXY: "http://proxy:3128",
+      AWS_SECRET_ACCESS_KEY: "never",
+    });
+    expect(config).toMatchObject({
+      url: "http://localhost:8080/base",
+      labels: ["gpu", "eu-west"],
+      concurrency: 4,
+      once: true,
+      network: { HTTPS_PROXY: "http://proxy:3128" },
+    });
+    expect(config.workerName).not.toBe("");
+    expect(JSON.stringify(config)).not.toContain("never");
+  });
+
+  test("take secrets from a file or a systemd credential, without the last newline", () => {
+    writeFileSync(join(folder, "WINDLASS_WORKER_TOKEN"), "wlw_from-credential\n");
+    writeFileSync(join(folder, "file"), "from-file\n");
+    const config = readConfig({
+      ...url,
+      WINDLASS_WORKER_ID: "018f",
+      CREDENTIALS_DIRECTORY: folder,
+      WINDLASS_REGISTRATION_TOKEN_FILE: join(folder, "file"),
+    });
+    expect(config).toMatchObject({
+      workerToken: "wlw_from-credential",
+      registrationToken: "from-file",
+      warnings: [],
+    });
+  });
+
+  test("that nobody knows are a warning, those of other roles are not", () => {
+    const { warnings } = readConfig({
+      ...url,
+      WINDLASS_WORKDIR: "x",
+      WINDLASS_PORT: "1",
+      OTHER: "x",
+    });
+    expect(warnings).toEqual(["WINDLASS_WORKDIR is not a setting that this version knows"]);
+  });
+
+  test("put the work directory where systemd says", () => {
+    expect(readConfig({ ...url, STATE_DIRECTORY: "/var/lib/a:/var/lib/b" }).workDir).toBe(
+      "/var/lib/a",
+    );
+  });
+
+  test.each([
+    [{}, /^WINDLASS_URL is not set/],
+    [{ WINDLASS_URL: "windlass.example.com" }, /^WINDLASS_URL /],
+    [{ WINDLASS_URL: "https://user:secret@example.com" }, /^WINDLASS_URL /],
+    [{ ...url, WINDLASS_CONCURRENCY: "0" }, /^WINDLASS_CONCURRENCY .*"0"/],
+    [{ ...url, WINDLASS_CONCURRENCY: "many" }, /^WINDLASS_CONCURRENCY .*"many"/],
+    [{ ...url, WINDLASS_ONCE: "perhaps" }, /^WINDLASS_ONCE /],
+    [{ ...url, WINDLASS_LABELS: "a b" }, /^WINDLASS_LABELS /],
+    [{ ...url, WINDLASS_LOG_LEVEL: "loud" }, /^WINDLASS_LOG_LEVEL /],
+    [{ ...url, WINDLASS_ISOLATION: "container" }, /^WINDLASS_ISOLATION=container is not supported/],
+    [{ ...url, WINDLASS_WORKER_ID: "x" }, /^WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN/],
+    [
+      { ...url, WINDLASS_WORKER_TOKEN_FILE: "/nonexistent" },
+      /^WINDLASS_WORKER_TOKEN_FILE cannot be read/,
+    ],
+  ])("that are bad end with one line that names them: %o", (environment, message) => {
+    expect(() => readConfig(environment)).toThrow(ConfigError);
+    expect(() => readConfig(environment)).toThrow(message);
+  });
+
+  test("that are secret are not repeated in the complaint", () => {
+    const tooLong = "s3cret".repeat(1000);
+    expect(() =>
+      readConfig({ ...url, WINDLASS_WORKER_ID: "x", WINDLASS_WORKER_TOKEN: tooLong }),
+    ).toThrow(expect.not.stringContaining("s3cret") as never);
+  });
+});
+
+describe("the command", () => {
+  test("ends with 78 and one line for a bad setting", async () => {
+    const result = await windlass(["agent"], {
+      env: { PATH: process.env["PATH"] ?? "", WINDLASS_URL: "nowhere" },
+      extendEnv: false,
+    });
+    expect(result.exitCode).toBe(78);
+    expect(result.stderr).toMatch(/^windlass agent: WINDLASS_URL .*$/);
+  });
+
+  test("tells its help and version, and refuses what it does not know", async () => {
+    expect((await windlass(["agent", "--help"])).stdout).toContain("WINDLASS_REGISTRATION_TOKEN");
+    expect((await windlass(["agent", "--version"])).stdout).toMatch(/^\d+\.\d+\.\d+/);
+    expect((await windlass(["agent", "--once"])).exitCode).toBe(2);
+  });
+});

@@ -1,0 +1,44 @@
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openJournal, type Entry } from "../../../agent/job/journal.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "journal-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const began = (step: string): Entry => ({ at: "begun", step });
+
+test("what was appended is there after a restart, in order", () => {
+  const first = openJournal(folder);
+  expect(first.entries).toEqual([]);
+  first.append(began("init"), "durable");
+  first.append({ at: "done", step: "init", facts: { locked: true } });
+  first.close();
+  const second = openJournal(folder);
+  expect(second.entries.map(({ at }) => at)).toEqual(["begun", "done"]);
+  expect(second.find("done", ({ step }) => step === "init")?.facts).toEqual({ locked: true });
+  expect(second.find("done", ({ step }) => step === "plan")).toBeUndefined();
+  second.close();
+});
+
+test.each(["", '{"at":"begun","st', '{"at":"begun","step":"ä'])(
+  "a last line that a crash cut short (%j) is as if it had not been written",
+  (torn) => {
+    const first = openJournal(folder);
+    first.append(began("init"));
+    first.close();
+    appendFileSync(join(folder, "journal.ndjson"), torn);
+    const second = openJournal(folder);
+    expect(second.entries).toEqual([began("init")]);
+    second.append(began("plan"));
+    second.close();
+    const third = openJournal(folder);
+    expect(third.entries).toEqual([began("init"), began("plan")]);
+    third.close();
+    expect(readFileSync(join(folder, "journal.ndjson"), "utf8")).not.toContain("ä");
+  },
+);
