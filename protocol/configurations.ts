@@ -4,6 +4,7 @@ import { endpoint } from "./endpoint.ts";
 import {
   ErrorMessage,
   Labels,
+  MapOf,
   Name,
   NextCursor,
   Nullable,
@@ -19,7 +20,11 @@ export const inlineFilesLimit = 1024 * 1024;
 /** An uploaded archive: 50 MB, like a plan artifact. */
 export const archiveLimit = 52_428_800;
 
-const RelativePath = Type.String({ minLength: 1, maxLength: 1024 });
+/** A path below the configuration's folder: no way out of it, no empty or dot parts, no control characters. */
+const RelativePath = Type.String({
+  maxLength: 1024,
+  pattern: "^(?!\\.{1,2}(/|$))[^/\\u0000-\\u001f]+(/(?!\\.{1,2}(/|$))[^/\\u0000-\\u001f]+)*$",
+});
 
 export const GitSource = Type.Object(
   {
@@ -37,7 +42,7 @@ export const ArchiveSource = Type.Object(
 export const InlineSource = Type.Object(
   {
     type: Type.Literal("inline"),
-    files: Type.Record(RelativePath, Type.String({ maxLength: inlineFilesLimit }), {
+    files: MapOf(RelativePath, Type.String({ maxLength: inlineFilesLimit }), {
       minProperties: 1,
       maxProperties: 1000,
     }),
@@ -72,10 +77,10 @@ const snapshotFields = {
   engine_version: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 200 }))),
   working_directory: Type.Optional(Type.String({ maxLength: 1024 })),
   variables: Type.Optional(
-    Type.Record(Type.String({ pattern: VariableName }), Variable, { maxProperties: 1000 }),
+    MapOf(Type.String({ pattern: VariableName }), Variable, { maxProperties: 1000 }),
   ),
   environment: Type.Optional(
-    Type.Record(Type.String({ pattern: EnvironmentName }), Type.String({ maxLength: 32_768 }), {
+    MapOf(Type.String({ pattern: EnvironmentName }), Type.String({ maxLength: 32_768 }), {
       maxProperties: 200,
     }),
   ),

@@ -24,6 +24,15 @@ export const Labels = Type.Array(
 export const JsonObject = Type.Record(Type.String(), Type.Unknown());
 export type JsonObject = Static<typeof JsonObject>;
 
+/** A map whose names are judged too (TypeBox's own record lets names pass, unjudged, that do not match its pattern). */
+export const MapOf = <T extends TSchema>(name: TSchema, value: T, limits: object = {}) =>
+  Type.Unsafe<Record<string, Static<T>>>({
+    type: "object",
+    propertyNames: name,
+    additionalProperties: value,
+    ...limits,
+  });
+
 /** SHA-256 in lower-case hex. */
 export const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
 

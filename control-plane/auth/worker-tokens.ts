@@ -6,11 +6,11 @@ import type { Context } from "../services/context.ts";
 import { findWorkerCaller, recordCall } from "../store/workers.ts";
 import type { WorkerCaller } from "./callers.ts";
 
-/** A call while OFFLINE is recorded at most this often. */
-const callMilliseconds = 1000;
+/** A call while OFFLINE is recorded at most so often: ten times in the period after which jobs are lost. */
+const callFraction = 1 / 10;
 
 /** Lets registered workers in. An unknown id and a wrong token look the same and take the same path. */
-export function workerGuard({ store, now }: Context): Guard<WorkerCaller> {
+export function workerGuard({ store, now, periods }: Context): Guard<WorkerCaller> {
   return async ({ headers }) => {
     const { "x-worker-id": id, "x-worker-token": token } = headers;
     if (typeof id !== "string" || typeof token !== "string")
@@ -19,7 +19,10 @@ export function workerGuard({ store, now }: Context): Guard<WorkerCaller> {
     const isRight = equalSecrets(hashToken(token), worker?.token_hash ?? unknownWorkerHash);
     if (!worker || !isRight) throw new Refusal("invalid_worker_token");
     // It delays the loss of an OFFLINE worker's jobs (decisions.md, "A runner's loss").
-    if (worker.offline_at !== null && now() - (worker.last_call_at ?? 0) > callMilliseconds)
+    if (
+      worker.offline_at !== null &&
+      now() - (worker.last_call_at ?? 0) > periods.lost * callFraction
+    )
       await store.write((tx) => tx.run(recordCall, { id: worker.id, now: now() }));
     return worker;
   };

@@ -6,6 +6,7 @@ import type {
   CreateConfiguration,
   Variable,
 } from "../../protocol/configurations.ts";
+import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts";
 import { invalid, Refusal } from "../problem.ts";
 import type { SecretBox } from "./secret-box.ts";
 
@@ -80,13 +81,9 @@ function mapVariables<T extends Definition>(
   return { ...definition, variables };
 }
 
-/** Names that would let a job reach around its runner (terraform.md §1: "must not be able to set"). */
-const forbiddenEnvironment =
-  /^(TF_(CLI_ARGS.*|CLI_CONFIG_FILE|DATA_DIR|WORKSPACE|LOG.*|REATTACH_PROVIDERS|PLUGIN_CACHE.*|HTTP_.*|ENCRYPTION)|AWS_.*|GIT_.*|LD_.*|BASH_ENV|ENV|NODE_OPTIONS|PATH|HOME)$/i;
-
 function refuseEnvironment(environment: Readonly<Record<string, string>>): void {
   for (const [name, value] of Object.entries(environment)) {
-    if (forbiddenEnvironment.test(name))
+    if (isForbiddenEnvironmentName(name))
       throw new Refusal("forbidden_environment_name", `environment may not set ${name}`, {
         errors: [{ path: `body.environment.${name}`, message: "may not be set by a job" }],
       });

@@ -1,0 +1,239 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { callsOf, type Calls } from "../helpers/calls.ts";
+import {
+  addTestWorker,
+  clientHeaders,
+  readJob,
+  setJob,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../helpers/plane.ts";
+import { addJob, addOwner, addSpec, type Owner } from "../helpers/rows.ts";
+
+const { claimJob, cancelJob, drainWorker, rotateWorkerToken, reportStatus, createJob } = endpoints;
+
+describe("a claim", () => {
+  let plane: Plane;
+  let owner: Owner;
+  let worker: TestWorker;
+  let runner: Calls;
+  let client: Calls;
+  beforeAll(async () => {
+    plane = await startPlane();
+  });
+  afterAll(() => plane.close());
+  beforeEach(async () => {
+    owner = await addOwner(plane.context.store);
+    worker = await addTestWorker(plane, owner);
+    runner = callsOf(plane, worker.headers);
+    client = callsOf(plane, await clientHeaders(plane, owner));
+  });
+  const claim = (calls: Calls, wait?: number, key?: string) =>
+    calls.ask(
+      claimJob,
+      { query: wait === undefined ? {} : { wait } },
+      { headers: key ? { "idempotency-key": key } : {} },
+    );
+  const queue = async (change = {}) =>
+    client.get(createJob, {
+      body: {
+        job_type: "PLAN",
+        configuration_id: await addSpec(plane.context.store, owner),
+        ...change,
+      },
+    });
+  const parked = async (calls: Calls, key?: string) => {
+    const claimed = claim(calls, 20, key);
+    // The request is on its way; a job made a moment later finds it parked or is found by it: both must work.
+    await pause(30);
+    return claimed;
+  };
+
+  it("answers 204 at once without a job", async () => {
+    expect(await claim(runner)).toBeNull();
+  });
+
+  it("hands a job out whole: what it is, its attempt and its token", async () => {
+    const job = await queue();
+    expect(await claim(runner)).toMatchObject({
+      job: {
+        id: job.id,
+        job_type: "PLAN",
+        spec_id: job.spec_id,
+        zone_id: owner.zone,
+        attempt: 1,
+        timeout_seconds: 3600,
+        job_token: expect.stringMatching(/^wlj_/),
+        config_snapshot: { source: { type: "inline" } },
+      },
+      cloud_identity: null,
+    });
+    expect(await readJob(plane, job as never)).toMatchObject({
+      status: "PROCESSING",
+      started_at: null,
+    });
+  });
+
+  it("gives each of a hundred jobs exactly once to two hundred claims of twenty workers", async () => {
+    const jobs = await Promise.all(Array.from({ length: 100 }, () => queue()));
+    const workers = await Promise.all(
+      Array.from({ length: 20 }, () => addTestWorker(plane, owner)),
+    );
+    const claims = await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        claim(callsOf(plane, workers[index % 20]!.headers)),
+      ),
+    );
+    const given = claims.flatMap((answer) => answer?.job.id ?? []);
+    expect(given.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
+  });
+
+  it("gives each of a hundred jobs exactly once to parked claims", async () => {
+    const workers = await Promise.all(
+      Array.from({ length: 20 }, () => addTestWorker(plane, owner)),
+    );
+    const given: string[] = [];
+    const take = async (calls: Calls) => {
+      while (given.length < 100) {
+        const answer = await claim(calls, given.length < 95 ? 5 : 0.2);
+        if (answer) given.push(answer.job.id);
+      }
+    };
+    const taking = Promise.all(workers.map(({ headers }) => take(callsOf(plane, headers))));
+    const jobs = await Promise.all(Array.from({ length: 100 }, () => queue()));
+    await taking;
+    expect(given.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
+  });
+
+  it("that waits is answered as soon as a job comes", async () => {
+    const claimed = parked(runner);
+    const job = await queue();
+    expect((await claimed)?.job.id).toBe(job.id);
+  });
+
+  it("that waits gets the next job of a configuration when the one before it ends", async () => {
+    const first = await queue();
+    await claim(runner);
+    const second = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: first.spec_id! },
+    });
+    expect(second.waiting_reason).toBe("configuration_busy");
+    const claimed = parked(runner);
+    await runner.get(reportStatus, { params: { id: first.id }, body: { status: "SUCCESS" } });
+    expect((await claimed)?.job.id).toBe(second.id);
+  });
+
+  it("that waits leaves a job to others when its connection has closed", async () => {
+    const leaving = new AbortController();
+    const left = runner.ask(claimJob, { query: { wait: 20 } }, { signal: leaving.signal });
+    await pause(30);
+    leaving.abort();
+    await expect(left).rejects.toThrow();
+    const job = await queue();
+    const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+    expect((await claim(other, 5))?.job.id).toBe(job.id);
+  });
+
+  it("repeats its answer for the same Idempotency-Key until the job has started", async () => {
+    const job = await queue();
+    await queue();
+    const first = await claim(runner, 0, "key-1");
+    expect(first?.job.id).toBe(job.id);
+    expect(await claim(runner, 0, "key-1")).toEqual(first);
+    await runner.get(reportStatus, { params: { id: job.id }, body: { status: "PROCESSING" } });
+    expect((await claim(runner, 0, "key-1"))?.job.id).not.toBe(job.id);
+  });
+
+  it("with a key that is parked already joins it", async () => {
+    const twice = [parked(runner, "key-2"), parked(runner, "key-2")];
+    const job = await queue();
+    expect((await Promise.all(twice)).map((answer) => answer?.job.id)).toEqual([job.id, job.id]);
+    expect(await readJob(plane, job as never)).toMatchObject({ attempt: 1 });
+  });
+
+  it("gets nothing while its worker drains, and ends when the drain begins", async () => {
+    const claimed = parked(runner);
+    await pause(30);
+    await client.get(drainWorker, { params: { id: worker.id } });
+    expect(await claimed).toBeNull();
+    await queue();
+    expect(await claim(runner)).toBeNull();
+    await client.get(endpoints.undrainWorker, { params: { id: worker.id } });
+    expect(await claim(runner)).not.toBeNull();
+  });
+
+  it("ends with 401 when its worker's token is replaced or the worker removed", async () => {
+    const rotated = runner.refusal(claimJob, { query: { wait: 20 } });
+    await pause(50);
+    const identity = await client.get(rotateWorkerToken, { params: { id: worker.id } });
+    expect(await rotated).toBe("401 invalid_worker_token");
+    const renewed = callsOf(plane, {
+      "x-worker-id": identity.worker_id,
+      "x-worker-token": identity.worker_token,
+    });
+    const removed = renewed.refusal(claimJob, { query: { wait: 20 } });
+    await pause(50);
+    await client.ask(endpoints.deleteWorker, { params: { id: worker.id } });
+    expect(await removed).toBe("401 invalid_worker_token");
+  });
+
+  it("skips a job that was cancelled in the queue", async () => {
+    const job = await queue();
+    await client.get(cancelJob, { params: { id: job.id } });
+    expect(await claim(runner)).toBeNull();
+  });
+
+  it("finds a job whose wakeup was lost", async () => {
+    const claimed = parked(runner);
+    await pause(30);
+    // Straight into the store: nothing rings.
+    const job = await addJob(plane.context.store, owner);
+    expect((await claimed)?.job.id).toBe(job.id);
+  });
+
+  it.each([
+    ["a wait over its limit", { wait: "31" }, "400 invalid_request"],
+    ["a wait that is no number", { wait: "soon" }, "400 invalid_request"],
+  ])("refuses %s", async (_, query, refusal) => {
+    expect(await runner.refusal(claimJob, { query: query as never })).toBe(refusal);
+  });
+
+  it("is refused without the right token", async () => {
+    for (const headers of [
+      {},
+      { "x-worker-id": worker.id },
+      { "x-worker-id": worker.id, "x-worker-token": "wlw_wrong" },
+      { "x-worker-id": "nobody", "x-worker-token": worker.headers["x-worker-token"]! },
+    ])
+      expect(await callsOf(plane, headers as Record<string, string>).refusal(claimJob, {})).toBe(
+        "401 invalid_worker_token",
+      );
+  });
+
+  it("takes no body, whatever is sent as one", async () => {
+    for (const [type, body] of [
+      ["application/json", ""],
+      ["application/json", "{}"],
+      ["application/json", "not json"],
+      ["text/plain", "x"],
+    ] as const) {
+      const answer = await fetch(`${plane.url}/api/jobs/claim`, {
+        method: "POST",
+        headers: { ...worker.headers, "content-type": type },
+        body,
+      });
+      expect(answer.status).toBe(204);
+    }
+  });
+
+  it("gives an assigned job to its worker only", async () => {
+    const other = await addTestWorker(plane, owner);
+    const job = await queue({ assigned_worker_id: other.id });
+    expect(await claim(runner)).toBeNull();
+    expect((await claim(callsOf(plane, other.headers)))?.job.id).toBe(job.id);
+    await setJob(plane, job as never, { status: "SUCCESS", released_at: 1 });
+  });
+});

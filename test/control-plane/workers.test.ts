@@ -1,0 +1,356 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { callsOf, type Calls } from "../helpers/calls.ts";
+import {
+  addTestWorker,
+  clientHeaders,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../helpers/plane.ts";
+import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
+
+const {
+  cancelJob,
+  claimJob,
+  createJob,
+  createRegistrationToken,
+  getJob,
+  getWorker,
+  heartbeat,
+  readWorker,
+  registerWorker,
+  reportStatus,
+  updateWorkerMetadata,
+} = endpoints;
+const version = "1.2.3";
+/** OFFLINE after 0.4 s, lost after 0.2 s more. */
+const fast = {
+  WINDLASS_HEARTBEAT_SECONDS: "0.2",
+  WINDLASS_OFFLINE_SECONDS: "0.4",
+  WINDLASS_LOST_SECONDS: "0.2",
+};
+
+let plane: Plane;
+let hasty: Plane;
+beforeAll(async () => {
+  [plane, hasty] = await Promise.all([startPlane(), startPlane(fast)]);
+});
+afterAll(() => Promise.all([plane.close(), hasty.close()]));
+
+async function people(at: Plane) {
+  const owner = await addOwner(at.context.store);
+  const worker = await addTestWorker(at, owner);
+  const client = callsOf(at, await clientHeaders(at, owner));
+  const queue = async () =>
+    client.get(createJob, {
+      body: { job_type: "DEPLOY", configuration_id: await addSpec(at.context.store, owner) },
+    });
+  return { owner, worker, client, runner: callsOf(at, worker.headers), queue };
+}
+
+describe("a worker", () => {
+  let owner: Owner;
+  let worker: TestWorker;
+  let runner: Calls;
+  let client: Calls;
+  let queue: () => Promise<{ id: string }>;
+  beforeEach(async () => {
+    ({ owner, worker, runner, client, queue } = await people(plane));
+  });
+  const register = (
+    headers: Record<string, string>,
+    body: object = { name: "w", mode: "self-hosted" },
+  ) => callsOf(plane, headers).get(registerWorker, { body: body as never });
+
+  it("registers with a registration token, as often as it allows", async () => {
+    const { registration_token } = await client.get(createRegistrationToken, { body: { uses: 2 } });
+    const headers = { "x-registration-token": registration_token };
+    const identities = [await register(headers), await register(headers)];
+    expect(new Set(identities.map(({ worker_id }) => worker_id)).size).toBe(2);
+    expect(identities[0]!.worker_token).toMatch(/^wlw_[\w-]{43}$/);
+    expect(await callsOf(plane, headers).refusal(registerWorker, { body: { name: "w" } })).toBe(
+      "401 unauthenticated",
+    );
+    const { workers } = await client.get(endpoints.listWorkers, { query: {} });
+    expect(workers.map(({ status }) => status)).toEqual(["REGISTERED", "REGISTERED", "ONLINE"]);
+  });
+
+  it("keeps no token in recoverable form", async () => {
+    const { worker_token } = await register(await clientHeaders(plane, owner));
+    expect(await plane.holds(worker_token)).toEqual([]);
+  });
+
+  it("re-registers itself with its own headers: same id, new token, the old one dead", async () => {
+    const renewed = await register(worker.headers, { name: "renamed" });
+    expect(renewed.worker_id).toBe(worker.id);
+    expect(await runner.refusal(heartbeat, { body: { version } })).toBe("401 invalid_worker_token");
+    const headers = { "x-worker-id": worker.id, "x-worker-token": renewed.worker_token };
+    expect(await callsOf(plane, headers).get(readWorker, { params: worker })).toMatchObject({
+      name: "renamed",
+    });
+  });
+
+  it.each([
+    ["no credential", {}, { name: "w" }, "401 unauthenticated"],
+    ["a wrong token", { "x-registration-token": "wlr_x" }, { name: "w" }, "401 unauthenticated"],
+    [
+      "wrong worker headers",
+      { "x-worker-id": "x", "x-worker-token": "y" },
+      { name: "w" },
+      "401 invalid_worker_token",
+    ],
+  ])("does not register with %s", async (_, headers, body, refusal) => {
+    expect(await callsOf(plane, headers as never).refusal(registerWorker, { body })).toBe(refusal);
+  });
+
+  it.each([
+    ["without a name", {}],
+    ["with an empty name", { name: "" }],
+    ["with a control character in its name", { name: "a\nb" }],
+    ["with too long a name", { name: "x".repeat(101) }],
+    ["as cloud-hosted", { name: "w", mode: "cloud-hosted" }],
+  ])("does not register %s", async (_, body) => {
+    const headers = await clientHeaders(plane, owner);
+    expect(await callsOf(plane, headers).refusal(registerWorker, { body: body as never })).toBe(
+      "400 invalid_request",
+    );
+  });
+
+  it("says how it is in its heartbeat, and what it says no more stays", async () => {
+    const about = {
+      hostname: "h",
+      os: "linux",
+      arch: "x64",
+      capacity: 3,
+      isolation: "process",
+      labels: ["eu"],
+    };
+    const answer = await runner.get(heartbeat, { body: { version, ...about, active_job_ids: [] } });
+    expect(answer).toMatchObject({
+      worker_id: worker.id,
+      status: "ONLINE",
+      heartbeat_interval_seconds: 30,
+      cancelled_job_ids: [],
+    });
+    await runner.get(heartbeat, { body: { version: "1.2.4" } });
+    expect(await client.get(getWorker, { params: worker })).toMatchObject({
+      ...about,
+      version: "1.2.4",
+      status: "ONLINE",
+    });
+  });
+
+  it("hears of a cancel within a moment in the heartbeat that it keeps open", async () => {
+    const job = await queue();
+    await runner.get(claimJob, {});
+    await runner.get(reportStatus, { params: job, body: { status: "PROCESSING" } });
+    const open = runner.get(heartbeat, { query: { wait: 20 }, body: { version } });
+    await pause(30);
+    const cancelled = Date.now();
+    await client.get(cancelJob, { params: job });
+    expect(await open).toMatchObject({ cancelled_job_ids: [job.id] });
+    expect(Date.now() - cancelled).toBeLessThan(2000);
+    // Told again, should the answer have been lost, but not in a tight loop.
+    const again = Date.now();
+    expect(await runner.get(heartbeat, { query: { wait: 20 }, body: { version } })).toMatchObject({
+      cancelled_job_ids: [job.id],
+    });
+    expect(Date.now() - again).toBeGreaterThan(500);
+  });
+
+  it("hears of a drain in the heartbeat that it keeps open", async () => {
+    const open = runner.get(heartbeat, { query: { wait: 20 }, body: { version } });
+    await pause(30);
+    await client.get(endpoints.drainWorker, { params: worker });
+    expect(await open).toMatchObject({ status: "DRAINING" });
+  });
+
+  it("refuses a second agent with the same identity while the first is there", async () => {
+    await runner.get(heartbeat, { body: { version, instance_id: "one" } });
+    expect(await runner.refusal(heartbeat, { body: { version, instance_id: "two" } })).toBe(
+      "409 identity_in_use",
+    );
+    await runner.get(heartbeat, { body: { version, instance_id: "one" } });
+    await runner.get(heartbeat, { body: { version } });
+  });
+
+  it("merges metadata and cannot change how it was deployed", async () => {
+    const merge = (body: object) =>
+      runner.get(updateWorkerMetadata, { params: worker, body: body as never });
+    await merge({ a: { x: 1, y: 2 }, b: 1 });
+    expect((await merge({ a: { y: null }, b: [2] })).metadata).toEqual({ a: { x: 1 }, b: [2] });
+    expect(
+      await runner.refusal(updateWorkerMetadata, {
+        params: worker,
+        body: { deploy_configuration: {} },
+      }),
+    ).toBe("400 invalid_request");
+    expect(
+      await runner.refusal(updateWorkerMetadata, {
+        params: worker,
+        body: { big: "x".repeat(70_000) },
+      }),
+    ).toBe("413 payload_too_large");
+    expect((await runner.get(readWorker, { params: worker })).metadata).toEqual({
+      a: { x: 1 },
+      b: [2],
+    });
+  });
+
+  it("reads itself and no other worker", async () => {
+    const other = await addTestWorker(plane, owner);
+    expect(await runner.get(readWorker, { params: worker })).toMatchObject({ id: worker.id });
+    expect(await runner.refusal(readWorker, { params: other })).toBe("404 not_found");
+    expect(await runner.refusal(readWorker, { params: { id: "no-uuid" } })).toBe(
+      "400 invalid_request",
+    );
+  });
+
+  it("is seen and changed by its owner only; a cloud-hosted one is seen by all, without its details", async () => {
+    const stranger = callsOf(
+      plane,
+      await clientHeaders(plane, await addOwner(plane.context.store)),
+    );
+    for (const endpoint of [
+      getWorker,
+      endpoints.drainWorker,
+      endpoints.undrainWorker,
+      endpoints.rotateWorkerToken,
+      endpoints.deleteWorker,
+    ])
+      expect(await stranger.refusal(endpoint, { params: worker })).toBe("404 not_found");
+    const cloud = await addTestWorker(plane, null);
+    await callsOf(plane, cloud.headers).get(updateWorkerMetadata, {
+      params: cloud,
+      body: { secret: 1 },
+    });
+    expect(await stranger.get(getWorker, { params: cloud })).toMatchObject({
+      mode: "cloud-hosted",
+      metadata: {},
+    });
+    for (const endpoint of [
+      endpoints.drainWorker,
+      endpoints.rotateWorkerToken,
+      endpoints.deleteWorker,
+    ])
+      expect(await stranger.refusal(endpoint, { params: cloud })).toBe("404 not_found");
+  });
+
+  it("that is removed loses its jobs at once", async () => {
+    const [waiting, started] = [await queue(), await queue()];
+    await runner.get(claimJob, {});
+    await runner.get(claimJob, {});
+    await runner.get(reportStatus, { params: started, body: { status: "PROCESSING" } });
+    await client.ask(endpoints.deleteWorker, { params: worker });
+    expect(await client.get(getJob, { params: waiting })).toMatchObject({
+      status: "QUEUED",
+      worker_id: null,
+    });
+    expect(await client.get(getJob, { params: started })).toMatchObject({
+      status: "FAILED",
+      error_message: "runner lost, outcome unknown",
+    });
+  });
+
+  it("is torn down by another worker, and gone when that succeeded", async () => {
+    const spec = await addSpec(plane.context.store, owner);
+    const target = await addTestWorker(plane, owner);
+    const teardown = { job_type: "DESTROY_WORKER", assigned_worker_id: target.id } as const;
+    expect(await client.refusal(createJob, { body: teardown })).toBe("409 no_deploy_configuration");
+    const metadata = JSON.stringify({
+      deploy_configuration: { configuration_id: spec, targets: ["module.worker"] },
+    });
+    await plane.context.store.write((tx) =>
+      tx.sql.updateTable("workers").set({ metadata }).where("id", "=", target.id).execute(),
+    );
+    const job = await client.get(createJob, { body: teardown });
+    expect(await client.get(getWorker, { params: target })).toMatchObject({ status: "DRAINING" });
+    expect(await callsOf(plane, target.headers).ask(claimJob, {})).toBeNull();
+    const claimed = await runner.get(claimJob, {});
+    expect(claimed.job).toMatchObject({
+      id: job.id,
+      spec_id: spec,
+      assigned_worker_id: target.id,
+      targets: ["module.worker"],
+    });
+    expect(await runner.get(readWorker, { params: target })).toMatchObject({ id: target.id });
+    await runner.get(reportStatus, { params: job, body: { status: "SUCCESS" } });
+    expect(await client.refusal(getWorker, { params: target })).toBe("404 not_found");
+  });
+});
+
+describe("a worker that falls silent", () => {
+  it("is OFFLINE on time, comes back with a heartbeat, and keeps a job that it comes back for", async () => {
+    const { worker, client, runner, queue } = await people(hasty);
+    const status = async () => (await client.get(getWorker, { params: worker })).status;
+    const silentSince = Date.now();
+    await runner.get(heartbeat, { body: { version } });
+    const job = await queue();
+    await runner.get(claimJob, {});
+    await runner.get(reportStatus, { params: job, body: { status: "PROCESSING" } });
+    await vi.waitUntil(async () => (await status()) === "OFFLINE", { interval: 10, timeout: 5000 });
+    expect(Date.now() - silentSince).toBeGreaterThanOrEqual(400);
+    await runner.get(heartbeat, { body: { version } });
+    expect(await status()).toBe("ONLINE");
+    expect(await client.get(getJob, { params: job })).toMatchObject({ status: "PROCESSING" });
+  });
+
+  it("loses its jobs: what has not started is queued again, what has is FAILED and never repeated", async () => {
+    const { client, runner, queue } = await people(hasty);
+    const [waiting, started, cancelled] = [await queue(), await queue(), await queue()];
+    for (const _ of [1, 2, 3]) await runner.get(claimJob, {});
+    for (const params of [started, cancelled])
+      await runner.get(reportStatus, { params, body: { status: "PROCESSING" } });
+    await client.get(cancelJob, { params: cancelled });
+    const read = (params: { id: string }) => client.get(getJob, { params });
+    await vi.waitUntil(async () => (await read(started)).status === "FAILED", {
+      interval: 20,
+      timeout: 5000,
+    });
+    expect(await read(started)).toMatchObject({ error_message: "runner lost, outcome unknown" });
+    expect(await read(waiting)).toMatchObject({
+      status: "QUEUED",
+      waiting_reason: "no_worker_online",
+    });
+    expect((await read(cancelled)).released_at).not.toBeNull();
+    // What it says late is what happened.
+    await runner.get(reportStatus, { params: started, body: { status: "SUCCESS" } });
+    expect(await read(started)).toMatchObject({ status: "SUCCESS", error_message: null });
+  });
+
+  it("keeps its jobs as long as it calls, heartbeat or not", async () => {
+    const { client, runner, queue } = await people(hasty);
+    const job = await queue();
+    await runner.get(claimJob, {});
+    await runner.get(reportStatus, { params: job, body: { status: "PROCESSING" } });
+    for (let count = 0; count < 12; count += 1) {
+      await runner.get(endpoints.appendLogs, {
+        params: job,
+        body: { log_chunk: "x", stream_type: "STDOUT" },
+      });
+      await pause(100);
+    }
+    expect(await client.get(getJob, { params: job })).toMatchObject({ status: "PROCESSING" });
+  });
+
+  it("loses a job that its heartbeats leave out, and only if they carry the list", async () => {
+    const { client, runner, queue } = await people(hasty);
+    const job = await queue();
+    await runner.get(claimJob, {});
+    const beat = async (times: number, body: object) => {
+      for (let count = 0; count < times; count += 1) {
+        await runner.get(heartbeat, { body: { version, ...body } });
+        await pause(100);
+      }
+    };
+    const status = async () => (await client.get(getJob, { params: job })).status;
+    await beat(8, {});
+    expect(await status()).toBe("PROCESSING");
+    await beat(8, { active_job_ids: [job.id] });
+    expect(await status()).toBe("PROCESSING");
+    await beat(8, { active_job_ids: [] });
+    expect(await status()).toBe("QUEUED");
+  });
+});
