@@ -1,5 +1,12 @@
 /** Encryption at rest: AES-256-GCM under a key derived from `WINDLASS_SECRET_KEY` for one purpose each. */
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+} from "node:crypto";
 
 const version = 1;
 const nonceBytes = 12;
@@ -16,7 +23,7 @@ export interface SecretBox {
 
 /** The box of one purpose; keys of different purposes are independent (RFC 5869). */
 export function secretBox(secretKey: string, purpose: string): SecretBox {
-  const key = Buffer.from(hkdfSync("sha256", secretKey, "windlass", purpose, 32));
+  const key = createSecretKey(Buffer.from(hkdfSync("sha256", secretKey, "windlass", purpose, 32)));
   return {
     seal: (content, about) => {
       const nonce = randomBytes(nonceBytes);

@@ -75,9 +75,9 @@ function mapVariables<T extends Definition>(
   change: (variable: StoredVariable, name: string) => StoredVariable,
 ): T {
   if (definition.variables === undefined) return definition;
-  const variables: StoredVariables = {};
-  for (const [name, variable] of Object.entries(definition.variables))
-    variables[name] = change(variable, name);
+  const variables: StoredVariables = Object.fromEntries(
+    Object.entries(definition.variables).map(([name, variable]) => [name, change(variable, name)]),
+  );
   return { ...definition, variables };
 }
 

@@ -1,15 +1,13 @@
 /** The claim's answer, written as text: the snapshot is JSON already, and may be a megabyte. */
 import type { ConfigSnapshot } from "../../protocol/configurations.ts";
 import { jobToken } from "../auth/job-tokens.ts";
-import type { JobRow } from "../domain/job.ts";
 import { unseal } from "../domain/snapshot.ts";
-import { findSnapshot } from "../store/jobs.ts";
+import type { ClaimRow } from "../store/claim.ts";
 import type { Context } from "./context.ts";
 
 /** What the runner that holds the job gets (protocol: ClaimedJob), sensitive values opened. */
-export async function claimedJob(context: Context, job: JobRow): Promise<string> {
-  const row = await context.store.read.first(findSnapshot, { id: job.id });
-  const stored = row?.config_snapshot ?? "{}";
+export function claimedJob(context: Context, job: ClaimRow): string {
+  const stored = job.config_snapshot ?? "{}";
   const isTeardown = job.job_type === "DESTROY_WORKER";
   const fields = JSON.stringify({
     id: job.id,

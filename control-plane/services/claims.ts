@@ -2,11 +2,11 @@
  * Claims. A worker's request is answered at once, or is parked until a job can be given to it. A wakeup wakes one parked request that
  * may take the job; a sweep looks by itself in case a wakeup was lost.
  */
-import { lose, type JobRow } from "../domain/job.ts";
+import { lose } from "../domain/job.ts";
 import { mayTake, type Claimant } from "../domain/worker.ts";
 import type { WorkerCaller } from "../auth/callers.ts";
 import { Refusal } from "../problem.ts";
-import { claimAnyJob, claimOwnJob, findClaimed } from "../store/claim.ts";
+import { claimAnyJob, claimOwnJob, findClaimed, type ClaimRow } from "../store/claim.ts";
 import { findAnyQueued, findJob, findOwnQueued } from "../store/jobs.ts";
 import { findWorkerCaller } from "../store/workers.ts";
 import type { QueuedHint } from "../wakeups/wakeups.ts";
@@ -43,9 +43,9 @@ interface Parked {
   /** Connections that still want the answer. */
   waiting: number;
   isTrying: boolean;
-  readonly answer: Promise<JobRow | null>;
+  readonly answer: Promise<ClaimRow | null>;
   /** Settles the answer; false when it was settled before. */
-  readonly end: (job: JobRow | null) => boolean;
+  readonly end: (job: ClaimRow | null) => boolean;
   readonly fail: (error: unknown) => void;
 }
 
@@ -55,7 +55,7 @@ export function claimService(context: Context): Claims {
   /** In the order of their arrival. */
   const parked = new Set<Parked>();
 
-  const take = async (worker: WorkerCaller, key: string | undefined): Promise<JobRow | null> => {
+  const take = async (worker: WorkerCaller, key: string | undefined): Promise<ClaimRow | null> => {
     const params = { worker: worker.id, labels: worker.labels, claim_key: key ?? null, now: now() };
     const job = await store.write((tx) =>
       worker.owner_id === null
@@ -65,7 +65,7 @@ export function claimService(context: Context): Claims {
     return job ?? null;
   };
 
-  const repeated = async (worker: WorkerCaller, key: string): Promise<JobRow | undefined> =>
+  const repeated = async (worker: WorkerCaller, key: string): Promise<ClaimRow | undefined> =>
     store.read.first(findClaimed, {
       worker: worker.id,
       claim_key: key,
@@ -137,7 +137,10 @@ export function claimService(context: Context): Claims {
     }, sweepMilliseconds);
   };
 
-  const park = async (request: ClaimRequest, join: Parked | undefined): Promise<JobRow | null> => {
+  const park = async (
+    request: ClaimRequest,
+    join: Parked | undefined,
+  ): Promise<ClaimRow | null> => {
     const entry = join ?? newEntry(request);
     const gone = request.gone();
     const leave = () => {
@@ -171,7 +174,7 @@ export function claimService(context: Context): Claims {
     wakeups.listen("worker", (id) => void recheck(id)),
   ];
 
-  const find = async (request: ClaimRequest): Promise<JobRow | null> => {
+  const find = async (request: ClaimRequest): Promise<ClaimRow | null> => {
     const { worker, key, waitMilliseconds } = request;
     if (key !== undefined) {
       const earlier = await repeated(worker, key);
@@ -201,7 +204,7 @@ export function claimService(context: Context): Claims {
 }
 
 function newEntry({ worker, key }: ClaimRequest): Parked {
-  const { promise, resolve, reject } = Promise.withResolvers<JobRow | null>();
+  const { promise, resolve, reject } = Promise.withResolvers<ClaimRow | null>();
   let isSettled = false;
   const settle = (how: () => void): boolean => {
     if (isSettled) return false;

@@ -16,29 +16,58 @@ export interface ClaimParams {
   readonly now: number;
 }
 
+/** What a runner must be told of the job it got. */
+export type ClaimRow = Pick<
+  JobRow,
+  | "id"
+  | "job_type"
+  | "spec_id"
+  | "zone_id"
+  | "plan_job_id"
+  | "attempt"
+  | "timeout_seconds"
+  | "assigned_worker_id"
+> & { readonly config_snapshot: string | null };
+
 /** A claim by a worker of one owner. */
-export const claimOwnJob = statement<ClaimParams & { owner: string }, JobRow>((db, params) =>
+export const claimOwnJob = statement<ClaimParams & { owner: string }, ClaimRow>((db, params) =>
   claim(params, sql`jobs_queued`, sql`j.owner_id = ${params.owner} and`).compileWith(db),
 );
 
 /** A claim by a cloud-hosted worker: any owner's job. */
-export const claimAnyJob = statement<ClaimParams, JobRow>((db, params) =>
+export const claimAnyJob = statement<ClaimParams, ClaimRow>((db, params) =>
   claim(params, sql`jobs_queued_all`, sql``).compileWith(db),
 );
 
 /** The job that an earlier claim with the same key got and that was not started yet (decisions.md, Idempotency-Key). */
-export const findClaimed = statement<{ worker: string; claim_key: string; after: number }, JobRow>(
-  (db, { worker, claim_key, after }) =>
-    db
-      .selectFrom("jobs")
-      .selectAll()
-      .where("worker_id", "=", worker)
-      .where("released_at", "is", null)
-      .where("claim_key", "=", claim_key)
-      .where("status", "=", sql.lit("PROCESSING" as const))
-      .where("started_at", "is", null)
-      .where("claimed_at", ">", after),
+export const findClaimed = statement<
+  { worker: string; claim_key: string; after: number },
+  ClaimRow
+>((db, { worker, claim_key, after }) =>
+  db
+    .selectFrom("jobs")
+    .leftJoin("job_snapshots", "job_snapshots.job_id", "jobs.id")
+    .select([
+      "id",
+      "job_type",
+      "spec_id",
+      "zone_id",
+      "plan_job_id",
+      "attempt",
+      "timeout_seconds",
+      "assigned_worker_id",
+      "config_snapshot",
+    ])
+    .where("worker_id", "=", worker)
+    .where("released_at", "is", null)
+    .where("claim_key", "=", claim_key)
+    .where("status", "=", sql.lit("PROCESSING" as const))
+    .where("started_at", "is", null)
+    .where("claimed_at", ">", after),
 );
+
+const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id,
+  (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot`;
 
 function claim(
   { worker, labels, claim_key, now }: ClaimParams,
@@ -64,7 +93,7 @@ function claim(
           where busy.spec_id = j.spec_id and busy.worker_id is not null and busy.released_at is null)
         and not exists (select 1 from state_locks where state_locks.spec_id = j.spec_id)
       order by j.id limit 1)
-    returning *`;
+    returning ${columns}`;
   return {
     compileWith: (db: Parameters<typeof query.compile>[0]) => ({
       compile: () => query.compile(db),

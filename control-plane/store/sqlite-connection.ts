@@ -20,6 +20,8 @@ const busyTimeoutMilliseconds = 5000;
 /** One SQLite connection: runs hot statements directly, the rest through Kysely; prepares every SQL text once. */
 export class Connection implements Queries {
   readonly database: Database.Database;
+  /** How many statements that can write have run. */
+  writes = 0;
   readonly sql: Kysely<Tables>;
   readonly #hot = new Map<Statement<never, unknown>, Hot>();
   readonly #prepared = new Map<string, Database.Statement>();
@@ -36,6 +38,7 @@ export class Connection implements Queries {
   ): Promise<R | undefined> {
     this.beforeQuery();
     const { prepared, compiled } = this.#hotOf(statement);
+    if (!prepared.readonly) this.writes += 1;
     return prepared.get(...bind(compiled, params)) as R | undefined;
   }
 
@@ -45,6 +48,7 @@ export class Connection implements Queries {
   ): Promise<R[]> {
     this.beforeQuery();
     const { prepared, compiled } = this.#hotOf(statement);
+    if (!prepared.readonly) this.writes += 1;
     return prepared.all(...bind(compiled, params)) as R[];
   }
 
@@ -53,6 +57,7 @@ export class Connection implements Queries {
     params: NoInfer<P>,
   ): Promise<void> {
     const { prepared, compiled } = this.#hotOf(statement);
+    this.writes += 1;
     prepared.run(...bind(compiled, params));
   }
 
@@ -130,6 +135,7 @@ function dialectOver(connection: Connection): Dialect {
       try {
         connection.beforeQuery();
         const prepared = connection.prepare(query.sql);
+        if (!prepared.readonly) connection.writes += 1;
         const parameters = query.parameters as Bindable[];
         if (prepared.reader) return Promise.resolve({ rows: prepared.all(...parameters) as R[] });
         const { changes } = prepared.run(...parameters);

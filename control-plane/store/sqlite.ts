@@ -23,7 +23,8 @@ export async function openSqlite(file: string): Promise<Store> {
 }
 
 interface Change {
-  run(): Promise<void>;
+  /** Answers false when it failed half way: something of it is written and must be undone. */
+  run(): Promise<boolean>;
   settle(commitError?: unknown): void;
 }
 
@@ -47,14 +48,14 @@ class SqliteStore implements Store {
       let outcome: { value: T } | { error: unknown };
       this.#queue.push({
         run: async () => {
-          this.#writer.execute("savepoint change");
+          const before = this.#writer.writes;
           try {
             outcome = { value: await change(this.#writer) };
           } catch (error) {
             outcome = { error };
-            this.#writer.execute("rollback to change");
+            return this.#writer.writes === before;
           }
-          this.#writer.execute("release change");
+          return true;
         },
         settle: (commitError) => {
           if (commitError !== undefined) reject(commitError);
@@ -86,16 +87,39 @@ class SqliteStore implements Store {
     for (const change of changes) change.settle(error);
   }
 
+  /** Answers what made the commit itself fail: a full disk, a database locked for too long. Then nothing of this round happened. */
   async #commit(changes: Change[]): Promise<unknown> {
     try {
-      this.#writer.execute("begin immediate");
-      for (const change of changes) await change.run();
-      this.#writer.execute("commit");
+      if (!(await this.#tryAll(changes))) await this.#commitApart(changes);
       return undefined;
     } catch (error) {
-      // A full disk or a database locked for too long: nothing of this round happened, and everybody is told.
       if (this.#writer.database.inTransaction) this.#writer.execute("rollback");
       return error;
     }
+  }
+
+  /** The usual way, without a savepoint for each: they cost as much as a heartbeat. False: one failed half way, all is undone. */
+  async #tryAll(changes: Change[]): Promise<boolean> {
+    this.#writer.execute("begin immediate");
+    for (const change of changes) {
+      if (await change.run()) continue;
+      // Some errors (a full disk) end the transaction by themselves: those fail the whole round.
+      if (!this.#writer.database.inTransaction) throw new Error("SQLite gave up the transaction");
+      this.#writer.execute("rollback");
+      return false;
+    }
+    this.#writer.execute("commit");
+    return true;
+  }
+
+  /** All of them again (a change may be run again), each with a savepoint to go back to. */
+  async #commitApart(changes: Change[]): Promise<void> {
+    this.#writer.execute("begin immediate");
+    for (const change of changes) {
+      this.#writer.execute("savepoint change");
+      if (!(await change.run())) this.#writer.execute("rollback to change");
+      this.#writer.execute("release change");
+    }
+    this.#writer.execute("commit");
   }
 }

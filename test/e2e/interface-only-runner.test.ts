@@ -43,9 +43,7 @@ async function http(method: string, path: string, headers: Record<string, string
       ...headers,
       ...(body === undefined || isBytes ? {} : { "content-type": "application/json" }),
     },
-    ...(body === undefined
-      ? {}
-      : { body: isBytes ? new Blob([body as never]) : JSON.stringify(body) }),
+    ...(body === undefined ? {} : { body: isBytes ? new Blob([body]) : JSON.stringify(body) }),
   });
 }
 

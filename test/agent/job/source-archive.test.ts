@@ -57,12 +57,7 @@ function archive(...entries: Entry[]): Buffer {
       const block = Buffer.alloc(512);
       header.encode(block, 0);
       const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
-      return [
-        ...(pax ? [new Pax(pax).encode()] : []),
-        block,
-        Buffer.from(content),
-        padding,
-      ];
+      return [...(pax ? [new Pax(pax).encode()] : []), block, Buffer.from(content), padding];
     },
   );
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));

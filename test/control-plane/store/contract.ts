@@ -30,6 +30,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
     });
     afterEach(() => opened.remove());
 
+    const read = async (id: string) => (await store.read.first(findJob, { id }))!;
     const claim = (worker: string, labels: string[] = [], of = owner) =>
       store.write((tx) =>
         tx.first(claimOwnJob, {
@@ -90,9 +91,12 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       const [first, second] = [await addJob(store, owner), await addJob(store, owner)];
       expect(await claim("w")).toMatchObject({
         id: first.id,
+        attempt: 1,
+        config_snapshot: '{"source":{"type":"inline","files":{"main.tf":""}}}',
+      });
+      expect(await read(first.id)).toMatchObject({
         status: "PROCESSING",
         worker_id: "w",
-        attempt: 1,
         claimed_at: 5,
       });
       expect((await claim("w"))?.id).toBe(second.id);
@@ -103,12 +107,12 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       const spec_id = await addSpec(store, owner);
       const first = await addJob(store, owner, { spec_id });
       const second = await addJob(store, owner, { spec_id });
-      const held = await claim("w");
-      expect(held?.id).toBe(first.id);
+      expect((await claim("w"))?.id).toBe(first.id);
+      const held = await read(first.id);
       expect(await claim("w")).toBeUndefined();
-      await store.write((tx) => saveJob(tx, { ...held!, status: "CANCELLED" }));
+      await store.write((tx) => saveJob(tx, { ...held, status: "CANCELLED" }));
       expect(await claim("w")).toBeUndefined();
-      await store.write((tx) => saveJob(tx, { ...held!, status: "CANCELLED", released_at: 6 }));
+      await store.write((tx) => saveJob(tx, { ...held, status: "CANCELLED", released_at: 6 }));
       expect((await claim("w"))?.id).toBe(second.id);
     });
 
