@@ -1,7 +1,6 @@
 /** What a job asks of the control plane, over HTTP. */
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { createReadStream, createWriteStream, readFileSync, statSync } from "node:fs";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Agent } from "undici";
@@ -46,13 +45,13 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       }
     },
     uploadPlan: async (file, signal) => {
-      const { size } = await stat(file);
+      const { size } = statSync(file);
       const digest = await digestOf(file);
       const once = async (): Promise<void> => {
         const answer = await send(
           server,
           endpoints.uploadPlanArtifact,
-          { params, bytes: createReadStream(file) },
+          { params, bytes: size <= smallFile ? readFileSync(file) : createReadStream(file) },
           {
             ...calls,
             headers: {
@@ -144,8 +143,12 @@ function limited(bytes: number): Transform {
   });
 }
 
+/** Small files are read at once: a stream takes longer to set up than they take to send. */
+const smallFile = 1024 * 1024;
+
 async function digestOf(file: string): Promise<string> {
   const hash = createHash("sha256");
-  await pipeline(createReadStream(file), hash);
+  if (statSync(file).size <= smallFile) hash.update(readFileSync(file));
+  else await pipeline(createReadStream(file), hash);
   return `sha-256=:${hash.digest("base64")}:`;
 }

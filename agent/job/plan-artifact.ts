@@ -2,8 +2,7 @@
  * The plan artifact: a `.tar.gz` of the plan file, the lock file where there is one, and a manifest that binds them to engine,
  * version and source. A plan holds provisioners and backend settings, so one in which anything does not match is refused.
  */
-import { existsSync } from "node:fs";
-import { copyFile, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Check } from "typebox/value";
 import { planArtifactLimit } from "../../protocol/executions.ts";
@@ -17,27 +16,33 @@ const manifestFile = "manifest.json";
 const planFile = "tfplan";
 const unpackLimits = { entries: 4, bytes: 512 * 1024 * 1024 };
 
+/** Packs the plan that was made. It needs nothing of what `show` says, so it happens while that runs. */
+export async function packPlan(context: JobContext): Promise<void> {
+  const { artifact } = context.workspace;
+  const lock = join(known(context, "folder"), lockFile);
+  if (existsSync(lock)) copyFileSync(lock, join(artifact, lockFile));
+  const manifest = await manifestOf(context);
+  writeFileSync(join(artifact, manifestFile), JSON.stringify(manifest, null, 2));
+  const names = [manifestFile, planFile, ...(manifest.lock_sha256 ? [lockFile] : [])];
+  const tar = await import("tar");
+  // The plan is a zip already: more effort at packing gains nothing.
+  const how = { file: packedPlan(context), cwd: artifact, gzip: { level: 1 }, portable: true };
+  await tar.create(how, names);
+}
+
 export const uploadPlan: Step = {
   name: "artifact",
   async run(context) {
-    const { artifact, root } = context.workspace;
-    const lock = join(known(context, "folder"), lockFile);
-    if (existsSync(lock)) await copyFile(lock, join(artifact, lockFile));
-    const manifest = await manifestOf(context);
-    await writeFile(join(artifact, manifestFile), JSON.stringify(manifest, null, 2));
-    const names = [manifestFile, planFile, ...(manifest.lock_sha256 ? [lockFile] : [])];
-    const packed = join(root, "artifact.tar.gz");
-    const tar = await import("tar");
-    // The plan is a zip already: more effort at packing gains nothing.
-    await tar.create({ file: packed, cwd: artifact, gzip: { level: 1 }, portable: true }, names);
-    const { size } = await stat(packed);
+    const { size } = statSync(packedPlan(context));
     if (size > planArtifactLimit) {
       throw new StepFailed(`artifact: the plan takes ${size} bytes, over ${planArtifactLimit}`);
     }
-    await context.api.uploadPlan(packed, context.stop);
+    await context.api.uploadPlan(packedPlan(context), context.stop);
     return {};
   },
 };
+
+const packedPlan = ({ workspace }: JobContext): string => join(workspace.root, "artifact.tar.gz");
 
 /** The plan that the job names; with a server of the bare interface, which names none, the one it has. */
 export const downloadPlan: Step = {
@@ -52,11 +57,11 @@ export const downloadPlan: Step = {
       if (isNamed) throw new StepFailed("artifact: the plan of this job is not there any more");
       return { manifest: null };
     }
-    await emptyFolder(artifact);
+    emptyFolder(artifact);
     await unpack(packed, artifact, unpackLimits, "artifact", (path) =>
       [manifestFile, planFile, lockFile].includes(path),
     );
-    await rm(packed);
+    rmSync(packed);
     return { manifest: await verified(context) };
   },
 };
@@ -79,7 +84,7 @@ async function manifestOf(context: JobContext): Promise<PlanManifest> {
 }
 
 async function verified({ claim: { job }, workspace }: JobContext): Promise<PlanManifest> {
-  const manifest = await readManifest(join(workspace.artifact, manifestFile));
+  const manifest = readManifest(join(workspace.artifact, manifestFile));
   const lock = join(workspace.artifact, lockFile);
   const engine = job.config_snapshot.engine ?? "terraform";
   if (!existsSync(workspace.plan)) refuse("it has no plan file");
@@ -94,10 +99,10 @@ async function verified({ claim: { job }, workspace }: JobContext): Promise<Plan
   return manifest;
 }
 
-async function readManifest(path: string): Promise<PlanManifest> {
+function readManifest(path: string): PlanManifest {
   let manifest: unknown;
   try {
-    manifest = JSON.parse(await readFile(path, "utf8"));
+    manifest = JSON.parse(readFileSync(path, "utf8"));
   } catch {
     return refuse("it has no readable manifest");
   }

@@ -71,20 +71,14 @@ type Base = Omit<JobContext, "log" | "facts" | "stop" | "position">;
 
 async function perform(base: Base, stop: JobStop): Promise<JobResult> {
   const { api, journal } = base;
-  if (!journal.find("started")) {
-    try {
-      await api.reportStatus({ status: "PROCESSING" });
-    } catch (error) {
-      // Cancelled, or given to somebody else: nothing has run and nothing may.
-      if (error instanceof JobRefused) return "ABANDONED";
-      throw error;
-    }
-    journal.append({ at: "started", boot: bootId(), uptime: uptime() });
-  }
   const gaveUp = new AbortController();
-  const log = await openLog(base, stop, gaveUp);
-  const timer = setTimeout(() => stop.request("timed out"), remaining(base));
+  // Opening sends nothing, so it may happen while the start is reported.
+  const [isOurs, log] = await Promise.all([reportStart(base), openLog(base, stop, gaveUp)]);
+  let timer: NodeJS.Timeout | undefined;
   try {
+    if (!isOurs) return "ABANDONED";
+    timer = setTimeout(() => stop.request("timed out"), remaining(base));
+    resumeLog({ ...base, log });
     const report = journal.find("ended")?.report ?? (await decide({ ...base, log }, stop.signal));
     clearTimeout(timer);
     const last_seq = await lastSeq(log, gaveUp.signal);
@@ -96,9 +90,22 @@ async function perform(base: Base, stop: JobStop): Promise<JobResult> {
   }
 }
 
-async function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Promise<JobLog> {
-  const { claim, settings, directory, journal, api } = base;
-  const log = await openJobLog({
+/** False: it was cancelled, or given to somebody else. Nothing has run then, and nothing may. */
+async function reportStart({ api, journal }: Base): Promise<boolean> {
+  if (journal.find("started")) return true;
+  try {
+    await api.reportStatus({ status: "PROCESSING" });
+  } catch (error) {
+    if (error instanceof JobRefused) return false;
+    throw error;
+  }
+  journal.append({ at: "started", boot: bootId(), uptime: uptime() });
+  return true;
+}
+
+function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Promise<JobLog> {
+  const { claim, settings, directory, api } = base;
+  return openJobLog({
     directory,
     sink: api,
     secrets: secretsOf(base),
@@ -112,18 +119,17 @@ async function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Prom
       if (isLost(error)) stop.request("not the holder");
     },
   });
-  const hasEnded = journal.find("ended") !== undefined;
-  // Runs of steps that are done; the last one may be running, and is opened by its step.
-  const last = journal.entries.findLast((entry) => entry.at === "run")?.run;
-  for (const entry of journal.entries) {
-    if (entry.at !== "run" || !entry.logged) continue;
-    if (hasEnded || entry.run !== last) log.run(entry.run, Promise.resolve());
+}
+
+/** What a former agent has run is shipped to its end; the run of a step that is not done is taken up by that step. */
+function resumeLog({ journal, log, settings }: Base & { log: JobLog }): void {
+  const done = journal.entries.findLastIndex(({ at }) => at === "done" || at === "ended");
+  for (const entry of journal.entries.slice(0, Math.max(0, done))) {
+    if (entry.at === "run" && entry.logged) log.run(entry.run, Promise.resolve());
   }
-  if (!hasEnded) {
-    const isRestart = journal.find("begun") !== undefined;
-    log.system(isRestart ? `${settings.title} was restarted; the job goes on` : settings.title);
-  }
-  return log;
+  if (journal.find("ended")) return;
+  const isRestart = journal.find("begun") !== undefined;
+  log.system(isRestart ? `${settings.title} was restarted; the job goes on` : settings.title);
 }
 
 /** Runs the steps and says what came of them. From here on nothing changes the outcome. */

@@ -1,15 +1,15 @@
 /** Files that stand in the snapshot itself. */
 import { createHash } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { StepFailed } from "./context.ts";
 import type { SourceRevision } from "./facts.ts";
 
 /** Writes the files below `folder`, which must be empty. */
-export async function writeInline(
+export function writeInline(
   files: Readonly<Record<string, string>>,
   folder: string,
-): Promise<SourceRevision> {
+): SourceRevision {
   const hash = createHash("sha256");
   for (const path of Object.keys(files).toSorted()) {
     const text = files[path];
@@ -19,9 +19,9 @@ export async function writeInline(
     // Lengths in front, so that no two different sets of files are hashed as the same bytes.
     hash.update(`${Buffer.byteLength(path)}:${path}${Buffer.byteLength(text)}:`).update(text);
     const target = join(folder, path);
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+    mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
     // What begins like a script is one: there is no other way to say so in a snapshot.
-    await writeFile(target, text, { flag: "wx", mode: text.startsWith("#!") ? 0o700 : 0o600 });
+    writeFileSync(target, text, { flag: "wx", mode: text.startsWith("#!") ? 0o700 : 0o600 });
   }
   return { type: "inline", digest: hash.digest("hex") };
 }

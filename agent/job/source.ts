@@ -1,6 +1,5 @@
 /** Brings the terraform files into the workspace and says exactly which they are. */
-import { existsSync } from "node:fs";
-import { copyFile, realpath, stat } from "node:fs/promises";
+import { copyFileSync, existsSync, realpathSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import type { Source } from "../../protocol/configurations.ts";
 import { StepFailed, type JobContext, type Step } from "./context.ts";
@@ -14,7 +13,7 @@ export const fetchSource: Step = {
   name: "source",
   async run(context): Promise<Facts> {
     const { workspace, facts } = context;
-    await emptyFolder(workspace.source);
+    emptyFolder(workspace.source);
     const source = await fetchFiles(context);
     const expected = facts.manifest?.source;
     if (expected && (expected.digest !== source.digest || expected.type !== source.type)) {
@@ -22,10 +21,10 @@ export const fetchSource: Step = {
         `source: the files are not those of the plan (${source.digest} instead of ${expected.digest})`,
       );
     }
-    const folder = await folderOf(context);
+    const folder = folderOf(context);
     const lock = join(workspace.artifact, lockFile);
     // The plan was made with exactly these provider versions.
-    if (facts.manifest && existsSync(lock)) await copyFile(lock, join(folder, lockFile));
+    if (facts.manifest && existsSync(lock)) copyFileSync(lock, join(folder, lockFile));
     return { source, folder, locked: existsSync(join(folder, lockFile)) };
   },
 };
@@ -55,14 +54,15 @@ async function fetchFiles(context: JobContext): Promise<SourceRevision> {
 }
 
 /** The folder for terraform, which must lie in the source also after its links are followed. */
-async function folderOf({ claim, workspace }: JobContext): Promise<string> {
+function folderOf({ claim, workspace }: JobContext): string {
   const { source, working_directory: inner = "" } = claim.job.config_snapshot;
   const wanted = join(source.type === "git" ? (source.path ?? "") : "", inner);
-  const root = await realpath(workspace.source);
-  const folder = await realpath(join(root, wanted)).catch(() => undefined);
-  if (folder === undefined || !(await stat(folder)).isDirectory()) {
+  const root = realpathSync(workspace.source);
+  const path = join(root, wanted);
+  if (!existsSync(path) || !statSync(path).isDirectory()) {
     throw new StepFailed(`source: there is no folder "${wanted}" in it`);
   }
+  const folder = realpathSync(path);
   const way = relative(root, folder);
   if (way === ".." || way.startsWith(`..${sep}`)) {
     throw new StepFailed(`source: the folder "${wanted}" lies outside of it`);

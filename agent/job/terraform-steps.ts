@@ -6,6 +6,7 @@ import { checkBackend, injectBackend } from "./backend.ts";
 import { known, StepFailed, type JobContext, type Step } from "./context.ts";
 import { failureOf } from "./diagnostics.ts";
 import { metadataOf } from "./outcome.ts";
+import { packPlan } from "./plan-artifact.ts";
 import { readPlan } from "./plan-json.ts";
 import { runTerraform } from "./terraform.ts";
 import { rescuedState } from "./workspace.ts";
@@ -62,11 +63,11 @@ export const plan = (destroy?: "destroy"): Step => ({
   },
 });
 
-/** A plan that failed, or that a full disk cut short, can still leave a file and even exit 0 (terraform.md, finding 5). */
+/** What is packed here is uploaded only then: a plan that failed, or that a full disk cut short, can still leave a file and even exit 0 (terraform.md, finding 5). */
 export const checkPlan: Step = {
   name: "show",
   async run(context) {
-    const { errored } = await showPlan(context);
+    const [{ errored }] = await Promise.all([showPlan(context), packPlan(context)]);
     if (errored) throw new StepFailed("show: terraform marks the plan as failed");
     return {};
   },

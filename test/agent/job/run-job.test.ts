@@ -1,0 +1,155 @@
+/** A job that a killed agent left between two steps: the journal is all that the next one has. */
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { JobSettings } from "../../../agent/job/context.ts";
+import { JobRefused, type JobApi } from "../../../agent/job/job-api.ts";
+import { openJournal, type Entry, type Journal } from "../../../agent/job/journal.ts";
+import { JobStop, runJob } from "../../../agent/job/run-job.ts";
+import { stepsOf } from "../../../agent/job/steps.ts";
+import type { ClaimedJob, ReportStatus } from "../../../protocol/executions.ts";
+
+let workDir: string;
+beforeEach(() => {
+  workDir = mkdtempSync(join(tmpdir(), "run-job-"));
+});
+afterEach(() => rmSync(workDir, { recursive: true }));
+
+const patience = { first: 1000, second: 1000 };
+const settings = () =>
+  ({
+    workDir,
+    title: "Agent",
+    logLimitBytes: 1e6,
+    workerToken: "wlw_token",
+    patience: { init: patience, plan: patience, apply: patience },
+  }) as JobSettings;
+const claim: ClaimedJob = {
+  job: {
+    id: "job",
+    job_type: "DESTROY",
+    attempt: 1,
+    spec_id: "spec",
+    zone_id: null,
+    config_snapshot: { source: { type: "inline", files: { "main.tf": "" } } },
+  },
+};
+
+/** The server's side: keeps what it is told. */
+function server(refusal?: JobRefused): { api: JobApi; reports: ReportStatus[]; log: () => string } {
+  const reports: ReportStatus[] = [];
+  const chunks = new Map<number, string>();
+  return {
+    reports,
+    log: () =>
+      [...chunks.keys()]
+        .toSorted((a, b) => a - b)
+        .map((seq) => chunks.get(seq))
+        .join(""),
+    api: {
+      reportStatus: async (report) => {
+        if (refusal) throw refusal;
+        reports.push(report);
+      },
+      appendLogs: async (posted) => {
+        for (const { seq, log_chunk } of posted) chunks.set(seq, log_chunk);
+        return { job_status: "PROCESSING" };
+      },
+      uploadPlan: () => Promise.reject(new Error("not asked for")),
+      downloadPlan: () => Promise.reject(new Error("not asked for")),
+      downloadSource: () => Promise.reject(new Error("not asked for")),
+      stateAddress: () => "http://127.0.0.1:9",
+    },
+  };
+}
+
+function left(...entries: Entry[]): Journal {
+  const directory = join(workDir, "jobs", claim.job.id);
+  mkdirSync(directory, { recursive: true });
+  const journal = openJournal(directory);
+  for (const entry of [{ at: "claimed", claim } as const, ...entries]) journal.append(entry);
+  return journal;
+}
+
+const run = (journal: Journal, api: JobApi) =>
+  runJob({ journal, settings: settings(), api, stop: new JobStop(journal) });
+
+const wholeRun = (name: string, output: string): void => {
+  const directory = join(workDir, "jobs", claim.job.id, "runs", name);
+  mkdirSync(directory, { recursive: true });
+  for (const [file, text] of Object.entries({ stdout: output, stderr: "", exit: "0\n" })) {
+    writeFileSync(join(directory, file), text);
+  }
+};
+
+test("killed after the last step, the log is told to its end and then the result", async () => {
+  const entries = stepsOf("DESTROY").flatMap(({ name }): Entry[] => [
+    { at: "begun", step: name },
+    ...(["init", "plan", "apply"].includes(name)
+      ? [{ at: "run", run: name, logged: true, boot: null } as const]
+      : []),
+    { at: "done", step: name, facts: {} },
+  ]);
+  for (const name of ["init", "plan", "apply"]) wholeRun(name, `output of ${name}\n`);
+  const { api, reports, log } = server();
+  const journal = left({ at: "started", boot: null, uptime: 0 }, ...entries);
+  expect(await run(journal, api)).toBe("SUCCESS");
+  expect(log()).toContain("output of init\noutput of plan\noutput of apply\n");
+  expect(reports).toEqual([{ status: "SUCCESS", last_seq: expect.any(Number) }]);
+  expect(readdirSync(join(workDir, "jobs"))).toEqual([]);
+});
+
+test("killed after the decision, the same end is reported, with what was left of the log", async () => {
+  const report: ReportStatus = { status: "FAILED", error_message: "apply failed" };
+  wholeRun("apply", "the output\n");
+  const { api, reports, log } = server();
+  const journal = left(
+    { at: "started", boot: null, uptime: 0 },
+    { at: "run", run: "apply", logged: true, boot: null },
+    { at: "ended", report },
+  );
+  expect(await run(journal, api)).toBe("FAILED");
+  expect(reports).toEqual([{ ...report, last_seq: 1 }]);
+  expect(log()).toBe("the output\n");
+});
+
+test("killed after the acknowledged report, nothing is told again and everything is removed", async () => {
+  mkdirSync(join(workDir, "workspaces", claim.job.id, "source"), { recursive: true });
+  const { api, reports } = server();
+  await run(left({ at: "reported" }), api);
+  expect(reports).toEqual([]);
+  expect(readdirSync(join(workDir, "workspaces"))).toEqual([]);
+  expect(readdirSync(join(workDir, "jobs"))).toEqual([]);
+});
+
+test.each(["ended", "lost", "refused"] as const)(
+  "a start that the server answers with %s starts nothing and leaves nothing",
+  async (reason) => {
+    const { api } = server(new JobRefused(reason, "no"));
+    expect(await run(left(), api)).toBe("ABANDONED");
+    expect(readdirSync(workDir)).toEqual(["jobs"]);
+    expect(readdirSync(join(workDir, "jobs"))).toEqual([]);
+  },
+);
+
+test("an apply that was under way when the machine went down is FAILED, its outcome unknown", async () => {
+  const before = stepsOf("DESTROY").map(({ name }) => name);
+  const done = before.slice(0, -1).map((step): Entry => ({
+    at: "done",
+    step,
+    facts:
+      step === "engine"
+        ? { engine: { engine: "terraform", version: "1.0.0", path: "/bin/false" }, folder: workDir }
+        : {},
+  }));
+  const { api, reports } = server();
+  const journal = left(
+    { at: "started", boot: "another boot", uptime: 0 },
+    ...done,
+    { at: "begun", step: "apply" },
+    { at: "run", run: "07-apply", logged: true, boot: "another boot" },
+  );
+  expect(await run(journal, api)).toBe("FAILED");
+  expect(reports[0]?.error_message).toMatch(/^apply: the machine was restarted; outcome unknown/);
+});
