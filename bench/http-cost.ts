@@ -8,8 +8,9 @@ import { startNoop, startWindlass } from "./lib/processes.ts";
 import { median, printTable, type Figure } from "./lib/table.ts";
 
 const rounds = 5;
-const warmUp = 3000;
-const perRound = 6000;
+/** V8 compiles for the first twenty thousand requests; that is no cost of a request. */
+const warmUp = 20_000;
+const perRound = 8000;
 const noop: Load = { path: "", status: 200 };
 
 let filled!: Filled;
@@ -49,7 +50,7 @@ const figures: [row: string, what: string, load: Load, goal: number][] = [
 
 const results: Figure[] = [];
 try {
-  await cpuPerRequest(yardstick, noop, warmUp * 3);
+  await cpuPerRequest(yardstick, noop, warmUp);
   for (const [row, what, load, goal] of figures) {
     await cpuPerRequest(windlass, load, warmUp);
     const samples: { ratio: number; noop: number; load: number }[] = [];

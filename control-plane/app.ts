@@ -1,6 +1,5 @@
 /** The application: the one place that knows all parts. `main.ts` listens with it, tests inject into it or listen too. */
 import { randomBytes } from "node:crypto";
-import cookie from "@fastify/cookie";
 import swagger from "@fastify/swagger";
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { consoleRoutes } from "./console/routes.ts";
@@ -91,7 +90,6 @@ export async function buildApp(
       "request",
     );
   });
-  await app.register(cookie);
   await app.register(swagger, {
     openapi: {
       openapi: "3.1.0",

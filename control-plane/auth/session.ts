@@ -1,4 +1,5 @@
 /** The browser's session: a JWT in an HTTP-only cookie, renewed as it is used, refused as a bearer token. */
+import { parseCookie, stringifySetCookie } from "cookie";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../problem.ts";
 import type { Context } from "../services/context.ts";
@@ -12,7 +13,7 @@ export async function findSession(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<UserCaller | undefined> {
-  const token = request.cookies[cookieName(context)];
+  const token = parseCookie(request.headers.cookie ?? "")[cookieName(context)];
   if (token === undefined) return undefined;
   const claims = await verifyToken(context, "session", token);
   if (!claims) return undefined;
@@ -30,15 +31,12 @@ export async function setSession(
   { user_id: sub, email, login_id: sid }: UserCaller,
 ): Promise<void> {
   const token = await signToken(context, "session", { sub, email, sid, jti: sid });
-  reply.setCookie(cookieName(context), token, {
-    ...cookieOptions(context),
-    maxAge: secondsOf.session,
-  });
+  setCookie(context, reply, token, secondsOf.session);
 }
 
 /** Removes the cookie. */
 export function clearSession(context: Context, reply: FastifyReply): void {
-  reply.clearCookie(cookieName(context), cookieOptions(context));
+  setCookie(context, reply, "", 0);
 }
 
 /**
@@ -69,5 +67,17 @@ const isSecure = ({ publicUrl }: Context): boolean => publicUrl().startsWith("ht
 const cookieName = (context: Context): string =>
   isSecure(context) ? "__Host-windlass_session" : "windlass_session";
 
-const cookieOptions = (context: Context) =>
-  ({ path: "/", httpOnly: true, sameSite: "lax", secure: isSecure(context) }) as const;
+/** The only cookie there is: a later one replaces an earlier one of the same answer. */
+function setCookie(context: Context, reply: FastifyReply, value: string, maxAge: number): void {
+  const cookie = stringifySetCookie({
+    name: cookieName(context),
+    value,
+    maxAge,
+    path: "/",
+    httpOnly: true,
+    sameSite: "lax",
+    secure: isSecure(context),
+  });
+  reply.removeHeader("set-cookie");
+  reply.header("set-cookie", cookie);
+}

@@ -10,7 +10,7 @@ import type { WorkerCaller } from "../auth/callers.ts";
 import { fence, reportEnd, reportProcessing, start, type JobRow } from "../domain/job.ts";
 import { invalid, notFound, Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
-import { findJob } from "../store/jobs.ts";
+import { findJob, findJobBriefly } from "../store/jobs.ts";
 import { appendChunk, findBySeq, findLastSeq } from "../store/logs.ts";
 import type { Context } from "./context.ts";
 import { changeJob, writeJobs, type Rings } from "./job-changes.ts";
@@ -27,7 +27,14 @@ export async function findFenced(
   id: string,
   attempt: number | undefined,
 ): Promise<JobRow> {
-  const job = await queries.first(findJob, { id });
+  return fenced(await queries.first(findJob, { id }), worker, attempt);
+}
+
+function fenced<J extends Pick<JobRow, "owner_id" | "worker_id" | "attempt">>(
+  job: J | undefined,
+  worker: WorkerCaller,
+  attempt: number | undefined,
+): J {
   // A job of an owner that this worker does not serve is not there for it.
   if (!job || (worker.owner_id !== null && job.owner_id !== worker.owner_id)) throw notFound("job");
   fence(job, worker.id, attempt);
@@ -79,8 +86,9 @@ export async function appendLogs(
   const append = () =>
     writeJobs(context, async (tx, rings) => {
       const now = context.now();
-      let job = await findFenced(tx, worker, id, attempt);
-      if (job.started_at === null) job = await startJob(tx, rings, job, now);
+      const job = fenced(await tx.first(findJobBriefly, { id }), worker, attempt);
+      if (job.started_at === null)
+        await startJob(tx, rings, await findFenced(tx, worker, id, attempt), now);
       const appended = await appendChunks(tx, job.id, chunks, now);
       if (appended.stored) rings.push((wakeups) => wakeups.ring("job", id));
       return { ...appended, job_status: job.status };
