@@ -16,6 +16,7 @@ export interface Filled {
   readonly idleWorker: string;
   /** A worker of the owner of the queued jobs. */
   readonly busyWorker: string;
+  readonly busyOwner: string;
   /** A job that `idleWorker` holds and has started. */
   readonly heldJob: string;
 }
@@ -31,7 +32,7 @@ export async function fill(dataDirectory: string, queued: number): Promise<Fille
   for (let left = queued; left > 0; left -= 500)
     await Promise.all(Array.from({ length: Math.min(left, 500) }, () => addJob(busy, {})));
   await store.close();
-  return { idleWorker: idle.worker, busyWorker: busy.worker, heldJob };
+  return { idleWorker: idle.worker, busyWorker: busy.worker, busyOwner: busy.owner, heldJob };
 
   async function addOwner() {
     const [owner, zone, worker] = [uuid(), uuid(), uuid()];

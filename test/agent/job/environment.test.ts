@@ -19,12 +19,12 @@ test("it is complete and holds nothing of the agent's own", () => {
     NO_PROXY: "a",
     PATH: "/bin",
     LANG: "C.UTF-8",
-    HOME: "/work/workspaces/j/home",
-    TMPDIR: "/work/workspaces/j/tmp",
+    HOME: "/srv/agent/workspaces/j/home",
+    TMPDIR: "/srv/agent/workspaces/j/tmp",
     TF_IN_AUTOMATION: "1",
     TF_INPUT: "0",
     CHECKPOINT_DISABLE: "1",
-    TF_CLI_CONFIG_FILE: "/work/workspaces/j/terraform.rc",
+    TF_CLI_CONFIG_FILE: "/srv/agent/workspaces/j/terraform.rc",
     TF_HTTP_USERNAME: "u",
   });
 });

@@ -1,0 +1,145 @@
+/**
+ * Row 12 of the goals: the smallest job, from its creation to its end, through a waiting agent; as a ratio to the same terraform commands in `sh`.
+ * The agent's time includes the queue, the claim, the log, durable managed state and the report. `sh` runs them twice: with state over HTTP too, at a
+ * server that keeps it in memory (so terraform does the same work), and with state in a file.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { endpoints } from "../protocol/endpoints.ts";
+import { call } from "../protocol/transport.ts";
+import { fill, token, type Filled } from "./lib/fill.ts";
+import { startWindlass } from "./lib/processes.ts";
+import { signIn } from "./lib/sign-in.ts";
+import { median, printTable, type Figure } from "./lib/table.ts";
+
+const rounds = 9;
+const files = { "main.tf": 'output "cluster_name" {\n  value = "bench"\n}\n' };
+const root = join(import.meta.dirname, "..");
+
+const scratch = mkdtempSync(join(tmpdir(), "windlass-bench-"));
+let filled!: Filled;
+let dataDirectory!: string;
+const server = await startWindlass(async (directory) => {
+  dataDirectory = directory;
+  filled = await fill(directory, 0);
+});
+const agent = spawn(join(root, "bin/windlass"), ["agent"], {
+  env: {
+    PATH: process.env["PATH"],
+    WINDLASS_URL: server.url,
+    WINDLASS_WORKER_ID: filled.busyWorker,
+    WINDLASS_WORKER_TOKEN: token,
+    WINDLASS_WORK_DIR: join(scratch, "agent"),
+    WINDLASS_LOG_LEVEL: "warn",
+  },
+  stdio: ["ignore", "ignore", "inherit"],
+});
+
+try {
+  const headers = await signIn(dataDirectory, filled.busyOwner);
+  const zone = await call(
+    server.url,
+    endpoints.createZone,
+    { body: { name: "bench" } },
+    { headers },
+  );
+  const spec = await call(
+    server.url,
+    endpoints.createConfiguration,
+    { body: { name: "smallest", zone_id: zone!.id, source: { type: "inline", files } } },
+    { headers },
+  );
+  const throughAgent = async (): Promise<number> => {
+    const body = { job_type: "DEPLOY", configuration_id: spec!.id } as const;
+    let job = await call(server.url, endpoints.createJob, { body }, { headers });
+    while (job!.status === "QUEUED" || job!.status === "PROCESSING") {
+      await pause(20);
+      job = await call(server.url, endpoints.getJob, { params: { id: job!.id } }, { headers });
+    }
+    if (job!.status !== "SUCCESS")
+      throw new Error(`the job is ${job!.status}: ${job!.error_message}`);
+    return Date.parse(job!.ended_at!) - Date.parse(job!.created_at);
+  };
+  let folders = 0;
+  const inShell = async (backend: Record<string, string>): Promise<number> => {
+    const folder = mkdtempSync(join(scratch, `sh-${(folders += 1)}-`));
+    writeFileSync(join(folder, "main.tf"), files["main.tf"]);
+    if (Object.keys(backend).length > 0)
+      writeFileSync(join(folder, "backend.tf"), 'terraform {\n  backend "http" {}\n}\n');
+    const commands = [
+      "terraform init -input=false",
+      "{ terraform plan -input=false -lock-timeout=60s -detailed-exitcode -out=tfplan || [ $? = 2 ]; }",
+      "terraform apply -input=false -lock-timeout=60s tfplan",
+      "terraform output -json",
+    ];
+    const start = performance.now();
+    const child = spawn("sh", ["-c", commands.join(" && ")], {
+      cwd: folder,
+      env: {
+        PATH: process.env["PATH"],
+        HOME: folder,
+        TF_IN_AUTOMATION: "1",
+        CHECKPOINT_DISABLE: "1",
+        ...backend,
+      },
+      stdio: "ignore",
+    });
+    const [status] = (await once(child, "exit")) as [number | null];
+    if (status !== 0) throw new Error(`the commands in sh ended with ${status}`);
+    return performance.now() - start;
+  };
+  await throughAgent();
+  await inShell({});
+  const samples: { agent: number; http: number; file: number }[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const memory = await startStateServer();
+    const http = await inShell({
+      TF_HTTP_ADDRESS: memory.url,
+      TF_HTTP_LOCK_ADDRESS: memory.url,
+      TF_HTTP_UNLOCK_ADDRESS: memory.url,
+    });
+    memory.close();
+    samples.push({ http, agent: await throughAgent(), file: await inShell({}) });
+  }
+  const of = (key: "agent" | "http" | "file") => median(samples.map((sample) => sample[key]));
+  const figure = (what: string, key: "http" | "file"): Figure => ({
+    row: "12",
+    what: `smallest DEPLOY, sh with ${what}`,
+    value: median(samples.map((sample) => sample.agent / sample[key])),
+    goal: 1.15,
+    better: "smaller",
+    more: `${of("agent").toFixed(0)} ms, sh ${of(key).toFixed(0)} ms`,
+  });
+  printTable("Duration of the smallest job / of its commands in sh", [
+    figure("state over HTTP", "http"),
+    figure("state in a file", "file"),
+  ]);
+} finally {
+  agent.kill("SIGTERM");
+  if (agent.exitCode === null) await once(agent, "exit");
+  await server.stop();
+  rmSync(scratch, { recursive: true, force: true });
+}
+
+/** The least that terraform's http backend needs. */
+async function startStateServer(): Promise<{ url: string; close(): void }> {
+  let state: Buffer | undefined;
+  const serve = async (request: IncomingMessage, answer: ServerResponse) => {
+    const body = Buffer.concat(await request.toArray());
+    if (request.method === "POST") state = body;
+    if (request.method === "GET" && state === undefined) answer.writeHead(204).end();
+    else answer.end(request.method === "GET" ? state : undefined);
+  };
+  const server = createServer((request, answer) => void serve(request, answer));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: () => server.close(),
+  };
+}
