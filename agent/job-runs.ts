@@ -75,7 +75,7 @@ export class JobRuns {
     const directory = jobDirectory(workDir, id);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const journal = openJournal(directory);
-    journal.append({ at: "claimed", claim }, "durable");
+    journal.append({ at: "claimed", claim });
     this.#options.log.info({ job: id, type: job_type }, "job claimed");
     this.#run(claim, journal);
     return true;

@@ -1,6 +1,6 @@
 /** Where a job's state lives, and how terraform is told. */
 import { randomBytes } from "node:crypto";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import { readIfExists } from "../files.ts";
 import { StepFailed, type JobContext } from "./context.ts";
@@ -40,25 +40,25 @@ const isInjected = (name: string): boolean => name.startsWith(injectedPrefix);
  * Writes the override file that replaces any backend of the configuration. Override files are read in the order of their names and
  * the last wins; the random part keeps a `.tofu` twin from hiding it.
  */
-export async function injectBackend(context: JobContext, folder: string): Promise<void> {
-  const backend = await backendOf(context, folder);
+export function injectBackend(context: JobContext, folder: string): void {
+  const backend = backendOf(context, folder);
   if (backend.kind === "own") return;
   let config: object = { http: {} };
   if (backend.kind === "local") {
     const path = localState(context.settings.workDir, backend.specId);
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     // A plan keeps its backend's settings: only a relative path is right in another agent's work directory too.
     config = { local: { path: relative(folder, path) } };
   }
   const name = `${injectedPrefix}${randomBytes(8).toString("hex")}_override.tf.json`;
-  await writeFile(join(folder, name), JSON.stringify({ terraform: { backend: config } }), {
+  writeFileSync(join(folder, name), JSON.stringify({ terraform: { backend: config } }), {
     mode: 0o600,
   });
 }
 
 /** Without a word in the snapshot, a configuration that has a backend of its own keeps it: a moved state makes everything twice. */
-async function backendOf({ claim: { job } }: JobContext, folder: string): Promise<Backend> {
-  const wanted = job.config_snapshot.backend ?? ((await hasBackend(folder)) ? "own" : "managed");
+function backendOf({ claim: { job } }: JobContext, folder: string): Backend {
+  const wanted = job.config_snapshot.backend ?? (hasBackend(folder) ? "own" : "managed");
   if (wanted === "own") return { kind: "own" };
   if (!job.spec_id) {
     throw new StepFailed("the job names no configuration, so there is no managed state for it");
@@ -72,12 +72,12 @@ async function backendOf({ claim: { job } }: JobContext, folder: string): Promis
  * After init, terraform's own record of the backend is compared with what was meant: state in the workspace would be wiped with it,
  * and what the configuration destroyed or made would be forgotten.
  */
-export async function checkBackend(context: JobContext, folder: string): Promise<void> {
+export function checkBackend(context: JobContext, folder: string): void {
   const text = readIfExists(join(folder, ".terraform", "terraform.tfstate"));
   const { backend } = JSON.parse(text ?? "{}") as {
     backend?: { type?: string; config?: { path?: unknown } };
   };
-  const { kind } = await backendOf(context, folder);
+  const { kind } = backendOf(context, folder);
   const expected = { managed: "http", local: "local", own: undefined }[kind];
   const path = backend?.config?.path;
   const isInWorkspace =
@@ -90,14 +90,14 @@ export async function checkBackend(context: JobContext, folder: string): Promise
   );
 }
 
-async function hasBackend(folder: string): Promise<boolean> {
-  for (const name of await readdir(folder)) {
+function hasBackend(folder: string): boolean {
+  for (const name of readdirSync(folder)) {
     if (isInjected(name)) continue;
-    if (/\.(tf|tofu)$/.test(name) && declaresBackend(await readFile(join(folder, name), "utf8"))) {
+    if (/\.(tf|tofu)$/.test(name) && declaresBackend(readFileSync(join(folder, name), "utf8"))) {
       return true;
     }
     if (/\.(tf|tofu)\.json$/.test(name)) {
-      const blocks = [(parseJson(await readFile(join(folder, name), "utf8")) ?? {})["terraform"]];
+      const blocks = [(parseJson(readFileSync(join(folder, name), "utf8")) ?? {})["terraform"]];
       const settings = blocks.flat();
       if (settings.some((block) => isObject(block) && ("backend" in block || "cloud" in block))) {
         return true;

@@ -5,6 +5,7 @@ import type { Facts } from "./facts.ts";
 import type { JobApi } from "./job-api.ts";
 import type { Journal, StopReason } from "./journal.ts";
 import type { StopPatience } from "./process.ts";
+import type { PreparedRun } from "./process-spawn.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Settings of the agent that jobs depend on. */
@@ -37,12 +38,17 @@ export interface JobContext {
   readonly facts: Facts;
   /** Aborted, with a `StopReason`, when the job is to be stopped. */
   readonly stop: AbortSignal;
+  readonly steps: readonly Step[];
   /** Number of the running step in the list, from 1; orders the run directories. */
   position: number;
+  /** The next command's wrapper, which waits. */
+  prepared: PreparedRun | undefined;
 }
 
 export interface Step {
   readonly name: string;
+  /** The arguments of the terraform command that the step runs first, where they are known beforehand. */
+  command?(context: JobContext): readonly string[] | undefined;
   /** Runs even when the job is being stopped, because what happened before it must be told. */
   readonly always?: boolean;
   /** May be run again after a crash, so it starts from nothing or finds what is there. */

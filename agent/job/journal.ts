@@ -2,8 +2,9 @@
  * What a job has done so far, one JSON line per fact, appended before or after the deed as its meaning asks. The agent that comes
  * back reads it and runs the same list of steps again; nothing else is needed for recovery.
  */
-import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fsync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import type { ClaimedJob, ReportStatus } from "../../protocol/executions.ts";
 import { syncDirectory } from "../files.ts";
 import type { Facts } from "./facts.ts";
@@ -34,14 +35,17 @@ export type Entry =
 
 export interface Journal {
   readonly entries: readonly Entry[];
-  /** `durable`: on disk before this returns; for what must not be forgotten by a power cut. */
-  append(entry: Entry, durable?: "durable"): void;
+  append(entry: Entry): void;
+  /** Resolves when everything so far is on disk: for what must not be forgotten by a power cut. */
+  flush(): Promise<void>;
   find<A extends Entry["at"]>(
     at: A,
     which?: (entry: Extract<Entry, { at: A }>) => boolean,
   ): Extract<Entry, { at: A }> | undefined;
   close(): void;
 }
+
+const sync = promisify(fsync);
 
 /** Opens the journal of a job directory, making it if it is not there. A last line that a crash cut short is dropped. */
 export function openJournal(directory: string): Journal {
@@ -54,16 +58,19 @@ export function openJournal(directory: string): Journal {
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Entry);
+  let areNamesDurable = false;
   return {
     entries,
-    append(entry, durable) {
+    append(entry) {
       entries.push(entry);
       writeSync(file, `${JSON.stringify(entry)}\n`);
-      if (durable) fsyncSync(file);
-      if (durable && entries.length === 1) {
-        syncDirectory(directory);
-        syncDirectory(dirname(directory));
-      }
+    },
+    async flush() {
+      await sync(file);
+      if (areNamesDurable) return;
+      syncDirectory(directory);
+      syncDirectory(dirname(directory));
+      areNamesDurable = true;
     },
     find: <A extends Entry["at"]>(
       at: A,

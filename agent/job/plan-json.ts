@@ -1,5 +1,5 @@
 /** Reads `show -json` of a plan as a stream: the JSON of a large state can be many times the agent's memory. */
-import { createReadStream } from "node:fs";
+import { createReadStream, readFileSync, statSync } from "node:fs";
 
 export interface PlanFacts {
   readonly errored: boolean;
@@ -22,7 +22,11 @@ export async function readPlan(file: string): Promise<PlanFacts> {
     if (key === "errored") errored = value === true;
     else if (Array.isArray(value) && value.includes("delete")) deletes++;
   };
-  for await (const part of createReadStream(file)) parser.write(part as Buffer);
+  // A stream takes longer to set up than a usual plan takes to read.
+  if (statSync(file).size <= smallFile) parser.write(readFileSync(file));
+  else for await (const part of createReadStream(file)) parser.write(part as Buffer);
   if (!parser.isEnded) parser.end();
   return { errored, deletes };
 }
+
+const smallFile = 1024 * 1024;

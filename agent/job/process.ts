@@ -5,8 +5,7 @@
  * A run directory holds `stdout`, `stderr` and, one after the other: `started` (the wrapper's identity, made with O_EXCL: who
  * makes it decides, so a run happens at most once), `child` (the command's identity, for signals), `exit` (its exit code).
  */
-import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readIfExists } from "../files.ts";
@@ -17,31 +16,7 @@ import {
   parseIdentity,
   type ProcessIdentity,
 } from "../process-identity.ts";
-
-/**
- * Fixed text; what varies comes as arguments and is never read as shell. `set -C` makes `>` fail on an existing file. The
- * command runs in the foreground, so that SIGINT is not ignored in it, and `exec` keeps the pid that `child` names.
- * `/proc/self` is whoever opens it, here the shell itself, as `read` is built in; without /proc the pid alone is written.
- */
-const wrapper = `
-dir=$1; shift
-boot=; { read -r boot < /proc/sys/kernel/random/boot_id; } 2>/dev/null
-whoami() { { read -r me < /proc/self/stat; } 2>/dev/null || me=$(exec sh -c 'echo $PPID'); }
-whoami; set -C
-{ printf '%s\\n%s\\n' "$me" "$boot" > "$dir/started"; } 2>/dev/null || exit 0
-set +C
-( whoami; printf '%s\\n%s\\n' "$me" "$boot" > "$dir/child"; exec "$@" )
-echo $? > "$dir/exit.tmp" && mv "$dir/exit.tmp" "$dir/exit"
-`;
-
-export interface RunCommand {
-  /** The run directory; one per command that is to happen once. */
-  readonly directory: string;
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
-}
+import { prepareRun, type PreparedRun, type RunCommand, type Spawned } from "./process-spawn.ts";
 
 export type RunEnd =
   | { readonly kind: "exited"; readonly code: number }
@@ -64,11 +39,11 @@ export interface Run {
   stop(patience: StopPatience, interrupted: boolean): Promise<void>;
 }
 
-/** Starts the command, or watches the one that runs or has run in this directory. */
-export function openRun(command: RunCommand): Run {
-  mkdirSync(command.directory, { recursive: true, mode: 0o700 });
-  const known = readStarted(command.directory);
-  const spawned = known === undefined ? spawnWrapper(command) : undefined;
+/** Starts the command, or watches the one that runs or has run in this directory. `prepared`: a wrapper that waits for it. */
+export function openRun(command: RunCommand, prepared?: PreparedRun): Run {
+  const isNew = readStarted(command.directory) === undefined;
+  const spawned = isNew ? (prepared ?? prepareRun(command)) : undefined;
+  spawned?.go();
   const ended = watch(command.directory, spawned).then((end) => {
     killGroup(command.directory);
     return end;
@@ -83,44 +58,6 @@ export function openRun(command: RunCommand): Run {
 const lookEvery = 250;
 /** The wrapper writes `started` a moment after making it; a wrapper killed in between leaves it empty for good. */
 const startedWriteLimit = 5000;
-
-interface Spawned {
-  /** Resolves when the wrapper that this agent spawned is gone: a hint to look at once. */
-  readonly gone: Promise<void>;
-  failure: string | undefined;
-  isGone: boolean;
-}
-
-function spawnWrapper({ directory, command, args, cwd, env }: RunCommand): Spawned {
-  const stdout = openSync(join(directory, "stdout"), "a", 0o600);
-  const stderr = openSync(join(directory, "stderr"), "a", 0o600);
-  const { promise: gone, resolve } = Promise.withResolvers<void>();
-  const spawned: Spawned = { gone, failure: undefined, isGone: false };
-  const end = (failure?: Error): void => {
-    spawned.failure ??= failure?.message;
-    spawned.isGone = true;
-    resolve();
-  };
-  try {
-    const child = spawn("/bin/sh", ["-c", wrapper, "windlass-run", directory, command, ...args], {
-      cwd,
-      env: { ...env },
-      detached: true,
-      stdio: ["ignore", stdout, stderr],
-    });
-    child.once("exit", () => end());
-    child.once("error", end);
-    // A waiting job keeps the agent alive by itself; a third signal must be able to leave terraform behind.
-    child.unref();
-  } catch (error) {
-    // An argument or variable over the kernel's limit (128 KiB) makes spawn throw E2BIG.
-    end(error as Error);
-  } finally {
-    closeSync(stdout);
-    closeSync(stderr);
-  }
-  return spawned;
-}
 
 async function watch(directory: string, spawned: Spawned | undefined): Promise<RunEnd> {
   const emptySince = performance.now();

@@ -67,13 +67,17 @@ export async function runJob({ journal, settings, api, stop }: JobRun): Promise<
   return result;
 }
 
-type Base = Omit<JobContext, "log" | "facts" | "stop" | "position">;
+type Base = Omit<JobContext, "log" | "facts" | "stop" | "steps" | "position" | "prepared">;
 
 async function perform(base: Base, stop: JobStop): Promise<JobResult> {
   const { api, journal } = base;
   const gaveUp = new AbortController();
   // Opening sends nothing, so it may happen while the start is reported.
-  const [isOurs, log] = await Promise.all([reportStart(base), openLog(base, stop, gaveUp)]);
+  const [isOurs, log] = await Promise.all([
+    reportStart(base),
+    openLog(base, stop, gaveUp),
+    journal.flush(),
+  ]);
   let timer: NodeJS.Timeout | undefined;
   try {
     if (!isOurs) return "ABANDONED";
@@ -81,7 +85,7 @@ async function perform(base: Base, stop: JobStop): Promise<JobResult> {
     resumeLog({ ...base, log });
     const report = journal.find("ended")?.report ?? (await decide({ ...base, log }, stop.signal));
     clearTimeout(timer);
-    const last_seq = await lastSeq(log, gaveUp.signal);
+    const [last_seq] = await Promise.all([lastSeq(log, gaveUp.signal), journal.flush()]);
     if (stop.signal.reason === "not the holder" || isLost(gaveUp.signal.reason)) return "ABANDONED";
     return await reportEnd(api, { ...report, ...(last_seq === undefined ? {} : { last_seq }) });
   } finally {
@@ -135,11 +139,12 @@ function resumeLog({ journal, log, settings }: Base & { log: JobLog }): void {
 /** Runs the steps and says what came of them. From here on nothing changes the outcome. */
 async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<ReportStatus> {
   const { journal, log, claim } = base;
-  const context: JobContext = { ...base, facts: {}, stop, position: 0 };
+  const steps = stepsOf(claim.job.job_type);
+  const context: JobContext = { ...base, facts: {}, stop, steps, position: 0, prepared: undefined };
   let report: ReportStatus;
   let name = "start";
   try {
-    for (const step of stepsOf(claim.job.job_type)) {
+    for (const step of steps) {
       context.position++;
       name = step.name;
       Object.assign(context.facts, await doneOrRun(step, context));
@@ -149,8 +154,9 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
   } catch (error) {
     report = failure(base, error as Error, name, stop);
   }
+  context.prepared?.cancel();
   log.system([report.status, report.error_message].filter(Boolean).join(": "));
-  journal.append({ at: "ended", report }, "durable");
+  journal.append({ at: "ended", report });
   return report;
 }
 

@@ -1,6 +1,5 @@
 /** The steps that run terraform: init, plan, apply and reading the results. */
-import { existsSync } from "node:fs";
-import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { checkBackend, injectBackend } from "./backend.ts";
 import { known, StepFailed, type JobContext, type Step } from "./context.ts";
@@ -18,16 +17,16 @@ export const init: Step = {
     const args = ["init", "-input=false", ...(context.facts.locked ? ["-lockfile=readonly"] : [])];
     if (!context.journal.find("run", (entry) => entry.run.endsWith("-init"))) {
       // Never what somebody's own machine left in the source: other backends, a half-done state.
-      await rm(join(folder, ".terraform"), { recursive: true, force: true });
-      await rm(join(folder, "errored.tfstate"), { force: true });
-      await injectBackend(context, folder);
+      rmSync(join(folder, ".terraform"), { recursive: true, force: true });
+      rmSync(join(folder, "errored.tfstate"), { force: true });
+      injectBackend(context, folder);
     }
     const end = await runTerraform(context, "init", args, {
       logged: true,
       patience: context.settings.patience.init,
     });
     if (end.code !== 0) throw new StepFailed(await failureOf("init", end));
-    await checkBackend(context, folder);
+    checkBackend(context, folder);
     return {};
   },
 };
@@ -35,37 +34,53 @@ export const init: Step = {
 /** Plans into a file. A DEPLOY that has downloaded a plan has nothing to do here. */
 export const plan = (destroy?: "destroy"): Step => ({
   name: "plan",
+  command: (context) => planCommand(context, destroy),
   async run(context) {
-    if (context.facts.manifest) return {};
-    const { job } = context.claim;
-    const variables = variablesOf(job.config_snapshot.variables ?? {});
-    const args = [
-      "plan",
-      "-input=false",
-      "-lock-timeout=60s",
-      "-detailed-exitcode",
-      `-out=${context.workspace.plan}`,
-      ...(variables ? [`-var-file=${context.workspace.variables}`] : []),
-      ...(destroy ? ["-destroy"] : []),
-      ...(destroy ? (job.targets ?? []).map((address) => `-target=${address}`) : []),
-    ];
-    if (variables) {
-      await writeFile(context.workspace.variables, JSON.stringify(variables), { mode: 0o600 });
-    }
+    const args = planCommand(context, destroy);
+    if (!args) return {};
+    const { variables } = context.workspace;
+    const given = variablesOf(context);
+    if (given) writeFileSync(variables, JSON.stringify(given), { mode: 0o600 });
     const end = await runTerraform(context, "plan", args, {
       logged: true,
       patience: context.settings.patience.plan,
     });
     // The plan holds them now.
-    await rm(context.workspace.variables, { force: true });
+    rmSync(variables, { force: true });
     if (end.code !== 0 && end.code !== 2) throw new StepFailed(await failureOf("plan", end));
     return { changes: end.code === 2 };
   },
 });
 
+function planCommand(context: JobContext, destroy?: "destroy"): string[] | undefined {
+  if (context.facts.manifest) return undefined;
+  const { plan, variables } = context.workspace;
+  const targets = destroy ? (context.claim.job.targets ?? []) : [];
+  return [
+    "plan",
+    "-input=false",
+    "-lock-timeout=60s",
+    "-detailed-exitcode",
+    `-out=${plan}`,
+    ...(variablesOf(context) ? [`-var-file=${variables}`] : []),
+    ...(destroy ? ["-destroy"] : []),
+    ...targets.map((address) => `-target=${address}`),
+  ];
+}
+
+const showCommand = ({ workspace }: JobContext): string[] => ["show", "-json", workspace.plan];
+const applyCommand = ({ workspace }: JobContext): string[] => [
+  "apply",
+  "-input=false",
+  "-lock-timeout=60s",
+  workspace.plan,
+];
+const outputCommand = (): string[] => ["output", "-json"];
+
 /** What is packed here is uploaded only then: a plan that failed, or that a full disk cut short, can still leave a file and even exit 0 (terraform.md, finding 5). */
 export const checkPlan: Step = {
   name: "show",
+  command: showCommand,
   async run(context) {
     const [{ errored }] = await Promise.all([showPlan(context), packPlan(context)]);
     if (errored) throw new StepFailed("show: terraform marks the plan as failed");
@@ -76,6 +91,7 @@ export const checkPlan: Step = {
 /** A misspelt target plans nothing and exits 0: tearing down nothing while something is there must not look like success. */
 export const checkTeardown: Step = {
   name: "show",
+  command: showCommand,
   async run(context) {
     const { errored, deletes } = await showPlan(context);
     if (errored) throw new StepFailed("show: terraform marks the plan as failed");
@@ -93,13 +109,13 @@ export const checkTeardown: Step = {
 
 export const apply: Step = {
   name: "apply",
+  command: applyCommand,
   async run(context) {
-    const end = await runTerraform(
-      context,
-      "apply",
-      ["apply", "-input=false", "-lock-timeout=60s", context.workspace.plan],
-      { logged: true, patience: context.settings.patience.apply, changes: true },
-    );
+    const end = await runTerraform(context, "apply", applyCommand(context), {
+      logged: true,
+      patience: context.settings.patience.apply,
+      changes: true,
+    });
     if (end.code === 0) return {};
     const rescue = await rescueState(context);
     throw new StepFailed(`${await failureOf("apply", end)}${rescue}`);
@@ -109,9 +125,10 @@ export const apply: Step = {
 /** What happened is decided by then, so outputs that cannot be read do not make the job a failure. */
 export const readOutputs: Step = {
   name: "output",
+  command: outputCommand,
   always: true,
   async run(context) {
-    const end = await runTerraform(context, "output", ["output", "-json"], { logged: false });
+    const end = await runTerraform(context, "output", outputCommand(), { logged: false });
     if (end.code === 0) {
       const { metadata, secrets } = await metadataOf(end.stdout);
       context.log.addSecrets(secrets);
@@ -123,7 +140,7 @@ export const readOutputs: Step = {
 };
 
 async function showPlan(context: JobContext): ReturnType<typeof readPlan> {
-  const end = await runTerraform(context, "show", ["show", "-json", context.workspace.plan], {
+  const end = await runTerraform(context, "show", showCommand(context), {
     logged: false,
   });
   if (end.code !== 0) throw new StepFailed(await failureOf("show", end));
@@ -135,7 +152,7 @@ async function countResources(context: JobContext): Promise<number> {
     logged: false,
     suffix: "-list",
   });
-  const listed = await readFile(end.stdout, "utf8");
+  const listed = readFileSync(end.stdout, "utf8");
   return listed.split("\n").filter(Boolean).length;
 }
 
@@ -154,15 +171,14 @@ async function rescueState(context: JobContext): Promise<string> {
     { logged: true, suffix: "-push" },
   );
   if (end.code === 0) return "; the state was saved after all";
-  await mkdir(dirname(kept), { recursive: true, mode: 0o700 });
-  await rename(file, kept);
+  mkdirSync(dirname(kept), { recursive: true, mode: 0o700 });
+  renameSync(file, kept);
   return `; the state could not be saved and is kept on the runner as ${kept}`;
 }
 
-function variablesOf(
-  variables: Readonly<Record<string, { value?: unknown }>>,
-): Record<string, unknown> | undefined {
-  const given = Object.entries(variables).filter(([, { value }]) => value !== undefined);
+function variablesOf({ claim }: JobContext): Record<string, unknown> | undefined {
+  const variables = Object.entries(claim.job.config_snapshot.variables ?? {});
+  const given = variables.filter(([, { value }]) => value !== undefined);
   return given.length === 0
     ? undefined
     : Object.fromEntries(given.map(([name, { value }]) => [name, value]));

@@ -1,12 +1,14 @@
 /** One terraform command of a job: started or adopted, its output shipped, stopped when the job is stopped. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { bootId } from "../process-identity.ts";
 import { stateEnvironment } from "./backend.ts";
 import { JobStopped, known, StepFailed, type JobContext } from "./context.ts";
 import { environmentOf } from "./environment.ts";
 import type { StopReason } from "./journal.ts";
 import { openRun, type Run, type StopPatience } from "./process.ts";
+import { prepareRun, type PreparedRun, type RunCommand } from "./process-spawn.ts";
 
 export interface TerraformOptions {
   /** Tells runs of one step apart. */
@@ -33,32 +35,20 @@ export async function runTerraform(
   options: TerraformOptions,
 ): Promise<TerraformEnd> {
   const { journal, log } = context;
-  const run = `${String(context.position).padStart(2, "0")}-${name}${options.suffix ?? ""}`;
-  const directory = join(context.directory, "runs", run);
+  const run = runName(context.position, `${name}${options.suffix ?? ""}`);
+  const command = commandOf(context, run, args);
+  const { directory } = command;
   const before = journal.find("run", (entry) => entry.run === run);
   if (before && before.boot !== bootId() && !existsSync(join(directory, "exit"))) {
     throw new StepFailed(outcomeUnknown(name, "the machine was restarted"));
   }
   if (!before) {
     if (options.patience && context.stop.aborted) throw new JobStopped(context.stop.reason);
-    journal.append(
-      { at: "run", run, logged: options.logged, boot: bootId() },
-      options.changes ? "durable" : undefined,
-    );
+    journal.append({ at: "run", run, logged: options.logged, boot: bootId() });
+    if (options.changes) await journal.flush();
   }
-  const process = openRun({
-    directory,
-    command: known(context, "engine").path,
-    args,
-    cwd: known(context, "folder"),
-    env: environmentOf({
-      path: context.settings.path,
-      network: context.settings.network,
-      own: context.claim.job.config_snapshot.environment ?? {},
-      workspace: context.workspace,
-      state: stateEnvironment(context),
-    }),
-  });
+  const process = openRun(command, takePrepared(context, command));
+  prepareNext(context);
   if (options.logged)
     log.run(
       run,
@@ -77,6 +67,43 @@ export async function runTerraform(
     stdout: join(directory, "stdout"),
     stderr: join(directory, "stderr"),
   };
+}
+
+const runName = (position: number, name: string): string =>
+  `${String(position).padStart(2, "0")}-${name}`;
+
+const commandOf = (context: JobContext, run: string, args: readonly string[]): RunCommand => ({
+  directory: join(context.directory, "runs", run),
+  command: known(context, "engine").path,
+  args,
+  cwd: known(context, "folder"),
+  env: environmentOf({
+    path: context.settings.path,
+    network: context.settings.network,
+    own: context.claim.job.config_snapshot.environment ?? {},
+    workspace: context.workspace,
+    state: stateEnvironment(context),
+  }),
+});
+
+/** The wrapper that waits, if it is for this very command. */
+function takePrepared(context: JobContext, command: RunCommand): PreparedRun | undefined {
+  const { prepared } = context;
+  context.prepared = undefined;
+  if (prepared && !prepared.isGone && isDeepStrictEqual(prepared.command, command)) return prepared;
+  prepared?.cancel();
+  return undefined;
+}
+
+/** While this command runs, the next one's wrapper is made. */
+function prepareNext(context: JobContext): void {
+  for (let index = context.position; index < context.steps.length; index++) {
+    const step = context.steps[index];
+    const args = step?.command?.(context);
+    if (!step || !args) continue;
+    context.prepared = prepareRun(commandOf(context, runName(index + 1, step.name), args));
+    return;
+  }
 }
 
 async function stoppable(

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { environmentOf } from "../../../agent/job/environment.ts";
 import { workspaceOf } from "../../../agent/job/workspace.ts";
 
-const workspace = workspaceOf("/work", {
+const workspace = workspaceOf("/srv/agent", {
   job: { id: "j", job_type: "PLAN", config_snapshot: {} as never, spec_id: null, zone_id: null },
 });
 const environment = (own: Record<string, unknown>): Record<string, string> =>

@@ -12,10 +12,11 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const began = (step: string): Entry => ({ at: "begun", step });
 
-test("what was appended is there after a restart, in order", () => {
+test("what was appended is there after a restart, in order", async () => {
   const first = openJournal(folder);
   expect(first.entries).toEqual([]);
-  first.append(began("init"), "durable");
+  first.append(began("init"));
+  await first.flush();
   first.append({ at: "done", step: "init", facts: { locked: true } });
   first.close();
   const second = openJournal(folder);

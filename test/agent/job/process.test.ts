@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
-import { openRun, type RunCommand } from "../../../agent/job/process.ts";
+import { processesOf } from "../../helpers/processes.ts";
+import { openRun } from "../../../agent/job/process.ts";
+import { prepareRun, type RunCommand } from "../../../agent/job/process-spawn.ts";
 
 const root = mkdtempSync(join(tmpdir(), "windlass-process-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -102,6 +104,46 @@ describe("a run", () => {
     ) {
       await sleep(10);
     }
+  });
+});
+
+describe("a prepared run", () => {
+  test("waits for the word, and is the run that is opened then", async () => {
+    const command = shell("echo ran");
+    const prepared = prepareRun(command);
+    await sleep(50);
+    expect(existsSync(join(command.directory, "started"))).toBe(false);
+    expect(await openRun(command, prepared).ended).toEqual({ kind: "exited", code: 0 });
+    expect(read(command, "stdout")).toBe("ran\n");
+  });
+
+  test("that is cancelled runs nothing and is gone", async () => {
+    const command = shell("echo ran");
+    const prepared = prepareRun(command);
+    prepared.cancel();
+    await prepared.gone;
+    expect(existsSync(join(command.directory, "started"))).toBe(false);
+    expect(await openRun(command).ended).toEqual({ kind: "exited", code: 0 });
+    expect(read(command, "stdout")).toBe("ran\n");
+  });
+
+  test("runs nothing when its agent is killed", async () => {
+    const command = shell("echo ran");
+    const module = JSON.stringify(join(process.cwd(), "agent/job/process-spawn.ts"));
+    const starter = `
+      import { prepareRun } from ${module};
+      prepareRun(${JSON.stringify(command)});
+      console.log("prepared");
+      setInterval(() => {}, 1000);`;
+    const parent = spawn(process.execPath, ["--input-type=module-typescript", "-e", starter], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(parent.stdout, "data");
+    parent.kill("SIGKILL");
+    await once(parent, "exit");
+    while (processesOf(command.directory).length > 0) await sleep(10);
+    expect(existsSync(join(command.directory, "started"))).toBe(false);
+    expect(read(command, "stdout")).toBe("");
   });
 });
 
