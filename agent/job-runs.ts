@@ -46,22 +46,31 @@ export class JobRuns {
   adopt(): number {
     const folder = join(this.#options.settings.workDir, "jobs");
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    for (const id of readdirSync(folder)) {
-      const journal = openJournal(join(folder, id));
-      const { claim } = journal.find("claimed") ?? {};
-      if (claim) {
-        this.#options.log.info(
-          { job: id, type: claim.job.job_type },
-          "job found, going on with it",
-        );
-        this.#run(claim, journal);
-      } else {
-        // Killed before the claim was written down: it is claimed again with the same key.
-        journal.close();
-        rmSync(join(folder, id), { recursive: true, force: true });
-      }
+    for (const entry of readdirSync(folder, { withFileTypes: true })) {
+      if (entry.isDirectory()) this.#adopt(join(folder, entry.name), entry.name);
     }
     return this.#running.size;
+  }
+
+  #adopt(directory: string, id: string): void {
+    const { log } = this.#options;
+    let journal: Journal;
+    try {
+      journal = openJournal(directory);
+    } catch (error) {
+      // Whatever damaged it: the other jobs go on, and the server will miss this one.
+      log.error({ job: id, error: (error as Error).message }, "the journal of a job is unreadable");
+      return;
+    }
+    const { claim } = journal.find("claimed") ?? {};
+    if (claim) {
+      log.info({ job: id, type: claim.job.job_type }, "job found, going on with it");
+      this.#run(claim, journal);
+    } else {
+      // Killed before the claim was written down: it is claimed again with the same key.
+      journal.close();
+      rmSync(directory, { recursive: true, force: true });
+    }
   }
 
   /** Writes the claim down and starts the job. False: it is held already, a repeated answer. */

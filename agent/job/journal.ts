@@ -53,7 +53,8 @@ export function openJournal(directory: string): Journal {
   const file = openSync(path, "a+", 0o600);
   const text = readFileSync(path, "utf8");
   const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-  if (whole.length < text.length) ftruncateSync(file, Buffer.byteLength(whole));
+  let length = Buffer.byteLength(whole);
+  if (whole.length < text.length) ftruncateSync(file, length);
   const entries = whole
     .split("\n")
     .filter(Boolean)
@@ -62,8 +63,16 @@ export function openJournal(directory: string): Journal {
   return {
     entries,
     append(entry) {
+      const line = Buffer.from(`${JSON.stringify(entry)}\n`);
+      try {
+        // A full disk may take a part and say nothing.
+        if (writeSync(file, line) < line.length) throw new Error("the journal is cut: disk full?");
+      } catch (error) {
+        ftruncateSync(file, length);
+        throw error;
+      }
+      length += line.length;
       entries.push(entry);
-      writeSync(file, `${JSON.stringify(entry)}\n`);
     },
     async flush() {
       await sync(file);

@@ -192,6 +192,45 @@ describe.concurrent("a job", () => {
   });
 });
 
+test("a worker is torn down by another one: what its targets name, and never silently nothing", async () => {
+  await using leaving = await someoneWithAgent();
+  const { user } = leaving;
+  const configuration_id = await user.configure({ source: inline("worker-destroy") });
+  const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
+  expect(await user.released(deploy)).toMatchObject({ status: "SUCCESS" });
+  const { workerId } = JSON.parse(readOrEmpty(join(leaving.work, "identity.json"))) as {
+    workerId: string;
+  };
+  using elsewhere = scratch();
+  await using other = startAgent({
+    WINDLASS_URL: plane.url,
+    WINDLASS_WORK_DIR: elsewhere.path,
+    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
+    WINDLASS_WORKER_NAME: "the other",
+  });
+  await until(() => other.log().includes("ready for jobs"));
+  const tearDown = async (target: string) => {
+    const metadata = JSON.stringify({
+      deploy_configuration: { configuration_id, targets: [target] },
+    });
+    await plane.context.store.write((tx) =>
+      tx.sql.updateTable("workers").set({ metadata }).where("id", "=", workerId).execute(),
+    );
+    return user.released(
+      await user.queue({ job_type: "DESTROY_WORKER", assigned_worker_id: workerId }),
+    );
+  };
+  const misspelt = await tearDown("module.wroker");
+  expect(misspelt.status).toBe("FAILED");
+  expect(misspelt.error_message).toMatch(
+    /nothing would be destroyed, but the state has 4 resources.*module\.wroker/,
+  );
+  const right = await tearDown("module.worker");
+  expect(right).toMatchObject({ status: "SUCCESS" });
+  expect(right.worker_id).not.toBe(workerId);
+  expect(await user.log(right)).toContain("2 destroyed");
+});
+
 describe.concurrent("an agent", () => {
   test("that is told to stop takes no new job and finishes the one it has", async () => {
     await using someone = await someoneWithAgent();

@@ -1,7 +1,19 @@
 /** The agent against a control plane that knows only interface.md, with real terraform. */
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { text } from "node:stream/consumers";
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+} from "vitest";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
 import { inlineSnapshot } from "../helpers/fixtures.ts";
 import {
@@ -151,6 +163,61 @@ describe("against a server that knows only the interface", () => {
     expect(server.log(deploy, "STDOUT")).toContain("about to fail");
     expect(server.log(deploy, "STDOUT").match(/Creation complete/g)).toHaveLength(3);
     expect(server.log(deploy, "STDERR")).toContain("quota exceeded");
+  });
+
+  test("a state that terraform cannot save is saved once more, or else kept on the runner", async () => {
+    const posts: string[] = [];
+    let isBroken = true;
+    const store = createServer((request, response) => {
+      void text(request).then((body) => {
+        if (request.method === "POST") posts.push(body);
+        response.writeHead(request.method === "GET" ? 404 : isBroken ? 400 : 200).end();
+        // Broken for terraform's own attempt only, in the first job.
+        if (request.method === "POST") isBroken = posts.length > 1;
+      });
+    });
+    await new Promise<void>((resolve) => store.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => {
+      store.closeAllConnections();
+      store.close();
+    });
+    const { port } = store.address() as AddressInfo;
+    const config_snapshot = {
+      backend: "own",
+      source: {
+        type: "inline",
+        files: {
+          "main.tf": `
+            terraform {
+              backend "http" { address = "http://127.0.0.1:${port}/state" }
+            }
+            resource "terraform_data" "made" {}`,
+        },
+      },
+    };
+    const saved = await ended(server.enqueue({ job_type: "DEPLOY", config_snapshot }));
+    expect(lastReport(saved)["error_message"]).toMatch(
+      /^apply failed .*Failed to save state: .*; the state was saved after all$/,
+    );
+    expect(JSON.parse(posts.at(-1) ?? "")).toMatchObject({ resources: [{ name: "made" }] });
+
+    const kept = await ended(server.enqueue({ job_type: "DEPLOY", config_snapshot }));
+    const [, path = ""] =
+      /kept on the runner as (\S+)$/.exec(String(lastReport(kept)["error_message"])) ?? [];
+    expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ resources: [{ name: "made" }] });
+  });
+
+  test("a configuration that would lose its state is refused", async () => {
+    const deploy = await ended(
+      server.enqueue({
+        job_type: "DEPLOY",
+        config_snapshot: inlineSnapshot("success-cluster", { backend: "own" }),
+      }),
+    );
+    expect(lastReport(deploy)["error_message"]).toContain(
+      "names no backend outside of the workspace",
+    );
+    expect(server.log(deploy, "STDOUT")).not.toContain("Plan:");
   });
 
   test("a job that asks for cloud credentials is refused, never run without them", async () => {
