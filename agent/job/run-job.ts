@@ -7,6 +7,7 @@ import { rm } from "node:fs/promises";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import { timeoutSecondsDefault } from "../../protocol/configurations.ts";
 import { openJobLog, type JobLog } from "../logs/job-log.ts";
+import { redactorOf } from "../logs/redactor.ts";
 import { bootId } from "../process-identity.ts";
 import { JobStopped, StepFailed, type JobContext, type JobSettings, type Step } from "./context.ts";
 import type { Facts } from "./facts.ts";
@@ -179,7 +180,8 @@ async function doneOrRun(step: Step, context: JobContext): Promise<Facts> {
 function failure(base: Base, error: Error, step: string, stop: AbortSignal): ReportStatus {
   const isOurs = error instanceof StepFailed || error instanceof JobStopped;
   const said = isOurs ? error.message : `${step}: the agent failed: ${error.message}`;
-  const message = (text: string): string => mask(text, secretsOf(base)).slice(0, messageLimit);
+  const { redact } = redactorOf(secretsOf(base));
+  const message = (text: string): string => redact(Buffer.from(text)).slice(0, messageLimit);
   if (!stop.aborted) return { status: "FAILED", error_message: message(said) };
   const detail = error instanceof StepFailed ? `; ${said}` : "";
   if (stop.reason === "timed out") {
@@ -240,11 +242,4 @@ function secretsOf({ claim: { job }, settings }: Base): string[] {
     ...(job.job_token ? [job.job_token] : []),
     settings.workerToken,
   ];
-}
-
-function mask(text: string, secrets: readonly string[]): string {
-  return secrets
-    .filter((secret) => secret.length >= 6)
-    .toSorted((a, b) => b.length - a.length)
-    .reduce((masked, secret) => masked.replaceAll(secret, "***"), text);
 }

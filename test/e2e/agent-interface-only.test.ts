@@ -207,6 +207,27 @@ describe("against a server that knows only the interface", () => {
     expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ resources: [{ name: "made" }] });
   });
 
+  test("a sensitive value is masked in the log and in the reason of a failure", async () => {
+    const secret = "correct-horse-battery";
+    const config_snapshot = {
+      variables: { password: { value: secret, sensitive: true } },
+      source: {
+        type: "inline",
+        files: {
+          "main.tf": `
+            variable "password" {}
+            resource "terraform_data" "x" {
+              provisioner "local-exec" { command = "echo \${var.password}; exit 3" }
+            }`,
+        },
+      },
+    };
+    const deploy = await ended(server.enqueue({ job_type: "DEPLOY", config_snapshot }));
+    expect(lastReport(deploy)["error_message"]).toMatch(/running command 'echo \*\*\*; exit 3'/);
+    expect(server.log(deploy, "STDOUT")).toContain("***");
+    expect(JSON.stringify([deploy.reports, deploy.logs])).not.toContain(secret);
+  });
+
   test("a configuration that would lose its state is refused", async () => {
     const deploy = await ended(
       server.enqueue({
