@@ -18,7 +18,7 @@ for (const ajv of [strict, coercing]) {
     type: "string",
     schemaType: "number",
     validate: (limit: number, text: string) =>
-      text.length <= limit || (text.length <= 2 * limit && [...text].length <= limit),
+      text.length <= limit || (text.length <= 2 * limit && characters(text) <= limit),
     error: { message: ({ schema }) => `must NOT have more than ${schema} characters` },
   });
 }
@@ -29,3 +29,7 @@ for (const ajv of [strict, coercing]) {
  */
 export const compileValidator: FastifySchemaCompiler<object> = ({ schema, httpPart }) =>
   (httpPart === "body" ? strict : coercing).compile(schema);
+
+/** Code points: a surrogate pair is one character. */
+const characters = (text: string): number =>
+  text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
