@@ -1,6 +1,6 @@
 /** Fetches files of a release: bounded in size, repeated when the network fails, and whole or not at all. */
 import { createHash } from "node:crypto";
-import { createWriteStream } from "node:fs";
+import { open } from "node:fs/promises";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -46,8 +46,12 @@ export async function fetchFile(
 ): Promise<string> {
   return repeated(address, options, async (body) => {
     const hash = createHash("sha256");
-    body.on("data", (part: Buffer) => hash.update(part));
-    await pipeline(body, createWriteStream(file, { mode: 0o600 }));
+    // Made before anything can fail: a stream that opens its file by itself may still do so after its folder was given up.
+    await using handle = await open(file, "w", 0o600);
+    for await (const part of body as AsyncIterable<Buffer>) {
+      hash.update(part);
+      await handle.appendFile(part);
+    }
     return hash.digest("hex");
   });
 }
@@ -99,6 +103,9 @@ async function once<T>(
       else done(null, part);
     },
   });
-  const [, result] = await Promise.all([pipeline(answer.body, bounded), read(bounded)]);
-  return result;
+  // Both are over before the caller goes on, also when one of them has failed.
+  const [piped, result] = await Promise.allSettled([pipeline(answer.body, bounded), read(bounded)]);
+  if (piped.status === "rejected") throw piped.reason;
+  if (result.status === "rejected") throw result.reason;
+  return result.value;
 }
