@@ -1,8 +1,10 @@
 /** Every endpoint of the wire under the one name that server, client and tests use for it. */
 import { authEndpoints } from "./auth.ts";
+import { cloudIdentityEndpoints } from "./cloud-identities.ts";
 import { configurationEndpoints } from "./configurations.ts";
 import { executionEndpoints } from "./executions.ts";
 import { jobEndpoints } from "./jobs.ts";
+import { releaseEndpoints } from "./releases.ts";
 import { stateEndpoints } from "./state.ts";
 import { workerEndpoints } from "./workers.ts";
 
@@ -13,4 +15,6 @@ export const endpoints = {
   ...executionEndpoints,
   ...workerEndpoints,
   ...stateEndpoints,
+  ...releaseEndpoints,
+  ...cloudIdentityEndpoints,
 };

@@ -173,4 +173,13 @@ export const jobEndpoints = {
     status: 200,
     answer: Job,
   }),
+  retryJob: endpoint({
+    method: "POST",
+    path: "/api/cli/jobs/{id}/retry",
+    summary: "Ask again, as a new job, for what a failed or cancelled job was asked for",
+    caller: "client",
+    params: jobParams,
+    status: 201,
+    answer: Job,
+  }),
 };

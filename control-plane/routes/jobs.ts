@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
+import { retryJob } from "../services/job-retry.ts";
 import { cancelJob, createJob, getJob, listJobs } from "../services/jobs.ts";
 import type { Guards } from "./guards.ts";
 import { sendList } from "./list.ts";
@@ -23,6 +24,9 @@ export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards
   bodilessRoutes(app, (bodiless) => {
     route(bodiless, endpoints.cancelJob, guards.client, async ({ caller, params }) =>
       cancelJob(context, caller, params.id),
+    );
+    route(bodiless, endpoints.retryJob, guards.client, async ({ caller, params }) =>
+      retryJob(context, caller, params.id),
     );
   });
 }

@@ -24,7 +24,7 @@ export function claimedJob(context: Context, job: ClaimRow): string {
       : {}),
   });
   const snapshot = stored.includes('"sealed":') ? open(context, job.id, stored) : stored;
-  return `{"job":${fields.slice(0, -1)},"config_snapshot":${snapshot}},"cloud_identity":null}`;
+  return `{"job":${fields.slice(0, -1)},"config_snapshot":${snapshot}},"cloud_identity":${job.cloud_identity ?? "null"}}`;
 }
 
 const open = (context: Context, id: string, stored: string): string =>

@@ -11,6 +11,7 @@ import type { UserCaller } from "../auth/callers.ts";
 import { definitionOf, mask, seal, type Definition } from "../domain/snapshot.ts";
 import { invalid, notFound, Refusal } from "../problem.ts";
 import { findArchive } from "../store/artifacts.ts";
+import { findCloudIdentity } from "../store/cloud-identities.ts";
 import type { Queries } from "../store/db.ts";
 import {
   componentsOf,
@@ -89,7 +90,7 @@ export async function createConfiguration(
     id,
     owner_id: owner,
     zone_id: input.zone_id,
-    cloud_identity_id: null,
+    cloud_identity_id: input.cloud_identity_id?.toLowerCase() ?? null,
     name: input.name,
     project_name: input.project_name ?? input.name,
     labels: JSON.stringify(input.labels ?? []),
@@ -148,7 +149,11 @@ async function checkReferences(
   { zone_id, cloud_identity_id, source }: CreateConfiguration,
 ): Promise<void> {
   if (!(await tx.first(findZone, { id: zone_id, owner }))) throw notFound("zone");
-  if (cloud_identity_id) throw notFound("cloud identity");
+  if (
+    cloud_identity_id &&
+    !(await tx.first(findCloudIdentity, { id: cloud_identity_id.toLowerCase(), owner }))
+  )
+    throw notFound("cloud identity");
   if (source.type !== "archive") return;
   if (!(await tx.first(findArchive, { owner, sha256: source.sha256 })))
     throw invalid("body.source.sha256", "names no archive of yours: upload it first");

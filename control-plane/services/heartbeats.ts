@@ -6,6 +6,7 @@ import { workerStatus } from "../domain/worker.ts";
 import { Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import { findHeldBriefly, setOmitted } from "../store/jobs.ts";
+import { findLatestVersion } from "../store/releases.ts";
 import { findWorkerCaller, recordHeartbeat } from "../store/workers.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
@@ -121,7 +122,7 @@ async function waitForChange(
     // What changed between the record and the listening.
     await look();
     const orders = await promise;
-    return answer(context, id, orders.status, orders.cancelled);
+    return await answer(context, id, orders.status, orders.cancelled);
   } finally {
     clearTimeout(timer);
     unlisten();
@@ -129,16 +130,16 @@ async function waitForChange(
   }
 }
 
-const answer = (
-  { now, periods }: Context,
+const answer = async (
+  { now, periods, store }: Context,
   worker_id: string,
   status: Orders["status"],
   cancelled: readonly string[],
-): HeartbeatAnswer => ({
+): Promise<HeartbeatAnswer> => ({
   worker_id,
   status,
   server_time: time(now()),
   heartbeat_interval_seconds: periods.heartbeat / 1000,
   cancelled_job_ids: [...cancelled],
-  latest_version: null,
+  latest_version: (await store.read.first(findLatestVersion, {}))?.value ?? null,
 });

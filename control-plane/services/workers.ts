@@ -191,18 +191,19 @@ async function rotate(
   return { worker_id: id, worker_token: token };
 }
 
-async function addWorker(
+/** Makes a worker; without an owner it is cloud-hosted. */
+export async function addWorker(
   { now }: Context,
   tx: Queries,
-  owner: string,
-  { name, labels = [] }: RegisterWorker,
+  owner: string | null,
+  { name, labels = [], metadata = {} }: RegisterWorker & { metadata?: object },
 ): Promise<WorkerIdentity> {
   const token = newToken("wlw");
   const worker: WorkerRow = {
     id: uuid(),
     owner_id: owner,
     name,
-    mode: "self-hosted",
+    mode: owner === null ? "cloud-hosted" : "self-hosted",
     token_hash: hashToken(token),
     labels: JSON.stringify(labels),
     version: null,
@@ -218,7 +219,7 @@ async function addWorker(
     last_call_at: null,
     offline_at: null,
     draining_at: null,
-    metadata: "{}",
+    metadata: JSON.stringify(metadata),
   };
   await insertWorker(tx, worker);
   return { worker_id: worker.id, worker_token: token };

@@ -5,6 +5,7 @@
  */
 import { sql, type RawBuilder } from "kysely";
 import type { JobRow } from "../domain/job.ts";
+import { claimedIdentity } from "./cloud-identities.ts";
 import { statement } from "./statement.ts";
 
 export interface ClaimParams {
@@ -27,7 +28,11 @@ export type ClaimRow = Pick<
   | "attempt"
   | "timeout_seconds"
   | "assigned_worker_id"
-> & { readonly config_snapshot: string | null };
+> & {
+  readonly config_snapshot: string | null;
+  /** JSON. */
+  readonly cloud_identity: string | null;
+};
 
 /** A claim by a worker of one owner. */
 export const claimOwnJob = statement<ClaimParams & { owner: string }, ClaimRow>((db, params) =>
@@ -57,6 +62,7 @@ export const findClaimed = statement<
       "timeout_seconds",
       "assigned_worker_id",
       "config_snapshot",
+      claimedIdentity.as("cloud_identity"),
     ])
     .where("worker_id", "=", worker)
     .where("released_at", "is", null)
@@ -67,7 +73,8 @@ export const findClaimed = statement<
 );
 
 const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id,
-  (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot`;
+  (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot,
+  ${claimedIdentity} as cloud_identity`;
 
 function claim(
   { worker, labels, claim_key, now }: ClaimParams,

@@ -6,6 +6,7 @@ import type { ColumnType, Generated } from "kysely";
 import type { JobStatus, JobType, StreamType } from "../../protocol/jobs.ts";
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
 import type { WorkerMode } from "../../protocol/workers.ts";
+import type { PeopleTables } from "./tables-people.ts";
 
 /** Epoch milliseconds. */
 type Millis = number;
@@ -16,40 +17,6 @@ export interface UsersTable {
   id: string;
   email: string;
   created_at: Millis;
-}
-
-/** A one-time sign-in link; the token itself is never stored. */
-export interface LoginLinksTable {
-  token_hash: string;
-  email: string;
-  created_at: Millis;
-  expires_at: Millis;
-  used_at: Millis | null;
-}
-
-/** A sign-in: a browser session, or the family of token pairs of one CLI login. Its id is the `sid` of the tokens. */
-export interface LoginsTable {
-  id: string;
-  user_id: string;
-  kind: "session" | "cli";
-  created_at: Millis;
-  expires_at: Millis;
-  revoked_at: Millis | null;
-  /** CLI: the `jti` of the one refresh token that works, and of the one before it (for the 10 s race). */
-  refresh_jti: string | null;
-  previous_refresh_jti: string | null;
-  rotated_at: Millis | null;
-}
-
-/** A device login that a browser approved (the interface's cli_logins). */
-export interface CliLoginsTable {
-  device_code: string;
-  profile_id: string;
-  verification_code: string;
-  wrong_guesses: number;
-  created_at: Millis;
-  expires_at: Millis;
-  used_at: Millis | null;
 }
 
 export interface ZonesTable {
@@ -222,11 +189,8 @@ export interface FactsTable {
   value: string;
 }
 
-export interface Tables {
+export interface Tables extends PeopleTables {
   users: UsersTable;
-  login_links: LoginLinksTable;
-  logins: LoginsTable;
-  cli_logins: CliLoginsTable;
   zones: ZonesTable;
   specs: SpecsTable;
   components: ComponentsTable;

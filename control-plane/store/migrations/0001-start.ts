@@ -21,12 +21,18 @@ const statements = [
   `create table zones (
     id text primary key, owner_id text not null references users(id), name text not null, created_at bigint not null,
     updated_at bigint not null, unique (owner_id, name))`,
+  `create table cloud_identities (
+    id text primary key, owner_id text not null references users(id), name text not null, provider text not null,
+    role_arn text not null, external_id text not null unique, created_at bigint not null, updated_at bigint not null,
+    unique (owner_id, name))`,
+  `create table releases (version text primary key, release_notes text not null, created_at bigint not null)`,
   `create table specs (
     id text primary key, owner_id text not null references users(id), zone_id text not null references zones(id),
-    cloud_identity_id text, name text not null, project_name text not null, labels text not null, definition text not null,
+    cloud_identity_id text references cloud_identities(id), name text not null, project_name text not null, labels text not null, definition text not null,
     status text not null, error_message text, cluster_name text, cluster_endpoint text, gitops_url text,
     created_at bigint not null, updated_at bigint not null, unique (owner_id, name), unique (owner_id, project_name))`,
   `create index specs_zone on specs (zone_id)`,
+  `create index specs_cloud_identity on specs (cloud_identity_id) where cloud_identity_id is not null`,
   `create table components (
     spec_id text not null references specs(id) on delete cascade, name text not null, type text not null, value text,
     sensitive integer not null, primary key (spec_id, name))`,

@@ -1,0 +1,22 @@
+/** The guard of automated pipelines: RELEASE_API_SECRET as a bearer token. */
+import { equalSecrets, hashToken } from "../domain/tokens.ts";
+import { Refusal } from "../problem.ts";
+import type { Guard } from "../routes/route.ts";
+import type { Context } from "../services/context.ts";
+
+/** Lets the release secret in, compared in constant time; without one configured nobody. */
+export function pipelineGuard({ releaseSecret }: Context): Guard<null> {
+  const expected = releaseSecret === undefined ? undefined : hashToken(releaseSecret);
+  return async ({ headers }) => {
+    const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
+    // Hashes are equally long: the secret's length does not show either.
+    if (expected === undefined || !equalSecrets(hashToken(given ?? ""), expected))
+      throw new Refusal(
+        "unauthenticated",
+        "send Authorization: Bearer with RELEASE_API_SECRET",
+        {},
+        { "www-authenticate": "Bearer" },
+      );
+    return null;
+  };
+}

@@ -1,0 +1,42 @@
+/** Cloud identities. */
+import type { FastifyInstance } from "fastify";
+import { endpoints } from "../../protocol/endpoints.ts";
+import {
+  createCloudIdentity,
+  deleteCloudIdentity,
+  getCloudIdentity,
+  listCloudIdentities,
+  trustPolicy,
+  updateCloudIdentity,
+} from "../services/cloud-identities.ts";
+import type { Context } from "../services/context.ts";
+import type { Guards } from "./guards.ts";
+import { sendList } from "./list.ts";
+import { bodilessRoutes, route } from "./route.ts";
+
+/** Adds the routes of this file. */
+export function cloudIdentityRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
+  route(app, endpoints.listCloudIdentities, guards.client, async ({ caller, query, reply }) =>
+    sendList(reply, "cloud_identities", query, (before, limit) =>
+      listCloudIdentities(context, caller, before, limit),
+    ),
+  );
+  route(app, endpoints.createCloudIdentity, guards.client, async ({ caller, body }) =>
+    createCloudIdentity(context, caller, body),
+  );
+  route(app, endpoints.getCloudIdentity, guards.client, async ({ caller, params }) =>
+    getCloudIdentity(context, caller, params.id),
+  );
+  route(app, endpoints.updateCloudIdentity, guards.client, async ({ caller, params, body }) =>
+    updateCloudIdentity(context, caller, params.id, body),
+  );
+  route(app, endpoints.getTrustPolicy, guards.client, async ({ caller, params, query }) =>
+    trustPolicy(context, caller, params.id, query.principal),
+  );
+  bodilessRoutes(app, (bodiless) => {
+    route(bodiless, endpoints.deleteCloudIdentity, guards.client, async ({ caller, params }) => {
+      await deleteCloudIdentity(context, caller, params.id);
+      return undefined;
+    });
+  });
+}

@@ -1,0 +1,137 @@
+/** Cloud identities and the trust policy that goes with each. */
+import { randomUUID } from "node:crypto";
+import { v7 as uuid } from "uuid";
+import type {
+  CloudIdentity,
+  CreateCloudIdentity,
+  TrustPolicy,
+  UpdateCloudIdentity,
+} from "../../protocol/cloud-identities.ts";
+import type { UserCaller } from "../auth/callers.ts";
+import { notFound, Refusal } from "../problem.ts";
+import {
+  deleteCloudIdentity as deleteRow,
+  findCloudIdentity,
+  findCloudIdentityByName,
+  findUseOfIdentity,
+  insertCloudIdentity,
+  listCloudIdentities as listRows,
+  saveCloudIdentity,
+  type CloudIdentityRow,
+} from "../store/cloud-identities.ts";
+import type { Queries } from "../store/db.ts";
+import type { Context } from "./context.ts";
+import { time } from "./job-views.ts";
+
+/** POST /api/cli/cloud-identities. Nobody can choose the external id, or they could take on the role of another owner. */
+export async function createCloudIdentity(
+  { store, now }: Context,
+  { user_id: owner_id }: UserCaller,
+  input: CreateCloudIdentity,
+): Promise<CloudIdentity> {
+  const at = now();
+  const row: CloudIdentityRow = {
+    id: uuid(),
+    owner_id,
+    ...input,
+    external_id: randomUUID(),
+    created_at: at,
+    updated_at: at,
+  };
+  await store.write(async (tx) => {
+    await checkName(tx, owner_id, row.name);
+    await insertCloudIdentity(tx, row);
+  });
+  return view(row);
+}
+
+/** A page of GET /api/cli/cloud-identities. */
+export async function listCloudIdentities(
+  { store }: Context,
+  { user_id }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<CloudIdentity[]> {
+  return (await listRows(store.read, user_id, before, limit)).map(view);
+}
+
+/** GET /api/cli/cloud-identities/{id}. */
+export async function getCloudIdentity(
+  { store }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<CloudIdentity> {
+  return view(await find(store.read, user, id));
+}
+
+/** PATCH /api/cli/cloud-identities/{id}. The external id stays: trust policies ask for it. */
+export async function updateCloudIdentity(
+  { store, now }: Context,
+  user: UserCaller,
+  id: string,
+  change: UpdateCloudIdentity,
+): Promise<CloudIdentity> {
+  return store.write(async (tx) => {
+    const before = await find(tx, user, id);
+    const after = { ...before, ...change, updated_at: now() };
+    if (after.name !== before.name) await checkName(tx, user.user_id, after.name);
+    await saveCloudIdentity(tx, after);
+    return view(after);
+  });
+}
+
+/** DELETE /api/cli/cloud-identities/{id}: refused while a configuration or a job that is not over uses it. */
+export async function deleteCloudIdentity(
+  { store }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<void> {
+  await store.write(async (tx) => {
+    const { id: identity, name } = await find(tx, user, id);
+    if (await tx.first(findUseOfIdentity, { identity, owner: user.user_id }))
+      throw new Refusal("cloud_identity_in_use", `a configuration or a job uses "${name}"`);
+    await deleteRow(tx, identity);
+  });
+}
+
+/** GET /api/cli/cloud-identities/{id}/trust-policy: lets `principal` take the role on, only with the external id. */
+export async function trustPolicy(
+  { store }: Context,
+  user: UserCaller,
+  id: string,
+  principal: string,
+): Promise<TrustPolicy> {
+  const { external_id } = await find(store.read, user, id);
+  return {
+    Version: "2012-10-17",
+    Statement: [
+      {
+        Effect: "Allow",
+        Principal: { AWS: principal },
+        Action: "sts:AssumeRole",
+        Condition: { StringEquals: { "sts:ExternalId": external_id } },
+      },
+    ],
+  };
+}
+
+async function find(queries: Queries, { user_id: owner }: UserCaller, id: string) {
+  const row = await queries.first(findCloudIdentity, { id: id.toLowerCase(), owner });
+  if (!row) throw notFound("cloud identity");
+  return row;
+}
+
+async function checkName(tx: Queries, owner: string, name: string): Promise<void> {
+  if (await tx.first(findCloudIdentityByName, { name, owner }))
+    throw new Refusal("name_taken", `there is a cloud identity "${name}" already`);
+}
+
+const view = (row: CloudIdentityRow): CloudIdentity => ({
+  id: row.id,
+  name: row.name,
+  provider: row.provider,
+  role_arn: row.role_arn,
+  external_id: row.external_id,
+  created_at: time(row.created_at),
+  updated_at: time(row.updated_at),
+});

@@ -1,0 +1,28 @@
+/** Trying again what failed or was cancelled. */
+import type { Job } from "../../protocol/jobs.ts";
+import type { UserCaller } from "../auth/callers.ts";
+import { notFound, Refusal } from "../problem.ts";
+import { findOwnJob } from "../store/jobs.ts";
+import type { Context } from "./context.ts";
+import { createJob } from "./jobs.ts";
+
+/**
+ * POST /api/cli/jobs/{id}/retry: the same request as a new job, judged like a new one. It runs the configuration as it is now; a DEPLOY
+ * of a plan is refused when the plan is used or stale.
+ */
+export async function retryJob(context: Context, user: UserCaller, id: string): Promise<Job> {
+  const job = await context.store.read.first(findOwnJob, { id, owner: user.user_id });
+  if (!job) throw notFound("job");
+  if (job.status !== "FAILED" && job.status !== "CANCELLED")
+    throw new Refusal("job_not_retryable", `the job is ${job.status}`);
+  const isTeardown = job.job_type === "DESTROY_WORKER";
+  if (!isTeardown && job.spec_id === null)
+    throw new Refusal("job_not_retryable", "the job's configuration was deleted");
+  return createJob(context, user, {
+    job_type: job.job_type,
+    ...(isTeardown || job.spec_id === null ? {} : { configuration_id: job.spec_id }),
+    assigned_worker_id: job.assigned_worker_id,
+    plan_job_id: job.plan_job_id,
+    labels: JSON.parse(job.labels) as string[],
+  });
+}

@@ -1,0 +1,42 @@
+/** Runner releases, and the runners that a pipeline sets up. */
+import { workerMetadataLimit, type WorkerIdentity } from "../../protocol/workers.ts";
+import type { PublishRelease, RegisterCloudWorker, Release } from "../../protocol/releases.ts";
+import { compareVersions } from "../domain/version-order.ts";
+import { Refusal } from "../problem.ts";
+import { setFact } from "../store/facts.ts";
+import {
+  findLatestVersion,
+  findRelease,
+  insertRelease,
+  latestVersionFact,
+} from "../store/releases.ts";
+import type { Context } from "./context.ts";
+import { time } from "./job-views.ts";
+import { addWorker } from "./workers.ts";
+
+/** POST /api/releases/worker. */
+export async function publishRelease(
+  { store, now }: Context,
+  { version, release_notes = "" }: PublishRelease,
+): Promise<Release> {
+  const created_at = now();
+  await store.write(async (tx) => {
+    if (await tx.first(findRelease, { version }))
+      throw new Refusal("version_exists", `version ${version} is published already`);
+    await insertRelease(tx, { version, release_notes, created_at });
+    const latest = await tx.first(findLatestVersion, {});
+    if (!latest || compareVersions(version, latest.value) > 0)
+      await setFact(tx, latestVersionFact, version);
+  });
+  return { version, release_notes, created_at: time(created_at) };
+}
+
+/** POST /api/runners/register: a worker of nobody, for everybody. */
+export async function registerCloudWorker(
+  context: Context,
+  { name, metadata = {} }: RegisterCloudWorker,
+): Promise<WorkerIdentity> {
+  if (Buffer.byteLength(JSON.stringify(metadata)) > workerMetadataLimit)
+    throw new Refusal("payload_too_large", `the metadata is over ${workerMetadataLimit} bytes`);
+  return context.store.write((tx) => addWorker(context, tx, null, { name, metadata }));
+}

@@ -1,0 +1,65 @@
+/** The tables of people and pipelines: sign-ins, cloud identities, releases. The same conventions as in tables.ts. */
+
+/** Epoch milliseconds. */
+type Millis = number;
+
+/** A one-time sign-in link; the token itself is never stored. */
+export interface LoginLinksTable {
+  token_hash: string;
+  email: string;
+  created_at: Millis;
+  expires_at: Millis;
+  used_at: Millis | null;
+}
+
+/** A sign-in: a browser session, or the family of token pairs of one CLI login. Its id is the `sid` of the tokens. */
+export interface LoginsTable {
+  id: string;
+  user_id: string;
+  kind: "session" | "cli";
+  created_at: Millis;
+  expires_at: Millis;
+  revoked_at: Millis | null;
+  /** CLI: the `jti` of the one refresh token that works, and of the one before it (for the 10 s race). */
+  refresh_jti: string | null;
+  previous_refresh_jti: string | null;
+  rotated_at: Millis | null;
+}
+
+/** A device login that a browser approved (the interface's cli_logins). */
+export interface CliLoginsTable {
+  device_code: string;
+  profile_id: string;
+  verification_code: string;
+  wrong_guesses: number;
+  created_at: Millis;
+  expires_at: Millis;
+  used_at: Millis | null;
+}
+
+/** The role that jobs take on in a cloud account. `external_id` is made once and never changed. */
+export interface CloudIdentitiesTable {
+  id: string;
+  owner_id: string;
+  name: string;
+  provider: "aws";
+  role_arn: string;
+  external_id: string;
+  created_at: Millis;
+  updated_at: Millis;
+}
+
+/** Published runner versions. The highest is also the fact `latest_version`. */
+export interface ReleasesTable {
+  version: string;
+  release_notes: string;
+  created_at: Millis;
+}
+
+export interface PeopleTables {
+  login_links: LoginLinksTable;
+  logins: LoginsTable;
+  cli_logins: CliLoginsTable;
+  cloud_identities: CloudIdentitiesTable;
+  releases: ReleasesTable;
+}
