@@ -1,7 +1,7 @@
 /** SQL of jobs. What the state changes mean stands in domain/job.ts. */
 import { sql } from "kysely";
 import type { JobStatus } from "../../protocol/jobs.ts";
-import type { JobRow } from "../domain/job.ts";
+import type { JobRow, JobState } from "../domain/job.ts";
 import type { Queries } from "./db.ts";
 import { statement } from "./statement.ts";
 
@@ -61,20 +61,8 @@ const saveState = statement<Pick<JobRow, "id" | Mutable>>((db, job) =>
     .where("id", "=", job.id),
 );
 
-type Mutable =
-  | "status"
-  | "worker_id"
-  | "claim_key"
-  | "claimed_at"
-  | "started_at"
-  | "cancelled_at"
-  | "ended_at"
-  | "released_at"
-  | "omitted_at"
-  | "spec_status_before"
-  | "error_message"
-  | "execution_metadata"
-  | "last_seq";
+/** What state changes may change, and what the spec was before. */
+type Mutable = keyof JobState | "spec_status_before";
 
 /** Saves what state changes may change. */
 export const saveJob = (tx: Queries, job: JobRow): Promise<void> => tx.run(saveState, job);
