@@ -1,15 +1,12 @@
 /** Zones and configurations (specs): what people describe, and the snapshot of it that a runner gets. */
 import { Type, type Static } from "typebox";
-import { endpoint } from "./endpoint.ts";
 import {
   ErrorMessage,
   Labels,
   MapOf,
   Name,
-  NextCursor,
   Nullable,
   OneOf,
-  Paging,
   Sha256,
   Timestamp,
   Uuid,
@@ -147,6 +144,23 @@ export const CreateConfiguration = Type.Object(
 );
 export type CreateConfiguration = Static<typeof CreateConfiguration>;
 
+/**
+ * Only what is given changes; `variables` and `environment` are replaced whole. A variable without `value` keeps the one it has.
+ */
+export const UpdateConfiguration = Type.Object(
+  {
+    name: Type.Optional(Name),
+    zone_id: Type.Optional(Uuid),
+    project_name: Type.Optional(Name),
+    cloud_identity_id: Type.Optional(Nullable(Uuid)),
+    labels: Type.Optional(Labels),
+    ...snapshotFields,
+    source: Type.Optional(Source),
+  },
+  { additionalProperties: false },
+);
+export type UpdateConfiguration = Static<typeof UpdateConfiguration>;
+
 export const Zone = Type.Object({
   id: Uuid,
   name: Name,
@@ -161,83 +175,3 @@ export type CreateZone = Static<typeof CreateZone>;
 
 export const Archive = Type.Object({ sha256: Sha256, size_bytes: Type.Integer() });
 export type Archive = Static<typeof Archive>;
-
-const zonePath = { params: Type.Object({ id: Uuid }) };
-
-export const configurationEndpoints = {
-  listZones: endpoint({
-    method: "GET",
-    path: "/api/cli/zones",
-    summary: "List all zones with their configurations",
-    caller: "client",
-    query: Type.Object({ ...Paging }),
-    status: 200,
-    answer: Type.Object({ zones: Type.Array(Zone), next_cursor: NextCursor }),
-  }),
-  createZone: endpoint({
-    method: "POST",
-    path: "/api/cli/zones",
-    summary: "Create a zone",
-    caller: "client",
-    body: CreateZone,
-    status: 201,
-    answer: Zone,
-  }),
-  getZone: endpoint({
-    method: "GET",
-    path: "/api/cli/zones/{id}",
-    summary: "Read a zone with its configurations",
-    caller: "client",
-    ...zonePath,
-    status: 200,
-    answer: Zone,
-  }),
-  listConfigurations: endpoint({
-    method: "GET",
-    path: "/api/cli/configurations",
-    summary: "List all configurations",
-    caller: "client",
-    query: Type.Object({ ...Paging }),
-    status: 200,
-    answer: Type.Object({ configurations: Type.Array(Configuration), next_cursor: NextCursor }),
-  }),
-  createConfiguration: endpoint({
-    method: "POST",
-    path: "/api/cli/configurations",
-    summary: "Create a configuration",
-    caller: "client",
-    body: CreateConfiguration,
-    bodyLimit: 4 * 1024 * 1024,
-    status: 201,
-    answer: Configuration,
-  }),
-  getConfiguration: endpoint({
-    method: "GET",
-    path: "/api/cli/configurations/{name}",
-    summary: "Read a configuration by its name, or by its id",
-    caller: "client",
-    params: Type.Object({ name: Name }),
-    status: 200,
-    answer: Configuration,
-  }),
-  getConfigurationByProjectName: endpoint({
-    method: "GET",
-    path: "/api/cli/configurations/by-project-name/{project_name}",
-    summary: "Read a configuration by its project name",
-    caller: "client",
-    params: Type.Object({ project_name: Name }),
-    status: 200,
-    answer: Configuration,
-  }),
-  uploadArchive: endpoint({
-    method: "POST",
-    path: "/api/cli/archives",
-    summary: "Upload a .tar.gz of terraform files, to be named as a source by its SHA-256",
-    caller: "client",
-    bytes: "request",
-    bodyLimit: archiveLimit,
-    headers: Type.Object({ "content-digest": Type.Optional(Type.String({ maxLength: 500 })) }),
-    status: 201,
-    answer: Archive,
-  }),
-};

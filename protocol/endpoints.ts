@@ -1,10 +1,12 @@
 /** Every endpoint of the wire under the one name that server, client and tests use for it. */
 import { authEndpoints } from "./auth.ts";
 import { cloudIdentityEndpoints } from "./cloud-identities.ts";
-import { configurationEndpoints } from "./configurations.ts";
+import { configurationEndpoints } from "./configuration-endpoints.ts";
 import { executionEndpoints } from "./executions.ts";
 import { jobEndpoints } from "./jobs.ts";
+import { loginEndpoints } from "./logins.ts";
 import { releaseEndpoints } from "./releases.ts";
+import { stateVersionEndpoints } from "./state-versions.ts";
 import { stateEndpoints } from "./state.ts";
 import { workerEndpoints } from "./workers.ts";
 
@@ -16,5 +18,7 @@ export const endpoints = {
   ...workerEndpoints,
   ...stateEndpoints,
   ...releaseEndpoints,
+  ...loginEndpoints,
+  ...stateVersionEndpoints,
   ...cloudIdentityEndpoints,
 };

@@ -2,7 +2,8 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
-import { configurationEndpoints, type Configuration } from "../../protocol/configurations.ts";
+import { configurationEndpoints } from "../../protocol/configuration-endpoints.ts";
+import type { Configuration } from "../../protocol/configurations.ts";
 import { jobEndpoints, type Job, type JobType } from "../../protocol/jobs.ts";
 import { workerEndpoints } from "../../protocol/workers.ts";
 import { Failure, logLine, print, styled, table } from "../output.ts";

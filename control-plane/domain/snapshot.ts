@@ -4,6 +4,7 @@ import canonicalize from "canonicalize";
 import type {
   ConfigSnapshot,
   CreateConfiguration,
+  UpdateConfiguration,
   Variable,
 } from "../../protocol/configurations.ts";
 import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts";
@@ -30,6 +31,46 @@ export function definitionOf(input: CreateConfiguration): Definition {
     backend: input.backend ?? "managed",
     ...(input.timeout_seconds === undefined ? {} : { timeout_seconds: input.timeout_seconds }),
   };
+}
+
+/** A definition (with its values) after an update. A variable without `value` keeps the one it has. */
+export function updatedDefinition(before: Definition, change: UpdateConfiguration): Definition {
+  const known = before.variables ?? {};
+  const variables = change.variables && keepValues(known, change.variables);
+  refuseEnvironment(change.environment ?? {});
+  return {
+    ...before,
+    ...pick(change),
+    ...(variables === undefined ? {} : { variables }),
+  };
+}
+
+function pick(change: UpdateConfiguration): Partial<Definition> {
+  const {
+    name: _,
+    project_name: _p,
+    zone_id: _z,
+    cloud_identity_id: _c,
+    labels: _l,
+    ...rest
+  } = change;
+  return rest;
+}
+
+/** A sensitive value is kept only as a sensitive one: otherwise an update could show it. */
+function keepValues(
+  known: Readonly<Record<string, Variable>>,
+  given: Readonly<Record<string, Variable>>,
+): Record<string, Variable> {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, variable]) => {
+      if (variable.value !== undefined) return [name, variable];
+      const kept = Object.hasOwn(known, name) ? known[name] : undefined;
+      if (!kept || (kept.sensitive === true && variable.sensitive === false))
+        throw invalid(`body.variables.${name}.value`, "is missing");
+      return [name, { ...kept, ...variable }];
+    }),
+  );
 }
 
 /** Replaces every sensitive value by a sealed one that opens only under the same `about` (the spec's id). */

@@ -2,6 +2,12 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import {
+  deleteConfiguration,
+  deleteZone,
+  updateConfiguration,
+  updateZone,
+} from "../services/configuration-changes.ts";
+import {
   createConfiguration,
   createZone,
   getConfiguration,
@@ -13,7 +19,7 @@ import {
 import type { Context } from "../services/context.ts";
 import type { Guards } from "./guards.ts";
 import { sendList } from "./list.ts";
-import { route } from "./route.ts";
+import { bodilessRoutes, route } from "./route.ts";
 
 /** Adds the routes of this file. */
 export function configurationRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
@@ -40,4 +46,20 @@ export function configurationRoutes(app: FastifyInstance, context: Context, guar
   route(app, endpoints.getConfigurationByProjectName, guards.client, async ({ caller, params }) =>
     getConfigurationByProjectName(context, caller, params.project_name),
   );
+  route(app, endpoints.updateZone, guards.client, async ({ caller, params, body }) =>
+    updateZone(context, caller, params.id, body),
+  );
+  route(app, endpoints.updateConfiguration, guards.client, async ({ caller, params, body }) =>
+    updateConfiguration(context, caller, params.name, body),
+  );
+  bodilessRoutes(app, (bodiless) => {
+    route(bodiless, endpoints.deleteZone, guards.client, async ({ caller, params }) => {
+      await deleteZone(context, caller, params.id);
+      return undefined;
+    });
+    route(bodiless, endpoints.deleteConfiguration, guards.client, async ({ caller, params }) => {
+      await deleteConfiguration(context, caller, params.name);
+      return undefined;
+    });
+  });
 }

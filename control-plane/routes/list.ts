@@ -15,18 +15,31 @@ export type ReadPage<T> = (before: string | undefined, limit: number) => Promise
 export async function sendList<T extends { id: string }>(
   reply: FastifyReply,
   name: string,
-  { limit, cursor }: { limit?: number; cursor?: string },
+  query: { limit?: number; cursor?: string },
   read: ReadPage<T>,
 ): Promise<typeof sent> {
-  if (cursor !== undefined && !validate(cursor)) throw new Refusal("invalid_cursor");
+  if (query.cursor !== undefined && !validate(query.cursor)) throw new Refusal("invalid_cursor");
+  return sendListBy(reply, name, query, ({ id }) => id, read);
+}
+
+/** The same for things that another key orders; the caller has judged the cursor. */
+export async function sendListBy<T>(
+  reply: FastifyReply,
+  name: string,
+  { limit, cursor }: { limit?: number; cursor?: string },
+  keyOf: (thing: T) => string,
+  read: ReadPage<T>,
+): Promise<typeof sent> {
   if (limit !== undefined) {
     const found = await read(cursor, limit + 1);
     const page = found.slice(0, limit);
-    const next_cursor = found.length > limit ? (page.at(-1)?.id ?? null) : null;
+    const last = page.at(-1);
+    const next_cursor = found.length > limit && last !== undefined ? keyOf(last) : null;
     reply.send({ [name]: page, next_cursor });
     return sent;
   }
-  const pages = async (last: T | undefined) => read(last?.id ?? cursor, pageSize);
+  const pages = async (last: T | undefined) =>
+    read(last === undefined ? cursor : keyOf(last), pageSize);
   return sendStream(reply, name, "next_cursor", pages);
 }
 

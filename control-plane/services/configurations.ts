@@ -117,11 +117,16 @@ export async function getConfiguration(
   { user_id: owner }: UserCaller,
   name: string,
 ): Promise<Configuration> {
-  return viewFound(
-    read,
-    (await read.first(findSpecByName, { name, owner })) ??
-      (await read.first(findSpec, { id: name.toLowerCase(), owner })),
-  );
+  return viewFound(read, await findNamed(read, owner, name));
+}
+
+/** A configuration by its name, or by its id; throws 404. */
+export async function findNamed(queries: Queries, owner: string, name: string): Promise<SpecRow> {
+  const spec =
+    (await queries.first(findSpecByName, { name, owner })) ??
+    (await queries.first(findSpec, { id: name.toLowerCase(), owner }));
+  if (!spec) throw notFound("configuration");
+  return spec;
 }
 
 /** GET /api/cli/configurations/by-project-name/{project_name}. */
@@ -143,10 +148,15 @@ export async function listConfigurations(
   return viewSpecs(read, await listSpecs(read, owner, before, limit));
 }
 
-async function checkReferences(
+/** Refuses a zone, an identity or an archive that is not the owner's. */
+export async function checkReferences(
   tx: Queries,
   owner: string,
-  { zone_id, cloud_identity_id, source }: CreateConfiguration,
+  {
+    zone_id,
+    cloud_identity_id,
+    source,
+  }: Pick<CreateConfiguration, "zone_id" | "cloud_identity_id" | "source">,
 ): Promise<void> {
   if (!(await tx.first(findZone, { id: zone_id, owner }))) throw notFound("zone");
   if (
@@ -159,13 +169,16 @@ async function checkReferences(
     throw invalid("body.source.sha256", "names no archive of yours: upload it first");
 }
 
-async function checkNames(
+/** Refuses names that another configuration of the owner has. */
+export async function checkNames(
   tx: Queries,
-  { owner_id: owner, name, project_name }: SpecRow,
+  { id, owner_id: owner, name, project_name }: SpecRow,
 ): Promise<void> {
-  if (await tx.first(findSpecByName, { name, owner }))
+  const named = await tx.first(findSpecByName, { name, owner });
+  if (named && named.id !== id)
     throw new Refusal("name_taken", `there is a configuration "${name}" already`);
-  if (await tx.first(findSpecByProjectName, { name: project_name, owner }))
+  const project = await tx.first(findSpecByProjectName, { name: project_name, owner });
+  if (project && project.id !== id)
     throw new Refusal(
       "name_taken",
       `there is a configuration with the project name "${project_name}" already`,

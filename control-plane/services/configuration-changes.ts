@@ -1,0 +1,125 @@
+/** Changing and deleting zones and configurations, and what forbids it. */
+import type {
+  Configuration,
+  CreateZone,
+  UpdateConfiguration,
+  Zone,
+} from "../../protocol/configurations.ts";
+import type { UserCaller } from "../auth/callers.ts";
+import { seal, unseal, updatedDefinition, type Definition } from "../domain/snapshot.ts";
+import { notFound, Refusal } from "../problem.ts";
+import type { Queries } from "../store/db.ts";
+import {
+  deleteSpec,
+  deleteZone as deleteZoneRow,
+  findUnreleased,
+  saveSpec,
+  saveZone,
+} from "../store/spec-changes.ts";
+import { findZone, findZoneByName, specsOfZones, type SpecRow } from "../store/specs.ts";
+import { findLock, findState } from "../store/states.ts";
+import {
+  checkNames,
+  checkReferences,
+  findNamed,
+  getConfiguration,
+  getZone,
+} from "./configurations.ts";
+import type { Context } from "./context.ts";
+
+/** PATCH /api/cli/zones/{id}. */
+export async function updateZone(
+  context: Context,
+  user: UserCaller,
+  id: string,
+  { name }: CreateZone,
+): Promise<Zone> {
+  const owner = user.user_id;
+  await context.store.write(async (tx) => {
+    if (!(await tx.first(findZone, { id, owner }))) throw notFound("zone");
+    const named = await tx.first(findZoneByName, { name, owner });
+    if (named && named.id !== id)
+      throw new Refusal("name_taken", `there is a zone "${name}" already`);
+    await saveZone(tx, { id, name, updated_at: context.now() });
+  });
+  return getZone(context, user, id);
+}
+
+/** DELETE /api/cli/zones/{id}. */
+export async function deleteZone(
+  { store }: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<void> {
+  await store.write(async (tx) => {
+    if (!(await tx.first(findZone, { id, owner }))) throw notFound("zone");
+    if ((await specsOfZones(tx, [id])).length > 0) throw new Refusal("zone_not_empty");
+    await deleteZoneRow(tx, id);
+  });
+}
+
+/**
+ * PATCH /api/cli/configurations/{name}. Jobs that exist keep the snapshot they were made with; a plan of another definition than the
+ * present one is stale by its hash.
+ */
+export async function updateConfiguration(
+  context: Context,
+  user: UserCaller,
+  name: string,
+  change: UpdateConfiguration,
+): Promise<Configuration> {
+  const owner = user.user_id;
+  const box = context.box("variables");
+  const id = await context.store.write(async (tx) => {
+    const before = await findNamed(tx, owner, name);
+    const plain = unseal(JSON.parse(before.definition) as Definition, box, before.id);
+    const definition = updatedDefinition(plain, change);
+    if (definition.backend !== plain.backend) await refuseResources(tx, before);
+    const after: SpecRow = {
+      ...before,
+      name: change.name ?? before.name,
+      project_name: change.project_name ?? before.project_name,
+      zone_id: change.zone_id?.toLowerCase() ?? before.zone_id,
+      cloud_identity_id:
+        change.cloud_identity_id === undefined
+          ? before.cloud_identity_id
+          : (change.cloud_identity_id?.toLowerCase() ?? null),
+      labels: change.labels ? JSON.stringify(change.labels) : before.labels,
+      definition: JSON.stringify(seal(definition, box, before.id)),
+      updated_at: context.now(),
+    };
+    await checkReferences(tx, owner, { ...after, source: definition.source });
+    await checkNames(tx, after);
+    await saveSpec(tx, after);
+    return before.id;
+  });
+  return getConfiguration(context, user, id);
+}
+
+/** DELETE /api/cli/configurations/{name}: nothing may run, be queued, be locked, or be recorded as existing. */
+export async function deleteConfiguration(
+  { store, blobs }: Context,
+  { user_id: owner }: UserCaller,
+  name: string,
+): Promise<void> {
+  const unnamed = await store.write(async (tx) => {
+    const spec = await findNamed(tx, owner, name);
+    if (await tx.first(findUnreleased, { spec: spec.id }))
+      throw new Refusal("configuration_busy", "cancel its jobs, or wait for them");
+    if (await tx.first(findLock, { spec: spec.id }))
+      throw new Refusal("state_locked", "a lost job left the state locked: unlock it first");
+    await refuseResources(tx, spec);
+    return deleteSpec(tx, spec.id);
+  });
+  for (const blob of unnamed) await blobs.delete(blob);
+}
+
+/** What the managed state records exists; without the state nothing could destroy it. */
+async function refuseResources(tx: Queries, { id: spec }: SpecRow): Promise<void> {
+  const state = await tx.first(findState, { spec });
+  if (state && state.resources > 0)
+    throw new Refusal(
+      "configuration_not_empty",
+      `its managed state records ${state.resources} resources: destroy them first`,
+    );
+}

@@ -1,0 +1,34 @@
+/** Where a person is signed in. */
+import type { Login } from "../../protocol/logins.ts";
+import type { UserCaller } from "../auth/callers.ts";
+import { notFound } from "../problem.ts";
+import { listLogins as listRows, revokeOwnLogin } from "../store/login-lists.ts";
+import type { Context } from "./context.ts";
+import { time } from "./job-views.ts";
+
+/** A page of GET /api/cli/logins. */
+export async function listLogins(
+  { store, now }: Context,
+  { user_id, login_id }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<Login[]> {
+  const logins = await listRows(store.read, user_id, now(), before, limit);
+  return logins.map(({ id, kind, created_at, expires_at }) => ({
+    id,
+    kind,
+    current: id === login_id,
+    created_at: time(created_at),
+    expires_at: time(expires_at),
+  }));
+}
+
+/** DELETE /api/cli/logins/{id}: its access tokens are refused at once. */
+export async function endOwnLogin(
+  { store, now }: Context,
+  { user_id }: UserCaller,
+  id: string,
+): Promise<void> {
+  const isEnded = await store.write((tx) => revokeOwnLogin(tx, user_id, id.toLowerCase(), now()));
+  if (!isEnded) throw notFound("login");
+}

@@ -1,0 +1,145 @@
+/** Managed state in a person's hands: its versions, going back to one, unlocking. */
+import { createHash } from "node:crypto";
+import { buffer } from "node:stream/consumers";
+import type { StateVersion } from "../../protocol/state-versions.ts";
+import { stateLimit } from "../../protocol/state.ts";
+import type { UserCaller } from "../auth/callers.ts";
+import { isHeld } from "../domain/job.ts";
+import { StateDocumentReader } from "../domain/state-document.ts";
+import { withSerial } from "../domain/state-serial.ts";
+import { notFound, Refusal } from "../problem.ts";
+import type { Queries } from "../store/db.ts";
+import { findJob } from "../store/jobs.ts";
+import { findStateVersion, listStateVersions as listRows } from "../store/state-versions.ts";
+import {
+  addState,
+  findLock,
+  findState,
+  releaseLock,
+  type StateVersionRow,
+} from "../store/states.ts";
+import { findNamed } from "./configurations.ts";
+import type { Context } from "./context.ts";
+import { ringNextOfSpec, writeJobs } from "./job-changes.ts";
+import { time } from "./job-views.ts";
+import type { StateContent } from "./states.ts";
+import { storeContent } from "./stored-content.ts";
+
+/** A page of GET /api/cli/configurations/{name}/state/versions. */
+export async function listStateVersions(
+  { store: { read } }: Context,
+  { user_id }: UserCaller,
+  name: string,
+  before: number | undefined,
+  limit: number,
+): Promise<StateVersion[]> {
+  const { id } = await findNamed(read, user_id, name);
+  return (await listRows(read, id, before, limit)).map(view);
+}
+
+/** GET …/state/versions/{serial}. */
+export async function findStateContent(
+  { store: { read }, blobs }: Context,
+  { user_id }: UserCaller,
+  name: string,
+  serial: number,
+): Promise<StateContent> {
+  const { id } = await findNamed(read, user_id, name);
+  const version = await findVersion(read, id, serial);
+  return { ...version, read: () => blobs.read(version.blob) };
+}
+
+/**
+ * POST …/state/versions/{serial}/rollback: the old content as a new version, above the highest serial, so that terraform takes it for the
+ * newest and no history is lost. Refused while the state is locked.
+ */
+export async function rollBackState(
+  context: Context,
+  { user_id }: UserCaller,
+  name: string,
+  serial: number,
+): Promise<StateVersion> {
+  const { read } = context.store;
+  const { id: spec } = await findNamed(read, user_id, name);
+  const old = await findVersion(read, spec, serial);
+  await refuseLocked(read, spec);
+  const newest = await read.first(findState, { spec });
+  const next = (newest ?? old).serial + 1;
+  const content = withSerial(await buffer(await context.blobs.read(old.blob)), next);
+  const seen = { reader: new StateDocumentReader(), md5: createHash("md5") };
+  const stored = await storeContent(context, inPieces(content, seen), stateLimit, (written) =>
+    context.store.write(async (tx) => {
+      await refuseLocked(tx, spec);
+      const summary = seen.reader.end();
+      if ((await tx.first(findState, { spec }))?.id !== newest?.id || summary.serial !== next)
+        throw new Refusal("state_conflict", "the state changed meanwhile; look at it again");
+      const row = {
+        spec_id: spec,
+        ...summary,
+        md5: seen.md5.copy().digest("hex"),
+        size_bytes: written.size_bytes,
+        blob: written.blob,
+        job_id: null,
+        created_at: context.now(),
+      };
+      await addState(tx, row);
+      return { answer: view(row), stored: true };
+    }),
+  );
+  return stored.answer;
+}
+
+/**
+ * DELETE …/state/lock. A job that may still write under the lock is not robbed of it: its state would be lost. Such a job is cancelled
+ * instead.
+ */
+export async function breakStateLock(
+  context: Context,
+  { user_id }: UserCaller,
+  name: string,
+): Promise<void> {
+  await writeJobs(context, async (tx, rings) => {
+    const { id: spec } = await findNamed(tx, user_id, name);
+    const lock = await tx.first(findLock, { spec });
+    if (!lock) return;
+    const holder = await tx.first(findJob, { id: lock.job_id });
+    if (holder && isHeld(holder))
+      throw new Refusal("configuration_busy", "the job that locked the state runs: cancel it");
+    await releaseLock(tx, lock.job_id);
+    await ringNextOfSpec(tx, rings, spec);
+  });
+}
+
+async function findVersion(queries: Queries, spec: string, serial: number) {
+  const version = await queries.first(findStateVersion, { spec, serial });
+  if (!version) throw notFound("state version");
+  return version;
+}
+
+async function refuseLocked(queries: Queries, spec: string): Promise<void> {
+  if (await queries.first(findLock, { spec }))
+    throw new Refusal("state_locked", "wait for the job that holds the lock, or unlock it");
+}
+
+/** In pieces, so that reading a large state leaves turns to others. */
+async function* inPieces(
+  content: Buffer,
+  { reader, md5 }: { reader: StateDocumentReader; md5: ReturnType<typeof createHash> },
+): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < content.length; at += 65_536) {
+    const piece = content.subarray(at, at + 65_536);
+    reader.push(piece);
+    md5.update(piece);
+    yield piece;
+  }
+}
+
+const view = (row: Omit<StateVersionRow, "id">): StateVersion => ({
+  serial: row.serial,
+  lineage: row.lineage,
+  size_bytes: row.size_bytes,
+  md5: row.md5,
+  resources: row.resources,
+  job_id: row.job_id,
+  created_at: time(row.created_at),
+});

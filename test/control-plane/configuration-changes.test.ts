@@ -1,0 +1,243 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { callsOf } from "../helpers/calls.ts";
+import { addTestWorker, clientHeaders, setJob, startPlane, type Plane } from "../helpers/plane.ts";
+import { addJob, addOwner } from "../helpers/rows.ts";
+
+const {
+  cancelJob,
+  claimJob,
+  createConfiguration,
+  createJob,
+  createZone,
+  deleteConfiguration,
+  deleteZone,
+  getConfiguration,
+  getJob,
+  getZone,
+  updateConfiguration,
+  updateZone,
+} = endpoints;
+const source = { type: "inline" as const, files: { "main.tf": "" } };
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+async function person() {
+  const owner = await addOwner(plane.context.store);
+  const client = callsOf(plane, await clientHeaders(plane, owner));
+  const worker = await addTestWorker(plane, owner);
+  const configure = (more: object = {}) =>
+    client.get(createConfiguration, {
+      body: { name: randomUUID(), zone_id: owner.zone, source, ...more },
+    });
+  return { owner, client, configure, runner: callsOf(plane, worker.headers) };
+}
+
+/** A version of the managed state that records this many resources. */
+const addState = async (spec_id: string, resources: number) => {
+  const { blob } = await plane.context.blobs.write(
+    (async function* () {
+      yield Buffer.from("{}");
+    })(),
+    10,
+  );
+  await plane.context.store.write((tx) =>
+    tx.sql
+      .insertInto("state_versions")
+      .values({
+        spec_id,
+        serial: 1,
+        lineage: "l",
+        md5: "",
+        size_bytes: 1,
+        resources,
+        blob,
+        job_id: null,
+        created_at: 1,
+      })
+      .execute(),
+  );
+};
+
+describe("a zone", () => {
+  it("can be renamed, but not to a name that is taken", async () => {
+    const { client } = await person();
+    const { id } = await client.get(createZone, { body: { name: "one" } });
+    await client.get(createZone, { body: { name: "two" } });
+    const renamed = await client.get(updateZone, { params: { id }, body: { name: "three" } });
+    expect(renamed.name).toBe("three");
+    expect(await client.refusal(updateZone, { params: { id }, body: { name: "two" } })).toBe(
+      "409 name_taken",
+    );
+  });
+
+  it("is deleted only when it is empty", async () => {
+    const { owner, client, configure } = await person();
+    const params = { id: owner.zone };
+    const { name } = await configure();
+    expect(await client.refusal(deleteZone, { params })).toBe("409 zone_not_empty");
+    await client.ask(deleteConfiguration, { params: { name } });
+    await client.ask(deleteZone, { params });
+    expect(await client.refusal(getZone, { params })).toBe("404 not_found");
+  });
+
+  it("is out of reach for others", async () => {
+    const [{ owner }, { client }] = [await person(), await person()];
+    const params = { id: owner.zone };
+    expect(await client.refusal(updateZone, { params, body: { name: "x" } })).toBe("404 not_found");
+    expect(await client.refusal(deleteZone, { params })).toBe("404 not_found");
+  });
+});
+
+describe("an update of a configuration", () => {
+  it("changes what it names and nothing else", async () => {
+    const { client, configure } = await person();
+    const before = await configure({ environment: { A: "1" }, labels: ["x"], timeout_seconds: 60 });
+    const after = await client.get(updateConfiguration, {
+      params: { name: before.id },
+      body: { name: "renamed", engine_version: "~> 1.9" },
+    });
+    expect(after).toEqual({
+      ...before,
+      name: "renamed",
+      engine_version: "~> 1.9",
+      updated_at: after.updated_at,
+    });
+  });
+
+  it("keeps a sensitive value that it does not name, and never shows it", async () => {
+    const { client, configure, runner } = await person();
+    const variables = {
+      secret: { value: "s3cret", sensitive: true },
+      gone: { value: 1 },
+      plain: { value: 2 },
+    };
+    const { name, id } = await configure({ variables });
+    const params = { name };
+    const change = { secret: { sensitive: true }, plain: { value: 3 }, more: { value: [1] } };
+    const after = await client.get(updateConfiguration, { params, body: { variables: change } });
+    expect(after.variables).toEqual({ ...change });
+    await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    const { job } = await runner.get(claimJob, { query: {} });
+    expect(job.config_snapshot.variables).toEqual({
+      ...change,
+      secret: { value: "s3cret", sensitive: true },
+    });
+    for (const secret of [{ sensitive: false }, undefined])
+      expect(
+        await client.refusal(updateConfiguration, {
+          params,
+          body: { variables: secret ? { secret } : { unknown: {} } },
+        }),
+      ).toBe("400 invalid_request");
+  });
+
+  it("makes plans of the former definition stale", async () => {
+    const { owner, client, configure } = await person();
+    const { id } = await configure();
+    const made = await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    const plan = await addJob(plane.context.store, owner, {
+      status: "SUCCESS",
+      spec_id: id,
+      config_hash: made.config_hash,
+    });
+    await plane.context.store.write((tx) =>
+      tx.sql
+        .insertInto("plan_artifacts")
+        .values({
+          job_id: plan.id,
+          attempt: 1,
+          blob: "b",
+          size_bytes: 1,
+          sha256: "",
+          created_at: 1,
+        })
+        .execute(),
+    );
+    const deploy = {
+      body: { job_type: "DEPLOY" as const, configuration_id: id, plan_job_id: plan.id },
+    };
+    await client.get(updateConfiguration, { params: { name: id }, body: { engine: "opentofu" } });
+    expect(await client.refusal(createJob, deploy)).toBe("409 plan_is_stale");
+    await client.get(updateConfiguration, { params: { name: id }, body: { engine: "terraform" } });
+    expect((await client.get(createJob, deploy)).status).toBe("QUEUED");
+  });
+
+  it("is refused what a new configuration is refused", async () => {
+    const [{ client, configure }, other] = [await person(), await person()];
+    const taken = await configure();
+    const { name } = await configure();
+    const refusal = (body: object) =>
+      client.refusal(updateConfiguration, { params: { name }, body });
+    expect(await refusal({ name: taken.name })).toBe("409 name_taken");
+    expect(await refusal({ project_name: taken.project_name })).toBe("409 name_taken");
+    expect(await refusal({ zone_id: other.owner.zone })).toBe("404 not_found");
+    expect(await refusal({ cloud_identity_id: randomUUID() })).toBe("404 not_found");
+    expect(await refusal({ environment: { LD_PRELOAD: "x" } })).toBe(
+      "400 forbidden_environment_name",
+    );
+    expect(await refusal({ source: { type: "archive", sha256: "0".repeat(64) } })).toBe(
+      "400 invalid_request",
+    );
+    expect(await refusal({ colour: "red" })).toBe("400 invalid_request");
+    const params = { name: taken.id };
+    expect(await other.client.refusal(updateConfiguration, { params, body: {} })).toBe(
+      "404 not_found",
+    );
+    expect(await other.client.refusal(deleteConfiguration, { params })).toBe("404 not_found");
+  });
+});
+
+describe("a configuration", () => {
+  it("is not deleted while a job of it is not over; its jobs stay", async () => {
+    const { client, configure } = await person();
+    const { name, id } = await configure();
+    const job = await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    const params = { name };
+    expect(await client.refusal(deleteConfiguration, { params })).toBe("409 configuration_busy");
+    await client.get(cancelJob, { params: { id: job.id } });
+    await client.ask(deleteConfiguration, { params });
+    expect(await client.refusal(getConfiguration, { params })).toBe("404 not_found");
+    const kept = await client.get(getJob, { params: { id: job.id } });
+    expect(kept).toMatchObject({ status: "CANCELLED", configuration_id: null });
+  });
+
+  it("is not deleted, nor moved to another backend, while its state records resources", async () => {
+    const { client, configure } = await person();
+    const { name, id } = await configure();
+    const params = { name };
+    await addState(id, 2);
+    expect(await client.refusal(deleteConfiguration, { params })).toBe(
+      "409 configuration_not_empty",
+    );
+    const body = { backend: "own" as const };
+    expect(await client.refusal(updateConfiguration, { params, body })).toBe(
+      "409 configuration_not_empty",
+    );
+    await addState(id, 0);
+    expect(await plane.blobs()).toBe(2);
+    await client.ask(deleteConfiguration, { params });
+    expect(await plane.blobs()).toBe(0);
+  });
+
+  it("is not deleted while a lost job has its state locked", async () => {
+    const { owner, client, configure } = await person();
+    const { name, id } = await configure();
+    const lost = await addJob(plane.context.store, owner, { status: "FAILED", spec_id: id });
+    await setJob(plane, lost, { released_at: 1 });
+    await plane.context.store.write((tx) =>
+      tx.sql
+        .insertInto("state_locks")
+        .values({ spec_id: id, lock_id: "a", job_id: lost.id, info: "{}", created_at: 1 })
+        .execute(),
+    );
+    expect(await client.refusal(deleteConfiguration, { params: { name } })).toBe(
+      "423 state_locked",
+    );
+  });
+});
