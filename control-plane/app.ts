@@ -16,6 +16,7 @@ import { loginRoutes } from "./routes/logins.ts";
 import { operationRoutes } from "./routes/operations.ts";
 import { releaseRoutes } from "./routes/releases.ts";
 import { stateVersionRoutes } from "./routes/state-versions.ts";
+import { repositoryRoutes } from "./routes/repositories.ts";
 import { stateRoutes } from "./routes/states.ts";
 import { workerRoutes } from "./routes/workers.ts";
 import { claimService } from "./services/claims.ts";
@@ -117,6 +118,7 @@ export async function buildApp(
   artifactRoutes(app, context, guards);
   stateRoutes(app, context);
   workerRoutes(app, context, guards);
+  repositoryRoutes(app, context, guards);
   return app;
 }
 

@@ -1,6 +1,7 @@
 /** The control plane's settings: the only file here that reads the environment. Names and defaults: decisions.md, "Running it". */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { providerNames, type ProviderName, type Providers } from "./domain/providers.ts";
 
 export interface ServerConfig {
   readonly host: string;
@@ -15,6 +16,7 @@ export interface ServerConfig {
   readonly jwtSecret: string | undefined;
   readonly secretKey: string | undefined;
   readonly releaseSecret: string | undefined;
+  readonly providers: Providers;
   readonly heartbeatSeconds: number;
   readonly offlineSeconds: number;
   readonly lostSeconds: number;
@@ -57,6 +59,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     jwtSecret: read.secret("CLI_JWT_SECRET", 32),
     secretKey: read.secret("WINDLASS_SECRET_KEY", 32),
     releaseSecret: read.secret("RELEASE_API_SECRET", 1),
+    providers: Object.fromEntries(providerNames.flatMap((name) => providerOf(read, name))),
     heartbeatSeconds: read.number("WINDLASS_HEARTBEAT_SECONDS", 30, 0.01, 3600),
     offlineSeconds: read.number("WINDLASS_OFFLINE_SECONDS", 60, 0.02, 86_400),
     lostSeconds: read.number("WINDLASS_LOST_SECONDS", 30, 0.01, 86_400),
@@ -66,6 +69,20 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
       (process.stderr.isTTY ? "pretty" : "json"),
     warnings: unknownSettings(environment),
   };
+}
+
+/** A provider is on when both its id and its secret are set; one without the other is a mistake. */
+function providerOf(read: Reader, provider: ProviderName) {
+  const name = provider.toUpperCase();
+  const clientId = read.secret(`${name}_CLIENT_ID`, 1);
+  const clientSecret = read.secret(`${name}_CLIENT_SECRET`, 1);
+  const baseUrl = read.httpUrl(`${name}_BASE_URL`);
+  if (clientId === undefined && clientSecret === undefined) return [];
+  if (clientId === undefined || clientSecret === undefined)
+    throw new ConfigError(
+      `${name}_CLIENT_${clientId === undefined ? "ID" : "SECRET"} must be set too: sign-in with a provider needs both`,
+    );
+  return [[provider, { clientId, clientSecret, baseUrl, timeoutMilliseconds: 10_000 }] as const];
 }
 
 function defaultDataDirectory(environment: NodeJS.ProcessEnv): string {

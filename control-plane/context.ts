@@ -40,6 +40,7 @@ export async function openContext(config: ServerConfig): Promise<OpenContext> {
     box,
     jwtSecret: new TextEncoder().encode(jwtSecret),
     releaseSecret: config.releaseSecret,
+    providers: config.providers,
     publicUrl: () => publicUrl,
     setPublicUrl: (url) => {
       publicUrl = url;

@@ -7,6 +7,7 @@ import { jobEndpoints } from "./jobs.ts";
 import { loginEndpoints } from "./logins.ts";
 import { releaseEndpoints } from "./releases.ts";
 import { stateVersionEndpoints } from "./state-versions.ts";
+import { repositoryEndpoints } from "./repositories.ts";
 import { stateEndpoints } from "./state.ts";
 import { workerEndpoints } from "./workers.ts";
 
@@ -17,6 +18,7 @@ export const endpoints = {
   ...executionEndpoints,
   ...workerEndpoints,
   ...stateEndpoints,
+  ...repositoryEndpoints,
   ...releaseEndpoints,
   ...loginEndpoints,
   ...stateVersionEndpoints,

@@ -5,12 +5,32 @@ import type { Worker } from "../../protocol/workers.ts";
 import { html, type Html } from "./html.ts";
 
 /** What to do without a session. */
-export const loginPage = (next: string | undefined): Html =>
+export const loginPage = (
+  next: string | undefined,
+  providers: readonly { readonly name: string; readonly title: string }[],
+): Html =>
   html` <h1>Sign in</h1>
-    <p>Whoever runs this server can make a one-time link for you. On the server:</p>
+    ${providers.map(
+      ({ name, title }) =>
+        html`<p>
+          <a class="button" href="/api/auth/login/${name}?next=${encodeURIComponent(next ?? "/")}"
+            >Continue with ${title}</a
+          >
+        </p>`,
+    )}
+    <p>
+      ${providers.length === 0 ? "" : "Or by a link: "}Whoever runs this server can make a one-time
+      link for you. On the server:
+    </p>
     <p><code>windlass server login-link --email you@example.com</code></p>
     <p class="soft">The link works once, for 15 minutes. Open it in this browser.</p>
     ${next === undefined || next === "/" ? null : html`<p>Then go on to <a href="${next}">the page you came for</a>.</p>`}`;
+
+/** Why a sign-in at a provider came to nothing. */
+export const failedSignInPage = (reason: string): Html =>
+  html` <h1>You are not signed in</h1>
+    <p>${reason}.</p>
+    <p><a href="/login">Try again</a></p>`;
 
 /** A link that was opened before, or too late. */
 export const deadLinkPage = (): Html =>

@@ -6,6 +6,7 @@ import { validate } from "uuid";
 import type { UserCaller } from "../auth/callers.ts";
 import { clearSession, findSession, refuseForeignOrigin, setSession } from "../auth/session.ts";
 import { problemCodes } from "../../protocol/problem.ts";
+import { providerNames, providerTitles } from "../domain/providers.ts";
 import { Refusal, sendProblem } from "../problem.ts";
 import type { Context } from "../services/context.ts";
 import { generateDeviceLogin } from "../services/device-login.ts";
@@ -14,6 +15,8 @@ import { endLogin, openLink } from "../services/logins.ts";
 import { readLog } from "../services/logs.ts";
 import { listWorkers } from "../services/workers.ts";
 import { sendPage, styles } from "./layout.ts";
+import { nextOf } from "./next.ts";
+import { oauthRoutes } from "./oauth-routes.ts";
 import {
   approvePage,
   codePage,
@@ -31,6 +34,9 @@ const chunksShown = 200;
 
 /** Adds the pages. */
 export function consoleRoutes(app: FastifyInstance, context: Context): void {
+  const offered = providerNames
+    .filter((name) => context.providers[name] !== undefined)
+    .map((name) => ({ name, title: providerTitles[name] }));
   app.register(async (pages) => {
     await pages.register(formbody);
     // A person who goes wrong on a page sees a page.
@@ -43,8 +49,10 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     pages.get("/assets/windlass.css", async (_, reply) =>
       reply.type("text/css; charset=utf-8").header("cache-control", "max-age=300").send(styles),
     );
+    oauthRoutes(pages, context);
     pages.get("/login", async ({ query }, reply) => {
-      sendPage(reply, { title: "Sign in", body: loginPage(nextOf(query)) });
+      const body = loginPage(nextOf(query), offered);
+      sendPage(reply, { title: "Sign in", body });
       return reply;
     });
     // No HEAD: whatever looks at a link before the person does must not use it up.
@@ -126,18 +134,6 @@ type PageHandler = (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => Promise<void>;
-
-/** Where to go on: a path of this site and nothing else. What a browser makes of it counts: `/\host` and `/<tab>/host` are other sites. */
-function nextOf(query: unknown): string | undefined {
-  const { next } = query as { next?: unknown };
-  if (typeof next !== "string" || !next.startsWith("/")) return undefined;
-  const here = "http://here.invalid";
-  const url = URL.parse(next, here);
-  // `/.//host` becomes `//host`, which is another site once more.
-  return url?.origin === here && !url.pathname.startsWith("//")
-    ? `${url.pathname}${url.search}`
-    : undefined;
-}
 
 function deviceCodeOf(fields: unknown): string | undefined {
   const { device_code: code } = (fields ?? {}) as { device_code?: unknown };

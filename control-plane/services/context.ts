@@ -1,6 +1,7 @@
 /** What every service works with. Made once by the app; tests make the same. */
 import type { Blobs } from "../blobs/blobs.ts";
 import type { SecretBox } from "../domain/secret-box.ts";
+import type { Providers } from "../domain/providers.ts";
 import type { Store } from "../store/db.ts";
 import type { Wakeups } from "../wakeups/wakeups.ts";
 
@@ -13,6 +14,8 @@ export interface Context {
   /** Signs access, refresh and session tokens: the UTF-8 bytes of CLI_JWT_SECRET. */
   readonly jwtSecret: Uint8Array;
   readonly releaseSecret: string | undefined;
+  /** The sign-in providers that are on. */
+  readonly providers: Providers;
   /** The server's address as people and runners reach it, without a slash at the end. */
   publicUrl(): string;
   /** Periods in milliseconds. */

@@ -14,6 +14,7 @@ import {
   useCliLogin,
   type CliLoginRow,
 } from "../store/logins.ts";
+import { clientProviderToken } from "./accounts.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 import { startCliLogin, tokenPair } from "./logins.ts";
@@ -74,7 +75,8 @@ export async function exchangeDeviceLogin(
   });
   if (typeof outcome === "string") throw new Refusal(outcome);
   const pair = await tokenPair(context, outcome, outcome.email);
-  return { ...pair, provider_token: null, user_email: outcome.email };
+  const provider_token = await clientProviderToken(context, outcome.user_id);
+  return { ...pair, provider_token, user_email: outcome.email };
 }
 
 /** A new login for the right code, or why not: refusals must be recorded, so they are not thrown here. */

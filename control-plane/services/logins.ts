@@ -9,7 +9,7 @@ import { Refusal } from "../problem.ts";
 import type { Queries, Store } from "../store/db.ts";
 import {
   findFamily,
-  findOrAddUser,
+  findOrAddLinkUser,
   insertLink,
   insertLogin,
   revokeLogin,
@@ -46,11 +46,20 @@ export function openLink({ store, now }: Context, token: string): Promise<UserCa
   return store.write(async (tx) => {
     const link = await tx.first(useLink, { token_hash: hashToken(token), now: now() });
     if (!link) return undefined;
-    const user = await findOrAddUser(tx, { id: uuid(), email: link.email, created_at: now() });
-    const login = newLogin(user.id, "session", now(), now() + sessionMilliseconds);
-    await insertLogin(tx, login);
-    return { user_id: user.id, email: user.email, login_id: login.id };
+    const user = await findOrAddLinkUser(tx, { id: uuid(), email: link.email, created_at: now() });
+    return startSession(tx, user, now());
   });
+}
+
+/** Starts a browser session of a user, in a transaction. */
+export async function startSession(
+  tx: Queries,
+  { id, email }: { readonly id: string; readonly email: string },
+  now: number,
+): Promise<UserCaller> {
+  const login = newLogin(id, "session", now, now + sessionMilliseconds);
+  await insertLogin(tx, login);
+  return { user_id: id, email, login_id: login.id };
 }
 
 /** Ends a login of the caller's own. */

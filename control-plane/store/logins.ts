@@ -60,17 +60,20 @@ export async function insertLogin(tx: Queries, login: LoginRow): Promise<void> {
   await tx.sql.insertInto("logins").values(login).execute();
 }
 
-/** The user with this e-mail, made on first use. */
-export async function findOrAddUser(tx: Queries, user: Row<"users">): Promise<Row<"users">> {
+/** The user whom the operator's links for this e-mail sign in, made on first use. */
+export async function findOrAddLinkUser(
+  tx: Queries,
+  user: Omit<Row<"users">, "link_email">,
+): Promise<Row<"users">> {
   await tx.sql
     .insertInto("users")
-    .values(user)
-    .onConflict((conflict) => conflict.column("email").doNothing())
+    .values({ ...user, link_email: user.email })
+    .onConflict((conflict) => conflict.column("link_email").doNothing())
     .execute();
   return tx.sql
     .selectFrom("users")
     .selectAll()
-    .where("email", "=", user.email)
+    .where("link_email", "=", user.email)
     .executeTakeFirstOrThrow();
 }
 

@@ -1,7 +1,23 @@
 /** The tables of people and pipelines: sign-ins, cloud identities, releases. The same conventions as in tables.ts. */
+import type { ProviderName } from "../domain/providers.ts";
 
 /** Epoch milliseconds. */
 type Millis = number;
+
+/** Somebody's account at a sign-in provider: (provider, subject) is the identity, its e-mail is not. */
+export interface AccountsTable {
+  provider: ProviderName;
+  subject: string;
+  user_id: string;
+  email: string;
+  /** Sealed, in base64url. */
+  access_token: string;
+  refresh_token: string | null;
+  /** When the access token ends; null: it does not, or the provider does not say. */
+  token_expires_at: Millis | null;
+  created_at: Millis;
+  signed_in_at: Millis;
+}
 
 /** A one-time sign-in link; the token itself is never stored. */
 export interface LoginLinksTable {
@@ -57,6 +73,7 @@ export interface ReleasesTable {
 }
 
 export interface PeopleTables {
+  accounts: AccountsTable;
   login_links: LoginLinksTable;
   logins: LoginsTable;
   cli_logins: CliLoginsTable;

@@ -13,9 +13,12 @@ type Millis = number;
 /** JSON as text. */
 type Json = string;
 
+/** A person. The e-mail is what is shown and says nothing of who somebody is: that is `link_email` or a row of `accounts`. */
 export interface UsersTable {
   id: string;
   email: string;
+  /** Whom the operator's one-time link for this e-mail signs in; null for people who came through a provider. */
+  link_email: ColumnType<string | null, string | null | undefined, string | null>;
   created_at: Millis;
 }
 

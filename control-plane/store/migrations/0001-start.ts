@@ -8,7 +8,12 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 
 /** SQLite's spelling; PostgreSQL differs in the two AUTOINCREMENT ids only. */
 const statements = [
-  `create table users (id text primary key, email text not null unique, created_at bigint not null)`,
+  `create table users (id text primary key, email text not null, link_email text unique, created_at bigint not null)`,
+  `create table accounts (
+    provider text not null, subject text not null, user_id text not null references users(id), email text not null,
+    access_token text not null, refresh_token text, token_expires_at bigint, created_at bigint not null,
+    signed_in_at bigint not null, primary key (provider, subject))`,
+  `create index accounts_user on accounts (user_id)`,
   `create table login_links (
     token_hash text primary key, email text not null, created_at bigint not null, expires_at bigint not null, used_at bigint)`,
   `create table logins (

@@ -1,0 +1,61 @@
+/** The sign-in providers, and where each is reached. */
+
+export const providerNames = ["github", "gitlab", "bitbucket", "google"] as const;
+export type ProviderName = (typeof providerNames)[number];
+
+/** The providers that hold people's repositories. */
+export const codeHosts = ["github", "gitlab", "bitbucket"] as const;
+export type CodeHost = (typeof codeHosts)[number];
+
+/** What people call it. */
+export const providerTitles: Readonly<Record<ProviderName, string>> = {
+  github: "GitHub",
+  gitlab: "GitLab",
+  bitbucket: "Bitbucket",
+  google: "Google",
+};
+
+/** One provider as the operator set it up. */
+export interface ProviderSettings {
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** A self-managed host; undefined: the public one. */
+  readonly baseUrl: string | undefined;
+  /** After this the provider counts as down. */
+  readonly timeoutMilliseconds: number;
+}
+
+/** The providers that are on. */
+export type Providers = Readonly<Partial<Record<ProviderName, ProviderSettings>>>;
+
+const publicHosts: Readonly<Record<ProviderName, string>> = {
+  github: "https://github.com",
+  gitlab: "https://gitlab.com",
+  bitbucket: "https://bitbucket.org",
+  google: "https://accounts.google.com",
+};
+
+/** Where people sign in. */
+export const hostOf = (name: ProviderName, { baseUrl }: ProviderSettings): string =>
+  baseUrl ?? publicHosts[name];
+
+/** Where a code host's API is: beside its public host, or below a self-managed one. */
+export function apiOf(name: CodeHost, settings: ProviderSettings): string {
+  const { baseUrl } = settings;
+  switch (name) {
+    case "github":
+      return baseUrl === undefined ? "https://api.github.com" : `${baseUrl}/api/v3`;
+    case "gitlab":
+      return `${hostOf(name, settings)}/api/v4`;
+    case "bitbucket":
+      return baseUrl === undefined ? "https://api.bitbucket.org/2.0" : `${baseUrl}/2.0`;
+  }
+}
+
+/** Whether a word is the name of a provider. */
+export const isProvider = (word: string): word is ProviderName =>
+  (providerNames as readonly string[]).includes(word);
+
+/** Whether a word is the name of a code host. */
+export const isCodeHost = (word: string): word is CodeHost =>
+  (codeHosts as readonly string[]).includes(word);

@@ -1,0 +1,138 @@
+/**
+ * Accounts at sign-in providers. An account is (provider, subject); two are joined only by a signed-in person who goes through the login
+ * of the second one. An e-mail joins nothing: not two accounts, and not an account with the person whom an operator's link signs in.
+ */
+import { v7 as uuid } from "uuid";
+import type { UserCaller } from "../auth/callers.ts";
+import { refreshGrant, type ProviderTokens } from "../auth/oauth-client.ts";
+import type { ProviderName, ProviderSettings } from "../domain/providers.ts";
+import { Refusal } from "../problem.ts";
+import {
+  findAccount,
+  findUserAccount,
+  insertAccount,
+  insertUser,
+  updateAccount,
+  type AccountRow,
+} from "../store/accounts.ts";
+import type { Context } from "./context.ts";
+import { startSession } from "./logins.ts";
+
+/** A token that ends this soon is refreshed before it is used. */
+const marginMilliseconds = 60_000;
+
+export interface SignedInAt {
+  readonly provider: ProviderName;
+  readonly subject: string;
+  readonly email: string;
+  readonly tokens: ProviderTokens;
+}
+
+/**
+ * Ends a sign-in: a session for whom the account belongs to, made on first use. With a `caller` the account is added to them instead;
+ * "someone_else" when it is another person's already.
+ */
+export function signInWithAccount(
+  context: Context,
+  { provider, subject, email, tokens }: SignedInAt,
+  caller: UserCaller | undefined,
+): Promise<UserCaller | "someone_else"> {
+  const now = context.now();
+  const id = { provider, subject };
+  return context.store.write(async (tx) => {
+    const found = await findAccount(tx, id);
+    if (found && caller && found.user_id !== caller.user_id) return "someone_else";
+    const user = found
+      ? { id: found.user_id, email: found.user_email }
+      : { id: caller?.user_id ?? uuid(), email: caller?.email ?? email };
+    const change = { email, signed_in_at: now, ...sealTokens(context, id, tokens) };
+    if (found) await updateAccount(tx, id, change);
+    else {
+      if (!caller) await insertUser(tx, { ...user, created_at: now });
+      await insertAccount(tx, { ...id, ...change, user_id: user.id, created_at: now });
+    }
+    return caller ?? startSession(tx, user, now);
+  });
+}
+
+/** The user's token at one of these providers, refreshed if need be. Throws what keeps it from working. */
+export async function providerToken(
+  context: Context,
+  user: string,
+  providers: readonly ProviderName[],
+): Promise<string> {
+  const on = providers.filter((name) => context.providers[name] !== undefined);
+  const account = await findUserAccount(context.store.read, user, on);
+  const settings = account && context.providers[account.provider];
+  if (!settings) throw new Refusal("provider_not_connected");
+  if (
+    account.refresh_token === null ||
+    account.token_expires_at === null ||
+    account.token_expires_at - marginMilliseconds > context.now()
+  )
+    return openToken(context, account, account.access_token);
+  return refreshOnce(context, account, settings, account.refresh_token);
+}
+
+/** The token that the device login hands to the client; null when there is none that works now. */
+export async function clientProviderToken(context: Context, user: string): Promise<string | null> {
+  try {
+    return await providerToken(context, user, ["github", "gitlab", "bitbucket"]);
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+}
+
+/** Refreshes under way, by the box of the refresh token: GitLab's work once, so two callers share one. */
+const refreshes = new Map<string, Promise<string>>();
+
+function refreshOnce(
+  context: Context,
+  account: AccountRow,
+  settings: ProviderSettings,
+  sealed: string,
+): Promise<string> {
+  const running = refreshes.get(sealed);
+  if (running) return running;
+  const made = refresh(context, account, settings, sealed).finally(() => refreshes.delete(sealed));
+  refreshes.set(sealed, made);
+  return made;
+}
+
+async function refresh(
+  context: Context,
+  account: AccountRow,
+  settings: ProviderSettings,
+  sealed: string,
+): Promise<string> {
+  const old = openToken(context, account, sealed);
+  const tokens = await refreshGrant(account.provider, settings, old);
+  // A provider that gives no new refresh token goes on with the old one.
+  const kept = { ...tokens, refresh_token: tokens.refresh_token ?? old };
+  const change = sealTokens(context, account, kept);
+  await context.store.write((tx) => updateAccount(tx, account, change, account.access_token));
+  return tokens.access_token;
+}
+
+type AccountId = Pick<AccountRow, "provider" | "subject">;
+
+function sealTokens(
+  context: Context,
+  id: AccountId,
+  { access_token, refresh_token, expires_in }: ProviderTokens,
+) {
+  return {
+    access_token: sealToken(context, id, access_token),
+    refresh_token: refresh_token === undefined ? null : sealToken(context, id, refresh_token),
+    token_expires_at: expires_in === undefined ? null : context.now() + expires_in * 1000,
+  };
+}
+
+const about = ({ provider, subject }: AccountId): string => `${provider}:${subject}`;
+
+const sealToken = ({ box }: Context, id: AccountId, token: string): string =>
+  box("provider-tokens").seal(Buffer.from(token), about(id)).toString("base64url");
+
+const openToken = ({ box }: Context, id: AccountId, sealed: string): string =>
+  box("provider-tokens").open(Buffer.from(sealed, "base64url"), about(id)).toString();

@@ -1,0 +1,34 @@
+/** The signed-in person's repositories at a code-hosting provider. */
+import { Type, type Static } from "typebox";
+import { endpoint } from "./endpoint.ts";
+import { NextCursor, Nullable, Paging } from "./fields.ts";
+
+export const Repository = Type.Object({
+  id: Type.String(),
+  full_name: Type.String(),
+  clone_url: Type.String(),
+  /** Null for a repository without a commit. */
+  default_branch: Nullable(Type.String()),
+  private: Type.Boolean(),
+});
+export type Repository = Static<typeof Repository>;
+
+/** With `limit` a page has at most that many and at most 100, as the providers page. */
+export const RepositoryList = Type.Object({
+  repositories: Type.Array(Repository),
+  next_cursor: NextCursor,
+});
+export type RepositoryList = Static<typeof RepositoryList>;
+
+export const repositoryEndpoints = {
+  listRepositories: endpoint({
+    method: "GET",
+    path: "/api/cli/repositories/{git_provider}",
+    summary: "List your repositories at github, gitlab or bitbucket",
+    caller: "client",
+    params: Type.Object({ git_provider: Type.String({ maxLength: 40 }) }),
+    query: Type.Object(Paging),
+    status: 200,
+    answer: RepositoryList,
+  }),
+};

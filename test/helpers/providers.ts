@@ -1,0 +1,165 @@
+/** Real OAuth servers on loopback in the shapes of the four providers, and a browser that follows redirects with a cookie jar. */
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { OAuth2Server } from "oauth2-mock-server";
+import { Provider } from "oidc-provider";
+import { request } from "undici";
+
+export interface FakeProvider {
+  readonly url: string;
+  /** Who signs in next, and whether the provider has verified their e-mail. */
+  readonly person: { subject: string; email: string; verified: boolean };
+  close(): Promise<void>;
+}
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** A server on a free port; its handler is made when the address is known. */
+export async function serve(
+  make: (url: string) => Handler | Promise<Handler>,
+): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  server.on("request", await make(url));
+  const close = async () => {
+    server.closeAllConnections();
+    server.close();
+    await once(server, "close");
+  };
+  return { url, close };
+}
+
+export const sendJson = (response: ServerResponse, body: unknown, status = 200): void =>
+  void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+
+const newPerson = () => ({ subject: "4711", email: "ada@example.com", verified: true });
+
+/** GitHub or Bitbucket: OAuth without an ID token, and an API that says who it is. */
+export async function startPlainProvider(kind: "github" | "bitbucket"): Promise<FakeProvider> {
+  const person = newPerson();
+  const base = kind === "github" ? "/login/oauth" : "/site/oauth2";
+  const api = kind === "github" ? "/api/v3" : "/2.0";
+  const { url, close } = await serve(async (address) => {
+    const server = new OAuth2Server(undefined, undefined, {
+      endpoints: { authorize: `${base}/authorize`, token: `${base}/access_token` },
+    });
+    server.issuer.url = address;
+    await server.issuer.keys.generate("RS256");
+    server.service.on("beforeResponse", (answer) => {
+      if (typeof answer.body === "object") delete answer.body["id_token"];
+    });
+    return (incoming, response) => {
+      const { email, verified, subject } = person;
+      if (incoming.url === `${api}/user`)
+        return sendJson(response, kind === "github" ? { id: Number(subject) } : { uuid: subject });
+      if (incoming.url === `${api}/user/emails`)
+        return sendJson(
+          response,
+          kind === "github"
+            ? [{ email, primary: true, verified }]
+            : { values: [{ email, is_primary: true, is_confirmed: verified }] },
+        );
+      refuseAs(kind, response);
+      server.service.requestHandler(incoming, response);
+    };
+  });
+  return { url, person, close };
+}
+
+/** The mock says no in words of its own: here it does so as the two hosts do, GitHub with status 200. */
+function refuseAs(kind: "github" | "bitbucket", response: ServerResponse): void {
+  const end = response.end.bind(response) as (text: unknown) => ServerResponse;
+  response.end = ((text: unknown) => {
+    if (response.statusCode !== 400) return end(text);
+    response.removeHeader("content-length");
+    response.setHeader("content-type", "application/json");
+    if (kind === "github") response.statusCode = 200;
+    return end(
+      JSON.stringify({ error: kind === "github" ? "bad_verification_code" : "invalid_grant" }),
+    );
+  }) as typeof response.end;
+}
+
+/** GitLab or Google: a certified OpenID provider that signs in whoever comes. */
+export async function startOpenIdProvider(redirect_uri: string): Promise<FakeProvider> {
+  const person = newPerson();
+  const { url, close } = await serve((address) => {
+    const provider = new Provider(address, {
+      clients: [
+        {
+          client_id: "client",
+          client_secret: "client-secret",
+          redirect_uris: [redirect_uri],
+          token_endpoint_auth_method: "client_secret_post",
+        },
+      ],
+      claims: { openid: ["sub"], email: ["email", "email_verified"] },
+      scopes: ["openid", "email", "read_api"],
+      pkce: { required: () => true },
+      features: { devInteractions: { enabled: false } },
+      cookies: { keys: ["a key of this test"] },
+      interactions: { url: (_, { uid }) => `/interaction/${uid}` },
+      findAccount: (_, accountId) => ({
+        accountId,
+        claims: () => ({ sub: accountId, email: person.email, email_verified: person.verified }),
+      }),
+    });
+    const callback = provider.callback();
+    const interact = async (incoming: IncomingMessage, response: ServerResponse) => {
+      const details = await provider.interactionDetails(incoming, response);
+      if (details.prompt.name === "login")
+        return provider.interactionFinished(incoming, response, {
+          login: { accountId: person.subject },
+        });
+      const grant = new provider.Grant({ accountId: person.subject, clientId: "client" });
+      grant.addOIDCScope("openid email read_api");
+      return provider.interactionFinished(incoming, response, {
+        consent: { grantId: await grant.save() },
+      });
+    };
+    return (incoming, response) => {
+      if (incoming.url?.startsWith("/interaction/")) void interact(incoming, response);
+      else void callback(incoming, response);
+    };
+  });
+  return { url, person, close };
+}
+
+/** Where a chain of redirects ended. */
+export interface Visit {
+  readonly url: string;
+  readonly status: number;
+  readonly text: string;
+  /** Every address on the way. */
+  readonly way: readonly string[];
+}
+
+/** A browser: one jar of cookies per host and port, redirects followed until `until` says stop. */
+export class TestBrowser {
+  readonly jars = new Map<string, Map<string, string>>();
+
+  async visit(address: string, until: (url: string) => boolean = () => false): Promise<Visit> {
+    const way = [address];
+    for (let url = address; ;) {
+      const { host } = new URL(url);
+      const jar = this.jars.get(host) ?? new Map<string, string>();
+      this.jars.set(host, jar);
+      const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+      const answer = await request(url, { headers: cookie ? { cookie } : {} });
+      const text = await answer.body.text();
+      for (const line of [answer.headers["set-cookie"] ?? []].flat()) {
+        const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+        if (value === "" || /max-age=0/i.test(line)) jar.delete(name);
+        else jar.set(name, value);
+      }
+      const { location } = answer.headers;
+      if (typeof location !== "string") return { url, status: answer.statusCode, text, way };
+      url = new URL(location, url).href;
+      way.push(url);
+      if (until(url)) return { url, status: answer.statusCode, text, way };
+    }
+  }
+}
