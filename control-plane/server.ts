@@ -7,6 +7,7 @@ import { buildApp } from "./app.ts";
 import type { ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
 import { setFact } from "./store/facts.ts";
+import { pruneExpired } from "./timers/prune.ts";
 import { watchWorkers } from "./timers/worker-watch.ts";
 
 export interface RunningServer {
@@ -42,6 +43,9 @@ export async function startServer(
   const watching = watchWorkers(context, context.now(), stop.signal, (error) =>
     log.error({ err: error }, "a round of the worker watch failed; it is tried again"),
   );
+  const pruning = pruneExpired(context, stop.signal, (error) =>
+    log.error({ err: error }, "removing expired logins and tokens failed; it is tried again"),
+  );
   return {
     context,
     url,
@@ -49,7 +53,7 @@ export async function startServer(
       context.drain();
       await app.close();
       stop.abort();
-      await watching;
+      await Promise.all([watching, pruning]);
       await context.close();
     },
   };

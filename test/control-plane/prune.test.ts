@@ -1,0 +1,41 @@
+import { expect, it, vi } from "vitest";
+import { startServer } from "../../control-plane/server.ts";
+import { readConfig } from "../../control-plane/config.ts";
+import { pino } from "pino";
+import { startPlane } from "../helpers/plane.ts";
+import { addOwner } from "../helpers/rows.ts";
+
+const day = 24 * 3600_000;
+
+it("what expired long ago is removed, what works or expired lately stays", async () => {
+  const plane = await startPlane();
+  const { store } = plane.context;
+  const { id: owner_id } = await addOwner(store);
+  const now = Date.now();
+  const tokens = { old: now - 31 * day, lately: now - 29 * day, working: now + day };
+  await store.write(async (tx) => {
+    for (const [token_hash, expires_at] of Object.entries(tokens)) {
+      await tx.sql
+        .insertInto("registration_tokens")
+        .values({ token_hash, owner_id, uses_left: 1, created_at: 1, expires_at })
+        .execute();
+      await tx.sql
+        .insertInto("login_links")
+        .values({ token_hash, email: "a@example.com", created_at: 1, expires_at, used_at: null })
+        .execute();
+    }
+  });
+  // Another server on the same store looks when it starts.
+  const config = readConfig({ WINDLASS_DATA_DIR: plane.directory, WINDLASS_PORT: "0" });
+  const second = await startServer(config, pino({ level: "silent" }));
+  const left = async (table: "registration_tokens" | "login_links") =>
+    (await store.read.sql.selectFrom(table).select("token_hash").execute())
+      .map(({ token_hash }) => token_hash)
+      .toSorted();
+  await vi.waitFor(async () =>
+    expect(await left("registration_tokens")).toEqual(["lately", "working"]),
+  );
+  expect(await left("login_links")).toEqual(["lately", "working"]);
+  await second.close();
+  await plane.close();
+});
