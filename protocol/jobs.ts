@@ -120,6 +120,15 @@ export const LogQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
 });
 
+/** Where a job stands: the data of the stream's `status` and `end` events. */
+export const JobProgress = Type.Object({
+  id: Uuid,
+  status: JobStatus,
+  waiting_reason: Nullable(WaitingReason),
+  log_complete: Nullable(Type.Boolean()),
+});
+export type JobProgress = Static<typeof JobProgress>;
+
 export const jobParams = Type.Object({ id: Uuid });
 
 export const jobEndpoints = {
@@ -163,6 +172,23 @@ export const jobEndpoints = {
     query: LogQuery,
     status: 200,
     answer: LogPage,
+  }),
+  streamJobLogs: endpoint({
+    method: "GET",
+    path: "/api/jobs/{id}/logs/stream",
+    summary: "Follow a job's log as Server-Sent Events: log, status, and end after the last log",
+    caller: "client",
+    params: jobParams,
+    query: Type.Object({
+      after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+    }),
+    headers: Type.Object({
+      "last-event-id": Type.Optional(
+        Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+      ),
+    }),
+    bytes: "response",
+    status: 200,
   }),
   cancelJob: endpoint({
     method: "POST",

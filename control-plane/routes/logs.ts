@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { LogChunk } from "../../protocol/jobs.ts";
 import type { Context } from "../services/context.ts";
+import { logStreams, type StreamReader } from "../services/log-streams.ts";
 import { checkHeldJob, checkOwnJob, readLog } from "../services/logs.ts";
 import type { Guards } from "./guards.ts";
 import { sendStream } from "./list.ts";
@@ -21,6 +22,35 @@ export function logRoutes(app: FastifyInstance, context: Context, guards: Guards
     await checkOwnJob(context, caller, params.id);
     return sendLog(context, reply, params.id, query);
   });
+  const streams = logStreams(context);
+  app.addHook("onClose", async () => streams.close());
+  route(app, endpoints.streamJobLogs, guards.client, async (call) => {
+    const { caller, params, query, headers, reply } = call;
+    await checkOwnJob(context, caller, params.id);
+    // What the browser says on a reconnect is newer than what its address says.
+    const after = headers["last-event-id"] ?? query.after ?? 0;
+    await streams.open(params.id, after, () => openEvents(reply));
+    return sent;
+  });
+}
+
+/**
+ * Begins a response of events. Plainly on the socket and not with a plugin: one buffer is written to all readers as it is, and its queue
+ * is the measure of how far a reader is behind.
+ */
+function openEvents(reply: FastifyReply): StreamReader {
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-store",
+    // Proxies that collect answers would hold the events back.
+    "x-accel-buffering": "no",
+    connection: "close",
+  });
+  raw.flushHeaders();
+  return raw;
 }
 
 async function sendLog(

@@ -1,6 +1,6 @@
 /** Jobs as they are shown: sensitive values masked, the waiting reason and the completeness of the log derived. */
 import type { ConfigSnapshot } from "../../protocol/configurations.ts";
-import type { ExecutionMetadata, Job } from "../../protocol/jobs.ts";
+import type { ExecutionMetadata, Job, JobProgress } from "../../protocol/jobs.ts";
 import { hasEnded, type JobRow } from "../domain/job.ts";
 import { mask } from "../domain/snapshot.ts";
 import { waitingReason, type Surroundings } from "../domain/waiting-reason.ts";
@@ -58,6 +58,17 @@ export async function viewJob(
     started_at: timeOrNull(job.started_at),
     ended_at: timeOrNull(job.ended_at),
     released_at: timeOrNull(job.released_at),
+  };
+}
+
+/** Where a job stands, without what never changes. */
+export async function viewProgress(queries: Queries, job: JobRow): Promise<JobProgress> {
+  const around = job.status === "QUEUED" ? await surroundingsOf(queries, job.owner_id) : null;
+  return {
+    id: job.id,
+    status: job.status,
+    waiting_reason: around ? waitingReason(job, around) : null,
+    log_complete: await logComplete(queries, job),
   };
 }
 

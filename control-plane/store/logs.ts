@@ -58,3 +58,8 @@ export const readChunks = statement<{ job: string; after: number; limit: number 
       .orderBy("id")
       .limit(limit),
 );
+
+/** The newest chunk of a job's log. */
+export const findLastChunk = statement<{ job: string }, { id: number }>((db, { job }) =>
+  db.selectFrom("log_chunks").select("id").where("job_id", "=", job).orderBy("id", "desc").limit(1),
+);

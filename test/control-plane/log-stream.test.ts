@@ -1,0 +1,186 @@
+import { get, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { once } from "node:events";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { LogChunk } from "../../protocol/jobs.ts";
+import { callsOf } from "../helpers/calls.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  startPlane,
+  type Plane,
+} from "../helpers/plane.ts";
+import { addOwner } from "../helpers/rows.ts";
+import { openBrowser } from "../helpers/sign-in.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+interface Seen {
+  readonly event: string;
+  readonly id: string | undefined;
+  readonly data: string;
+}
+
+/** Follows a stream until it closes, or until `enough`, where the reader goes away. */
+async function follow(
+  path: string,
+  headers: Record<string, string>,
+  enough: (seen: Seen[]) => boolean = () => false,
+): Promise<Seen[]> {
+  const request = get(plane.url + path, { headers, agent: false });
+  const [response] = (await once(request, "response")) as [IncomingMessage];
+  expect(response.statusCode).toBe(200);
+  const seen: Seen[] = [];
+  let rest = "";
+  for await (const text of response.setEncoding("utf8")) {
+    const frames = (rest + String(text)).split("\n\n");
+    rest = frames.pop() ?? "";
+    for (const frame of frames) {
+      const field = (name: string) => new RegExp(`^${name}: ([^\\n]*)`, "m").exec(frame)?.[1];
+      const event = field("event");
+      if (event !== undefined) seen.push({ event, id: field("id"), data: field("data") ?? "" });
+      if (enough(seen)) {
+        request.destroy();
+        return seen;
+      }
+    }
+  }
+  return seen;
+}
+
+const logsOf = (seen: Seen[]): LogChunk[] =>
+  seen.flatMap(({ event, data }) => (event === "log" ? [JSON.parse(data) as LogChunk] : []));
+
+async function runningJob() {
+  const owner = await addOwner(plane.context.store);
+  const worker = await addTestWorker(plane, owner);
+  const job = await addHeldJob(plane, owner, worker);
+  const runner = callsOf(plane, worker.headers);
+  const params = { id: job.id };
+  return {
+    owner,
+    path: `/api/jobs/${job.id}/logs/stream`,
+    headers: await clientHeaders(plane, owner),
+    post: (log_chunk: string) =>
+      runner.get(endpoints.appendLogs, { params, body: { log_chunk, stream_type: "STDOUT" } }),
+    succeed: () => runner.get(endpoints.reportStatus, { params, body: { status: "SUCCESS" } }),
+  };
+}
+
+describe("the log stream", () => {
+  it("brings the log so far, what comes, each change of status, and ends after the last log", async () => {
+    const { path, headers, post, succeed } = await runningJob();
+    const first = await post("one\n\u2028two");
+    const following = follow(path, headers, () => false);
+    await post("three");
+    await succeed();
+    const seen = await following;
+    expect(logsOf(seen).map(({ log_chunk }) => log_chunk)).toEqual(["one\n\u2028two", "three"]);
+    expect(seen.find(({ event }) => event === "log")?.id).toBe(String(first.id));
+    expect(seen[0]?.event).toBe("status");
+    expect(seen.at(-1)?.event).toBe("end");
+    expect(JSON.parse(seen.at(-1)?.data ?? "")).toMatchObject({ status: "SUCCESS" });
+    // Ended long ago: everything at once.
+    expect(logsOf(await follow(path, headers))).toEqual(logsOf(seen));
+  });
+
+  it("gives 500 readers every chunk in order and once, while one of them is stalled", async () => {
+    const { path, headers, post, succeed } = await runningJob();
+    const { hostname, port } = new URL(plane.url);
+    const stalled = connect(Number(port), hostname);
+    const lines = Object.entries({ host: "x", ...headers }).map(
+      ([name, value]) => `${name}: ${value}`,
+    );
+    stalled.write(`GET ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
+    await once(stalled, "readable");
+    const following = Array.from({ length: 499 }, () => follow(path, headers));
+    const posted: string[] = [];
+    for (let n = 1; n <= 40; n += 1) {
+      posted.push(`${n} ${"x".repeat(4000)}`);
+      await post(posted.at(-1) ?? "");
+    }
+    await succeed();
+    for (const seen of await Promise.all(following)) {
+      expect(logsOf(seen).map(({ log_chunk }) => log_chunk)).toEqual(posted);
+      expect(seen.at(-1)?.event).toBe("end");
+    }
+    stalled.destroy();
+  }, 60_000);
+
+  it("drops a reader that is too far behind, and nobody else notices", async () => {
+    const { path, headers, post, succeed } = await runningJob();
+    const request = get(plane.url + path, { headers, agent: false });
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    response.pause();
+    const dropped = once(response, "error");
+    const following = follow(path, headers);
+    // More than the buffers of the two sockets and the megabyte above them.
+    const chunk = "x".repeat(900_000);
+    for (let n = 0; n < 24; n += 1) await post(chunk);
+    await succeed();
+    const seen = await following;
+    expect(logsOf(seen)).toHaveLength(24);
+    response.resume();
+    expect(((await dropped) as [Error])[0].message).toBe("aborted");
+  }, 60_000);
+
+  it("is resumed without a gap or a double wherever it was cut", async () => {
+    const { path, headers, post, succeed } = await runningJob();
+    const posting = (async () => {
+      for (let n = 1; n <= 120; n += 1) await post(String(n));
+      await succeed();
+    })();
+    const chunks: LogChunk[] = [];
+    for (let round = 1; ; round += 1) {
+      const last = String(chunks.at(-1)?.id ?? 0);
+      const resume = round % 2 ? { ...headers, "last-event-id": last } : { ...headers };
+      const seen = await follow(
+        round % 2 ? path : `${path}?after=${last}`,
+        resume,
+        (events) => logsOf(events).length >= (round % 5) + 1,
+      );
+      chunks.push(...logsOf(seen));
+      if (seen.at(-1)?.event === "end") break;
+    }
+    await posting;
+    expect(chunks.map(({ log_chunk }) => log_chunk)).toEqual(
+      Array.from({ length: 120 }, (_, index) => String(index + 1)),
+    );
+  }, 30_000);
+
+  it("is for the job's owner alone", async () => {
+    const { path, headers } = await runningJob();
+    const stranger = await clientHeaders(plane, await addOwner(plane.context.store));
+    expect((await ask(plane, "GET", path)).status).toBe(401);
+    expect((await ask(plane, "GET", path, { headers: stranger })).status).toBe(404);
+    const { headers: browser } = await openBrowser(plane);
+    expect((await ask(plane, "GET", path, { headers: browser })).status).toBe(404);
+    const wrong = { ...headers, "last-event-id": "x" };
+    expect((await ask(plane, "GET", path, { headers: wrong })).status).toBe(400);
+  });
+
+  it("ends when the server drains", async () => {
+    const other = await startPlane();
+    const before = plane;
+    plane = other;
+    try {
+      const { path, headers } = await runningJob();
+      const { promise: opened, resolve: isOpen } = Promise.withResolvers<void>();
+      const following = follow(path, headers, () => (isOpen(), false));
+      await opened;
+      other.context.drain();
+      expect((await following).some(({ event }) => event === "end")).toBe(false);
+      expect((await ask(other, "GET", path, { headers })).status).toBe(503);
+    } finally {
+      plane = before;
+      await other.close();
+    }
+  });
+});
