@@ -134,5 +134,11 @@ const about = ({ provider, subject }: AccountId): string => `${provider}:${subje
 const sealToken = ({ box }: Context, id: AccountId, token: string): string =>
   box("provider-tokens").seal(Buffer.from(token), about(id)).toString("base64url");
 
-const openToken = ({ box }: Context, id: AccountId, sealed: string): string =>
-  box("provider-tokens").open(Buffer.from(sealed, "base64url"), about(id)).toString();
+function openToken({ box }: Context, id: AccountId, sealed: string): string {
+  try {
+    return box("provider-tokens").open(Buffer.from(sealed, "base64url"), about(id)).toString();
+  } catch {
+    // After a restore without its WINDLASS_SECRET_KEY: the person signs in again and all is well.
+    throw new Refusal("provider_token_rejected", "The stored token cannot be read; sign in again");
+  }
+}

@@ -227,6 +227,14 @@ test("a refresh token that the host refuses is told as such", async () => {
   expect(await refusal(listRepositories, of("bitbucket"))).toBe("409 provider_token_rejected");
 });
 
+test("a token sealed with a lost key is refused as such", async () => {
+  const { refusal } = await person("github");
+  await plane.context.store.write((tx) =>
+    tx.sql.updateTable("accounts").set({ access_token: "AAAA" }).execute(),
+  );
+  expect(await refusal(listRepositories, of("github"))).toBe("409 provider_token_rejected");
+});
+
 test("another word than the three is not found", async () => {
   const { refusal } = await person("github");
   expect(await refusal(listRepositories, of("google"))).toBe("404 not_found");
