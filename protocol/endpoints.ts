@@ -6,8 +6,8 @@ import { executionEndpoints } from "./executions.ts";
 import { jobEndpoints } from "./jobs.ts";
 import { loginEndpoints } from "./logins.ts";
 import { releaseEndpoints } from "./releases.ts";
-import { stateVersionEndpoints } from "./state-versions.ts";
 import { repositoryEndpoints } from "./repositories.ts";
+import { stateVersionEndpoints } from "./state-versions.ts";
 import { stateEndpoints } from "./state.ts";
 import { workerEndpoints } from "./workers.ts";
 
