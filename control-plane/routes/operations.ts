@@ -1,6 +1,8 @@
 /** What the operator's tools ask: does it live, is it ready. */
 import type { FastifyInstance } from "fastify";
+import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
+import { openMetrics } from "../services/metrics.ts";
 import { checkReady } from "../services/readiness.ts";
 
 /** Adds the routes of this file. */
@@ -9,6 +11,19 @@ export function operationRoutes(app: FastifyInstance, context: Context): void {
   app.get("/readyz", { config: { quiet: true } }, async () => {
     await checkReady(context);
     return { status: "ready" };
+  });
+  const metrics = openMetrics(context);
+  app.addHook("onResponse", (request, reply, done) => {
+    done();
+    const { url: route = "none", config } = request.routeOptions;
+    const status = reply.statusCode;
+    metrics.answered({ method: request.method, route, status, seconds: reply.elapsedTime / 1000 });
+    if (config.endpoint === endpoints.appendLogs && status < 300)
+      metrics.logged(Number(request.headers["content-length"] ?? 0));
+  });
+  app.get("/metrics", { config: { quiet: true } }, async (_, reply) => {
+    const { text, type } = await metrics.scrape();
+    return reply.header("content-type", type).send(text);
   });
   app.get("/openapi.json", async () => app.swagger());
 }

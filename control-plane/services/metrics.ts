@@ -1,0 +1,75 @@
+/** What Prometheus reads: its names and units, no names of people or things. Counted where the store has a small index, at each scrape. */
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
+import { workerStatus } from "../domain/worker.ts";
+import { countHeld, countQueued, countWorkers } from "../store/metrics.ts";
+import type { Context } from "./context.ts";
+
+export interface Metrics {
+  /** One answered request. `route` is the pattern, never the address. */
+  answered(request: { method: string; route: string; status: number; seconds: number }): void;
+  /** Bytes of one accepted log post. */
+  logged(bytes: number): void;
+  /** The text of a scrape and its content type. */
+  scrape(): Promise<{ text: string; type: string }>;
+}
+
+/** Metrics of one server, in a registry of their own: two servers of one process do not mix. */
+export function openMetrics({ store, now }: Context): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const duration = new Histogram({
+    name: "windlass_http_request_duration_seconds",
+    help: "Time to answer a request; parked claims and heartbeats and log streams count whole.",
+    labelNames: ["method", "route", "status"],
+    buckets: [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10, 30],
+    registers,
+  });
+  const logBytes = new Counter({
+    name: "windlass_log_post_bytes_total",
+    help: "Bytes of the log posts that were accepted, as they came over the wire.",
+    registers,
+  });
+  const queued = gauge("windlass_jobs_queued", "Jobs that wait for a worker.");
+  const oldest = gauge(
+    "windlass_jobs_queued_oldest_age_seconds",
+    "Age of the job that has waited longest; 0 when none waits.",
+  );
+  const held = gauge("windlass_jobs_held", "Jobs that a worker holds, by status.", ["status"]);
+  const workers = gauge("windlass_workers", "Workers, by status.", ["status"]);
+
+  function gauge(name: string, help: string, labelNames: string[] = []) {
+    return new Gauge({ name, help, labelNames, registers });
+  }
+
+  async function look(): Promise<void> {
+    const waiting = await store.read.first(countQueued, {});
+    queued.set(waiting?.count ?? 0);
+    oldest.set(Math.max(0, now() - (waiting?.oldest ?? now())) / 1000);
+    held.reset();
+    for (const { status, count } of await store.read.all(countHeld, {}))
+      held.set({ status: status.toLowerCase() }, count);
+    workers.reset();
+    for (const { is_offline, is_draining, is_new, count } of await store.read.all(countWorkers, {}))
+      workers.inc(
+        {
+          status: workerStatus({
+            offline_at: is_offline ? 1 : null,
+            draining_at: is_draining ? 1 : null,
+            last_heartbeat_at: is_new ? null : 1,
+          }).toLowerCase(),
+        },
+        count,
+      );
+  }
+
+  return {
+    answered: ({ method, route, status, seconds }) =>
+      duration.observe({ method, route, status: `${Math.floor(status / 100)}xx` }, seconds),
+    logged: (bytes) => logBytes.inc(bytes),
+    scrape: async () => {
+      await look();
+      return { text: await registry.metrics(), type: registry.contentType };
+    },
+  };
+}
