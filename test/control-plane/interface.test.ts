@@ -1,0 +1,74 @@
+/** docs/interface.md lists every endpoint with a test that is there. */
+import { readFile } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+
+/** Sections 4.1 to 4.4 of the interface. */
+const ofTheInterface = `
+POST /api/auth/cli/generate
+  POST /api/auth/cli/exchange
+  POST /api/auth/cli/refresh
+  GET /api/auth/callback
+  POST /api/jobs/claim
+  POST /api/workers/heartbeat
+  PUT /api/jobs/{id}/status
+  POST /api/jobs/{id}/logs
+  GET /api/jobs/{id}/logs
+  POST /api/jobs/{id}/plan-artifact
+  GET /api/jobs/{id}/plan-artifact
+  POST /api/workers/register
+  GET /api/workers/{id}
+  POST /api/workers/{id}/metadata
+  GET /api/cli/zones
+  POST /api/cli/zones
+  GET /api/cli/zones/{id}
+  GET /api/cli/configurations
+  GET /api/cli/configurations/{name}
+  GET /api/cli/configurations/by-project-name/{project_name}
+  POST /api/cli/configurations
+  POST /api/jobs
+  GET /api/jobs
+  GET /api/cli/jobs/{id}
+  GET /api/cli/jobs/{id}/logs
+  POST /api/cli/jobs/{id}/cancel
+  GET /api/cli/workers
+  POST /api/cli/workers
+  GET /api/cli/workers/{id}
+  GET /api/cli/repositories/{git_provider}
+  POST /api/releases/worker
+  POST /api/runners/register
+`
+  .trim()
+  .split(/\n */);
+
+const root = new URL("../../", import.meta.url);
+
+const rows = (await readFile(new URL("docs/interface.md", root), "utf8"))
+  .split("\n")
+  .map((line) => line.split("|").map((cell) => cell.trim().replace(/^`|`$/g, "")))
+  .filter(([, , endpoint]) => endpoint?.includes(" /"))
+  .map(([, section = "", endpoint = "", file = "", name = ""]) => ({
+    section,
+    endpoint,
+    file,
+    name,
+  }));
+
+test("every endpoint of the interface and of the protocol is in the table, once", () => {
+  const served = Object.values(endpoints).map(({ method, path }) => `${method} ${path}`);
+  const listed = rows.map(({ endpoint }) => endpoint);
+  expect(listed.toSorted(), "add what is missing to docs/interface.md").toEqual(
+    [...new Set([...ofTheInterface, ...served])].toSorted(),
+  );
+  const sectioned = rows.filter(({ section }) => section.startsWith("4."));
+  expect(sectioned.map(({ endpoint }) => endpoint).toSorted()).toEqual(ofTheInterface.toSorted());
+});
+
+test("every test that the table names is there", async () => {
+  const missing: string[] = [];
+  for (const { file, name } of rows) {
+    const source = await readFile(new URL(file, root), "utf8").catch(() => "");
+    if (name === "" || !source.includes(`"${name}"`)) missing.push(`${file}: ${name}`);
+  }
+  expect(missing).toEqual([]);
+});
