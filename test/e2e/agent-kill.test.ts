@@ -98,6 +98,8 @@ async function killedWhen(marker: string, wait: number): Promise<void> {
   // A server without `seq` may get the chunk that was under way twice, so it is the order and the end that count here.
   expect(undoubled(job.logs, "STDOUT")).toBe(written(kept, "stdout"));
   expect(undoubled(job.logs, "STDERR")).toBe(written(kept, "stderr"));
+  // Where the first agent had reported everything, the second one may not have come to its signals yet.
+  await until(() => second.log().includes("ready for jobs"));
   second.kill("SIGTERM");
   expect(await second.exited).toBe(0);
 }
