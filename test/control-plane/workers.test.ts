@@ -77,6 +77,26 @@ describe("a worker", () => {
     expect(workers.map(({ status }) => status)).toEqual(["REGISTERED", "REGISTERED", "ONLINE"]);
   });
 
+  it("is registered by a person, who is shown its token once", async () => {
+    const made = await client.get(endpoints.createWorker, {
+      body: { name: "mine", labels: ["eu"] },
+    });
+    const own = callsOf(plane, {
+      "x-worker-id": made.worker_id,
+      "x-worker-token": made.worker_token,
+    });
+    expect(await own.get(readWorker, { params: { id: made.worker_id } })).toMatchObject({
+      name: "mine",
+      mode: "self-hosted",
+      labels: ["eu"],
+      status: "REGISTERED",
+    });
+    const refused = { name: "mine", mode: "cloud-hosted" } as never;
+    expect(await client.refusal(endpoints.createWorker, { body: refused })).toBe(
+      "400 invalid_request",
+    );
+  });
+
   it("keeps no token in recoverable form", async () => {
     const { worker_token } = await register(await clientHeaders(plane, owner));
     expect(await plane.holds(worker_token)).toEqual([]);
