@@ -1,0 +1,78 @@
+/** Jobs that end badly or print a lot, through a real agent and the control plane: what is said of them is what happened. */
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { scratch, startAgent, type AgentProcess } from "../helpers/agent-process.ts";
+import { fixtureFiles } from "../helpers/fixtures.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { newUser, type User } from "../helpers/user.ts";
+
+let plane: Plane;
+let user: User;
+let agent: AgentProcess;
+const place = scratch();
+beforeAll(async () => {
+  plane = await startPlane();
+  user = await newUser(plane);
+  agent = startAgent({
+    WINDLASS_URL: plane.url,
+    WINDLASS_WORK_DIR: join(place.path, "work"),
+    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
+    WINDLASS_WORKER_NAME: "truthful",
+  });
+});
+afterAll(async () => {
+  await agent[Symbol.asyncDispose]();
+  await plane.close();
+  place[Symbol.dispose]();
+});
+
+/** Runs a job of a fixture to its end. */
+async function run(job_type: "PLAN" | "DEPLOY", fixture: string, variables = {}) {
+  const source = { type: "inline", files: fixtureFiles(fixture) };
+  const configuration_id = await user.configure({ source, variables });
+  const job = await user.queue({ job_type, configuration_id });
+  return user.released(job);
+}
+
+test("a hundred thousand lines of terraform are all there, in order, with every awkward byte", async () => {
+  const lines = 100_000;
+  const job = await run("DEPLOY", "chatty", { lines: { value: lines } });
+  expect(job).toMatchObject({ status: "SUCCESS", log_complete: true, error_message: null });
+  const log = await user.log(job);
+  const numbers = Array.from(log.matchAll(/line (\d{7}) the quick brown fox/g), ([, n]) =>
+    Number(n),
+  );
+  expect(numbers).toEqual(Array.from({ length: lines }, (_, index) => index + 1));
+  expect(log).toContain("\u001b[31mred\u001b[0m plain");
+  expect(log).toContain("bad utf8: \ufffd\ufffd");
+  expect(log).toContain("nul: [\u0000]");
+  expect(log).toContain("emoji: 🚀");
+  expect(log).toContain("x".repeat(60_000));
+  expect(log).toContain("no newline at the end");
+  expect(log).toContain("Apply complete! Resources: 1 added");
+});
+
+test("a failing plan is FAILED with terraform's reason, and cannot be deployed", async () => {
+  const job = await run("PLAN", "fail-plan");
+  expect(job).toMatchObject({ status: "FAILED", log_complete: true });
+  expect(job.error_message).toContain("Resource precondition failed");
+  expect(await user.log(job, "STDERR")).toContain(
+    "the cluster name must be longer than 99 characters",
+  );
+});
+
+test("an apply that fails half way is FAILED with the reason; its log and its state say how far it came", async () => {
+  const job = await run("DEPLOY", "fail-apply-half");
+  expect(job).toMatchObject({ status: "FAILED", log_complete: true, execution_metadata: null });
+  expect(job.error_message).toMatch(/exit status 7/);
+  expect(await user.log(job)).toContain("terraform_data.before[2]: Creation complete");
+  expect(await user.log(job, "STDERR")).toContain("local-exec provisioner error");
+  const versions = await plane.context.store.read.sql
+    .selectFrom("state_versions")
+    .select("resources")
+    .where("spec_id", "=", job.spec_id)
+    .orderBy("id", "desc")
+    .execute();
+  // `before` (three instances of one resource) and the tainted `boom`; `after` was never reached.
+  expect(versions[0]?.resources).toBeGreaterThanOrEqual(2);
+});
