@@ -36,7 +36,10 @@ export async function persist<T>(
       }
       if (failure.kind === "unauthorized") revocation.refused();
       const delay = backoff(tries, Math.random(), failure.kind === "retry" ? failure.after : 0);
-      log.warn({ call: what, tries, error: describe(error), retry_in_ms: Math.round(delay) });
+      log.warn(
+        { call: what, tries, error: describe(error), retry_in_ms: Math.round(delay) },
+        "the control plane did not take this call; it is tried again",
+      );
       await sleep(delay, undefined, { signal });
     }
   }
