@@ -1,7 +1,9 @@
 /** Fills a data directory before its server starts: a user, workers, and queued jobs, each of a configuration of its own. */
 import { join } from "node:path";
 import { v7 as uuid } from "uuid";
+import { newlyQueued } from "../../control-plane/domain/job.ts";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
+import { newlyRegistered } from "../../control-plane/domain/worker.ts";
 import { openSqlite } from "../../control-plane/store/sqlite.ts";
 import { insertJob } from "../../control-plane/store/jobs.ts";
 import { insertSpec, insertZone } from "../../control-plane/store/specs.ts";
@@ -44,25 +46,15 @@ export async function fill(dataDirectory: string, queued: number): Promise<Fille
         .execute();
       await insertZone(tx, { id: zone, owner_id: owner, name: "zone", ...at, updated_at: 1 });
       await insertWorker(tx, {
+        ...newlyRegistered,
         id: worker,
         owner_id: owner,
         name: "bench",
         mode: "self-hosted",
         token_hash: hashToken(token),
         labels: "[]",
-        version: null,
-        instance_id: null,
-        hostname: null,
-        os: null,
-        arch: null,
-        capacity: null,
-        isolation: null,
-        active_job_ids: null,
         ...at,
         last_heartbeat_at: Date.now(),
-        last_call_at: null,
-        offline_at: null,
-        draining_at: null,
         metadata: "{}",
       });
     });
@@ -95,32 +87,19 @@ export async function fill(dataDirectory: string, queued: number): Promise<Fille
       await insertJob(
         tx,
         {
+          ...newlyQueued,
           id,
           owner_id: owner,
           job_type: "PLAN",
-          status: "QUEUED",
           spec_id: spec,
           zone_id: zone,
           cloud_identity_id: null,
           assigned_worker_id: null,
-          worker_id: null,
           plan_job_id: null,
           labels: "[]",
           config_hash: "",
           timeout_seconds: 3600,
-          attempt: 0,
-          claim_key: null,
           created_at: 1,
-          claimed_at: null,
-          started_at: null,
-          cancelled_at: null,
-          ended_at: null,
-          released_at: null,
-          omitted_at: null,
-          spec_status_before: null,
-          error_message: null,
-          execution_metadata: null,
-          last_seq: null,
           ...change,
         },
         definition,

@@ -31,6 +31,24 @@ export type JobState = Pick<
   | "last_seq"
 >;
 
+/** What is true of every job before it is claimed for the first time. */
+export const newlyQueued = {
+  status: "QUEUED",
+  worker_id: null,
+  attempt: 0,
+  claim_key: null,
+  claimed_at: null,
+  started_at: null,
+  cancelled_at: null,
+  ended_at: null,
+  released_at: null,
+  omitted_at: null,
+  spec_status_before: null,
+  error_message: null,
+  execution_metadata: null,
+  last_seq: null,
+} as const satisfies Partial<JobRow>;
+
 /** Why a lost job is FAILED. */
 export const lostMessage = "runner lost, outcome unknown";
 

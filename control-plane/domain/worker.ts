@@ -4,6 +4,22 @@ import type { Row } from "../store/tables.ts";
 
 export type WorkerRow = Row<"workers">;
 
+/** What is true of every worker before its first heartbeat. */
+export const newlyRegistered = {
+  version: null,
+  instance_id: null,
+  hostname: null,
+  os: null,
+  arch: null,
+  capacity: null,
+  isolation: null,
+  active_job_ids: null,
+  last_heartbeat_at: null,
+  last_call_at: null,
+  offline_at: null,
+  draining_at: null,
+} as const satisfies Partial<WorkerRow>;
+
 /** Derived, never stored: OFFLINE wins over DRAINING, because it is what people must know first. */
 export function workerStatus(
   worker: Pick<WorkerRow, "offline_at" | "draining_at" | "last_heartbeat_at">,

@@ -3,7 +3,7 @@ import { v7 as uuid } from "uuid";
 import { timeoutSecondsDefault, type ConfigSnapshot } from "../../protocol/configurations.ts";
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import type { UserCaller } from "../auth/callers.ts";
-import { cancel, type JobRow } from "../domain/job.ts";
+import { cancel, newlyQueued, type JobRow } from "../domain/job.ts";
 import { configHash, seal, unseal, type Definition } from "../domain/snapshot.ts";
 import { invalid, notFound, Refusal } from "../problem.ts";
 import { findArtifact } from "../store/artifacts.ts";
@@ -166,31 +166,18 @@ function newJob(
   { spec, hash, timeoutSeconds }: Resolved,
 ): JobRow {
   return {
+    ...newlyQueued,
     id,
     owner_id: owner,
     job_type: input.job_type,
-    status: "QUEUED",
     spec_id: spec?.id ?? null,
     zone_id: spec?.zone_id ?? null,
     cloud_identity_id: spec?.cloud_identity_id ?? null,
     assigned_worker_id: input.assigned_worker_id ?? null,
-    worker_id: null,
     plan_job_id: input.plan_job_id ?? null,
     labels: input.labels ? JSON.stringify(input.labels) : (spec?.labels ?? "[]"),
     config_hash: hash,
     timeout_seconds: timeoutSeconds,
-    attempt: 0,
-    claim_key: null,
     created_at: now(),
-    claimed_at: null,
-    started_at: null,
-    cancelled_at: null,
-    ended_at: null,
-    released_at: null,
-    omitted_at: null,
-    spec_status_before: null,
-    error_message: null,
-    execution_metadata: null,
-    last_seq: null,
   };
 }

@@ -11,7 +11,7 @@ import { workerMetadataLimit } from "../../protocol/workers.ts";
 import type { UserCaller, WorkerCaller } from "../auth/callers.ts";
 import { mergePatch } from "../domain/merge-patch.ts";
 import { hashToken, newToken } from "../domain/tokens.ts";
-import type { WorkerRow } from "../domain/worker.ts";
+import { newlyRegistered, type WorkerRow } from "../domain/worker.ts";
 import { invalid, notFound, Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import { findHeldJobs } from "../store/jobs.ts";
@@ -200,25 +200,14 @@ export async function addWorker(
 ): Promise<WorkerIdentity> {
   const token = newToken("wlw");
   const worker: WorkerRow = {
+    ...newlyRegistered,
     id: uuid(),
     owner_id: owner,
     name,
     mode: owner === null ? "cloud-hosted" : "self-hosted",
     token_hash: hashToken(token),
     labels: JSON.stringify(labels),
-    version: null,
-    instance_id: null,
-    hostname: null,
-    os: null,
-    arch: null,
-    capacity: null,
-    isolation: null,
-    active_job_ids: null,
     created_at: now(),
-    last_heartbeat_at: null,
-    last_call_at: null,
-    offline_at: null,
-    draining_at: null,
     metadata: JSON.stringify(metadata),
   };
   await insertWorker(tx, worker);

@@ -1,7 +1,7 @@
 /** Rows for tests of the store, complete and with the fields that matter given by the test. */
 import { v7 as uuid } from "uuid";
-import type { JobRow } from "../../control-plane/domain/job.ts";
-import type { WorkerRow } from "../../control-plane/domain/worker.ts";
+import { newlyQueued, type JobRow } from "../../control-plane/domain/job.ts";
+import { newlyRegistered, type WorkerRow } from "../../control-plane/domain/worker.ts";
 import type { Store } from "../../control-plane/store/db.ts";
 import { insertJob } from "../../control-plane/store/jobs.ts";
 import { insertSpec, insertZone } from "../../control-plane/store/specs.ts";
@@ -60,32 +60,19 @@ export async function addJob(
   change: Partial<JobRow> = {},
 ): Promise<JobRow> {
   const job: JobRow = {
+    ...newlyQueued,
     id: uuid(),
     owner_id: owner.id,
     job_type: "PLAN",
-    status: "QUEUED",
     spec_id: null,
     zone_id: owner.zone,
     cloud_identity_id: null,
     assigned_worker_id: null,
-    worker_id: null,
     plan_job_id: null,
     labels: "[]",
     config_hash: null,
     timeout_seconds: 3600,
-    attempt: 0,
-    claim_key: null,
     created_at: 1,
-    claimed_at: null,
-    started_at: null,
-    cancelled_at: null,
-    ended_at: null,
-    released_at: null,
-    omitted_at: null,
-    spec_status_before: null,
-    error_message: null,
-    execution_metadata: null,
-    last_seq: null,
     ...change,
   };
   await store.write((tx) =>
@@ -101,25 +88,14 @@ export async function addWorker(
   change: Partial<WorkerRow> = {},
 ): Promise<WorkerRow> {
   const worker: WorkerRow = {
+    ...newlyRegistered,
     id: uuid(),
     owner_id: owner?.id ?? null,
     name: "worker",
     mode: owner ? "self-hosted" : "cloud-hosted",
     token_hash: "",
     labels: "[]",
-    version: null,
-    instance_id: null,
-    hostname: null,
-    os: null,
-    arch: null,
-    capacity: null,
-    isolation: null,
-    active_job_ids: null,
     created_at: 1,
-    last_heartbeat_at: null,
-    last_call_at: null,
-    offline_at: null,
-    draining_at: null,
     metadata: "{}",
     ...change,
   };
