@@ -5,6 +5,7 @@ import { configurationEndpoints } from "./configuration-endpoints.ts";
 import { executionEndpoints } from "./executions.ts";
 import { jobEndpoints } from "./jobs.ts";
 import { loginEndpoints } from "./logins.ts";
+import { planSummaryEndpoints } from "./plan-summary.ts";
 import { releaseEndpoints } from "./releases.ts";
 import { repositoryEndpoints } from "./repositories.ts";
 import { stateVersionEndpoints } from "./state-versions.ts";
@@ -16,6 +17,7 @@ export const endpoints = {
   ...configurationEndpoints,
   ...jobEndpoints,
   ...executionEndpoints,
+  ...planSummaryEndpoints,
   ...workerEndpoints,
   ...stateEndpoints,
   ...repositoryEndpoints,

@@ -13,6 +13,7 @@ import {
   LogQuery,
   StreamType,
 } from "./jobs.ts";
+import { PlanSummary } from "./plan-summary.ts";
 
 /** The interface's limit of a plan artifact: 50 MB, read as 50 MiB. */
 export const planArtifactLimit = 52_428_800;
@@ -60,6 +61,8 @@ export const ReportStatus = Type.Object({
   status: OneOf(["PROCESSING", "SUCCESS", "FAILED", "CANCELLED"]),
   execution_metadata: Type.Optional(Nullable(ExecutionMetadata)),
   error_message: Type.Optional(Nullable(ErrorMessage)),
+  /** What the plan that the job made would do. */
+  plan_summary: Type.Optional(Nullable(PlanSummary)),
   /** How many log chunks were posted with `seq`; from it the server knows whether the log is complete. */
   last_seq: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
 });

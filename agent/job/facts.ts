@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import { Engine } from "../../protocol/configurations.ts";
 import { Nullable, Sha256 } from "../../protocol/fields.ts";
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
+import type { PlanSummary } from "../../protocol/plan-summary.ts";
 
 /** Where the terraform files came from, exactly. */
 export const SourceRevision = Type.Object({
@@ -36,5 +37,6 @@ export interface Facts {
   manifest?: PlanManifest | null;
   /** Whether the plan that this job made changes anything. */
   changes?: boolean;
+  summary?: PlanSummary;
   metadata?: ExecutionMetadata;
 }

@@ -7,13 +7,12 @@ import { rm } from "node:fs/promises";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import { timeoutSecondsDefault } from "../../protocol/configurations.ts";
 import { openJobLog, type JobLog } from "../logs/job-log.ts";
-import { redactorOf } from "../logs/redactor.ts";
 import { bootId } from "../process-identity.ts";
 import { JobStopped, StepFailed, type JobContext, type JobSettings, type Step } from "./context.ts";
 import type { Facts } from "./facts.ts";
 import { JobRefused, type JobApi } from "./job-api.ts";
 import type { Journal, StopReason } from "./journal.ts";
-import { texts } from "./outcome.ts";
+import { maskerOf, secretsOf } from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
 import { jobDirectory, workspaceOf } from "./workspace.ts";
 
@@ -150,8 +149,12 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
       name = step.name;
       Object.assign(context.facts, await doneOrRun(step, context));
     }
-    const { metadata } = context.facts;
-    report = { status: "SUCCESS", ...(metadata ? { execution_metadata: metadata } : {}) };
+    const { metadata, summary } = context.facts;
+    report = {
+      status: "SUCCESS",
+      ...(metadata ? { execution_metadata: metadata } : {}),
+      ...(summary ? { plan_summary: summary } : {}),
+    };
   } catch (error) {
     report = failure(base, error as Error, name, stop);
   }
@@ -180,8 +183,8 @@ async function doneOrRun(step: Step, context: JobContext): Promise<Facts> {
 function failure(base: Base, error: Error, step: string, stop: AbortSignal): ReportStatus {
   const isOurs = error instanceof StepFailed || error instanceof JobStopped;
   const said = isOurs ? error.message : `${step}: the agent failed: ${error.message}`;
-  const { redact } = redactorOf(secretsOf(base));
-  const message = (text: string): string => redact(Buffer.from(text)).slice(0, messageLimit);
+  const mask = maskerOf(base);
+  const message = (text: string): string => mask(text).slice(0, messageLimit);
   if (!stop.aborted) return { status: "FAILED", error_message: message(said) };
   const detail = error instanceof StepFailed ? `; ${said}` : "";
   if (stop.reason === "timed out") {
@@ -207,9 +210,9 @@ async function reportEnd(api: JobApi, report: ReportStatus): Promise<JobResult> 
     await api.reportStatus(report);
   } catch (error) {
     if (!(error instanceof JobRefused)) throw error;
-    if (error.reason !== "refused" || !report.execution_metadata) return "ABANDONED";
+    const { execution_metadata, plan_summary, ...bare } = report;
+    if (error.reason !== "refused" || !(execution_metadata || plan_summary)) return "ABANDONED";
     // Better an end without its outputs than a job that never ends.
-    const { execution_metadata: _, ...bare } = report;
     return reportEnd(api, bare);
   }
   return report.status as JobResult;
@@ -234,12 +237,3 @@ const uptime = (): number => process.hrtime()[0];
 
 const isLost = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "not_job_holder";
-
-function secretsOf({ claim: { job }, settings }: Base): string[] {
-  const variables = Object.values(job.config_snapshot.variables ?? {});
-  return [
-    ...variables.filter(({ sensitive }) => sensitive).flatMap(({ value }) => texts(value)),
-    ...(job.job_token ? [job.job_token] : []),
-    settings.workerToken,
-  ];
-}

@@ -7,6 +7,7 @@ import { failureOf } from "./diagnostics.ts";
 import { metadataOf } from "./outcome.ts";
 import { packPlan } from "./plan-artifact.ts";
 import { readPlan } from "./plan-json.ts";
+import { maskerOf } from "./secrets.ts";
 import { runTerraform } from "./terraform.ts";
 import { rescuedState } from "./workspace.ts";
 
@@ -82,9 +83,9 @@ export const checkPlan: Step = {
   name: "show",
   command: showCommand,
   async run(context) {
-    const [{ errored }] = await Promise.all([showPlan(context), packPlan(context)]);
+    const [{ errored, summary }] = await Promise.all([showPlan(context), packPlan(context)]);
     if (errored) throw new StepFailed("show: terraform marks the plan as failed");
-    return {};
+    return { summary };
   },
 };
 
@@ -93,9 +94,10 @@ export const checkTeardown: Step = {
   name: "show",
   command: showCommand,
   async run(context) {
-    const { errored, deletes } = await showPlan(context);
+    const { errored, summary } = await showPlan(context);
     if (errored) throw new StepFailed("show: terraform marks the plan as failed");
-    const resources = deletes > 0 ? 0 : await countResources(context);
+    const { counts } = summary;
+    const resources = counts.delete + counts.replace > 0 ? 0 : await countResources(context);
     if (resources > 0) {
       const targets = context.claim.job.targets ?? [];
       throw new StepFailed(
@@ -103,7 +105,7 @@ export const checkTeardown: Step = {
           `Do the targets name what they should? (${targets.join(", ") || "none given"})`,
       );
     }
-    return {};
+    return { summary };
   },
 };
 
@@ -144,7 +146,7 @@ async function showPlan(context: JobContext): ReturnType<typeof readPlan> {
     logged: false,
   });
   if (end.code !== 0) throw new StepFailed(await failureOf("show", end));
-  return readPlan(end.stdout);
+  return readPlan(end.stdout, maskerOf(context));
 }
 
 async function countResources(context: JobContext): Promise<number> {

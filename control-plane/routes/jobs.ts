@@ -4,6 +4,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
 import { retryJob } from "../services/job-retry.ts";
 import { cancelJob, createJob, getJob, listJobs } from "../services/jobs.ts";
+import { getPlanSummary } from "../services/plan-summaries.ts";
 import type { Guards } from "./guards.ts";
 import { sendList } from "./list.ts";
 import { bodilessRoutes, route } from "./route.ts";
@@ -20,6 +21,9 @@ export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards
   );
   route(app, endpoints.getJob, guards.client, async ({ caller, params }) =>
     getJob(context, caller, params.id),
+  );
+  route(app, endpoints.getPlanSummary, guards.client, async ({ caller, params }) =>
+    getPlanSummary(context, caller, params.id),
   );
   bodilessRoutes(app, (bodiless) => {
     route(bodiless, endpoints.cancelJob, guards.client, async ({ caller, params }) =>

@@ -15,6 +15,7 @@ import { appendChunk, findBySeq, findLastSeq } from "../store/logs.ts";
 import type { Context } from "./context.ts";
 import { changeJob, writeJobs, type Rings } from "./job-changes.ts";
 import { readJobView } from "./job-views.ts";
+import { keepPlanSummary } from "./plan-summaries.ts";
 import { removeTornDownWorker } from "./teardown.ts";
 
 /** A log post ahead of its turn waits this long for its predecessor (decisions.md, Logs). */
@@ -68,6 +69,7 @@ export async function reportStatus(
       last_seq: report.last_seq ?? job.last_seq,
     };
     const ended = await changeJob(tx, rings, job, reportEnd(job, end, now), now);
+    if (report.plan_summary) await keepPlanSummary(tx, id, report.plan_summary);
     await removeTornDownWorker(tx, rings, ended, now);
     return ended;
   });

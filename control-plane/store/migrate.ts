@@ -1,9 +1,10 @@
 /** Brings a store's schema up to date, once, however many processes start together. */
 import { sql, type Kysely } from "kysely";
 import * as start from "./migrations/0001-start.ts";
+import * as planSummaries from "./migrations/0002-plan-summaries.ts";
 
 /** In order; the schema's version is how many of them have run. */
-const migrations = [start];
+const migrations = [start, planSummaries];
 
 export interface SchemaTransaction {
   begin(): void;

@@ -153,6 +153,12 @@ export interface PlanArtifactsTable {
   created_at: Millis;
 }
 
+/** What the plan that a job made would do, as its runner summed it up. */
+export interface PlanSummariesTable {
+  job_id: string;
+  plan_summary: Json;
+}
+
 export interface ArchivesTable {
   owner_id: string;
   sha256: string;
@@ -203,6 +209,7 @@ export interface Tables extends PeopleTables {
   job_snapshots: JobSnapshotsTable;
   log_chunks: LogChunksTable;
   plan_artifacts: PlanArtifactsTable;
+  plan_summaries: PlanSummariesTable;
   archives: ArchivesTable;
   state_versions: StateVersionsTable;
   state_locks: StateLocksTable;

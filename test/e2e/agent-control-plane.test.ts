@@ -73,6 +73,11 @@ describe.concurrent("a job", () => {
     });
     const plan = await user.queue({ job_type: "PLAN", configuration_id });
     expect(await user.released(plan)).toMatchObject({ status: "SUCCESS", log_complete: true });
+    const { plan_summary } = await user.call(endpoints.getPlanSummary, { params: plan });
+    expect(plan_summary?.counts).toMatchObject({ create: plan_summary?.changes.length, delete: 0 });
+    expect(plan_summary?.outputs).toContainEqual(
+      expect.objectContaining({ name: "cluster_name", action: "create" }),
+    );
     const deploy = await user.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: plan.id });
     expect(await user.released(deploy)).toMatchObject({
       status: "SUCCESS",
