@@ -1,5 +1,4 @@
 /** The control plane as the agent calls it: one method per endpoint. What may be repeated is repeated here, so that no caller has to. */
-import { Agent } from "undici";
 import type { ClaimedJob } from "../protocol/executions.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { call, send } from "../protocol/transport.ts";
@@ -7,11 +6,13 @@ import type { Heartbeat, HeartbeatAnswer } from "../protocol/workers.ts";
 import { answerTimeout, persist, readLeniently, type Persistence } from "./calls.ts";
 import { jobApi } from "./job-calls.ts";
 import type { JobApi } from "./job/job-api.ts";
+import { dispatcherOf, type Network } from "./network.ts";
 
 export interface ApiOptions extends Persistence {
   readonly server: string;
   readonly workerId: string;
   readonly workerToken: string;
+  readonly network: Network;
 }
 
 export interface AgentApi {
@@ -27,7 +28,7 @@ export interface AgentApi {
 /** All calls of one agent: each repeated for as long as a later try could succeed, and not longer. */
 export function createApi(options: ApiOptions): AgentApi {
   const { server } = options;
-  const dispatcher = new Agent({ connect: { timeout: 10_000 } });
+  const dispatcher = dispatcherOf(options.network);
   const identity = { "x-worker-id": options.workerId, "x-worker-token": options.workerToken };
   const common = { headers: identity, dispatcher, timeout: answerTimeout };
 

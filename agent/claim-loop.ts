@@ -7,6 +7,7 @@ import { ProblemError } from "../protocol/transport.ts";
 import type { AgentApi } from "./api.ts";
 import { backoff, pollDelay } from "./backoff.ts";
 import type { ClaimKey } from "./claim-key.ts";
+import type { Contact } from "./contact.ts";
 import type { Slots } from "./slots.ts";
 
 export interface ClaimLoop {
@@ -14,6 +15,7 @@ export interface ClaimLoop {
   readonly slots: Slots;
   readonly key: ClaimKey;
   readonly log: Logger;
+  readonly contact: Contact;
   /** Ends the loop: no new work. */
   readonly noMoreWork: AbortSignal;
   /** Mean milliseconds between questions to a server that does not let a request wait. */
@@ -28,19 +30,22 @@ const waitSeconds = 30;
 
 /** Resolves when there is to be no more work. */
 export async function claimLoop(loop: ClaimLoop): Promise<void> {
-  const { api, slots, key, log, noMoreWork } = loop;
+  const { api, slots, key, log, contact, noMoreWork } = loop;
   let refusals = 0;
   while (!noMoreWork.aborted) {
+    contact.rest("claim");
     try {
       await slots.take(noMoreWork);
     } catch {
       // Only the signal ends the waiting for a slot.
       return;
     }
+    contact.resume("claim");
     let started = false;
     try {
       const asked = performance.now();
       const claim = await api.claim(waitSeconds, key.current(), noMoreWork);
+      contact.heard("claim");
       refusals = 0;
       if (claim && isUsable(claim)) {
         started = await loop.start(claim);

@@ -31,6 +31,10 @@ const Settings = Type.Object({
   WINDLASS_ENGINE_OFFLINE: Type.Boolean({ default: false }),
   /** A file with armored OpenPGP keys, for releases that an organisation signs itself. */
   WINDLASS_ENGINE_KEYS: Type.Optional(Type.String({ minLength: 1 })),
+  /** Where `/healthz` and `/metrics` are served on this machine. */
+  WINDLASS_STATUS_ADDRESS: Type.Optional(
+    Type.String({ pattern: "^(\\[[0-9a-f:]+\\]|[^\\s:/]+):\\d{1,5}$" }),
+  ),
   WINDLASS_LOG_LEVEL: Type.Unsafe<LogLevel>({
     ...OneOf(["trace", "debug", "info", "warn", "error", "silent"]),
     default: "info",
@@ -71,6 +75,13 @@ export interface AgentConfig {
   readonly engineMirror: string | undefined;
   readonly engineOffline: boolean;
   readonly enginePublicKeys: string | undefined;
+  /** None: nothing is served. */
+  readonly statusAddress: { readonly host: string; readonly port: number } | undefined;
+  /** What systemd tells its service; both undefined elsewhere. */
+  readonly systemd: {
+    readonly socket: string | undefined;
+    readonly watchdogSeconds: number | undefined;
+  };
   readonly logLevel: LogLevel;
   readonly logFormat: "pretty" | "json";
   /** PATH for terraform and git. */
@@ -122,6 +133,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     engineMirror: settings.WINDLASS_ENGINE_MIRROR,
     engineOffline: settings.WINDLASS_ENGINE_OFFLINE,
     enginePublicKeys: fileOf("WINDLASS_ENGINE_KEYS", settings.WINDLASS_ENGINE_KEYS),
+    statusAddress: addressOf(settings.WINDLASS_STATUS_ADDRESS),
+    systemd: {
+      socket: environment["NOTIFY_SOCKET"],
+      watchdogSeconds: Number(environment["WATCHDOG_USEC"] ?? 0) / 1_000_000 || undefined,
+    },
     logLevel: settings.WINDLASS_LOG_LEVEL,
     logFormat: settings.WINDLASS_LOG_FORMAT ?? (process.stderr.isTTY ? "pretty" : "json"),
     path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
@@ -185,6 +201,12 @@ function defaultWorkDir(environment: NodeJS.ProcessEnv): string {
   if (fromSystemd) return fromSystemd;
   const isCheckout = existsSync(join(import.meta.dirname, "..", "main.ts"));
   return isCheckout ? ".windlass/agent" : "/var/lib/windlass-agent";
+}
+
+function addressOf(text: string | undefined): AgentConfig["statusAddress"] {
+  if (text === undefined) return undefined;
+  const { hostname: host, port } = new URL(`http://${text}`);
+  return { host: host.replace(/^\[|\]$/g, ""), port: Number(port || 80) };
 }
 
 function networkOf(environment: NodeJS.ProcessEnv): Record<string, string> {

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, readFileSync, statSync } from "node:fs";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Agent } from "undici";
+import type { Dispatcher } from "undici";
 import { endpoints } from "../protocol/endpoints.ts";
 import { planArtifactLimit, type AppendedLogs } from "../protocol/executions.ts";
 import { ProblemError, send } from "../protocol/transport.ts";
@@ -14,7 +14,7 @@ import { JobRefused, type JobApi } from "./job/job-api.ts";
 export interface JobCalls extends Persistence {
   readonly server: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly dispatcher: Agent;
+  readonly dispatcher: Dispatcher;
   readonly timeout: number;
 }
 

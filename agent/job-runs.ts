@@ -21,7 +21,7 @@ export interface JobRunsOptions {
   readonly api: AgentApi;
   readonly settings: JobSettings;
   readonly log: Logger;
-  onEnd(result: JobResult): void;
+  onEnd(result: JobResult, type: string): void;
 }
 
 export class JobRuns {
@@ -111,7 +111,7 @@ export class JobRuns {
       this.#options.log.info({ job: claim.job.id, result }, "job done");
       done.resolve(result);
       this.#tell();
-      this.#options.onEnd(result);
+      this.#options.onEnd(result, claim.job.job_type);
     });
   }
 

@@ -23,6 +23,9 @@ Settings come from the environment; secrets also from a file (NAME_FILE) or a sy
   WINDLASS_CONCURRENCY         jobs at the same time (1)
   WINDLASS_LABELS              what this agent can do, comma-separated: jobs may ask for it
   WINDLASS_ONCE                1: run one job, end with 0 if it succeeded and 1 if not
+  WINDLASS_STATUS_ADDRESS      serve /healthz and /metrics on this machine, like 127.0.0.1:9185 (not served)
+  HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE
+                               the proxies and the authorities of this network; terraform and git get them too
   WINDLASS_LOG_LEVEL           trace, debug, info, warn, error or silent (info)
   WINDLASS_LOG_FORMAT          pretty or json (pretty on a terminal)
 

@@ -6,6 +6,7 @@ import { createApi } from "./api.ts";
 import { claimLoop } from "./claim-loop.ts";
 import { openClaimKey } from "./claim-key.ts";
 import type { AgentConfig } from "./config.ts";
+import { Contact } from "./contact.ts";
 import { Revocation } from "./failures.ts";
 import { heartbeatLoop } from "./heartbeat.ts";
 import { identify, instanceId } from "./identity.ts";
@@ -13,6 +14,8 @@ import { JobRuns } from "./job-runs.ts";
 import type { JobSettings } from "./job/context.ts";
 import type { JobResult } from "./job/run-job.ts";
 import { lockWorkDir } from "./lock.ts";
+import { useNetwork } from "./network.ts";
+import { oversee } from "./oversight.ts";
 import { Slots } from "./slots.ts";
 import { version } from "../version.ts";
 
@@ -36,6 +39,8 @@ export async function runAgent(
   log: Logger,
   { noMoreWork, stopWork }: RunnerSignals,
 ): Promise<JobResult | undefined> {
+  const { network } = config;
+  useNetwork(network);
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
   const unlock = await lockWorkDir(config.workDir);
   try {
@@ -44,7 +49,7 @@ export async function runAgent(
     const revocation = new Revocation(config.heartbeatSeconds, () =>
       revoked.reject(new IdentityRevoked("the control plane refuses this worker's token")),
     );
-    const api = createApi({ server: config.url, workerId, workerToken, revocation, log });
+    const api = createApi({ server: config.url, workerId, workerToken, revocation, log, network });
     try {
       return await Promise.race([
         work(config, log, { noMoreWork, stopWork }, api, workerToken),
@@ -66,16 +71,21 @@ async function work(
   workerToken: string,
 ): Promise<JobResult | undefined> {
   const slots = new Slots(config.concurrency);
+  const contact = new Contact();
+  contact.rest("claim");
   let last: JobResult | undefined;
-  const jobs = new JobRuns({
+  const jobs: JobRuns = new JobRuns({
     api,
     settings: jobSettings(config, workerToken),
     log,
-    onEnd: (result) => {
+    onEnd: (result, type) => {
       last = result;
+      oversight.ended(type, result);
       slots.give();
     },
   });
+  const running = (): number => jobs.ids().length;
+  await using oversight = await oversee(config, log, { contact, isolation, running });
   const adopted = jobs.adopt();
   for (let job = 0; job < adopted; job++) slots.takeAnyway();
   stopWork.addEventListener("abort", () => jobs.stop("agent stopped"));
@@ -101,7 +111,10 @@ async function work(
     }),
     jobsChanged: () => jobs.changed(),
     onCancelled: (ids) => jobs.stop("cancelled", ids),
-    onAccepted: accepted.resolve,
+    onAccepted: () => {
+      contact.heard("heartbeat");
+      accepted.resolve();
+    },
   });
   const drained = new Promise((resolve) => noMoreWork.addEventListener("abort", resolve));
   // Not before the server has accepted the identity: a second agent that has it must not get jobs.
@@ -113,11 +126,13 @@ async function work(
       slots,
       key: openClaimKey(config.workDir),
       log,
+      contact,
       noMoreWork,
       pollEvery: (config.heartbeatSeconds * 1000) / 15,
       once: config.once,
       start: (claim) => jobs.start(claim),
     });
+    contact.rest("claim");
   }
   await jobs.allDone();
   over.abort();

@@ -32,7 +32,7 @@ export interface Shipped {
 const order = JSON.parse(process.argv[2] ?? "") as ShipOrder;
 const log = pino({ level: "silent" });
 const revocation = new Revocation(30, () => process.exit(1));
-const api = createApi({ ...order, revocation, log });
+const api = createApi({ network: {}, ...order, revocation, log });
 const jobLog = await openJobLog({
   directory: order.directory,
   sink: api.forJob(order.jobId, order.attempt),
