@@ -135,7 +135,7 @@ export interface Answer {
 
 /** One request; every status is an answer. */
 export async function ask(
-  { url }: Plane,
+  { url }: Pick<Plane, "url">,
   method: string,
   path: string,
   options: {

@@ -37,7 +37,7 @@ export function cookieOf({ headers }: Answer): string | undefined {
 
 /** Approves a device login in a browser; answers its two codes. */
 export async function approve(
-  { url }: Plane,
+  { url }: Pick<Plane, "url">,
   { headers }: Browser,
   device_code: string = randomUUID(),
 ): Promise<{ device_code: string; verification_code: string; expires_at: string }> {

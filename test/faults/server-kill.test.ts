@@ -1,0 +1,101 @@
+/**
+ * kill -9 of the real server under everything that clients do, at seeded moments, from its very first start on. After each: what was
+ * acknowledged is there, nothing is there by half, it is ready again soon, and clients that only repeat their calls end well.
+ */
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { readConfig } from "../../control-plane/config.ts";
+import { createLink } from "../../control-plane/services/logins.ts";
+import { openSqlite } from "../../control-plane/store/sqlite.ts";
+import { seeded } from "../helpers/hostile-values.ts";
+import { findBreaches, Ledger } from "../helpers/ledger.ts";
+import { Load } from "../helpers/load.ts";
+import { findUnserved } from "../helpers/read-back.ts";
+import { spawnServer } from "../helpers/server-process.ts";
+
+const proving = process.env["WINDLASS_PROVE"] === "1";
+/** A fresh directory each, so that looking at all of it after each kill stays cheap. */
+const schedules = proving ? 25 : 1;
+const killsAtStart = proving ? 5 : 2;
+const killsUnderLoad = proving ? 35 : 7;
+/** The goal is 2 s; the suite shares its cores with other tests, so there it is only a bound. */
+const readyLimit = proving ? 2000 : 10_000;
+
+const times: number[] = [];
+
+test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
+  "kill -9 loses nothing that was acknowledged and leaves nothing by half (seed %i)",
+  async (seed) => {
+    const directory = await mkdtemp(join(tmpdir(), "server-kill-"));
+    const { databaseFile, artifactsDirectory } = readConfig({ WINDLASS_DATA_DIR: directory });
+    const random = seeded(seed);
+    let server = spawnServer(directory);
+    let moment = 400;
+    try {
+      for (let n = 0; n < killsAtStart; n += 1) {
+        // Half of them while the store is made.
+        if (n % 2 === 0) await sleep(random() * moment);
+        else {
+          while (!existsSync(databaseFile)) await sleep(1);
+          await sleep(random() * 30);
+        }
+        server.kill("SIGKILL");
+        await server.exited;
+        expect(findBreaches(directory, new Ledger())).toEqual([]);
+        server = spawnServer(directory);
+      }
+      const load = new Load(random);
+      load.url = await server.ready;
+      moment = server.readyMilliseconds();
+      times.push(moment);
+      await load.start(`${load.url}/login/link/${await newLink(databaseFile)}`);
+      for (let n = 0; n < killsUnderLoad; n += 1) {
+        // Some right at the start, before it is ready, while everybody comes back.
+        const isEarly = random() < 0.2;
+        await sleep(isEarly ? random() * moment : 30 + random() * 400);
+        server.kill("SIGKILL");
+        expect(await server.exited).toBeNull();
+        expect(load.failures).toEqual([]);
+        expect(findBreaches(directory, load.ledger)).toEqual([]);
+        server = spawnServer(directory);
+        if (random() < 0.8 || n === killsUnderLoad - 1) {
+          load.url = await server.ready;
+          times.push(server.readyMilliseconds());
+        }
+      }
+      await load.stop();
+      expect(load.failures).toEqual([]);
+      expect(await findUnserved(load)).toEqual([]);
+      server.kill("SIGTERM");
+      expect(await server.exited).toBe(0);
+      expect(findBreaches(directory, load.ledger)).toEqual([]);
+      expect(await readdir(join(artifactsDirectory, "unfinished"))).toEqual([]);
+      const { ended, logs, states, artifacts } = load.ledger;
+      for (const part of [ended, logs, states, artifacts]) expect(part.size).toBeGreaterThan(2);
+      const slowest = Math.round(Math.max(...times));
+      process.stderr.write(
+        `seed ${seed}: ${ended.size} jobs, ${artifacts.size} plans, ${load.answered} calls answered, ${load.unanswered} repeated; ready after at most ${slowest} ms\n`,
+      );
+      expect(slowest).toBeLessThan(readyLimit);
+    } finally {
+      server.kill("SIGKILL");
+      await server.exited;
+      await rm(directory, { recursive: true });
+    }
+  },
+  proving ? 600_000 : 60_000,
+);
+
+/** What `windlass server login-link` does. */
+async function newLink(databaseFile: string): Promise<string> {
+  const store = await openSqlite(databaseFile);
+  try {
+    return await createLink(store, "ada@example.com", Date.now());
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,158 @@
+/** What a server has acknowledged, and the search of its data directory for anything of that which is not there. */
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { readConfig } from "../../control-plane/config.ts";
+
+export interface AcknowledgedChunk {
+  readonly seq: number;
+  readonly text: string;
+  /** What the server answered: the id of the last chunk of its post. */
+  readonly id?: number;
+}
+
+/** Everything that was answered with a success. */
+export class Ledger {
+  readonly created = new Set<string>();
+  /** Who got a job, one entry for each claim that was answered; a repeat of the same claim is the same entry. */
+  readonly claims = new Map<string, Set<string>>();
+  readonly started = new Set<string>();
+  /** By job, in their order. */
+  readonly logs = new Map<string, AcknowledgedChunk[]>();
+  /** By configuration's name, then serial. */
+  readonly states = new Map<string, Map<number, Buffer>>();
+  /** SHA-256 by job. */
+  readonly artifacts = new Map<string, string>();
+  readonly ended = new Map<string, { readonly lastSeq: number }>();
+}
+
+export const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
+const md5 = (bytes: Buffer): string => createHash("md5").update(bytes).digest("hex");
+
+/** What of the ledger is not in the data directory, and what is in there by half. The server must not run; a copy is opened. */
+export function findBreaches(directory: string, ledger: Ledger): string[] {
+  const { databaseFile, artifactsDirectory } = readConfig({ WINDLASS_DATA_DIR: directory });
+  if (!existsSync(databaseFile)) return ledger.created.size > 0 ? ["there is no database"] : [];
+  const copy = join(directory, "copy.db");
+  for (const suffix of ["", "-wal"])
+    if (existsSync(databaseFile + suffix)) cpSync(databaseFile + suffix, copy + suffix);
+  const db = new Database(copy);
+  try {
+    const whole = [
+      ...(db.pragma("integrity_check") as { integrity_check: string }[])
+        .map((row) => row.integrity_check)
+        .filter((line) => line !== "ok"),
+      ...(db.pragma("foreign_key_check") as unknown[]).map((row) => JSON.stringify(row)),
+    ];
+    const isEmpty = db.prepare("select 1 from sqlite_master limit 1").get() === undefined;
+    if (isEmpty) return [...whole, ...(ledger.created.size > 0 ? ["the schema is gone"] : [])];
+    return [
+      ...whole,
+      ...jobBreaches(db, ledger),
+      ...logBreaches(db, ledger),
+      ...stateBreaches(db, ledger),
+      ...contentBreaches(db, ledger, artifactsDirectory),
+    ];
+  } finally {
+    db.close();
+    for (const suffix of ["", "-wal", "-shm"]) rmSync(copy + suffix, { force: true });
+  }
+}
+
+interface Job {
+  readonly id: string;
+  readonly status: string;
+  readonly attempt: number;
+  readonly started_at: number | null;
+  readonly ended_at: number | null;
+  readonly released_at: number | null;
+  readonly last_seq: number | null;
+}
+
+function jobBreaches(db: Database.Database, ledger: Ledger): string[] {
+  const rows = db.prepare<[], Job>("select * from jobs").all();
+  const jobs = new Map(rows.map((job) => [job.id, job]));
+  const found: string[] = [];
+  for (const id of ledger.created) if (!jobs.has(id)) found.push(`job ${id} is gone`);
+  for (const [id, claims] of ledger.claims) {
+    if (claims.size > 1) found.push(`job ${id} was given out as ${[...claims].join(" and ")}`);
+    if ((jobs.get(id)?.attempt ?? 0) < 1) found.push(`the claim of job ${id} is gone`);
+  }
+  for (const id of ledger.started)
+    if (jobs.get(id)?.started_at == null) found.push(`the start of job ${id} is gone`);
+  for (const [id, { lastSeq }] of ledger.ended) {
+    const job = jobs.get(id);
+    if (job?.status !== "SUCCESS" || job.last_seq !== lastSeq)
+      found.push(`the end of job ${id} is gone: ${JSON.stringify(job)}`);
+  }
+  for (const job of rows) {
+    if ((job.status === "SUCCESS") !== (job.ended_at !== null))
+      found.push(`job ${job.id} is ${job.status} by half`);
+    if (job.attempt > 1 && job.started_at !== null)
+      found.push(`job ${job.id} was given out ${job.attempt} times`);
+  }
+  return found;
+}
+
+function logBreaches(db: Database.Database, ledger: Ledger): string[] {
+  const rows = db
+    .prepare<[], { id: number; job_id: string; seq: number; log_chunk: string }>(
+      "select id, job_id, seq, log_chunk from log_chunks order by id",
+    )
+    .all();
+  const found: string[] = [];
+  const byJob = Map.groupBy(rows, (row) => row.job_id);
+  for (const [job, chunks] of byJob)
+    if (chunks.some(({ seq }, index) => seq !== index + 1))
+      found.push(`the log of job ${job} is ${chunks.map(({ seq }) => seq).join()}`);
+  for (const [job, chunks] of ledger.logs)
+    for (const { seq, text, id } of chunks) {
+      const row = byJob.get(job)?.[seq - 1];
+      if (row?.log_chunk !== text || (id !== undefined && row.id !== id))
+        found.push(`chunk ${seq} (id ${id}) of job ${job} is not as it was acknowledged`);
+    }
+  return found;
+}
+
+function stateBreaches(db: Database.Database, ledger: Ledger): string[] {
+  const rows = db
+    .prepare<[], { name: string; serial: number; md5: string }>(
+      "select name, serial, md5 from state_versions join specs on specs.id = spec_id order by state_versions.id",
+    )
+    .all();
+  const found: string[] = [];
+  for (const [name, versions] of Map.groupBy(rows, (row) => row.name))
+    if (versions.some(({ serial }, index) => serial !== index + 1))
+      found.push(`the states of ${name} are ${versions.map(({ serial }) => serial).join()}`);
+  for (const [name, versions] of ledger.states)
+    for (const [serial, content] of versions)
+      if (
+        !rows.some((row) => row.name === name && row.serial === serial && row.md5 === md5(content))
+      )
+        found.push(`state ${serial} of ${name} is gone`);
+  return found;
+}
+
+function contentBreaches(db: Database.Database, ledger: Ledger, blobs: string): string[] {
+  const artifacts = db
+    .prepare<[], { job_id: string; sha256: string }>("select job_id, sha256 from plan_artifacts")
+    .all();
+  const digests = new Map(artifacts.map((row) => [row.job_id, row.sha256]));
+  const named = db
+    .prepare<[], { blob: string; size_bytes: number }>(
+      `select blob, size_bytes from plan_artifacts union all select blob, size_bytes from state_versions
+      union all select blob, size_bytes from archives`,
+    )
+    .all();
+  const isThere = ({ blob, size_bytes }: { blob: string; size_bytes: number }): boolean => {
+    const file = join(blobs, blob.slice(0, 2), blob.slice(2));
+    return existsSync(file) && statSync(file).size > size_bytes;
+  };
+  return [
+    ...[...ledger.artifacts]
+      .filter(([job, digest]) => digests.get(job) !== digest)
+      .map(([job]) => `the artifact of job ${job} is gone`),
+    ...named.filter((row) => !isThere(row)).map(({ blob }) => `blob ${blob} is gone`),
+  ];
+}

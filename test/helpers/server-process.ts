@@ -1,0 +1,77 @@
+/** Runs `windlass server` as an operator does: a process of its own over a data directory, to be killed and started again. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { request } from "undici";
+import { bin } from "./windlass.ts";
+
+export interface ServerProcess extends AsyncDisposable {
+  readonly pid: number;
+  /** Resolves with its address when `/readyz` says 200; rejects when it ends before. */
+  readonly ready: Promise<string>;
+  /** How long that took, from the start of the process. */
+  readyMilliseconds(): number;
+  /** Resolves at its end with the exit code; null after a kill. */
+  readonly exited: Promise<number | null>;
+  /** What it wrote to stderr: JSON lines. */
+  log(): string;
+  kill(signal: NodeJS.Signals): void;
+}
+
+/** Starts one on a free port; `stderr` takes its log where that is not to be read here. */
+export function spawnServer(
+  directory: string,
+  settings: Readonly<Record<string, string>> = {},
+  stderr: "pipe" | number = "pipe",
+): ServerProcess {
+  const startedAt = performance.now();
+  const child = spawn(bin, ["server"], {
+    env: {
+      PATH: process.env["PATH"],
+      TMPDIR: tmpdir(),
+      WINDLASS_DATA_DIR: directory,
+      WINDLASS_PORT: "0",
+      WINDLASS_LOG_FORMAT: "json",
+      ...settings,
+    },
+    stdio: ["ignore", "inherit", stderr],
+  });
+  let log = "";
+  const exited = once(child, "close").then(([code]) => code as number | null);
+  const listening = new Promise<string>((resolve, reject) => {
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      log += text;
+      const url = /"url":"([^"]+)"/.exec(log)?.[1];
+      if (url !== undefined) resolve(url);
+    });
+    exited.then((code) => reject(new Error(`the server ended (${code}):\n${log}`)), reject);
+  });
+  let readyMilliseconds = NaN;
+  const ready = listening.then(async (url) => {
+    await untilReady(url);
+    readyMilliseconds = performance.now() - startedAt;
+    return url;
+  });
+  // Whoever kills it before it is ready does not wait for it.
+  ready.catch(() => undefined);
+  return {
+    pid: child.pid ?? 0,
+    ready,
+    readyMilliseconds: () => readyMilliseconds,
+    exited,
+    log: () => log,
+    kill: (signal) => child.kill(signal),
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+async function untilReady(url: string): Promise<void> {
+  for (;;) {
+    const { statusCode, body } = await request(`${url}/readyz`);
+    await body.dump();
+    if (statusCode === 200) return;
+  }
+}
