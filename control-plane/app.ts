@@ -44,6 +44,8 @@ export async function buildApp(
     // Parked claims and heartbeats take 30 s; a plan artifact over a slow line longer, and is bounded by its size.
     requestTimeout: 0,
     keepAliveTimeout: 75_000,
+    // Our own refusal says more.
+    return503OnClosing: false,
     routerOptions: { maxParamLength: 600 },
     frameworkErrors: sendProblem,
   });
@@ -77,7 +79,14 @@ export async function buildApp(
   );
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
-    done();
+    // Whoever asks a server that stops asks the next one, over a new connection.
+    if (context.draining.aborted && !request.routeOptions.config.alsoWhileStopping)
+      done(new Refusal("unavailable", "the server is stopping", {}, { "retry-after": "1" }));
+    else done();
+  });
+  app.addHook("onSend", (_, reply, payload, done) => {
+    if (context.draining.aborted) reply.header("connection", "close");
+    done(null, payload);
   });
   app.addHook("onResponse", (request, reply, done) => {
     done();
@@ -103,7 +112,7 @@ export async function buildApp(
   });
   const guards = makeGuards(context);
   const claims = claimService(context);
-  app.addHook("onClose", async () => claims.close());
+  app.addHook("onClose", () => claims.close());
   consoleRoutes(app, context);
   operationRoutes(app, context);
   authRoutes(app, context, guards);

@@ -57,12 +57,15 @@ async function serve(config: ServerConfig): Promise<void> {
     { version: version(), url: server.url, data_directory: config.dataDirectory },
     `the control plane is ready at ${server.context.publicUrl()}`,
   );
-  closeWithGrace({ delay: 60_000, logger: false }, async ({ signal, err }) => {
-    if (err) log.fatal({ err }, "the control plane stops after an error nobody handled");
-    else log.info(`${signal ?? "asked"}: answering what is under way, then stopping`);
-    await server.close();
-    log.info("stopped");
-  });
+  closeWithGrace(
+    { delay: config.drainSeconds * 1000 + 10_000, logger: false },
+    async ({ signal, err }) => {
+      if (err) log.fatal({ err }, "the control plane stops after an error nobody handled");
+      else log.info(`${signal ?? "asked"}: answering what is under way, then stopping`);
+      await server.close();
+      log.info("stopped");
+    },
+  );
 }
 
 /** What went wrong at the start, for a person: the port is taken, the directory may not be written, … */

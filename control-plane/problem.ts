@@ -62,7 +62,8 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
     .headers(refusal.headers)
     .header("cache-control", "no-store")
     .type("application/problem+json");
-  if (refusal.code === "payload_too_large") answerUnread(reply, status, text);
+  const closes = refusal.code === "payload_too_large" || refusal.code === "unavailable";
+  if (closes) answerUnread(reply, status, text);
   else reply.send(text);
 }
 

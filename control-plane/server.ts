@@ -10,6 +10,9 @@ import { setFact } from "./store/facts.ts";
 import { pruneExpired } from "./timers/prune.ts";
 import { watchWorkers } from "./timers/worker-watch.ts";
 
+/** While it stops, idle connections are looked for this often. */
+const tidyMilliseconds = 100;
+
 export interface RunningServer {
   readonly context: OpenContext;
   /** The address it really listens at. */
@@ -51,7 +54,15 @@ export async function startServer(
     url,
     close: async () => {
       context.drain();
+      const cut = setTimeout(() => {
+        log.warn("some clients still neither send nor read; their connections are cut");
+        app.server.closeAllConnections();
+      }, config.drainSeconds * 1000);
+      // A connection kept open after its last answer would hold up the end.
+      const tidy = setInterval(() => app.server.closeIdleConnections(), tidyMilliseconds);
       await app.close();
+      clearTimeout(cut);
+      clearInterval(tidy);
       stop.abort();
       await Promise.all([watching, pruning]);
       await context.close();

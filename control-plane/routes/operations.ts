@@ -7,8 +7,9 @@ import { checkReady } from "../services/readiness.ts";
 
 /** Adds the routes of this file. */
 export function operationRoutes(app: FastifyInstance, context: Context): void {
-  app.get("/healthz", { config: { quiet: true } }, async () => ({ status: "ok" }));
-  app.get("/readyz", { config: { quiet: true } }, async () => {
+  const config = { quiet: true, alsoWhileStopping: true };
+  app.get("/healthz", { config }, async () => ({ status: "ok" }));
+  app.get("/readyz", { config }, async () => {
     await checkReady(context);
     return { status: "ready" };
   });
@@ -21,7 +22,7 @@ export function operationRoutes(app: FastifyInstance, context: Context): void {
     if (config.endpoint === endpoints.appendLogs && status < 300)
       metrics.logged(Number(request.headers["content-length"] ?? 0));
   });
-  app.get("/metrics", { config: { quiet: true } }, async (_, reply) => {
+  app.get("/metrics", { config }, async (_, reply) => {
     const { text, type } = await metrics.scrape();
     return reply.header("content-type", type).send(text);
   });

@@ -101,5 +101,7 @@ declare module "fastify" {
   interface FastifyContextConfig {
     endpoint?: Endpoint;
     quiet?: boolean;
+    /** Answers also while the server stops: it says how that goes. */
+    alsoWhileStopping?: boolean;
   }
 }

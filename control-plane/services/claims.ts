@@ -32,7 +32,8 @@ export interface Claims {
   claim(request: ClaimRequest): Promise<string | null>;
   /** How many requests are parked. */
   parked(): number;
-  close(): void;
+  /** Ends what is parked; resolves when every job that was taken is answered or back in the queue. */
+  close(): Promise<void>;
 }
 
 /** One parked request, or several that repeat the same key. */
@@ -86,8 +87,15 @@ export function claimService(context: Context): Claims {
     });
   };
 
-  const retry = async (entry: Parked): Promise<void> => {
+  /** Claims under way for parked requests. */
+  const tries = new Set<Promise<void>>();
+  const retry = (entry: Parked): Promise<void> => {
     entry.isTrying = true;
+    const trying = tryAgain(entry).finally(() => tries.delete(trying));
+    tries.add(trying);
+    return trying;
+  };
+  const tryAgain = async (entry: Parked): Promise<void> => {
     try {
       const job = await take(entry.caller, entry.key);
       // The request may have ended or left while its claim was under way.
@@ -96,7 +104,7 @@ export function claimService(context: Context): Claims {
       entry.fail(error);
     } finally {
       entry.isTrying = false;
-      if (entry.waiting === 0) entry.end(null);
+      if (entry.waiting === 0 || context.draining.aborted) entry.end(null);
     }
   };
 
@@ -118,6 +126,10 @@ export function claimService(context: Context): Claims {
       else if (worker.draining_at !== null) entry.end(null);
     }
   };
+  /** The store cannot be read: nobody should wait for it in vain. */
+  const failAll = (error: unknown): void => {
+    for (const entry of parked) entry.fail(error);
+  };
 
   const sweep = async (): Promise<void> => {
     for (const { owner_id } of await store.read.all(findAnyQueued, {})) {
@@ -133,7 +145,7 @@ export function claimService(context: Context): Claims {
     sweeping ??= setTimeout(() => {
       sweeping = undefined;
       if (parked.size === 0) return;
-      void sweep().finally(keepSweeping);
+      void sweep().catch(failAll).finally(keepSweeping);
     }, sweepMilliseconds);
   };
 
@@ -149,14 +161,18 @@ export function claimService(context: Context): Claims {
     };
     entry.waiting += 1;
     gone.addEventListener("abort", leave, { once: true });
+    // What was aborted before somebody listened calls nobody.
+    if (gone.aborted) leave();
+    if (context.draining.aborted && !entry.isTrying) entry.end(null);
     const timer = setTimeout(() => entry.end(null), request.waitMilliseconds);
-    if (!join) {
-      parked.add(entry);
-      keepSweeping();
-      // A job may have come between the first look and the parking.
-      if (!(await isQueueEmpty(request.worker))) void retry(entry);
-    }
     try {
+      if (!join) {
+        parked.add(entry);
+        keepSweeping();
+        // A job may have come between the first look and the parking.
+        const isEmpty = await isQueueEmpty(request.worker);
+        if (!isEmpty && !entry.isTrying && !context.draining.aborted) void retry(entry);
+      }
       return await entry.answer;
     } finally {
       clearTimeout(timer);
@@ -165,13 +181,14 @@ export function claimService(context: Context): Claims {
     }
   };
 
+  /** One whose claim is under way is answered with what that brings. */
   const endAll = () => {
-    for (const entry of parked) entry.end(null);
+    for (const entry of parked) if (!entry.isTrying) entry.end(null);
   };
   context.draining.addEventListener("abort", endAll, { once: true });
   const unlisten = [
     wakeups.listen("queue", wakeOne),
-    wakeups.listen("worker", (id) => void recheck(id)),
+    wakeups.listen("worker", (id) => void recheck(id).catch(failAll)),
   ];
 
   const find = async (request: ClaimRequest): Promise<ClaimRow | null> => {
@@ -195,10 +212,11 @@ export function claimService(context: Context): Claims {
       return job && claimedJob(context, job);
     },
     parked: () => parked.size,
-    close: () => {
+    close: async () => {
       endAll();
       clearTimeout(sweeping);
       for (const end of unlisten) end();
+      await Promise.all(tries);
     },
   };
 }

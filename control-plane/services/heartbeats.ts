@@ -116,8 +116,11 @@ async function waitForChange(
   });
   const end = () => resolve(before);
   const timer = setTimeout(end, milliseconds);
-  for (const signal of [gone, context.draining])
+  for (const signal of [gone, context.draining]) {
     signal.addEventListener("abort", end, { once: true });
+    // What was aborted before somebody listened calls nobody.
+    if (signal.aborted) end();
+  }
   try {
     // What changed between the record and the listening.
     await look();

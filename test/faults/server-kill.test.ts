@@ -9,13 +9,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readConfig } from "../../control-plane/config.ts";
-import { createLink } from "../../control-plane/services/logins.ts";
-import { openSqlite } from "../../control-plane/store/sqlite.ts";
 import { seeded } from "../helpers/hostile-values.ts";
 import { findBreaches, Ledger } from "../helpers/ledger.ts";
 import { Load } from "../helpers/load.ts";
 import { findUnserved } from "../helpers/read-back.ts";
-import { spawnServer } from "../helpers/server-process.ts";
+import { newLink, spawnServer } from "../helpers/server-process.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
 /** A fresh directory each, so that looking at all of it after each kill stays cheap. */
@@ -52,7 +50,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
       load.url = await server.ready;
       moment = server.readyMilliseconds();
       times.push(moment);
-      await load.start(`${load.url}/login/link/${await newLink(databaseFile)}`);
+      await load.start(await newLink(directory));
       for (let n = 0; n < killsUnderLoad; n += 1) {
         // Some right at the start, before it is ready, while everybody comes back.
         const isEarly = random() < 0.2;
@@ -89,13 +87,3 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
   },
   proving ? 600_000 : 60_000,
 );
-
-/** What `windlass server login-link` does. */
-async function newLink(databaseFile: string): Promise<string> {
-  const store = await openSqlite(databaseFile);
-  try {
-    return await createLink(store, "ada@example.com", Date.now());
-  } finally {
-    await store.close();
-  }
-}

@@ -44,7 +44,7 @@ export class Load {
 
   /** Signs in by a one-time link, makes configurations and runners, and begins. */
   async start(link: string): Promise<void> {
-    const opened = await ask(this, "GET", new URL(link).pathname);
+    const opened = await ask(this, "GET", link);
     const cookie = cookieOf(opened) ?? "";
     const browser = { email: "", headers: { cookie, origin: this.url } };
     // A page of the site says so whatever port it was served from.

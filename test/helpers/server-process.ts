@@ -3,6 +3,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { request } from "undici";
+import { readConfig } from "../../control-plane/config.ts";
+import { createLink } from "../../control-plane/services/logins.ts";
+import { openSqlite } from "../../control-plane/store/sqlite.ts";
 import { bin } from "./windlass.ts";
 
 export interface ServerProcess extends AsyncDisposable {
@@ -73,5 +76,15 @@ async function untilReady(url: string): Promise<void> {
     const { statusCode, body } = await request(`${url}/readyz`);
     await body.dump();
     if (statusCode === 200) return;
+  }
+}
+
+/** The path of a new one-time link, made as `windlass server login-link` makes it. */
+export async function newLink(directory: string): Promise<string> {
+  const store = await openSqlite(readConfig({ WINDLASS_DATA_DIR: directory }).databaseFile);
+  try {
+    return `/login/link/${await createLink(store, "ada@example.com", Date.now())}`;
+  } finally {
+    await store.close();
   }
 }
