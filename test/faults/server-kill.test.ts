@@ -38,7 +38,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
         // Half of them while the store is made.
         if (n % 2 === 0) await sleep(random() * moment);
         else {
-          while (!existsSync(databaseFile)) await sleep(1);
+          for (let wait = 0; wait < 10_000 && !existsSync(databaseFile); wait += 1) await sleep(1);
           await sleep(random() * 30);
         }
         server.kill("SIGKILL");
