@@ -4,10 +4,13 @@ import { ConfigError, readConfig, type AgentConfig } from "./config.ts";
 import { IdentityRevoked, runAgent } from "./runner.ts";
 import { version } from "../version.ts";
 
-const usage = `Usage: windlass agent
+const usage = `Usage: windlass agent [command]
 
 Takes jobs from the control plane and runs terraform for them, until it is told to stop: the first SIGTERM or Ctrl-C lets running
 jobs end, the second cancels them, the third leaves at once; what runs then is taken up by the next start.
+
+Commands:
+  install                      make it a service of this machine (systemd)
 
 Options:
   -h, --help                   show this help
@@ -35,9 +38,13 @@ Example:
 
 /** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration or revoked identity. */
 export async function main(args: string[]): Promise<void> {
-  const [option] = args;
+  const [option, ...rest] = args;
   if (option === "--help" || option === "-h") return void process.stdout.write(usage);
   if (option === "--version" || option === "-V") return void process.stdout.write(`${version()}\n`);
+  if (option === "install") {
+    process.exitCode = (await import("./install/command.ts")).installCommand(rest);
+    return;
+  }
   if (option !== undefined) return fail(`windlass agent has no "${option}"\n\n${usage}`, 2);
   try {
     const config = readConfig();

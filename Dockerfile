@@ -1,0 +1,43 @@
+# syntax=docker/dockerfile:1
+# One image, both roles: "docker run … windlass server" (the default) and "docker run … windlass agent".
+# No terraform inside: the agent downloads and checks the version that a configuration asks for, or finds one on the PATH.
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /src
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --no-audit --no-fund
+COPY . .
+RUN npm run build
+
+FROM node:24-bookworm-slim AS packages
+WORKDIR /src
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --no-audit --no-fund
+
+FROM node:24-bookworm-slim
+# git and ssh fetch sources, bubblewrap keeps jobs apart, tini reaps what their children leave behind. npm and yarn are not needed any more.
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git openssh-client tini \
+  && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn-* \
+  && install -d -o 1000 -g 1000 -m 0700 /var/lib/windlass /var/lib/windlass-agent \
+  && ln -s /opt/windlass/bin/windlass /usr/local/bin/windlass
+WORKDIR /opt/windlass
+COPY --from=packages /src/node_modules ./node_modules
+COPY package.json ./
+COPY bin ./bin
+COPY --from=build /src/dist ./dist
+ENV NODE_ENV=production \
+  WINDLASS_HOST=0.0.0.0 \
+  WINDLASS_DATA_DIR=/var/lib/windlass \
+  WINDLASS_WORK_DIR=/var/lib/windlass-agent \
+  WINDLASS_STATUS_ADDRESS=127.0.0.1:9185 \
+  WINDLASS_LOG_FORMAT=json
+USER 1000:1000
+VOLUME ["/var/lib/windlass", "/var/lib/windlass-agent"]
+EXPOSE 8080
+# Whichever role runs here answers at one of the two addresses.
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
+  CMD ["node", "-e", "Promise.any([process.env.WINDLASS_PORT ?? 8080, 9185].map((port) => fetch(`http://127.0.0.1:${port}/healthz`).then((answer) => answer.ok || Promise.reject(answer)))).catch(() => process.exit(1))"]
+# tini passes signals on: the first SIGTERM lets running jobs end, so give "docker stop" the time that they need (--stop-timeout).
+ENTRYPOINT ["tini", "--", "windlass"]
+CMD ["server"]

@@ -1,0 +1,108 @@
+/** The options of `windlass agent install`, and the words around what it does. */
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { ConfigError, readConfig } from "../config.ts";
+import { install, InstallError } from "./install.ts";
+
+const usage = `Usage: windlass agent install --url URL [options]
+
+Makes the agent a systemd service of this machine: its own user, its unit, its settings in /etc/windlass/agent.env. A restart or an
+upgrade of the agent never stops a terraform that runs. Run it again to change something.
+
+Options:
+  --url URL                         the control plane, like https://windlass.example.com
+  --registration-token-file FILE    registers the agent at its first start; - reads the token from the terminal or a pipe
+  --name NAME                       name of the worker (the host's name)
+  --labels A,B                      what this agent can do
+  --concurrency N                   jobs at the same time (1)
+  --no-start                        write everything, start nothing
+  --root DIR                        write below this folder, for an image or to have a look
+  -h, --help                        show this help
+
+Examples:
+  sudo windlass agent install --url https://windlass.example.com --registration-token-file -
+  sudo windlass agent install --labels gpu,eu-west
+  windlass agent install --url https://windlass.example.com --root ./preview
+`;
+
+/** Runs the command; answers the exit code: 0 done, 1 failed, 2 wrong usage. */
+export function installCommand(args: string[]): number {
+  const parsed = read(args);
+  if (typeof parsed === "string") {
+    process.stderr.write(`windlass agent install: ${parsed}\n\n${usage}`);
+    return 2;
+  }
+  if (parsed.help) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  try {
+    const tokenFile = parsed["registration-token-file"];
+    const settings = {
+      WINDLASS_URL: parsed.url,
+      WINDLASS_WORKER_NAME: parsed.name,
+      WINDLASS_LABELS: parsed.labels,
+      WINDLASS_CONCURRENCY: parsed.concurrency,
+    };
+    // Judged now rather than at the first start of the service. The address may stand in the file already.
+    readConfig({ WINDLASS_URL: "http://localhost", ...given(settings) });
+    install({
+      settings,
+      registrationToken: tokenFile === undefined ? undefined : readToken(tokenFile),
+      root: resolve(parsed.root),
+      command: command(),
+      start: !parsed["no-start"],
+      say: (line) => process.stdout.write(`${line}\n`),
+    });
+    return 0;
+  } catch (error) {
+    process.stderr.write(`windlass agent install: ${(error as Error).message}\n`);
+    return error instanceof ConfigError ? 2 : 1;
+  }
+}
+
+const given = (settings: Record<string, string | undefined>): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+
+/** `bin/windlass` of this installation: two folders up in a checkout, three in a package. */
+const command = (): string =>
+  ["../..", "../../.."]
+    .map((up) => join(import.meta.dirname, up, "bin/windlass"))
+    .find((path) => existsSync(path)) ?? "windlass";
+
+const read = (args: string[]) => {
+  try {
+    const { values } = parseArgs({
+      args,
+      options: {
+        url: { type: "string" },
+        "registration-token-file": { type: "string" },
+        name: { type: "string" },
+        labels: { type: "string" },
+        concurrency: { type: "string" },
+        "no-start": { type: "boolean", default: false },
+        root: { type: "string", default: "/" },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    });
+    return values;
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+function readToken(file: string): string {
+  if (file === "-" && process.stdin.isTTY) process.stderr.write("Registration token: ");
+  const token =
+    readFileSync(file === "-" ? 0 : file, "utf8")
+      .split("\n")[0]
+      ?.trim() ?? "";
+  if (!/^[\w-]{8,4096}$/.test(token))
+    throw new InstallError(
+      "that is not a registration token: make one in the console, or with windlass tokens create",
+    );
+  return token;
+}

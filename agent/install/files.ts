@@ -1,0 +1,42 @@
+/** The files of an installed agent, as texts: what `windlass agent install` writes. */
+
+/** Settings of the agent that the installation fixes; what is undefined stays as it is. */
+export interface InstallSettings {
+  readonly WINDLASS_URL?: string | undefined;
+  readonly WINDLASS_WORKER_NAME?: string | undefined;
+  readonly WINDLASS_LABELS?: string | undefined;
+  readonly WINDLASS_CONCURRENCY?: string | undefined;
+}
+
+/** The unit with the command of this installation. Throws when the path could not stand in a unit. */
+export function unitOf(template: string, command: string): string {
+  // A quote, a dollar or a percent sign would mean something else there (systemd.service(5), "Command lines").
+  if (!/^\/[A-Za-z0-9_.+@/-]+$/.test(command)) {
+    throw new Error(
+      `${command} cannot stand in a unit file: install Windlass in a folder of letters, digits, and . _ + @ -`,
+    );
+  }
+  return template.replace(/^ExecStart=\S+ /m, `ExecStart=${command} `);
+}
+
+/** The environment file with these settings; every other line of the file there was stays. */
+export function environmentOf(before: string, settings: InstallSettings): string {
+  const lines = before === "" ? [header] : before.replace(/\n+$/, "").split("\n");
+  for (const [name, value] of Object.entries(settings)) {
+    if (value === undefined) continue;
+    const line = `${name}=${quoted(value as string)}`;
+    const at = lines.findIndex((each) => each.startsWith(`${name}=`));
+    if (at >= 0) lines[at] = line;
+    else lines.push(line);
+  }
+  return `${lines.join("\n")}\n`;
+}
+
+const header = "# Settings of the Windlass agent; all of them: windlass agent --help";
+
+/** systemd.exec(5), EnvironmentFile: within double quotes these four are escaped by a backslash. */
+const quoted = (value: string): string =>
+  /^[A-Za-z0-9_.,:/@=-]*$/.test(value) ? value : `"${value.replaceAll(/["\\`$]/g, "\\$&")}"`;
+
+/** Folders that `ProtectHome=yes` hides from the service. */
+export const isHidden = (path: string): boolean => /^\/(home|root|run\/user)\//.test(path);

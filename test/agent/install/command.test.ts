@@ -1,0 +1,60 @@
+/** `windlass agent install` as it is typed, below a folder of the test. */
+import { spawnSync } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { scratch } from "../../helpers/agent-process.ts";
+import { bin } from "../../helpers/windlass.ts";
+
+const canInstall = spawnSync("systemd-sysusers", ["--version"]).status === 0;
+
+function install(args: readonly string[], input = "") {
+  const { status, stdout, stderr } = spawnSync(bin, ["agent", "install", ...args], {
+    encoding: "utf8",
+    input,
+  });
+  return { status, stdout, stderr };
+}
+
+describe.runIf(canInstall || process.env["CI"] === "true")("windlass agent install", () => {
+  test("writes unit, user, settings and the token, the last for root alone, and says so", () => {
+    using place = scratch();
+    const root = place.path;
+    const token = "wlr_0123456789abcdef";
+    const args = ["--url", "https://w.example.com", "--registration-token-file", "-"];
+    const first = install([...args, "--root", root], `${token}\n`);
+    expect(first).toMatchObject({ status: 0, stderr: "" });
+    expect(first.stdout).toContain("systemd accepts the unit");
+    const file = (path: string) => join(root, path);
+    const credential = file("etc/credstore/windlass-agent.registration-token");
+    expect(readFileSync(credential, "utf8")).toBe(`${token}\n`);
+    expect(statSync(credential).mode & 0o777).toBe(0o600);
+    expect(statSync(file("etc/windlass/agent.env")).mode & 0o777).toBe(0o640);
+    expect(readFileSync(file("etc/passwd"), "utf8")).toMatch(/^windlass-agent:.*nologin$/m);
+    for (const path of ["etc/systemd/system/windlass-agent.service", "etc/windlass/agent.env"])
+      expect(readFileSync(file(path), "utf8")).not.toContain(token);
+
+    const again = install(["--root", root]);
+    expect(again).toMatchObject({ status: 0 });
+    expect(again.stdout).toContain("nothing to change");
+    const changed = install(["--root", root, "--concurrency", "4"]);
+    expect(changed.stdout).toContain(`written: ${file("etc/windlass/agent.env")}`);
+    expect(readFileSync(file("etc/windlass/agent.env"), "utf8")).toContain(
+      "WINDLASS_URL=https://w.example.com\nWINDLASS_CONCURRENCY=4\n",
+    );
+  });
+
+  test.each([
+    [[], 1, "--url is missing"],
+    [["--url", "ftp://x"], 2, "WINDLASS_URL"],
+    [["--url", "https://x", "--concurrency", "many"], 2, "WINDLASS_CONCURRENCY"],
+    [["--speed", "9"], 2, "Unknown option '--speed'"],
+    [["--url", "https://x", "--registration-token-file", "-"], 1, "not a registration token"],
+  ])("refuses %j and changes nothing", (args, status, words) => {
+    using place = scratch();
+    const answer = install([...args, "--root", join(place.path, "root")]);
+    expect(answer.status).toBe(status);
+    expect(answer.stderr).toContain(words);
+    expect(() => statSync(join(place.path, "root"))).toThrow("ENOENT");
+  });
+});

@@ -1,0 +1,52 @@
+/** What a package or an image holds works by itself, away from the checkout. */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { version } from "../version.ts";
+import { root } from "./helpers/source-files.ts";
+
+const place = mkdtempSync(join(tmpdir(), "build-"));
+beforeAll(() => {
+  execFileSync(process.execPath, ["scripts/build.ts", "--out", join(place, "dist")], { cwd: root });
+  for (const name of ["bin", "package.json"])
+    cpSync(join(root, name), join(place, name), { recursive: true });
+  symlinkSync(join(root, "node_modules"), join(place, "node_modules"));
+});
+afterAll(() => rmSync(place, { recursive: true }));
+
+const windlass = (...args: string[]): string =>
+  execFileSync(join(place, "bin/windlass"), args, { encoding: "utf8", cwd: place });
+
+test("A build starts every role", () => {
+  expect(windlass("--version")).toBe(`${version()}\n`);
+  expect(windlass("server", "--help")).toContain("Usage: windlass server");
+  expect(windlass("agent", "--help")).toContain("Usage: windlass agent");
+});
+
+test(
+  "A build runs the demo: server, agent, pages and samples are in it",
+  { timeout: 60_000 },
+  () => {
+    expect(windlass("demo")).toMatch(/cluster_endpoint/);
+  },
+);
+
+test("A build installs the agent with its own command", () => {
+  const target = join(place, "image");
+  windlass("agent", "install", "--url", "https://windlass.example.com", "--root", target);
+  const unit = join(target, "etc/systemd/system/windlass-agent.service");
+  expect(execFileSync("grep", ["^ExecStart=", unit], { encoding: "utf8" })).toBe(
+    `ExecStart=${join(place, "bin/windlass")} agent\n`,
+  );
+});
+
+test("A folder that is no build is not overwritten", () => {
+  expect(() =>
+    execFileSync(process.execPath, ["scripts/build.ts", "--out", join(place, "bin")], {
+      cwd: root,
+      stdio: "pipe",
+    }),
+  ).toThrow("not an earlier build");
+});

@@ -1,0 +1,35 @@
+/** The image's build file: understood by a linter, and naming only what is there. No container engine is needed. */
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { validate } from "dockerfile-utils";
+import { expect, test } from "vitest";
+import { root } from "./helpers/source-files.ts";
+
+const text = readFileSync(join(root, "Dockerfile"), "utf8");
+const lines = text
+  .replaceAll(/^#.*\n/gm, "")
+  .replaceAll("\\\n", " ")
+  .split("\n");
+const of = (word: string): string[] =>
+  lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
+
+test("The linter finds nothing in the Dockerfile", () => {
+  expect(validate(text)).toEqual([]);
+  expect(validate("FROM node:24\nRUNN true\n")).not.toEqual([]);
+});
+
+test("Every file that the Dockerfile copies from the tree is in the tree", () => {
+  const sources = of("COPY")
+    .filter((line) => !line.startsWith("--from="))
+    .flatMap((line) => line.split(/\s+/).slice(0, -1));
+  expect(sources.length).toBeGreaterThan(3);
+  for (const source of sources) expect(existsSync(join(root, source)), source).toBe(true);
+});
+
+test("The image runs as nobody special, hears signals, and has no build tools", () => {
+  const last = lines.slice(lines.findLastIndex((line) => line.startsWith("FROM ")));
+  expect(last).toContain("USER 1000:1000");
+  expect(last).toContain('ENTRYPOINT ["tini", "--", "windlass"]');
+  expect(last.join("\n")).not.toMatch(/\b(gcc|g\+\+|make|python3|build-essential)\b/);
+  expect(last.join("\n")).toContain("/usr/local/bin/npm");
+});

@@ -1,0 +1,53 @@
+/** The units as systemd itself judges them. Where its tools are missing these tests say so and count as not run; in CI they must run. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { root } from "../helpers/source-files.ts";
+import { bin } from "../helpers/windlass.ts";
+
+const canAnalyze = spawnSync("systemd-analyze", ["--version"]).status === 0;
+const place = mkdtempSync(join(tmpdir(), "units-"));
+afterAll(() => rmSync(place, { recursive: true }));
+
+const folder = join(root, "systemd");
+const units = readdirSync(folder).filter((name) => name.endsWith(".service"));
+
+/** Highest exposure, out of 10, that each may have. Each exception of the agent's is explained in its unit. */
+const exposure: Record<string, number> = {
+  "windlass-agent.service": 3.6,
+  "windlass-server.service": 1.4,
+};
+
+describe.runIf(canAnalyze || process.env["CI"] === "true").each(units)("%s", (name) => {
+  const text = readFileSync(join(folder, name), "utf8");
+  const path = join(place, name);
+  // The command of this checkout, because systemd looks whether there is one.
+  writeFileSync(path, text.replace("/usr/local/bin/windlass", bin));
+
+  test("is understood by systemd, every line of it", () => {
+    const { status, stderr } = spawnSync(
+      "systemd-analyze",
+      ["verify", "--man=no", "--recursive-errors=no", path],
+      { encoding: "utf8" },
+    );
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+
+  test("is exposed no more than it must be", () => {
+    const args = ["security", "--offline=true", "--no-pager", path];
+    const said = execFileSync("systemd-analyze", args, { encoding: "utf8" });
+    const level = Number(/Overall exposure level for \S+: ([\d.]+)/.exec(said)?.[1]);
+    expect(level).toBeLessThanOrEqual(exposure[name] ?? 0);
+  });
+});
+
+test("The agent's unit lets an apply outlive the agent", () => {
+  const unit = readFileSync(join(folder, "windlass-agent.service"), "utf8");
+  const settings = unit.split("\n").filter((line) => !line.startsWith("#"));
+  expect(settings).toContain("KillMode=process");
+  expect(settings).toContain("User=windlass-agent");
+  for (const name of ["DynamicUser", "PrivateTmp", "RestrictNamespaces"])
+    expect(settings.filter((line) => line.startsWith(`${name}=`))).toEqual([]);
+});
