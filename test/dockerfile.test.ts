@@ -23,7 +23,7 @@ test("Every file that the Dockerfile copies from the tree is in the tree", () =>
     .filter((line) => !line.startsWith("--from="))
     .flatMap((line) => line.split(/\s+/).slice(0, -1));
   expect(sources.length).toBeGreaterThan(3);
-  for (const source of sources) expect(existsSync(join(root, source)), source).toBe(true);
+  expect(sources.filter((source) => !existsSync(join(root, source)))).toEqual([]);
 });
 
 test("The image runs as nobody special, hears signals, and has no build tools", () => {
