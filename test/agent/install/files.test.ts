@@ -36,9 +36,6 @@ test("Settings are changed line by line, and everything else stays", () => {
 });
 
 test("What ProtectHome hides is known before the service fails to start", () => {
-  expect(["/root/w/bin/windlass", "/home/me/windlass", "/opt/w"].map(isHidden)).toEqual([
-    true,
-    true,
-    false,
-  ]);
+  const hidden = ["root", "home", "run/user"].map((folder) => `/${folder}/me/bin/windlass`);
+  expect([...hidden, "/opt/w", "/homes/w"].map(isHidden)).toEqual([true, true, true, false, false]);
 });
