@@ -1,6 +1,7 @@
 /** The control plane's settings: the only file here that reads the environment. Names and defaults: decisions.md, "Running it". */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { day, forever, type Retention } from "./domain/retention.ts";
 import { providerNames, type ProviderName, type Providers } from "./domain/providers.ts";
 
 export interface ServerConfig {
@@ -22,6 +23,7 @@ export interface ServerConfig {
   readonly lostSeconds: number;
   /** At a stop, requests under way get this long before their connections are cut. */
   readonly drainSeconds: number;
+  readonly retention: Retention;
   readonly logLevel: LogLevel;
   readonly logFormat: "pretty" | "json";
   /** Things worth a warning line, such as a misspelt setting. */
@@ -66,6 +68,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     offlineSeconds: read.number("WINDLASS_OFFLINE_SECONDS", 60, 0.02, 86_400),
     lostSeconds: read.number("WINDLASS_LOST_SECONDS", 30, 0.01, 86_400),
     drainSeconds: read.number("WINDLASS_DRAIN_SECONDS", 25, 0.01, 3600),
+    retention: {
+      logs: read.days("WINDLASS_RETENTION_LOG_DAYS", 90),
+      artifacts: read.days("WINDLASS_RETENTION_ARTIFACT_DAYS", 30),
+      archives: read.days("WINDLASS_RETENTION_ARCHIVE_DAYS", 30),
+      states: read.days("WINDLASS_RETENTION_STATE_DAYS", 365),
+      stateVersions: read.whole("WINDLASS_RETENTION_STATE_VERSIONS", 100, 1, 1_000_000),
+    },
     logLevel: read.word("WINDLASS_LOG_LEVEL", logLevels) ?? "info",
     logFormat:
       read.word("WINDLASS_LOG_FORMAT", ["pretty", "json"] as const) ??
@@ -122,6 +131,22 @@ class Reader {
     return value;
   }
 
+  whole(name: string, fallback: number, minimum: number, maximum: number): number {
+    const value = this.number(name, fallback, minimum, maximum);
+    if (!Number.isInteger(value))
+      throw new ConfigError(`${name} must be a whole number, not "${value}"`);
+    return value;
+  }
+
+  /** A period in days, in milliseconds. */
+  days(name: string, fallback: number): number {
+    if (this.text(name) === "forever") return forever;
+    const days = this.number(name, fallback, 0, 36_500);
+    // Zero and typing errors like 0.0 would remove everything at once.
+    if (days <= 0) throw new ConfigError(`${name} must be a number of days over 0, or "forever"`);
+    return days * day;
+  }
+
   word<const T extends readonly string[]>(name: string, words: T): T[number] | undefined {
     const text = this.text(name);
     if (text !== undefined && !words.includes(text))
@@ -173,7 +198,8 @@ class Reader {
 /** Every setting of every role: a server's environment may hold an agent's settings too. */
 const known = new Set(
   `HOST PORT PUBLIC_URL TRUSTED_PROXIES DATA_DIR DATABASE_URL ARTIFACTS_URL SECRET_KEY SECRET_KEY_FILE HEARTBEAT_SECONDS OFFLINE_SECONDS
-  LOST_SECONDS DRAIN_SECONDS URL WORKER_ID WORKER_TOKEN WORKER_TOKEN_FILE REGISTRATION_TOKEN REGISTRATION_TOKEN_FILE WORKER_NAME WORK_DIR STATUS_ADDRESS CONCURRENCY LABELS
+  LOST_SECONDS DRAIN_SECONDS RETENTION_LOG_DAYS RETENTION_ARTIFACT_DAYS RETENTION_ARCHIVE_DAYS RETENTION_STATE_DAYS RETENTION_STATE_VERSIONS
+  URL WORKER_ID WORKER_TOKEN WORKER_TOKEN_FILE REGISTRATION_TOKEN REGISTRATION_TOKEN_FILE WORKER_NAME WORK_DIR STATUS_ADDRESS CONCURRENCY LABELS
   ONCE ISOLATION TOKEN TOKEN_FILE CONFIG_DIR LOG_LEVEL LOG_FORMAT ENGINE_MIRROR ENGINE_OFFLINE
   ENGINE_KEYS INIT_GRACE_SECONDS PLAN_GRACE_SECONDS APPLY_GRACE_SECONDS KILL_GRACE_SECONDS LOG_LIMIT_MIB PROVE`
     .split(/\s+/)

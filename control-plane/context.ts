@@ -50,6 +50,7 @@ export async function openContext(config: ServerConfig): Promise<OpenContext> {
       offline: config.offlineSeconds * 1000,
       lost: config.lostSeconds * 1000,
     },
+    retention: config.retention,
     now: Date.now,
     draining: draining.signal,
     drain: () => draining.abort(),

@@ -8,6 +8,7 @@ import type { ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
 import { setFact } from "./store/facts.ts";
 import { pruneExpired } from "./timers/prune.ts";
+import { keepRetention } from "./timers/retention.ts";
 import { watchWorkers } from "./timers/worker-watch.ts";
 
 /** While it stops, idle connections are looked for this often. */
@@ -49,6 +50,7 @@ export async function startServer(
   const pruning = pruneExpired(context, stop.signal, (error) =>
     log.error({ err: error }, "removing expired logins and tokens failed; it is tried again"),
   );
+  const retaining = keepRetention(context, stop.signal, log);
   return {
     context,
     url,
@@ -64,7 +66,7 @@ export async function startServer(
       clearTimeout(cut);
       clearInterval(tidy);
       stop.abort();
-      await Promise.all([watching, pruning]);
+      await Promise.all([watching, pruning, retaining]);
       await context.close();
     },
   };

@@ -75,6 +75,8 @@ export const Job = Type.Object({
   attempt: Type.Integer(),
   timeout_seconds: Type.Integer(),
   log_complete: Nullable(Type.Boolean()),
+  /** When retention removed the log; the job and its outcome stay. */
+  log_pruned_at: Nullable(Timestamp),
   created_at: Timestamp,
   claimed_at: Nullable(Timestamp),
   started_at: Nullable(Timestamp),
@@ -112,6 +114,8 @@ export type LogChunk = Static<typeof LogChunk>;
 export const LogPage = Type.Object({
   logs: Type.Array(LogChunk),
   next_after: Nullable(Type.Integer()),
+  /** When retention removed the log; missing while it is kept. */
+  log_pruned_at: Type.Optional(Timestamp),
 });
 export type LogPage = Static<typeof LogPage>;
 
@@ -126,6 +130,7 @@ export const JobProgress = Type.Object({
   status: JobStatus,
   waiting_reason: Nullable(WaitingReason),
   log_complete: Nullable(Type.Boolean()),
+  log_pruned_at: Nullable(Timestamp),
 });
 export type JobProgress = Static<typeof JobProgress>;
 

@@ -17,6 +17,10 @@ export interface Blobs {
   write(content: AsyncIterable<Uint8Array>, limit: number): Promise<WrittenBlob>;
   /** The content, or the bytes from `start` to `end` (inclusive, perhaps beyond its end) of it. Rejects if there is no such blob. */
   read(blob: string, range?: { start: number; end: number }): Promise<Readable>;
+  /** All names, in pages. What is written or deleted meanwhile may be among them or not. */
+  list(): AsyncIterable<readonly string[]>;
+  /** When it was written, in epoch milliseconds; Infinity for one that is not there. */
+  writtenAt(blob: string): Promise<number>;
   /** Deletes it; one that is not there is no error. */
   delete(blob: string): Promise<void>;
 }

@@ -4,7 +4,7 @@
  * Content goes to a temporary file first, is flushed, then renamed: a blob is there whole or not at all, also after a power cut.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Refusal } from "../problem.ts";
 import type { Blobs, WrittenBlob } from "./blobs.ts";
@@ -39,6 +39,21 @@ export async function diskBlobs(directory: string): Promise<Blobs> {
       const file = await open(placeOf(directory, blob).path, "r");
       return file.createReadStream(range);
     },
+    list: async function* () {
+      for (const folder of await readdir(directory)) {
+        if (!/^[0-9a-f]{2}$/.test(folder)) continue;
+        const names = await readdir(join(directory, folder));
+        yield names.map((name) => folder + name).filter((name) => pattern.test(name));
+      }
+    },
+    writtenAt: async (blob) => {
+      try {
+        return (await stat(placeOf(directory, blob).path)).mtimeMs;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return Infinity;
+        throw error;
+      }
+    },
     delete: (blob) => rm(placeOf(directory, blob).path, { force: true }),
   };
 }
@@ -62,8 +77,10 @@ class Folders {
   }
 }
 
+const pattern = /^[0-9a-f]{32}$/;
+
 function placeOf(directory: string, blob: string): { folder: string; path: string } {
-  if (!/^[0-9a-f]{32}$/.test(blob)) throw new TypeError(`"${blob}" is not the name of a blob`);
+  if (!pattern.test(blob)) throw new TypeError(`"${blob}" is not the name of a blob`);
   const folder = join(directory, blob.slice(0, 2));
   return { folder, path: join(folder, blob.slice(2)) };
 }

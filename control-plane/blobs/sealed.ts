@@ -40,6 +40,8 @@ export function sealedBlobs(inner: Blobs, box: SecretBox): Blobs {
         objectMode: false,
       });
     },
+    list: () => inner.list(),
+    writtenAt: (blob) => inner.writtenAt(blob),
     delete: (blob) => inner.delete(blob),
   };
 }

@@ -47,6 +47,7 @@ export const newlyQueued = {
   error_message: null,
   execution_metadata: null,
   last_seq: null,
+  log_pruned_at: null,
 } as const satisfies Partial<JobRow>;
 
 /** Why a lost job is FAILED. */

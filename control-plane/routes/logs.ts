@@ -4,7 +4,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import type { LogChunk } from "../../protocol/jobs.ts";
 import type { Context } from "../services/context.ts";
 import { logStreams, type StreamReader } from "../services/log-streams.ts";
-import { checkHeldJob, checkOwnJob, readLog } from "../services/logs.ts";
+import { checkHeldJob, checkOwnJob, findPrunedAt, readLog } from "../services/logs.ts";
 import type { Guards } from "./guards.ts";
 import { sendStream } from "./list.ts";
 import { route, sent } from "./route.ts";
@@ -59,6 +59,12 @@ async function sendLog(
   job: string,
   { after = 0, limit }: { after?: number; limit?: number },
 ): Promise<typeof sent> {
+  const log_pruned_at = await findPrunedAt(context, job);
+  // Some of it may still be there: a log without its beginning would be a lie.
+  if (log_pruned_at !== null) {
+    reply.send({ logs: [], next_after: null, log_pruned_at });
+    return sent;
+  }
   if (limit === undefined)
     return sendStream<LogChunk>(
       reply,
@@ -66,6 +72,11 @@ async function sendLog(
       "next_after",
       (last) => readLog(context, job, last?.id ?? after, pageSize),
       pageSize,
+      // A long log may be pruned while it is sent.
+      async () => {
+        const at = await findPrunedAt(context, job);
+        return at === null ? {} : { log_pruned_at: at };
+      },
     );
   const found = await readLog(context, job, after, limit + 1);
   const logs = found.slice(0, limit);

@@ -16,7 +16,8 @@ export async function uploadArchive(
 ): Promise<Recorded<Archive>> {
   return storeContent(context, gzipOnly(content), archiveLimit, async (written) => {
     const { sha256, size_bytes } = written;
-    const row = { owner_id: user.user_id, ...written, created_at: context.now() };
+    const now = context.now();
+    const row = { owner_id: user.user_id, ...written, created_at: now, named_at: now };
     const stored = await context.store.write((tx) => addArchive(tx, row));
     return { answer: { sha256, size_bytes }, stored };
   });

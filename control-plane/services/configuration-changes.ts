@@ -26,6 +26,7 @@ import {
   getZone,
 } from "./configurations.ts";
 import type { Context } from "./context.ts";
+import { forget } from "./unnamed-blobs.ts";
 
 /** PATCH /api/cli/zones/{id}. */
 export async function updateZone(
@@ -98,11 +99,11 @@ export async function updateConfiguration(
 
 /** DELETE /api/cli/configurations/{name}: nothing may run, be queued, be locked, or be recorded as existing. */
 export async function deleteConfiguration(
-  { store, blobs }: Context,
+  context: Context,
   { user_id: owner }: UserCaller,
   name: string,
 ): Promise<void> {
-  const unnamed = await store.write(async (tx) => {
+  const unnamed = await context.store.write(async (tx) => {
     const spec = await findNamed(tx, owner, name);
     if (await tx.first(findUnreleased, { spec: spec.id }))
       throw new Refusal("configuration_busy", "cancel its jobs, or wait for them");
@@ -111,7 +112,7 @@ export async function deleteConfiguration(
     await refuseResources(tx, spec);
     return deleteSpec(tx, spec.id);
   });
-  for (const blob of unnamed) await blobs.delete(blob);
+  await forget(context, unnamed);
 }
 
 /** What the managed state records exists; without the state nothing could destroy it. */

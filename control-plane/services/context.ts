@@ -2,6 +2,7 @@
 import type { Blobs } from "../blobs/blobs.ts";
 import type { SecretBox } from "../domain/secret-box.ts";
 import type { Providers } from "../domain/providers.ts";
+import type { Retention } from "../domain/retention.ts";
 import type { Store } from "../store/db.ts";
 import type { Wakeups } from "../wakeups/wakeups.ts";
 
@@ -20,6 +21,7 @@ export interface Context {
   publicUrl(): string;
   /** Periods in milliseconds. */
   readonly periods: { readonly heartbeat: number; readonly offline: number; readonly lost: number };
+  readonly retention: Retention;
   /** Epoch milliseconds; the only clock. */
   now(): number;
   /** Aborted when the server drains: parked requests then end. */

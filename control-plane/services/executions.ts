@@ -91,6 +91,8 @@ export async function appendLogs(
       const job = fenced(await tx.first(findJobBriefly, { id }), worker, attempt);
       if (job.started_at === null)
         await startJob(tx, rings, await findFenced(tx, worker, id, attempt), now);
+      // A runner that was lost for so long may say how its job ended; of its log nothing is kept any more.
+      if (job.log_pruned_at !== null) return { id: 0, stored: false, job_status: job.status };
       const appended = await appendChunks(tx, job.id, chunks, now);
       if (appended.stored) rings.push((wakeups) => wakeups.ring("job", id));
       return { ...appended, job_status: job.status };

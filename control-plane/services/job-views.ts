@@ -53,6 +53,7 @@ export async function viewJob(
     attempt: job.attempt,
     timeout_seconds: job.timeout_seconds,
     log_complete: await logComplete(queries, job),
+    log_pruned_at: timeOrNull(job.log_pruned_at),
     created_at: time(job.created_at),
     claimed_at: timeOrNull(job.claimed_at),
     started_at: timeOrNull(job.started_at),
@@ -69,6 +70,7 @@ export async function viewProgress(queries: Queries, job: JobRow): Promise<JobPr
     status: job.status,
     waiting_reason: around ? waitingReason(job, around) : null,
     log_complete: await logComplete(queries, job),
+    log_pruned_at: timeOrNull(job.log_pruned_at),
   };
 }
 
@@ -78,9 +80,9 @@ export async function surroundingsOf(queries: Queries, owner: string): Promise<S
   return { ...occupied, workers: await queries.all(findCandidates, { owner }) };
 }
 
-/** Whether every chunk that the runner counted is stored; null while it runs, or if the runner does not count. */
+/** Whether every chunk that the runner counted is stored; null while it runs, if the runner does not count, or if the log is pruned. */
 async function logComplete(queries: Queries, job: JobRow): Promise<boolean | null> {
-  if (!hasEnded(job) || job.last_seq === null) return null;
+  if (!hasEnded(job) || job.last_seq === null || job.log_pruned_at !== null) return null;
   if (job.last_seq === 0) return true;
   const last = await queries.first(findLastSeq, { job: job.id });
   return (last?.seq ?? 0) >= job.last_seq;

@@ -152,8 +152,13 @@ async function checkPlan(
   if (!plan) throw notFound("plan job");
   if (plan.job_type !== "PLAN" || plan.spec_id !== configuration_id)
     throw new Refusal("invalid_plan", "plan_job_id must be a PLAN of the same configuration");
-  if (plan.status !== "SUCCESS" || !(await tx.first(findArtifact, { job: id })))
+  if (plan.status !== "SUCCESS")
     throw new Refusal("invalid_plan", "the PLAN has not ended with a plan that can be deployed");
+  if (!(await tx.first(findArtifact, { job: id })))
+    throw new Refusal(
+      "invalid_plan",
+      "the PLAN has no plan artifact: it made none, or it is so old that it was removed; plan again",
+    );
   if (await tx.first(findUseOfPlan, { plan: id })) throw new Refusal("plan_already_used");
   if (plan.config_hash !== hash) throw new Refusal("plan_is_stale", "plan the configuration again");
 }

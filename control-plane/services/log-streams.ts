@@ -63,7 +63,9 @@ export function logStreams(context: Context): LogStreams {
       if (draining.aborted) throw new Refusal("unavailable", "the server is stopping");
       const feed = feeds.get(id) ?? new JobFeed(context, id, () => feeds.delete(id));
       feeds.set(id, feed);
-      feed.add(begin(), Math.min(after, last), progress);
+      // What may be left of a pruned log is no log.
+      const from = job.log_pruned_at === null ? Math.min(after, last) : last;
+      feed.add(begin(), from, progress);
     },
     close: () => {
       endAll();

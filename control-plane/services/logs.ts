@@ -2,10 +2,10 @@
 import type { LogChunk } from "../../protocol/jobs.ts";
 import type { UserCaller, WorkerCaller } from "../auth/callers.ts";
 import { notFound } from "../problem.ts";
-import { findJob, findOwnJob } from "../store/jobs.ts";
+import { findJob, findJobBriefly, findOwnJob } from "../store/jobs.ts";
 import { readChunks } from "../store/logs.ts";
 import type { Context } from "./context.ts";
-import { time } from "./job-views.ts";
+import { time, timeOrNull } from "./job-views.ts";
 
 /** A page of the log after a chunk's id, in the order of the ids. */
 export async function readLog(
@@ -16,6 +16,12 @@ export async function readLog(
 ): Promise<LogChunk[]> {
   const rows = await store.read.all(readChunks, { job, after, limit });
   return rows.map((row) => ({ ...row, created_at: time(row.created_at) }));
+}
+
+/** When retention removed the log, so that readers can say so; null while it is kept. */
+export async function findPrunedAt({ store }: Context, id: string): Promise<string | null> {
+  const job = await store.read.first(findJobBriefly, { id });
+  return timeOrNull(job?.log_pruned_at ?? null);
 }
 
 /** A person reads the logs of their own jobs. */

@@ -2,6 +2,7 @@
 import type { Readable } from "node:stream";
 import type { WrittenBlob } from "../blobs/blobs.ts";
 import type { Context } from "./context.ts";
+import { forget } from "./unnamed-blobs.ts";
 
 export interface Recorded<T> {
   readonly answer: T;
@@ -16,11 +17,12 @@ export interface Recorded<T> {
  * after the commit, because until then it may be needed.
  */
 export async function storeContent<T>(
-  { blobs }: Pick<Context, "blobs">,
+  context: Pick<Context, "store" | "blobs" | "now">,
   content: AsyncIterable<Uint8Array>,
   limit: number,
   record: (written: WrittenBlob) => Promise<Recorded<T>>,
 ): Promise<Recorded<T>> {
+  const { blobs } = context;
   const written = await blobs.write(content, limit);
   let recorded: Recorded<T>;
   try {
@@ -29,8 +31,8 @@ export async function storeContent<T>(
     await blobs.delete(written.blob);
     throw error;
   }
-  const unnamed = recorded.stored ? recorded.replaced : written.blob;
-  if (unnamed !== undefined) await blobs.delete(unnamed);
+  if (!recorded.stored) await blobs.delete(written.blob);
+  else if (recorded.replaced !== undefined) await forget(context, [recorded.replaced]);
   return recorded;
 }
 

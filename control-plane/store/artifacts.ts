@@ -42,13 +42,15 @@ export const findArchive = statement<{ owner: string; sha256: string }, ArchiveR
       .where("sha256", "=", sha256),
 );
 
-/** Adds an archive; answers whether it is new for its owner. */
+/** Adds an archive, or begins its time anew if it is there; answers whether it is new for its owner. */
 export async function addArchive({ sql: db }: Queries, row: ArchiveRow): Promise<boolean> {
   const added = await db
     .insertInto("archives")
     .values(row)
-    .onConflict((conflict) => conflict.columns(["owner_id", "sha256"]).doNothing())
-    .returning("sha256")
-    .executeTakeFirst();
-  return added !== undefined;
+    .onConflict((conflict) =>
+      conflict.columns(["owner_id", "sha256"]).doUpdateSet({ named_at: row.named_at }),
+    )
+    .returning("blob")
+    .executeTakeFirstOrThrow();
+  return added.blob === row.blob;
 }

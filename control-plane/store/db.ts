@@ -36,6 +36,8 @@ export interface Store {
    * one commit; each stands or falls alone.
    */
   write<T>(change: (tx: Queries) => Promise<T>): Promise<T>;
+  /** Gives a little of the space that deleted rows left back to the disk; answers whether there is more. */
+  shrink(): Promise<boolean>;
   /** After this, writes are refused; resolves when those under way are committed. */
   close(): Promise<void>;
 }

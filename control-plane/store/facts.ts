@@ -19,3 +19,11 @@ export async function findFact({ sql: db }: Queries, name: string): Promise<stri
     .executeTakeFirst();
   return row?.value;
 }
+
+/** Until when a backup reads the blobs, unless it says so again. Then none may be deleted that its copy of the database may name. */
+const backupUntil = "backup_until";
+
+/** Whether a backup reads the blobs at this moment. */
+export async function isBackupRunning(queries: Queries, now: number): Promise<boolean> {
+  return Number((await findFact(queries, backupUntil)) ?? 0) > now;
+}

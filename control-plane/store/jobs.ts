@@ -13,11 +13,14 @@ export const findJob = statement<{ id: string }, JobRow>((db, { id }) =>
 /** As much of a job as a log post needs: a few columns cost a third of the whole row. */
 export const findJobBriefly = statement<
   { id: string },
-  Pick<JobRow, "id" | "owner_id" | "worker_id" | "attempt" | "status" | "started_at">
+  Pick<
+    JobRow,
+    "id" | "owner_id" | "worker_id" | "attempt" | "status" | "started_at" | "log_pruned_at"
+  >
 >((db, { id }) =>
   db
     .selectFrom("jobs")
-    .select(["id", "owner_id", "worker_id", "attempt", "status", "started_at"])
+    .select(["id", "owner_id", "worker_id", "attempt", "status", "started_at", "log_pruned_at"])
     .where("id", "=", id),
 );
 

@@ -2,9 +2,10 @@
 import { sql, type Kysely } from "kysely";
 import * as start from "./migrations/0001-start.ts";
 import * as planSummaries from "./migrations/0002-plan-summaries.ts";
+import * as retention from "./migrations/0003-retention.ts";
 
 /** In order; the schema's version is how many of them have run. */
-const migrations = [start, planSummaries];
+const migrations = [start, planSummaries, retention];
 
 export interface SchemaTransaction {
   begin(): void;

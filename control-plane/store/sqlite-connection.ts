@@ -61,6 +61,12 @@ export class Connection implements Queries {
     prepared.run(...bind(compiled, params));
   }
 
+  /** Gives so many free pages at the end of the file back to the disk. Not as a prepared statement: that ends after the first page. */
+  giveBack(pages: number): void {
+    this.database.exec(`pragma incremental_vacuum(${pages})`);
+    this.writes += 1;
+  }
+
   /** What a reading connection does first. */
   beforeQuery(): void {}
 

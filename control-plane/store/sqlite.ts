@@ -12,6 +12,8 @@ import { Connection, TurnReader } from "./sqlite-connection.ts";
 /** Opens, and where needed creates and migrates, the database file. */
 export async function openSqlite(file: string): Promise<Store> {
   const writer = new Connection(file, {});
+  // Before the first table: a file made without it never gives space back, it only uses it again.
+  writer.database.pragma("auto_vacuum = INCREMENTAL");
   writer.database.pragma("journal_mode = WAL");
   writer.database.pragma("synchronous = FULL");
   await migrate(writer.sql, {
@@ -21,6 +23,9 @@ export async function openSqlite(file: string): Promise<Store> {
   });
   return new SqliteStore(writer, new TurnReader(file));
 }
+
+/** Two megabytes: moving their last pages takes a few milliseconds. */
+const pagesPerShrink = 500;
 
 interface Change {
   /** Answers false when it failed half way: something of it is written and must be undone. */
@@ -65,6 +70,19 @@ class SqliteStore implements Store {
       });
       this.#committing ??= this.#commitSoon();
     });
+  }
+
+  async shrink(): Promise<boolean> {
+    if (this.#freePages() === 0) return false;
+    await this.write(async () => this.#writer.giveBack(pagesPerShrink));
+    return this.#freePages() > 0;
+  }
+
+  /** Of a file that gives nothing back: 0. */
+  #freePages(): number {
+    const { database } = this.#writer;
+    const isIncremental = database.pragma("auto_vacuum", { simple: true }) === 2;
+    return isIncremental ? (database.pragma("freelist_count", { simple: true }) as number) : 0;
   }
 
   async close(): Promise<void> {

@@ -127,6 +127,8 @@ export interface JobsTable {
   execution_metadata: Json | null;
   /** From the end report; `log_complete` is derived from it. */
   last_seq: number | null;
+  /** When retention removed the log. */
+  log_pruned_at: Millis | null;
 }
 
 /** Apart from `jobs`, because SQLite rewrites a whole row on update and a snapshot can be a megabyte. */
@@ -165,6 +167,8 @@ export interface ArchivesTable {
   blob: string;
   size_bytes: number;
   created_at: Millis;
+  /** When a configuration or an unended job was last seen to name it; at first, when it was uploaded. */
+  named_at: Millis;
 }
 
 /** Every version of a managed state; the content is a sealed blob. */
@@ -192,6 +196,17 @@ export interface StateLocksTable {
   created_at: Millis;
 }
 
+/** Logs whose chunks are being removed. */
+export interface LogRemovalsTable {
+  job_id: string;
+}
+
+/** Blobs that no row names, to be deleted when this time has come. */
+export interface UnnamedBlobsTable {
+  blob: string;
+  delete_at: Millis;
+}
+
 /** Facts of this store, such as the address it was last served at. */
 export interface FactsTable {
   name: string;
@@ -213,6 +228,8 @@ export interface Tables extends PeopleTables {
   archives: ArchivesTable;
   state_versions: StateVersionsTable;
   state_locks: StateLocksTable;
+  log_removals: LogRemovalsTable;
+  unnamed_blobs: UnnamedBlobsTable;
   facts: FactsTable;
 }
 

@@ -52,6 +52,24 @@ export function blobsContract(open: () => Promise<Blobs>, left: () => Promise<nu
     expect(await buffer(await blobs.read(other.blob))).toEqual(content);
   });
 
+  test("a blob is listed with the time it was written, until it is deleted", async () => {
+    const blobs = await open();
+    const before = Date.now() - 2000;
+    const { blob } = await blobs.write(inPieces(Buffer.from("listed")), 6);
+    const listed = async () => {
+      const names: string[] = [];
+      for await (const page of blobs.list()) names.push(...page);
+      return names.includes(blob);
+    };
+    expect(await listed()).toBe(true);
+    const at = await blobs.writtenAt(blob);
+    expect(at).toBeGreaterThan(before);
+    expect(at).toBeLessThan(Date.now() + 2000);
+    await blobs.delete(blob);
+    expect(await listed()).toBe(false);
+    expect(await blobs.writtenAt(blob)).toBe(Infinity);
+  });
+
   test("content over the limit is refused while it arrives, and nothing of it stays", async () => {
     const blobs = await open();
     let given = 0;

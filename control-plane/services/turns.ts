@@ -1,0 +1,19 @@
+/** Work in the background in small turns. */
+import { setTimeout as pause } from "node:timers/promises";
+
+/** Between two turns: the writer belongs to others at least as long. */
+const pauseMilliseconds = 5;
+
+/** Lets others do their work between two turns. */
+export class Turns {
+  readonly #stop: AbortSignal | undefined;
+  constructor(stop: AbortSignal | undefined) {
+    this.#stop = stop;
+  }
+
+  /** False when no other turn may begin. */
+  async next(): Promise<boolean> {
+    await pause(pauseMilliseconds, undefined, { signal: this.#stop }).catch(() => undefined);
+    return this.#stop?.aborted !== true;
+  }
+}
