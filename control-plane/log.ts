@@ -2,13 +2,21 @@
 import { pino, type Logger } from "pino";
 import type { ServerConfig } from "./config.ts";
 
+/** So much may wait while the log cannot be written; more is dropped. */
+const waitingBytes = 1024 * 1024;
+
 /** Written synchronously, so that the last line before an exit is there. */
 export function openLog({
   logLevel,
   logFormat,
 }: Pick<ServerConfig, "logLevel" | "logFormat">): Logger {
   const options = { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  if (logFormat === "json") return pino(options, pino.destination({ dest: 2, sync: true }));
+  if (logFormat === "json") {
+    const destination = pino.destination({ dest: 2, sync: true, maxLength: waitingBytes });
+    // A log on a full disk must not end the server: the lines wait for space.
+    destination.on("error", () => undefined);
+    return pino(options, destination);
+  }
   return pino({
     ...options,
     transport: {

@@ -55,6 +55,8 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   const refusal = asRefusal(error);
   if (refusal.code === "internal_error")
     request.log.error({ err: error, request_id: request.id }, "a request failed");
+  if (refusal.code === "storage_unavailable")
+    request.log.error({ err: error, request_id: request.id }, refusal.message);
   const [status] = problemCodes[refusal.code];
   const text = JSON.stringify(problemOf(refusal.code, request.id, refusal.message, refusal.more));
   reply
@@ -92,12 +94,27 @@ function asRefusal(error: unknown): Refusal {
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return new Refusal("bad_request", "the body is not as long as Content-Length says");
     default:
+      for (const [codes, trouble] of storageTroubles)
+        if (codes.test(code ?? ""))
+          return new Refusal("storage_unavailable", trouble, {}, { "retry-after": "2" });
       if (error instanceof SyntaxError && statusCode === 400) return new Refusal("malformed_json");
       return statusCode !== undefined && statusCode >= 400 && statusCode < 500
         ? new Refusal("bad_request", message)
         : new Refusal("internal_error", "this is a defect of the server; its log has the details");
   }
 }
+
+/**
+ * What the disk and the database say when they cannot work now. The operator ends it, not the caller, and nothing has happened: the same
+ * request is right again later, which is what agents and terraform take a 503 for.
+ */
+const storageTroubles: readonly (readonly [codes: RegExp, trouble: string])[] = [
+  [/^(ENOSPC|EDQUOT|SQLITE_FULL)$/, "the server's disk is full"],
+  [/^SQLITE_(BUSY|LOCKED)/, "another program keeps the server's database locked"],
+  [/^(EROFS|SQLITE_READONLY.*)$/, "the server's disk is read-only"],
+  [/^(EIO|SQLITE_IOERR.*|SQLITE_CANTOPEN.*)$/, "the server's disk fails"],
+  [/^(EMFILE|ENFILE)$/, "the server has no file descriptors left"],
+];
 
 /** `body.labels.0`; for a field that is missing or not known, that field's name. */
 function pathOf(context: string, pointer: string, params: Record<string, unknown>): string {

@@ -51,6 +51,7 @@ export const problemCodes = {
   headers_too_large: [431, "The request headers are too large"],
   internal_error: [500, "The server made a mistake"],
   unavailable: [503, "The server is starting or stopping"],
+  storage_unavailable: [503, "The server cannot write its storage now"],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 
 export type ProblemCode = keyof typeof problemCodes;

@@ -3,14 +3,15 @@ import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
 import { openMetrics } from "../services/metrics.ts";
-import { checkReady } from "../services/readiness.ts";
+import { readiness } from "../services/readiness.ts";
 
 /** Adds the routes of this file. */
 export function operationRoutes(app: FastifyInstance, context: Context): void {
+  const checkReady = readiness(context);
   const config = { quiet: true, alsoWhileStopping: true };
   app.get("/healthz", { config }, async () => ({ status: "ok" }));
   app.get("/readyz", { config }, async () => {
-    await checkReady(context);
+    await checkReady();
     return { status: "ready" };
   });
   const metrics = openMetrics(context);

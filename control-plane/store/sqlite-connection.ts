@@ -14,7 +14,7 @@ import type { Queries } from "./db.ts";
 import { bind, type Bindable, type CompiledStatement, type Statement } from "./statement.ts";
 import type { Tables } from "./tables.ts";
 
-/** Another process (a backup, `windlass server login-link`) may hold the write lock this long. */
+/** While a store is opened, another process that opens it too may hold its locks this long. */
 const busyTimeoutMilliseconds = 5000;
 
 /** One SQLite connection: runs hot statements directly, the rest through Kysely; prepares every SQL text once. */

@@ -5,9 +5,17 @@
  * `synchronous=FULL`: what is answered survives a power cut. That costs a disk flush per commit, so all changes of one turn
  * of the event loop share one (goals.md: 7–12 × cheaper).
  */
+import { setTimeout as pause } from "node:timers/promises";
 import type { Queries, Store } from "./db.ts";
 import { migrate } from "./migrate.ts";
 import { Connection, TurnReader } from "./sqlite-connection.ts";
+
+/**
+ * Another process (a careless backup) may hold the write lock this long before changes are refused: with terraform's three tries to write
+ * a state that bridges more than ten seconds.
+ */
+const lockedMilliseconds = 5000;
+const lockedPauseMilliseconds = 10;
 
 /** Opens, and where needed creates and migrates, the database file. */
 export async function openSqlite(file: string): Promise<Store> {
@@ -21,6 +29,8 @@ export async function openSqlite(file: string): Promise<Store> {
     commit: () => writer.execute("commit"),
     rollback: () => writer.execute("rollback"),
   });
+  // From here on waiting for a lock is not SQLite's business: it would stop every other request too.
+  writer.database.pragma("busy_timeout = 0");
   return new SqliteStore(writer, new TurnReader(file));
 }
 
@@ -30,6 +40,8 @@ const pagesPerShrink = 500;
 interface Change {
   /** Answers false when it failed half way: something of it is written and must be undone. */
   run(): Promise<boolean>;
+  /** Why it failed. */
+  error(): unknown;
   settle(commitError?: unknown): void;
 }
 
@@ -62,6 +74,7 @@ class SqliteStore implements Store {
           }
           return true;
         },
+        error: () => ("error" in outcome ? outcome.error : undefined),
         settle: (commitError) => {
           if (commitError !== undefined) reject(commitError);
           else if ("error" in outcome) reject(outcome.error);
@@ -116,13 +129,27 @@ class SqliteStore implements Store {
     }
   }
 
+  /** Takes the write lock; meanwhile reads go on. */
+  async #begin(): Promise<void> {
+    const deadline = Date.now() + lockedMilliseconds;
+    for (;;) {
+      try {
+        return this.#writer.execute("begin immediate");
+      } catch (error) {
+        const isLocked = (error as { code?: string }).code?.startsWith("SQLITE_BUSY");
+        if (!isLocked || Date.now() > deadline) throw error;
+      }
+      await pause(lockedPauseMilliseconds);
+    }
+  }
+
   /** The usual way, without a savepoint for each: they cost as much as a heartbeat. False: one failed half way, all is undone. */
   async #tryAll(changes: Change[]): Promise<boolean> {
-    this.#writer.execute("begin immediate");
+    await this.#begin();
     for (const change of changes) {
       if (await change.run()) continue;
       // Some errors (a full disk) end the transaction by themselves: those fail the whole round.
-      if (!this.#writer.database.inTransaction) throw new Error("SQLite gave up the transaction");
+      if (!this.#writer.database.inTransaction) throw change.error();
       this.#writer.execute("rollback");
       return false;
     }
@@ -132,7 +159,7 @@ class SqliteStore implements Store {
 
   /** All of them again (a change may be run again), each with a savepoint to go back to. */
   async #commitApart(changes: Change[]): Promise<void> {
-    this.#writer.execute("begin immediate");
+    await this.#begin();
     for (const change of changes) {
       this.#writer.execute("savepoint change");
       if (!(await change.run())) this.#writer.execute("rollback to change");

@@ -1,6 +1,7 @@
 /** What a server has acknowledged, and the search of its data directory for anything of that which is not there. */
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, rmSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { readConfig } from "../../control-plane/config.ts";
@@ -34,7 +35,8 @@ const md5 = (bytes: Buffer): string => createHash("md5").update(bytes).digest("h
 export function findBreaches(directory: string, ledger: Ledger): string[] {
   const { databaseFile, artifactsDirectory } = readConfig({ WINDLASS_DATA_DIR: directory });
   if (!existsSync(databaseFile)) return ledger.created.size > 0 ? ["there is no database"] : [];
-  const copy = join(directory, "copy.db");
+  const place = mkdtempSync(join(tmpdir(), "copy-"));
+  const copy = join(place, "copy.db");
   for (const suffix of ["", "-wal"])
     if (existsSync(databaseFile + suffix)) cpSync(databaseFile + suffix, copy + suffix);
   const db = new Database(copy);
@@ -56,7 +58,7 @@ export function findBreaches(directory: string, ledger: Ledger): string[] {
     ];
   } finally {
     db.close();
-    for (const suffix of ["", "-wal", "-shm"]) rmSync(copy + suffix, { force: true });
+    rmSync(place, { recursive: true });
   }
 }
 

@@ -29,6 +29,8 @@ export class Load {
   /** Calls that were sent and not answered. */
   unanswered = 0;
   answered = 0;
+  /** Calls that were answered 503. */
+  refused = 0;
   /** Answers of a kind that no client may get. */
   readonly failures: string[] = [];
   #isStopped = false;
@@ -120,6 +122,7 @@ export class Load {
           `${method} ${path} was answered ${answer.status} ${answer.body.toString()}`,
         );
       }
+      if (answer) this.refused += 1;
       await sleep(10);
     }
   }

@@ -1,6 +1,7 @@
 /** Runs `windlass server` as an operator does: a process of its own over a data directory, to be killed and started again. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { request } from "undici";
 import { readConfig } from "../../control-plane/config.ts";
@@ -21,12 +22,13 @@ export interface ServerProcess extends AsyncDisposable {
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Starts one on a free port; `stderr` takes its log where that is not to be read here. */
+/** Starts one on a free port; where a file is named, its log goes there. */
 export function spawnServer(
   directory: string,
   settings: Readonly<Record<string, string>> = {},
-  stderr: "pipe" | number = "pipe",
+  logFile?: string,
 ): ServerProcess {
+  const stderr = logFile === undefined ? "pipe" : openSync(logFile, "w");
   const startedAt = performance.now();
   const child = spawn(bin, ["server"], {
     env: {
@@ -39,15 +41,27 @@ export function spawnServer(
     },
     stdio: ["ignore", "inherit", stderr],
   });
-  let log = "";
+  if (typeof stderr === "number") closeSync(stderr);
+  let piped = "";
+  const log = () => (logFile === undefined ? piped : readFileSync(logFile, "utf8"));
   const exited = once(child, "close").then(([code]) => code as number | null);
   const listening = new Promise<string>((resolve, reject) => {
+    let url: string | undefined;
+    const look = () => {
+      url ??= /"url":"([^"]+)"/.exec(log())?.[1];
+      if (url === undefined) return;
+      clearInterval(looking);
+      resolve(url);
+    };
     child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-      log += text;
-      const url = /"url":"([^"]+)"/.exec(log)?.[1];
-      if (url !== undefined) resolve(url);
+      piped += text;
+      look();
     });
-    exited.then((code) => reject(new Error(`the server ended (${code}):\n${log}`)), reject);
+    const looking = setInterval(() => logFile && look(), 20);
+    void exited.then((code) => {
+      clearInterval(looking);
+      if (url === undefined) reject(new Error(`the server ended (${code}):\n${log()}`));
+    });
   });
   let readyMilliseconds = NaN;
   const ready = listening.then(async (url) => {
@@ -62,7 +76,7 @@ export function spawnServer(
     ready,
     readyMilliseconds: () => readyMilliseconds,
     exited,
-    log: () => log,
+    log,
     kill: (signal) => child.kill(signal),
     [Symbol.asyncDispose]: async () => {
       child.kill("SIGKILL");

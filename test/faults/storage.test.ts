@@ -1,0 +1,177 @@
+/** A full disk and a locked database, under load: refused with a reason, nothing damaged, and well again by itself. */
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { seeded } from "../helpers/hostile-values.ts";
+import { findBreaches } from "../helpers/ledger.ts";
+import { Load } from "../helpers/load.ts";
+import { ask } from "../helpers/plane.ts";
+import { findUnserved } from "../helpers/read-back.ts";
+import { newLink, spawnServer } from "../helpers/server-process.ts";
+
+const run = promisify(execFile);
+const megabytes = 48;
+
+/** A disk of its own needs root; undefined where there is none. */
+async function smallDisk(): Promise<(AsyncDisposable & { readonly path: string }) | undefined> {
+  const path = await mkdtemp(join(tmpdir(), "small-disk-"));
+  try {
+    await run("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path]);
+  } catch {
+    await rm(path, { recursive: true });
+    return undefined;
+  }
+  return {
+    path,
+    [Symbol.asyncDispose]: async () => {
+      await run("umount", [path]);
+      await rm(path, { recursive: true });
+    },
+  };
+}
+
+/** Takes all space there is. */
+function fill(path: string): void {
+  const file = openSync(path, "w");
+  try {
+    for (let size = 1024 * 1024; size >= 512; size /= 2)
+      for (;;) {
+        try {
+          if (writeSync(file, Buffer.alloc(size, 1)) < size) break;
+        } catch {
+          break;
+        }
+      }
+  } finally {
+    closeSync(file);
+  }
+}
+
+const statusOf = async (url: string, path: string) => {
+  const startedAt = performance.now();
+  const { status, headers, body } = await ask({ url }, "GET", path);
+  return {
+    status,
+    retryAfter: headers["retry-after"],
+    text: body.toString(),
+    milliseconds: performance.now() - startedAt,
+  };
+};
+
+/** Resolves with the answer of `/readyz` when it has this status. */
+async function readyz(url: string, status: number) {
+  for (;;) {
+    const answer = await statusOf(url, "/readyz");
+    if (answer.status === status) return answer;
+    await sleep(50);
+  }
+}
+
+/** Waits until the clients have been answered `more` times. */
+async function goesOn(load: Load, more = 50): Promise<void> {
+  const before = load.answered;
+  while (load.answered < before + more && load.failures.length === 0) await sleep(20);
+}
+
+describe("the storage", () => {
+  it("full: is refused with a reason, damages nothing, and is taken up again within 10 s without a restart", async (context) => {
+    await using disk = await smallDisk();
+    if (!disk) return context.skip("a small disk cannot be mounted here (it needs root)");
+    // The log is on the same disk: a server that cannot log goes on all the same.
+    await using server = spawnServer(disk.path, {}, join(disk.path, "server.log"));
+    const load = new Load(seeded(11));
+    load.url = await server.ready;
+    await load.start(await newLink(disk.path));
+    for (let round = 0; round < 3; round += 1) {
+      await goesOn(load);
+      const filler = join(disk.path, "filler");
+      fill(filler);
+      const full = await readyz(load.url, 503);
+      expect(full.text).toContain('"code":"storage_unavailable"');
+      expect(full.text).toContain("disk is full");
+      expect(full.retryAfter).toBe("2");
+      await sleep(300);
+      expect((await statusOf(load.url, "/healthz")).status).toBe(200);
+      const { created } = load.ledger;
+      const [job] = created;
+      const read = await ask(load, "GET", `/api/cli/jobs/${job}`, { headers: load.person });
+      expect(read.status).toBe(200);
+      rmSync(filler);
+      const freedAt = performance.now();
+      await readyz(load.url, 200);
+      await goesOn(load);
+      expect(performance.now() - freedAt).toBeLessThan(10_000);
+      expect(load.failures).toEqual([]);
+    }
+    await load.stop();
+    expect(load.failures).toEqual([]);
+    expect(load.refused).toBeGreaterThan(0);
+    expect(await findUnserved(load)).toEqual([]);
+    server.kill("SIGTERM");
+    expect(await server.exited).toBe(0);
+    expect(findBreaches(disk.path, load.ledger)).toEqual([]);
+  }, 120_000);
+
+  it("locked by another program: reads go on, writes wait or are refused, and all is well when the lock ends", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "locked-"));
+    try {
+      await using server = spawnServer(directory);
+      const load = new Load(seeded(12));
+      load.url = await server.ready;
+      await load.start(await newLink(directory));
+      await goesOn(load);
+      const lock = await holdLock(join(directory, "windlass.db"));
+      const readiness = readyz(load.url, 503);
+      const slowest: number[] = [];
+      for (let n = 0; n < 20; n += 1) {
+        slowest.push((await statusOf(load.url, "/healthz")).milliseconds);
+        const started = performance.now();
+        const jobs = await ask(load, "GET", "/api/jobs?limit=1", { headers: load.person });
+        expect(jobs.status).toBe(200);
+        slowest.push(performance.now() - started);
+        await sleep(50);
+      }
+      // Nobody waits for the lock but those who write.
+      expect(Math.max(...slowest)).toBeLessThan(3000);
+      const locked = await readiness;
+      expect(locked.text).toContain("locked");
+      lock.stdin?.end();
+      await once(lock, "exit");
+      const freedAt = performance.now();
+      await readyz(load.url, 200);
+      await goesOn(load);
+      expect(performance.now() - freedAt).toBeLessThan(10_000);
+      await load.stop();
+      expect(load.failures).toEqual([]);
+      expect(load.refused).toBeGreaterThan(0);
+      expect(await findUnserved(load)).toEqual([]);
+      server.kill("SIGTERM");
+      expect(await server.exited).toBe(0);
+      expect(findBreaches(directory, load.ledger)).toEqual([]);
+    } finally {
+      await rm(directory, { recursive: true });
+    }
+  }, 120_000);
+});
+
+/** A careless backup: a process that takes the write lock and keeps it until its stdin ends. */
+async function holdLock(file: string) {
+  const script = `
+    import Database from "better-sqlite3";
+    const database = new Database(process.argv[1], { timeout: 10000 });
+    database.exec("begin immediate");
+    process.stdout.write("locked");
+    process.stdin.on("end", () => database.exec("rollback")).resume();`;
+  const child = spawn(process.execPath, ["--input-type=module", "--eval", script, file], {
+    cwd: import.meta.dirname,
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  await once(child.stdout, "data");
+  return child;
+}
