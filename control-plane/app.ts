@@ -1,6 +1,5 @@
 /** The application: the one place that knows all parts. `main.ts` listens with it, tests inject into it or listen too. */
 import { randomBytes } from "node:crypto";
-import swagger from "@fastify/swagger";
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from "fastify";
 import { consoleRoutes } from "./console/routes.ts";
 import { sendProblem, Refusal } from "./problem.ts";
@@ -64,8 +63,6 @@ export async function buildApp(
     }
   });
   app.setValidatorCompiler(compileValidator);
-  // Services answer views that name every field; JSON.stringify is the fastest way to write them.
-  app.setSerializerCompiler(() => JSON.stringify);
   app.setErrorHandler(sendProblem);
   app.setNotFoundHandler((request, reply) =>
     sendProblem(
@@ -104,17 +101,11 @@ export async function buildApp(
       "request",
     );
   });
-  await app.register(swagger, {
-    openapi: {
-      openapi: "3.1.0",
-      info: { title: "Windlass", version, description: "The control plane of Windlass." },
-    },
-  });
   const guards = makeGuards(context);
   const claims = claimService(context);
   app.addHook("onClose", () => claims.close());
   consoleRoutes(app, context);
-  operationRoutes(app, context);
+  operationRoutes(app, context, guards, version);
   authRoutes(app, context, guards);
   configurationRoutes(app, context, guards);
   cloudIdentityRoutes(app, context, guards);
@@ -125,7 +116,7 @@ export async function buildApp(
   executionRoutes(app, context, guards, claims);
   logRoutes(app, context, guards);
   artifactRoutes(app, context, guards);
-  stateRoutes(app, context);
+  stateRoutes(app, context, guards);
   workerRoutes(app, context, guards);
   repositoryRoutes(app, context, guards);
   return app;

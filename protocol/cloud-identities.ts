@@ -1,7 +1,7 @@
 /** Cloud identities: the role that a configuration's jobs take on in a person's cloud account. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { Name, NextCursor, OneOf, Paging, Timestamp, Uuid } from "./fields.ts";
+import { about, Name, NextCursor, OneOf, Paging, Timestamp, Uuid } from "./fields.ts";
 
 const RoleArn = Type.String({
   maxLength: 600,
@@ -12,15 +12,18 @@ const PrincipalArn = Type.String({
   maxLength: 600,
   pattern:
     "^arn:aws[a-z-]*:(iam|sts)::\\d{12}:(root|(user|role|assumed-role)/[\\w+=,.@/-]{1,512})$",
+  examples: ["arn:aws:iam::210987654321:role/runners"],
 });
 
 export const CloudIdentity = Type.Object({
   id: Uuid,
   name: Name,
   provider: OneOf(["aws"]),
-  role_arn: Type.String(),
-  /** Made by the server, never changed: the role's trust policy asks for it. */
-  external_id: Uuid,
+  role_arn: about(Type.String(), "The role that jobs take on."),
+  external_id: about(
+    Uuid,
+    "Made by the server, never changed: the role's trust policy asks for it.",
+  ),
   created_at: Timestamp,
   updated_at: Timestamp,
 });
@@ -54,7 +57,7 @@ export const TrustPolicy = Type.Object({
 });
 export type TrustPolicy = Static<typeof TrustPolicy>;
 
-const params = Type.Object({ id: Uuid });
+const params = Type.Object({ id: about(Uuid, "The cloud identity.") });
 const path = "/api/cli/cloud-identities";
 
 export const cloudIdentityEndpoints = {
@@ -75,6 +78,7 @@ export const cloudIdentityEndpoints = {
     body: CreateCloudIdentity,
     status: 201,
     answer: CloudIdentity,
+    refusals: ["name_taken"],
   }),
   getCloudIdentity: endpoint({
     method: "GET",
@@ -94,6 +98,7 @@ export const cloudIdentityEndpoints = {
     body: UpdateCloudIdentity,
     status: 200,
     answer: CloudIdentity,
+    refusals: ["name_taken"],
   }),
   deleteCloudIdentity: endpoint({
     method: "DELETE",
@@ -102,6 +107,7 @@ export const cloudIdentityEndpoints = {
     caller: "client",
     params,
     status: 204,
+    refusals: ["cloud_identity_in_use"],
   }),
   getTrustPolicy: endpoint({
     method: "GET",
@@ -109,7 +115,9 @@ export const cloudIdentityEndpoints = {
     summary: "The IAM trust policy to give the role, for a principal that runs the runners",
     caller: "client",
     params,
-    query: Type.Object({ principal: PrincipalArn }),
+    query: Type.Object({
+      principal: about(PrincipalArn, "The account, user or role under which the runners work."),
+    }),
     status: 200,
     answer: TrustPolicy,
   }),

@@ -10,9 +10,12 @@ import {
   Zone,
 } from "./configurations.ts";
 import { endpoint } from "./endpoint.ts";
-import { Name, NextCursor, Paging, Uuid } from "./fields.ts";
+import { about, ContentDigest, Name, NextCursor, Paging, Uuid } from "./fields.ts";
 
-const zonePath = { params: Type.Object({ id: Uuid }) };
+const ConfigurationName = Type.Object({
+  name: about(Name, "The configuration: its name, or its id."),
+});
+const zonePath = { params: Type.Object({ id: about(Uuid, "The zone.") }) };
 
 export const configurationEndpoints = {
   listZones: endpoint({
@@ -32,6 +35,7 @@ export const configurationEndpoints = {
     body: CreateZone,
     status: 201,
     answer: Zone,
+    refusals: ["name_taken"],
   }),
   getZone: endpoint({
     method: "GET",
@@ -51,6 +55,7 @@ export const configurationEndpoints = {
     body: CreateZone,
     status: 200,
     answer: Zone,
+    refusals: ["name_taken"],
   }),
   deleteZone: endpoint({
     method: "DELETE",
@@ -59,6 +64,7 @@ export const configurationEndpoints = {
     caller: "client",
     ...zonePath,
     status: 204,
+    refusals: ["zone_not_empty"],
   }),
   listConfigurations: endpoint({
     method: "GET",
@@ -73,18 +79,21 @@ export const configurationEndpoints = {
     method: "POST",
     path: "/api/cli/configurations",
     summary: "Create a configuration",
+    description:
+      "Sensitive variables are encrypted at rest, sent only to the runner that holds the job, and shown nowhere. Variables of the environment that would change how terraform runs are refused.",
     caller: "client",
     body: CreateConfiguration,
     bodyLimit: 4 * 1024 * 1024,
     status: 201,
     answer: Configuration,
+    refusals: ["not_found", "forbidden_environment_name", "name_taken"],
   }),
   getConfiguration: endpoint({
     method: "GET",
     path: "/api/cli/configurations/{name}",
     summary: "Read a configuration by its name, or by its id",
     caller: "client",
-    params: Type.Object({ name: Name }),
+    params: ConfigurationName,
     status: 200,
     answer: Configuration,
   }),
@@ -93,26 +102,28 @@ export const configurationEndpoints = {
     path: "/api/cli/configurations/{name}",
     summary: "Change a configuration, by its name or id; plans made before are stale",
     caller: "client",
-    params: Type.Object({ name: Name }),
+    params: ConfigurationName,
     body: UpdateConfiguration,
     bodyLimit: 4 * 1024 * 1024,
     status: 200,
     answer: Configuration,
+    refusals: ["forbidden_environment_name", "name_taken", "configuration_not_empty"],
   }),
   deleteConfiguration: endpoint({
     method: "DELETE",
     path: "/api/cli/configurations/{name}",
     summary: "Delete a configuration that no job and no resource needs, with its state",
     caller: "client",
-    params: Type.Object({ name: Name }),
+    params: ConfigurationName,
     status: 204,
+    refusals: ["configuration_busy", "configuration_not_empty", "state_locked"],
   }),
   getConfigurationByProjectName: endpoint({
     method: "GET",
     path: "/api/cli/configurations/by-project-name/{project_name}",
     summary: "Read a configuration by its project name",
     caller: "client",
-    params: Type.Object({ project_name: Name }),
+    params: Type.Object({ project_name: about(Name, "The project name.") }),
     status: 200,
     answer: Configuration,
   }),
@@ -120,11 +131,14 @@ export const configurationEndpoints = {
     method: "POST",
     path: "/api/cli/archives",
     summary: "Upload a .tar.gz of terraform files, to be named as a source by its SHA-256",
+    description: "At most 50 MiB. A digest that is sent with it is checked.",
     caller: "client",
     bytes: "request",
     bodyLimit: archiveLimit,
-    headers: Type.Object({ "content-digest": Type.Optional(Type.String({ maxLength: 500 })) }),
+    headers: Type.Object({ "content-digest": Type.Optional(ContentDigest) }),
     status: 201,
     answer: Archive,
+    media: "application/gzip",
+    also: { 200: "The very same was stored before." },
   }),
 };

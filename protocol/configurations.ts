@@ -1,6 +1,7 @@
 /** Zones and configurations (specs): what people describe, and the snapshot of it that a runner gets. */
 import { Type, type Static } from "typebox";
 import {
+  about,
   ErrorMessage,
   Labels,
   MapOf,
@@ -52,7 +53,12 @@ export type Source = Static<typeof Source>;
 
 /** A terraform variable. `value` is any JSON; of a sensitive one it is shown only to the runner that holds the job. */
 export const Variable = Type.Object(
-  { value: Type.Optional(Type.Unknown()), sensitive: Type.Optional(Type.Boolean()) },
+  {
+    value: Type.Optional(
+      about(Type.Unknown(), "Any JSON; of a sensitive one only its runner sees it."),
+    ),
+    sensitive: Type.Optional(Type.Boolean()),
+  },
   { additionalProperties: false },
 );
 export type Variable = Static<typeof Variable>;
@@ -71,18 +77,36 @@ const EnvironmentName = "^[A-Za-z_][A-Za-z0-9_]{0,254}$";
 const snapshotFields = {
   source: Source,
   engine: Type.Optional(Engine),
-  engine_version: Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 200 }))),
-  working_directory: Type.Optional(Type.String({ maxLength: 1024 })),
+  engine_version: Type.Optional(
+    about(
+      Nullable(Type.String({ minLength: 1, maxLength: 200 })),
+      "A version or a constraint, such as `~> 1.14`; null: what the runner has.",
+    ),
+  ),
+  working_directory: Type.Optional(
+    Type.String({ maxLength: 1024, description: "Where terraform runs, below the source." }),
+  ),
   variables: Type.Optional(
-    MapOf(Type.String({ pattern: VariableName }), Variable, { maxProperties: 1000 }),
+    MapOf(Type.String({ pattern: VariableName }), Variable, {
+      maxProperties: 1000,
+      description: "Terraform variables by name.",
+    }),
   ),
   environment: Type.Optional(
     MapOf(Type.String({ pattern: EnvironmentName }), Type.String({ maxLength: 32_768 }), {
       maxProperties: 200,
+      description: "What terraform and its providers find in their environment.",
     }),
   ),
-  backend: Type.Optional(Backend),
-  timeout_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 7 * 24 * 3600 })),
+  backend: Type.Optional(
+    about(
+      Backend,
+      "`managed`: the state is kept here; `own`: the configuration's own backend block.",
+    ),
+  ),
+  timeout_seconds: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 7 * 24 * 3600, description: "3600 by default." }),
+  ),
 };
 
 /** What a runner needs to run a configuration, fixed when the job was created. Only `source` is certain. */

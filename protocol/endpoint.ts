@@ -2,6 +2,7 @@
  * What an endpoint is: one object that the server serves, the client calls and the OpenAPI document lists.
  */
 import type { Static, TObject, TSchema } from "typebox";
+import type { ProblemCode } from "./problem.ts";
 
 /** Who may call. `registrant`: a registration token, a client or a worker; `job`: basic auth with job id and job token. */
 export type Caller = "anyone" | "session" | "client" | "worker" | "registrant" | "job" | "pipeline";
@@ -11,6 +12,8 @@ export interface Endpoint {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "LOCK" | "UNLOCK";
   readonly path: string;
   readonly summary: string;
+  /** What the summary leaves open, for the reader of the OpenAPI document; Markdown. */
+  readonly description?: string;
   readonly caller: Caller;
   readonly params?: TObject;
   readonly query?: TObject;
@@ -22,6 +25,14 @@ export interface Endpoint {
   /** The success status and the schema of its body. */
   readonly status: 200 | 201 | 204 | 303;
   readonly answer?: TSchema;
+  /** The media type of `bytes`; default `application/octet-stream`. */
+  readonly media?: string;
+  /** Of Server-Sent Events: the data of each event. */
+  readonly events?: Readonly<Record<string, TSchema>>;
+  /** Other statuses that are not a problem document, and what they say. With 206 the answer obeys `Range` and `If-None-Match`. */
+  readonly also?: Readonly<Record<number, string>>;
+  /** What it may refuse beyond what its caller, its input and its kind of body bring (control-plane/openapi/refusals.ts). */
+  readonly refusals?: readonly ProblemCode[];
   /** In bytes; a body over it is refused before it is buffered. Default 1 MiB. */
   readonly bodyLimit?: number;
 }

@@ -2,17 +2,20 @@
 import { authEndpoints } from "./auth.ts";
 import { cloudIdentityEndpoints } from "./cloud-identities.ts";
 import { configurationEndpoints } from "./configuration-endpoints.ts";
-import { executionEndpoints } from "./executions.ts";
-import { jobEndpoints } from "./jobs.ts";
+import { executionEndpoints } from "./execution-endpoints.ts";
+import { jobEndpoints } from "./job-endpoints.ts";
 import { loginEndpoints } from "./logins.ts";
 import { planSummaryEndpoints } from "./plan-summary.ts";
+import { operationEndpoints } from "./operations.ts";
 import { releaseEndpoints } from "./releases.ts";
 import { repositoryEndpoints } from "./repositories.ts";
+import { signInEndpoints } from "./sign-in.ts";
 import { stateVersionEndpoints } from "./state-versions.ts";
 import { stateEndpoints } from "./state.ts";
-import { workerEndpoints } from "./workers.ts";
+import { workerEndpoints } from "./worker-endpoints.ts";
 
 export const endpoints = {
+  ...signInEndpoints,
   ...authEndpoints,
   ...configurationEndpoints,
   ...jobEndpoints,
@@ -25,4 +28,5 @@ export const endpoints = {
   ...loginEndpoints,
   ...stateVersionEndpoints,
   ...cloudIdentityEndpoints,
+  ...operationEndpoints,
 };

@@ -1,18 +1,8 @@
 /** What a runner says about the job it holds: claim, status, log, plan artifact, source. Unknown fields are ignored. */
 import { Type, type Static } from "typebox";
 import { ConfigSnapshot } from "./configurations.ts";
-import { endpoint } from "./endpoint.ts";
-import { ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts";
-import {
-  ExecutionMetadata,
-  Job,
-  JobStatus,
-  JobType,
-  jobParams,
-  LogPage,
-  LogQuery,
-  StreamType,
-} from "./jobs.ts";
+import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts";
+import { ExecutionMetadata, JobStatus, JobType, StreamType } from "./jobs.ts";
 import { PlanSummary } from "./plan-summary.ts";
 
 /** The interface's limit of a plan artifact: 50 MB, read as 50 MiB. */
@@ -39,23 +29,41 @@ export const ClaimedJob = Type.Object({
     config_snapshot: ConfigSnapshot,
     spec_id: Nullable(Uuid),
     zone_id: Nullable(Uuid),
-    plan_job_id: Type.Optional(Nullable(Uuid)),
-    attempt: Type.Optional(Type.Integer()),
+    plan_job_id: Type.Optional(
+      about(Nullable(Uuid), "Of a DEPLOY: the PLAN whose artifact is applied."),
+    ),
+    attempt: Type.Optional(about(Type.Integer(), "Sent back as `X-Job-Attempt`.")),
     timeout_seconds: Type.Optional(Type.Integer()),
-    job_token: Type.Optional(Type.String()),
-    /** DESTROY_WORKER: the worker to tear down and the resource addresses to destroy; none means all. */
-    assigned_worker_id: Type.Optional(Nullable(Uuid)),
-    targets: Type.Optional(Type.Array(Type.String({ maxLength: 1024 }))),
+    job_token: Type.Optional(
+      about(
+        Type.String(),
+        "Opens the managed state of this configuration, with the job's id as user.",
+      ),
+    ),
+    assigned_worker_id: Type.Optional(
+      about(Nullable(Uuid), "Of DESTROY_WORKER: the worker to tear down."),
+    ),
+    targets: Type.Optional(
+      about(
+        Type.Array(Type.String({ maxLength: 1024 })),
+        "Of DESTROY_WORKER: the resource addresses to destroy; none means all.",
+      ),
+    ),
   }),
   cloud_identity: Type.Optional(Nullable(CloudIdentityCredentials)),
 });
 export type ClaimedJob = Static<typeof ClaimedJob>;
 
 /** Sent with every report, log and artifact: which handing-out of the job this is. */
-const attemptHeader = {
-  "x-job-attempt": Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+export const attemptHeader = {
+  "x-job-attempt": Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "The `attempt` of the claim: a report of another one is refused.",
+    }),
+  ),
 };
-const AttemptHeaders = Type.Object(attemptHeader);
 
 export const ReportStatus = Type.Object({
   status: OneOf(["PROCESSING", "SUCCESS", "FAILED", "CANCELLED"]),
@@ -63,12 +71,21 @@ export const ReportStatus = Type.Object({
   error_message: Type.Optional(Nullable(ErrorMessage)),
   /** What the plan that the job made would do. */
   plan_summary: Type.Optional(Nullable(PlanSummary)),
-  /** How many log chunks were posted with `seq`; from it the server knows whether the log is complete. */
-  last_seq: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  last_seq: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: "How many log chunks were posted with `seq`: says whether the log is complete.",
+    }),
+  ),
 });
 export type ReportStatus = Static<typeof ReportStatus>;
 
-const Seq = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
+const Seq = Type.Integer({
+  minimum: 1,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: "The chunk's place in the log of this attempt, from 1 without a gap.",
+});
 
 export const SequencedChunk = Type.Object({
   log_chunk: Type.String({ maxLength: logTextLimit }),
@@ -82,11 +99,20 @@ export const AppendLogs = Type.Object({
   log_chunk: Type.Optional(Type.String({ maxLength: logTextLimit })),
   stream_type: Type.Optional(StreamType),
   seq: Type.Optional(Seq),
-  chunks: Type.Optional(Type.Array(SequencedChunk, { minItems: 1, maxItems: logChunksLimit })),
+  chunks: Type.Optional(
+    Type.Array(SequencedChunk, {
+      minItems: 1,
+      maxItems: logChunksLimit,
+      description: "In place of the one chunk above; together at most 1 MiB of text.",
+    }),
+  ),
 });
 export type AppendLogs = Static<typeof AppendLogs>;
 
-export const AppendedLogs = Type.Object({ id: Type.Integer(), job_status: JobStatus });
+export const AppendedLogs = Type.Object({
+  id: about(Type.Integer(), "The log id of the last chunk."),
+  job_status: about(JobStatus, "CANCELLED tells the runner to stop."),
+});
 export type AppendedLogs = Static<typeof AppendedLogs>;
 
 export const PlanArtifact = Type.Object({
@@ -98,87 +124,13 @@ export type PlanArtifact = Static<typeof PlanArtifact>;
 
 export const waitSecondsLimit = 30;
 export const Wait = Type.Object({
-  wait: Type.Optional(Type.Number({ minimum: 0, maximum: waitSecondsLimit })),
+  wait: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: waitSecondsLimit,
+      description:
+        "Seconds for which the request may stay open; without it the answer comes at once.",
+      examples: [30],
+    }),
+  ),
 });
-
-export const executionEndpoints = {
-  claimJob: endpoint({
-    method: "POST",
-    path: "/api/jobs/claim",
-    summary: "Take the oldest job this worker may have; 204 when there is none",
-    caller: "worker",
-    query: Wait,
-    headers: Type.Object({
-      "idempotency-key": Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-    }),
-    status: 200,
-    answer: ClaimedJob,
-  }),
-  reportStatus: endpoint({
-    method: "PUT",
-    path: "/api/jobs/{id}/status",
-    summary: "Report the start or the end of a job",
-    caller: "worker",
-    params: jobParams,
-    headers: AttemptHeaders,
-    body: ReportStatus,
-    bodyLimit: 4 * 1024 * 1024,
-    status: 200,
-    answer: Job,
-  }),
-  appendLogs: endpoint({
-    method: "POST",
-    path: "/api/jobs/{id}/logs",
-    summary: "Append to a job's log; what is answered is stored",
-    caller: "worker",
-    params: jobParams,
-    headers: AttemptHeaders,
-    body: AppendLogs,
-    bodyLimit: logBodyLimit,
-    status: 201,
-    answer: AppendedLogs,
-  }),
-  readLogs: endpoint({
-    method: "GET",
-    path: "/api/jobs/{id}/logs",
-    summary: "Read a job's log",
-    caller: "worker",
-    params: jobParams,
-    query: LogQuery,
-    status: 200,
-    answer: LogPage,
-  }),
-  uploadPlanArtifact: endpoint({
-    method: "POST",
-    path: "/api/jobs/{id}/plan-artifact",
-    summary: "Store the plan of a PLAN job; once per attempt",
-    caller: "worker",
-    params: jobParams,
-    headers: Type.Object({
-      ...attemptHeader,
-      "content-digest": Type.Optional(Type.String({ maxLength: 500 })),
-    }),
-    bytes: "request",
-    bodyLimit: planArtifactLimit,
-    status: 201,
-    answer: PlanArtifact,
-  }),
-  downloadPlanArtifact: endpoint({
-    method: "GET",
-    path: "/api/jobs/{id}/plan-artifact",
-    summary: "Read the plan of this job, or of the PLAN job that this DEPLOY names",
-    caller: "worker",
-    params: jobParams,
-    bytes: "response",
-    status: 200,
-  }),
-  downloadSource: endpoint({
-    method: "GET",
-    path: "/api/jobs/{id}/source",
-    summary: "Read the uploaded archive that is this job's source",
-    caller: "worker",
-    params: jobParams,
-    bytes: "response",
-    status: 200,
-  }),
-};

@@ -1,6 +1,14 @@
 /** The building blocks that every schema of the wire shares: ids, times, names, limits. */
 import { Type, type Static, type TSchema } from "typebox";
 
+/** The schema with words for the reader of the OpenAPI document; it judges as before. */
+export const about = <T extends TSchema>(schema: T, description: string): T =>
+  // With what TypeBox keeps out of sight: whether the field is optional.
+  Object.defineProperties({} as T, {
+    ...Object.getOwnPropertyDescriptors(schema),
+    description: { value: description, enumerable: true },
+  });
+
 /** An id. The server makes UUIDs of version 7, so ids sort by time; any UUID is accepted. */
 export const Uuid = Type.String({ format: "uuid", maxLength: 36 });
 
@@ -36,6 +44,13 @@ export const MapOf = <T extends TSchema>(name: TSchema, value: T, limits: object
 /** SHA-256 in lower-case hex. */
 export const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
 
+/** RFC 9530; the header of an upload. */
+export const ContentDigest = Type.String({
+  maxLength: 500,
+  description: "`sha-256=:<base64>:` of the body (RFC 9530): 400 when it does not match.",
+  examples: ["sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:"],
+});
+
 /** What a person reads as the reason of a failure. */
 export const ErrorMessage = Type.String({ maxLength: 8192 });
 
@@ -57,9 +72,21 @@ export const OneOf = <const T extends readonly string[]>(words: T) =>
 
 /** Paging of a list: without `limit` the whole list is answered. */
 export const Paging = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
-  cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 1000,
+      description: "How many on a page; without it the whole list is answered.",
+      examples: [50],
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: "The `next_cursor` of a page." }),
+  ),
 };
 
 /** `next_cursor` is null on the last page and when no `limit` was asked for. */
-export const NextCursor = Nullable(Type.String());
+export const NextCursor = about(
+  Nullable(Type.String()),
+  "The `cursor` of the next page; null on the last one, and without `limit`.",
+);

@@ -1,12 +1,11 @@
 /** Jobs as people create, read and cancel them, and the log as everybody reads it. */
 import { Type, type Static } from "typebox";
 import { ConfigSnapshot } from "./configurations.ts";
-import { endpoint } from "./endpoint.ts";
 import {
+  about,
   ErrorMessage,
   JsonObject,
   Labels,
-  NextCursor,
   Nullable,
   OneOf,
   Paging,
@@ -49,49 +48,78 @@ export const ExecutionMetadata = Type.Object(
     cluster_name: Type.Optional(Type.String({ maxLength: 4096 })),
     cluster_endpoint: Type.Optional(Type.String({ maxLength: 4096 })),
     gitops_url: Type.Optional(Type.String({ maxLength: 4096 })),
-    outputs: Type.Optional(JsonObject),
+    outputs: Type.Optional(
+      about(JsonObject, "All outputs; of a sensitive one only its name and type."),
+    ),
   },
   { additionalProperties: true },
 );
 export type ExecutionMetadata = Static<typeof ExecutionMetadata>;
 
+const LogComplete = Nullable(Type.Boolean());
+
 export const Job = Type.Object({
   id: Uuid,
   job_type: JobType,
   status: JobStatus,
-  configuration_id: Nullable(Uuid),
-  spec_id: Nullable(Uuid),
+  configuration_id: about(Nullable(Uuid), "The configuration; null once it is deleted."),
+  spec_id: about(Nullable(Uuid), "The same configuration, under its name in the interface."),
   zone_id: Nullable(Uuid),
   cloud_identity_id: Nullable(Uuid),
-  assigned_worker_id: Nullable(Uuid),
-  worker_id: Nullable(Uuid),
-  plan_job_id: Nullable(Uuid),
+  assigned_worker_id: about(
+    Nullable(Uuid),
+    "The worker that was asked for; of DESTROY_WORKER, the one to tear down.",
+  ),
+  worker_id: about(Nullable(Uuid), "The worker that holds the job, or held it last."),
+  plan_job_id: about(Nullable(Uuid), "The PLAN whose artifact a DEPLOY applies."),
   labels: Labels,
-  config_hash: Nullable(Type.String()),
-  config_snapshot: Nullable(ConfigSnapshot),
+  config_hash: about(
+    Nullable(Type.String()),
+    "SHA-256 of `config_snapshot` as canonical JSON (RFC 8785).",
+  ),
+  config_snapshot: about(
+    Nullable(ConfigSnapshot),
+    "What runs, fixed when the job was created; sensitive values are left out.",
+  ),
   execution_metadata: Nullable(ExecutionMetadata),
   error_message: Nullable(ErrorMessage),
-  waiting_reason: Nullable(WaitingReason),
-  attempt: Type.Integer(),
-  timeout_seconds: Type.Integer(),
-  log_complete: Nullable(Type.Boolean()),
-  /** When retention removed the log; the job and its outcome stay. */
-  log_pruned_at: Nullable(Timestamp),
+  waiting_reason: about(Nullable(WaitingReason), "Why it is not running yet; null unless QUEUED."),
+  attempt: about(Type.Integer(), "How often the job was handed out; 0 before the first time."),
+  timeout_seconds: about(Type.Integer(), "After so long the runner stops it."),
+  log_complete: about(
+    LogComplete,
+    "Whether every chunk that the runner counted is here; null while nobody knows.",
+  ),
+  log_pruned_at: about(
+    Nullable(Timestamp),
+    "When retention removed the log; the job and its outcome stay.",
+  ),
   created_at: Timestamp,
-  claimed_at: Nullable(Timestamp),
-  started_at: Nullable(Timestamp),
-  ended_at: Nullable(Timestamp),
-  released_at: Nullable(Timestamp),
+  claimed_at: about(Nullable(Timestamp), "When a worker took it."),
+  started_at: about(
+    Nullable(Timestamp),
+    "When it began to run; from then on it is never handed out again.",
+  ),
+  ended_at: about(Nullable(Timestamp), "When it came to its end."),
+  released_at: about(
+    Nullable(Timestamp),
+    "When its worker let go of it and its configuration was free again.",
+  ),
 });
 export type Job = Static<typeof Job>;
 
 export const CreateJob = Type.Object(
   {
     job_type: JobType,
-    configuration_id: Type.Optional(Uuid),
-    assigned_worker_id: Type.Optional(Nullable(Uuid)),
-    plan_job_id: Type.Optional(Nullable(Uuid)),
-    labels: Type.Optional(Labels),
+    configuration_id: Type.Optional(about(Uuid, "What to run; not with DESTROY_WORKER.")),
+    assigned_worker_id: Type.Optional(
+      about(
+        Nullable(Uuid),
+        "Only this worker may take it; of DESTROY_WORKER, the one to tear down.",
+      ),
+    ),
+    plan_job_id: Type.Optional(about(Nullable(Uuid), "Of a DEPLOY: apply this PLAN's artifact.")),
+    labels: Type.Optional(about(Labels, "In place of the configuration's.")),
   },
   { additionalProperties: false },
 );
@@ -102,9 +130,12 @@ export type StreamType = Static<typeof StreamType>;
 
 /** One stored chunk of a log. `id` grows with every chunk and orders them. */
 export const LogChunk = Type.Object({
-  id: Type.Integer(),
+  id: about(Type.Integer(), "Grows with every chunk and orders them."),
   job_id: Uuid,
-  log_chunk: Type.String(),
+  log_chunk: about(
+    Type.String(),
+    "Text with terraform's colours (ANSI), cut anywhere; sensitive values are masked.",
+  ),
   stream_type: StreamType,
   created_at: Timestamp,
 });
@@ -113,15 +144,26 @@ export type LogChunk = Static<typeof LogChunk>;
 /** `next_after` is the `after` of the next page; null when this page was the last one at this moment. */
 export const LogPage = Type.Object({
   logs: Type.Array(LogChunk),
-  next_after: Nullable(Type.Integer()),
-  /** When retention removed the log; missing while it is kept. */
-  log_pruned_at: Type.Optional(Timestamp),
+  next_after: about(
+    Nullable(Type.Integer()),
+    "The `after` of the next page; null when nothing followed.",
+  ),
+  log_pruned_at: Type.Optional(
+    about(Timestamp, "When retention removed the log; missing while it is kept."),
+  ),
 });
 export type LogPage = Static<typeof LogPage>;
 
+/** Where a reader of a log goes on. */
+export const LogId = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: "Only chunks after the one with this id.",
+});
+
 export const LogQuery = Type.Object({
-  after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000 })),
+  after: Type.Optional(LogId),
+  limit: about(Paging.limit, "How many chunks; without it all of them."),
 });
 
 /** Where a job stands: the data of the stream's `status` and `end` events. */
@@ -129,88 +171,9 @@ export const JobProgress = Type.Object({
   id: Uuid,
   status: JobStatus,
   waiting_reason: Nullable(WaitingReason),
-  log_complete: Nullable(Type.Boolean()),
+  log_complete: LogComplete,
   log_pruned_at: Nullable(Timestamp),
 });
 export type JobProgress = Static<typeof JobProgress>;
 
-export const jobParams = Type.Object({ id: Uuid });
-
-export const jobEndpoints = {
-  createJob: endpoint({
-    method: "POST",
-    path: "/api/jobs",
-    summary: "Queue a job",
-    caller: "client",
-    body: CreateJob,
-    status: 201,
-    answer: Job,
-  }),
-  listJobs: endpoint({
-    method: "GET",
-    path: "/api/jobs",
-    summary: "List jobs, newest first",
-    caller: "client",
-    query: Type.Object({
-      status: Type.Optional(JobStatus),
-      zone_id: Type.Optional(Uuid),
-      ...Paging,
-    }),
-    status: 200,
-    answer: Type.Object({ jobs: Type.Array(Job), next_cursor: NextCursor }),
-  }),
-  getJob: endpoint({
-    method: "GET",
-    path: "/api/cli/jobs/{id}",
-    summary: "Read a job",
-    caller: "client",
-    params: jobParams,
-    status: 200,
-    answer: Job,
-  }),
-  getJobLogs: endpoint({
-    method: "GET",
-    path: "/api/cli/jobs/{id}/logs",
-    summary: "Read a job's log",
-    caller: "client",
-    params: jobParams,
-    query: LogQuery,
-    status: 200,
-    answer: LogPage,
-  }),
-  streamJobLogs: endpoint({
-    method: "GET",
-    path: "/api/jobs/{id}/logs/stream",
-    summary: "Follow a job's log as Server-Sent Events: log, status, and end after the last log",
-    caller: "client",
-    params: jobParams,
-    query: Type.Object({
-      after: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
-    }),
-    headers: Type.Object({
-      "last-event-id": Type.Optional(
-        Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-      ),
-    }),
-    bytes: "response",
-    status: 200,
-  }),
-  cancelJob: endpoint({
-    method: "POST",
-    path: "/api/cli/jobs/{id}/cancel",
-    summary: "Cancel a job that is queued or running",
-    caller: "client",
-    params: jobParams,
-    status: 200,
-    answer: Job,
-  }),
-  retryJob: endpoint({
-    method: "POST",
-    path: "/api/cli/jobs/{id}/retry",
-    summary: "Ask again, as a new job, for what a failed or cancelled job was asked for",
-    caller: "client",
-    params: jobParams,
-    status: 201,
-    answer: Job,
-  }),
-};
+export const jobParams = Type.Object({ id: about(Uuid, "The job.") });

@@ -1,14 +1,13 @@
 /** A person's logins: where they are signed in, and ending that. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { NextCursor, OneOf, Paging, Timestamp, Uuid } from "./fields.ts";
+import { about, NextCursor, OneOf, Paging, Timestamp, Uuid } from "./fields.ts";
 
 /** A browser session or a command line's login that works now. */
 export const Login = Type.Object({
   id: Uuid,
   kind: OneOf(["session", "cli"]),
-  /** Whether this very request came with it. */
-  current: Type.Boolean(),
+  current: about(Type.Boolean(), "Whether this very request came with it."),
   created_at: Timestamp,
   expires_at: Timestamp,
 });
@@ -29,7 +28,7 @@ export const loginEndpoints = {
     path: "/api/cli/logins/{id}",
     summary: "End a login: its tokens are refused from now on",
     caller: "client",
-    params: Type.Object({ id: Uuid }),
+    params: Type.Object({ id: about(Uuid, "The login.") }),
     status: 204,
   }),
 };

@@ -59,14 +59,20 @@ export type ProblemCode = keyof typeof problemCodes;
 /** An RFC 9457 problem document, sent as `application/problem+json`. */
 export const Problem = Type.Object(
   {
-    type: Type.String(),
-    title: Type.String(),
-    status: Type.Integer(),
-    detail: Type.String(),
-    code: Type.String(),
-    request_id: Type.String(),
-    errors: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() }))),
-    expected_seq: Type.Optional(Type.Integer()),
+    type: Type.String({ description: "A relative address that names the kind of problem." }),
+    title: Type.String({ description: "The kind of problem in words." }),
+    status: Type.Integer({ description: "The HTTP status." }),
+    detail: Type.String({ description: "What happened this time, and what to do." }),
+    code: Type.String({ description: "The word for a program; it never changes its meaning." }),
+    request_id: Type.String({ description: "Finds this request in the server's log." }),
+    errors: Type.Optional(
+      Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
+        description: "Of `invalid_request`: each field that is wrong, such as `body.labels.0`.",
+      }),
+    ),
+    expected_seq: Type.Optional(
+      Type.Integer({ description: "Of `log_gap`: the chunk that comes next." }),
+    ),
   },
   { additionalProperties: true },
 );

@@ -40,6 +40,7 @@ export const releaseEndpoints = {
     body: PublishRelease,
     status: 201,
     answer: Release,
+    refusals: ["version_exists"],
   }),
   registerCloudWorker: endpoint({
     method: "POST",

@@ -1,14 +1,13 @@
 /** The signed-in person's repositories at a code-hosting provider. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { NextCursor, Nullable, Paging } from "./fields.ts";
+import { about, NextCursor, Nullable, Paging } from "./fields.ts";
 
 export const Repository = Type.Object({
   id: Type.String(),
   full_name: Type.String(),
   clone_url: Type.String(),
-  /** Null for a repository without a commit. */
-  default_branch: Nullable(Type.String()),
+  default_branch: about(Nullable(Type.String()), "Null for a repository without a commit."),
   private: Type.Boolean(),
 });
 export type Repository = Static<typeof Repository>;
@@ -25,10 +24,18 @@ export const repositoryEndpoints = {
     method: "GET",
     path: "/api/cli/repositories/{git_provider}",
     summary: "List your repositories at github, gitlab or bitbucket",
+    description: "Asked with the token that the sign-in at this provider left here.",
     caller: "client",
-    params: Type.Object({ git_provider: Type.String({ maxLength: 40 }) }),
+    params: Type.Object({
+      git_provider: Type.String({
+        maxLength: 40,
+        description: "`github`, `gitlab` or `bitbucket`.",
+        examples: ["github"],
+      }),
+    }),
     query: Type.Object(Paging),
     status: 200,
     answer: RepositoryList,
+    refusals: ["provider_not_connected", "provider_token_rejected", "provider_unavailable"],
   }),
 };

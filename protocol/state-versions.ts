@@ -1,28 +1,34 @@
 /** What people do with managed state: see its versions, download one, go back to one, unlock. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { Name, NextCursor, Nullable, Paging, Timestamp, Uuid } from "./fields.ts";
+import { about, Name, NextCursor, Nullable, Paging, Timestamp, Uuid } from "./fields.ts";
 
 /** One version; the serial is terraform's and grows. */
 export const StateVersion = Type.Object({
-  serial: Type.Integer(),
-  lineage: Type.String(),
+  serial: about(Type.Integer(), "Terraform's count of the state's changes."),
+  lineage: about(Type.String(), "Terraform's name of one state's whole history."),
   size_bytes: Type.Integer(),
-  /** Hex. */
-  md5: Type.String(),
-  /** How many entries its `resources` has. */
-  resources: Type.Integer(),
-  /** The job that wrote it; null when a person went back to an older one. */
-  job_id: Nullable(Uuid),
+  md5: about(Type.String(), "In hex."),
+  resources: about(Type.Integer(), "How many entries its `resources` has."),
+  job_id: about(
+    Nullable(Uuid),
+    "The job that wrote it; null when a person went back to an older one.",
+  ),
   created_at: Timestamp,
 });
 export type StateVersion = Static<typeof StateVersion>;
 
 const path = "/api/cli/configurations/{name}/state";
-const params = Type.Object({ name: Name });
+const configuration = about(Name, "The configuration: its name, or its id.");
+const params = Type.Object({ name: configuration });
 const versionParams = Type.Object({
-  name: Name,
-  serial: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+  name: configuration,
+  serial: Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: "The serial of the version.",
+    examples: [7],
+  }),
 });
 
 export const stateVersionEndpoints = {
@@ -44,15 +50,18 @@ export const stateVersionEndpoints = {
     params: versionParams,
     bytes: "response",
     status: 200,
+    media: "application/json",
   }),
   rollBackState: endpoint({
     method: "POST",
     path: `${path}/versions/{serial}/rollback`,
     summary: "Store the content of an older version as the newest one",
+    description: "The old content becomes a new version, its serial above the highest.",
     caller: "client",
     params: versionParams,
     status: 201,
     answer: StateVersion,
+    refusals: ["state_conflict", "state_locked"],
   }),
   breakStateLock: endpoint({
     method: "DELETE",
@@ -61,5 +70,6 @@ export const stateVersionEndpoints = {
     caller: "client",
     params,
     status: 204,
+    refusals: ["configuration_busy"],
   }),
 };

@@ -1,7 +1,7 @@
 /** Managed terraform state: terraform's own `http` backend (not our agent) speaks these. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { Uuid } from "./fields.ts";
+import { about, Uuid } from "./fields.ts";
 
 /** Largest state: 64 MiB. Terraform posts it in one request. */
 export const stateLimit = 64 * 1024 * 1024;
@@ -11,7 +11,7 @@ export const StateLock = Type.Object({ ID: Type.String({ minLength: 1, maxLength
 export type StateLock = Static<typeof StateLock>;
 
 const path = "/api/state/{spec_id}";
-const params = Type.Object({ spec_id: Uuid });
+const params = Type.Object({ spec_id: about(Uuid, "The configuration of the job.") });
 
 export const stateEndpoints = {
   readState: endpoint({
@@ -22,17 +22,30 @@ export const stateEndpoints = {
     params,
     bytes: "response",
     status: 200,
+    media: "application/json",
+    also: { 204: "There is no state yet." },
   }),
   writeState: endpoint({
     method: "POST",
     path,
     summary: "Store a new state under the lock `ID`",
+    description: "terraform's own JSON, at most 64 MiB. The same state again is success.",
     caller: "job",
     params,
-    query: Type.Object({ ID: Type.Optional(Type.String({ maxLength: 200 })) }),
+    query: Type.Object({
+      ID: Type.Optional(
+        Type.String({
+          maxLength: 200,
+          description: "The `ID` of the lock that the job holds; terraform adds it.",
+          examples: ["b2f6d3a1-6c1e-4f0a-9d8b-7e6f5a4b3c2d"],
+        }),
+      ),
+    }),
     bytes: "request",
     bodyLimit: stateLimit,
     status: 200,
+    media: "application/json",
+    refusals: ["state_conflict"],
   }),
   lockState: endpoint({
     method: "LOCK",
@@ -43,6 +56,9 @@ export const stateEndpoints = {
     bytes: "request",
     bodyLimit: 64 * 1024,
     status: 200,
+    media: "application/json",
+    also: { 423: "Somebody else holds the lock; the body is their lock document." },
+    refusals: ["malformed_json"],
   }),
   unlockState: endpoint({
     method: "UNLOCK",
@@ -53,5 +69,8 @@ export const stateEndpoints = {
     bytes: "request",
     bodyLimit: 64 * 1024,
     status: 200,
+    media: "application/json",
+    also: { 423: "Somebody else holds the lock; the body is their lock document." },
+    refusals: ["malformed_json"],
   }),
 };

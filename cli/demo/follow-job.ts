@@ -1,6 +1,7 @@
 /** Follows a job to its end and hands over its log line by line while it is written. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { jobEndpoints, type Job } from "../../protocol/jobs.ts";
+import { jobEndpoints } from "../../protocol/job-endpoints.ts";
+import type { Job } from "../../protocol/jobs.ts";
 import type { Api } from "./api.ts";
 
 /** Reads the log until the job has ended, then what is left of it. Answers the ended job. */

@@ -1,8 +1,7 @@
 /** Who may register a worker: a registration token, a signed-in client, or the worker itself. */
 import { hashToken } from "../domain/tokens.ts";
 import { Refusal } from "../problem.ts";
-import type { Guards } from "../routes/guards.ts";
-import type { Guard } from "../routes/route.ts";
+import type { Guard, Guards } from "../routes/route.ts";
 import type { Context } from "../services/context.ts";
 import type { Registrant } from "../services/workers.ts";
 import { findRegistrationToken } from "../store/workers.ts";
@@ -10,7 +9,7 @@ import { findRegistrationToken } from "../store/workers.ts";
 /** The token is only looked at here; its use is counted when the worker is made. */
 export function registrantGuard(
   { store, now }: Context,
-  { worker, client }: Guards,
+  { worker, client }: Pick<Guards, "worker" | "client">,
 ): Guard<Registrant> {
   return async (request, reply) => {
     const token = request.headers["x-registration-token"];

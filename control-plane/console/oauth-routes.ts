@@ -1,5 +1,7 @@
 /** Sign-in with a provider: the start, and the one address that every provider sends the browser back to. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Endpoint } from "../../protocol/endpoint.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
 import { clearFlow, findFlow, setFlow } from "../auth/flow-cookie.ts";
 import { authorization, exchangeCode } from "../auth/oauth-client.ts";
 import { personOf } from "../auth/provider-person.ts";
@@ -13,13 +15,14 @@ import { sendPage } from "./layout.ts";
 import { nextOf } from "./next.ts";
 import { failedSignInPage } from "./pages.ts";
 
-const callbackPath = "/api/auth/callback";
+const { startSignIn, finishSignIn } = endpoints;
+const callbackPath = finishSignIn.path;
 
 /** Adds both routes. */
 export function oauthRoutes(pages: FastifyInstance, context: Context): void {
   const callback = () => `${context.publicUrl()}${callbackPath}`;
 
-  pages.get("/api/auth/login/:provider", { exposeHeadRoute: false }, async (request, reply) => {
+  pages.get("/api/auth/login/:provider", optionsOf(startSignIn), async (request, reply) => {
     const { provider } = request.params as { provider: string };
     const settings = isProvider(provider) ? context.providers[provider] : undefined;
     if (!isProvider(provider) || !settings) throw notFound("sign-in provider on this server");
@@ -38,8 +41,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     return reply;
   });
 
-  // No HEAD: the code is used once.
-  pages.get(callbackPath, { exposeHeadRoute: false }, async (request, reply) => {
+  pages.get(callbackPath, optionsOf(finishSignIn), async (request, reply) => {
     await finish(request, reply);
     return reply;
   });
@@ -86,6 +88,9 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     }
   }
 }
+
+/** No HEAD: the code is used once. */
+const optionsOf = (endpoint: Endpoint) => ({ exposeHeadRoute: false, config: { endpoint } });
 
 /** The address holds a code: it is kept nowhere and told to nobody. */
 const unkept = { "cache-control": "no-store", "referrer-policy": "no-referrer" };

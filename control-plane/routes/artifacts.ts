@@ -5,15 +5,14 @@ import { findSource, uploadArchive } from "../services/archives.ts";
 import { findPlanArtifact, uploadPlanArtifact } from "../services/artifacts.ts";
 import type { Context } from "../services/context.ts";
 import { bytesOf, sendContent } from "./bytes.ts";
-import type { Guards } from "./guards.ts";
-import { bytesRoutes, route, sent } from "./route.ts";
+import { bytesRoutes, route, sent, type Guards } from "./route.ts";
 
 /** Adds the routes of plan artifacts and archives. */
 export function artifactRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   bytesRoutes(app, (bytes) => {
     const { uploadPlanArtifact: plan, uploadArchive: archive } = endpoints;
 
-    route(bytes, plan, guards.worker, async ({ caller, params, headers, request, reply }) => {
+    route(bytes, plan, guards, async ({ caller, params, headers, request, reply }) => {
       const body = bytesOf(request, plan.bodyLimit);
       const attempt = headers["x-job-attempt"];
       const { answer, stored } = await uploadPlanArtifact(
@@ -27,7 +26,7 @@ export function artifactRoutes(app: FastifyInstance, context: Context, guards: G
       return sent;
     });
 
-    route(bytes, archive, guards.client, async ({ caller, request, reply }) => {
+    route(bytes, archive, guards, async ({ caller, request, reply }) => {
       const body = bytesOf(request, archive.bodyLimit);
       const { answer, stored } = await uploadArchive(context, caller, body);
       reply.code(stored ? 201 : 200).send(answer);
@@ -35,12 +34,12 @@ export function artifactRoutes(app: FastifyInstance, context: Context, guards: G
     });
   });
 
-  route(app, endpoints.downloadPlanArtifact, guards.worker, async (call) => {
+  route(app, endpoints.downloadPlanArtifact, guards, async (call) => {
     const content = await findPlanArtifact(context, call.caller, call.params.id);
     return sendContent(call.request, call.reply, content, "application/octet-stream");
   });
 
-  route(app, endpoints.downloadSource, guards.worker, async (call) => {
+  route(app, endpoints.downloadSource, guards, async (call) => {
     const content = await findSource(context, call.caller, call.params.id);
     return sendContent(call.request, call.reply, content, "application/gzip");
   });

@@ -5,8 +5,7 @@ import { networkOf, refusalLimits } from "../auth/rate-limit.ts";
 import type { Context } from "../services/context.ts";
 import { exchangeDeviceLogin, generateDeviceLogin } from "../services/device-login.ts";
 import { refreshTokens } from "../services/logins.ts";
-import type { Guards } from "./guards.ts";
-import { route } from "./route.ts";
+import { route, type Guards } from "./route.ts";
 
 /** Only refused exchanges count, so nobody who types the right code is ever limited by others' mistakes at other addresses. */
 const refusedPerAddress = 60;
@@ -17,11 +16,11 @@ export function authRoutes(app: FastifyInstance, context: Context, guards: Guard
   const addresses = refusalLimits(refusedPerAddress, context.now);
   const deviceCodes = refusalLimits(refusedPerDeviceCode, context.now);
 
-  route(app, endpoints.generateDeviceLogin, guards.session, async ({ caller, body }) =>
+  route(app, endpoints.generateDeviceLogin, guards, async ({ caller, body }) =>
     generateDeviceLogin(context, caller, body.device_code),
   );
 
-  route(app, endpoints.exchangeDeviceLogin, guards.anyone, async ({ body, request }) => {
+  route(app, endpoints.exchangeDeviceLogin, guards, async ({ body, request }) => {
     const limits = [
       addresses.of(networkOf(request.ip)),
       deviceCodes.of(body.device_code.toLowerCase()),
@@ -30,7 +29,7 @@ export function authRoutes(app: FastifyInstance, context: Context, guards: Guard
     return exchangeDeviceLogin(context, body, limits);
   });
 
-  route(app, endpoints.refreshTokens, guards.anyone, async ({ body }) =>
+  route(app, endpoints.refreshTokens, guards, async ({ body }) =>
     refreshTokens(context, body.refresh_token),
   );
 }

@@ -10,31 +10,30 @@ import {
   updateCloudIdentity,
 } from "../services/cloud-identities.ts";
 import type { Context } from "../services/context.ts";
-import type { Guards } from "./guards.ts";
 import { sendList } from "./list.ts";
-import { bodilessRoutes, route } from "./route.ts";
+import { bodilessRoutes, route, type Guards } from "./route.ts";
 
 /** Adds the routes of this file. */
 export function cloudIdentityRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  route(app, endpoints.listCloudIdentities, guards.client, async ({ caller, query, reply }) =>
+  route(app, endpoints.listCloudIdentities, guards, async ({ caller, query, reply }) =>
     sendList(reply, "cloud_identities", query, (before, limit) =>
       listCloudIdentities(context, caller, before, limit),
     ),
   );
-  route(app, endpoints.createCloudIdentity, guards.client, async ({ caller, body }) =>
+  route(app, endpoints.createCloudIdentity, guards, async ({ caller, body }) =>
     createCloudIdentity(context, caller, body),
   );
-  route(app, endpoints.getCloudIdentity, guards.client, async ({ caller, params }) =>
+  route(app, endpoints.getCloudIdentity, guards, async ({ caller, params }) =>
     getCloudIdentity(context, caller, params.id),
   );
-  route(app, endpoints.updateCloudIdentity, guards.client, async ({ caller, params, body }) =>
+  route(app, endpoints.updateCloudIdentity, guards, async ({ caller, params, body }) =>
     updateCloudIdentity(context, caller, params.id, body),
   );
-  route(app, endpoints.getTrustPolicy, guards.client, async ({ caller, params, query }) =>
+  route(app, endpoints.getTrustPolicy, guards, async ({ caller, params, query }) =>
     trustPolicy(context, caller, params.id, query.principal),
   );
   bodilessRoutes(app, (bodiless) => {
-    route(bodiless, endpoints.deleteCloudIdentity, guards.client, async ({ caller, params }) => {
+    route(bodiless, endpoints.deleteCloudIdentity, guards, async ({ caller, params }) => {
       await deleteCloudIdentity(context, caller, params.id);
       return undefined;
     });

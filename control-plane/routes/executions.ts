@@ -5,8 +5,7 @@ import type { Claims } from "../services/claims.ts";
 import type { Context } from "../services/context.ts";
 import { appendLogs, reportStatus } from "../services/executions.ts";
 import { goneSignal } from "./gone.ts";
-import type { Guards } from "./guards.ts";
-import { bodilessRoutes, route, sent } from "./route.ts";
+import { bodilessRoutes, route, sent, type Guards } from "./route.ts";
 
 /** Adds the routes of this file. */
 export function executionRoutes(
@@ -19,7 +18,7 @@ export function executionRoutes(
     route(
       bodiless,
       endpoints.claimJob,
-      guards.worker,
+      guards,
       async ({ caller, query, headers, reply }) => {
         const text = await claims.claim({
           worker: caller,
@@ -35,14 +34,14 @@ export function executionRoutes(
     );
   });
 
-  route(app, endpoints.reportStatus, guards.worker, async ({ caller, params, headers, body }) =>
+  route(app, endpoints.reportStatus, guards, async ({ caller, params, headers, body }) =>
     reportStatus(context, caller, params.id, headers["x-job-attempt"], body),
   );
 
   route(
     app,
     endpoints.appendLogs,
-    guards.worker,
+    guards,
     async ({ caller, params, headers, body, reply }) => {
       const attempt = headers["x-job-attempt"];
       const { stored, ...appended } = await appendLogs(context, caller, params.id, attempt, body);

@@ -1,24 +1,23 @@
 /** The guards of all routes, made once. */
-import type { UserCaller, WorkerCaller } from "../auth/callers.ts";
 import { clientGuard, sessionGuard } from "../auth/guard.ts";
+import { jobGuard } from "../auth/job-tokens.ts";
 import { pipelineGuard } from "../auth/pipeline.ts";
+import { registrantGuard } from "../auth/registrant.ts";
 import { workerGuard } from "../auth/worker-tokens.ts";
 import type { Context } from "../services/context.ts";
-import type { Guard } from "./route.ts";
-
-export interface Guards {
-  readonly worker: Guard<WorkerCaller>;
-  readonly client: Guard<UserCaller>;
-  readonly session: Guard<UserCaller>;
-  readonly pipeline: Guard<null>;
-  readonly anyone: Guard<null>;
-}
+import type { Guards } from "./route.ts";
 
 /** All guards over one context. */
-export const makeGuards = (context: Context): Guards => ({
-  worker: workerGuard(context),
-  client: clientGuard(context),
-  session: sessionGuard(context),
-  pipeline: pipelineGuard(context),
-  anyone: async () => null,
-});
+export function makeGuards(context: Context): Guards {
+  const worker = workerGuard(context);
+  const client = clientGuard(context);
+  return {
+    anyone: async () => null,
+    session: sessionGuard(context),
+    client,
+    worker,
+    registrant: registrantGuard(context, { worker, client }),
+    job: jobGuard(context),
+    pipeline: pipelineGuard(context),
+  };
+}

@@ -5,31 +5,30 @@ import type { Context } from "../services/context.ts";
 import { retryJob } from "../services/job-retry.ts";
 import { cancelJob, createJob, getJob, listJobs } from "../services/jobs.ts";
 import { getPlanSummary } from "../services/plan-summaries.ts";
-import type { Guards } from "./guards.ts";
 import { sendList } from "./list.ts";
-import { bodilessRoutes, route } from "./route.ts";
+import { bodilessRoutes, route, type Guards } from "./route.ts";
 
 /** Adds the routes of this file. */
 export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  route(app, endpoints.createJob, guards.client, async ({ caller, body }) =>
+  route(app, endpoints.createJob, guards, async ({ caller, body }) =>
     createJob(context, caller, body),
   );
-  route(app, endpoints.listJobs, guards.client, async ({ caller, query, reply }) =>
+  route(app, endpoints.listJobs, guards, async ({ caller, query, reply }) =>
     sendList(reply, "jobs", query, (before, limit) =>
       listJobs(context, caller, { status: query.status, zone: query.zone_id, before, limit }),
     ),
   );
-  route(app, endpoints.getJob, guards.client, async ({ caller, params }) =>
+  route(app, endpoints.getJob, guards, async ({ caller, params }) =>
     getJob(context, caller, params.id),
   );
-  route(app, endpoints.getPlanSummary, guards.client, async ({ caller, params }) =>
+  route(app, endpoints.getPlanSummary, guards, async ({ caller, params }) =>
     getPlanSummary(context, caller, params.id),
   );
   bodilessRoutes(app, (bodiless) => {
-    route(bodiless, endpoints.cancelJob, guards.client, async ({ caller, params }) =>
+    route(bodiless, endpoints.cancelJob, guards, async ({ caller, params }) =>
       cancelJob(context, caller, params.id),
     );
-    route(bodiless, endpoints.retryJob, guards.client, async ({ caller, params }) =>
+    route(bodiless, endpoints.retryJob, guards, async ({ caller, params }) =>
       retryJob(context, caller, params.id),
     );
   });

@@ -3,17 +3,16 @@ import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
 import { endOwnLogin, listLogins } from "../services/login-lists.ts";
-import type { Guards } from "./guards.ts";
 import { sendList } from "./list.ts";
-import { bodilessRoutes, route } from "./route.ts";
+import { bodilessRoutes, route, type Guards } from "./route.ts";
 
 /** Adds the routes of this file. */
 export function loginRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  route(app, endpoints.listLogins, guards.client, async ({ caller, query, reply }) =>
+  route(app, endpoints.listLogins, guards, async ({ caller, query, reply }) =>
     sendList(reply, "logins", query, (before, limit) => listLogins(context, caller, before, limit)),
   );
   bodilessRoutes(app, (bodiless) => {
-    route(bodiless, endpoints.revokeLogin, guards.client, async ({ caller, params }) => {
+    route(bodiless, endpoints.revokeLogin, guards, async ({ caller, params }) => {
       await endOwnLogin(context, caller, params.id);
       return undefined;
     });

@@ -5,26 +5,25 @@ import type { LogChunk } from "../../protocol/jobs.ts";
 import type { Context } from "../services/context.ts";
 import { logStreams, type StreamReader } from "../services/log-streams.ts";
 import { checkHeldJob, checkOwnJob, findPrunedAt, readLog } from "../services/logs.ts";
-import type { Guards } from "./guards.ts";
 import { sendStream } from "./list.ts";
-import { route, sent } from "./route.ts";
+import { route, sent, type Guards } from "./route.ts";
 
 /** Chunks read at a time: of the usual 16–32 KB, this is a few hundred kilobytes. */
 const pageSize = 16;
 
 /** Adds the routes of this file. */
 export function logRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  route(app, endpoints.readLogs, guards.worker, async ({ caller, params, query, reply }) => {
+  route(app, endpoints.readLogs, guards, async ({ caller, params, query, reply }) => {
     await checkHeldJob(context, caller, params.id);
     return sendLog(context, reply, params.id, query);
   });
-  route(app, endpoints.getJobLogs, guards.client, async ({ caller, params, query, reply }) => {
+  route(app, endpoints.getJobLogs, guards, async ({ caller, params, query, reply }) => {
     await checkOwnJob(context, caller, params.id);
     return sendLog(context, reply, params.id, query);
   });
   const streams = logStreams(context);
   app.addHook("onClose", async () => streams.close());
-  route(app, endpoints.streamJobLogs, guards.client, async (call) => {
+  route(app, endpoints.streamJobLogs, guards, async (call) => {
     const { caller, params, query, headers, reply } = call;
     await checkOwnJob(context, caller, params.id);
     // What the browser says on a reconnect is newer than what its address says.

@@ -1,19 +1,33 @@
-/** What the operator's tools ask: does it live, is it ready. */
+/** What the operator's tools ask: does it live, is it ready, how is it doing; and the document of the API. */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
+import { openApiDocument } from "../openapi/document.ts";
 import type { Context } from "../services/context.ts";
 import { openMetrics } from "../services/metrics.ts";
 import { readiness } from "../services/readiness.ts";
+import { route, sent, type Guards } from "./route.ts";
+
+const options = { quiet: true, alsoWhileStopping: true };
 
 /** Adds the routes of this file. */
-export function operationRoutes(app: FastifyInstance, context: Context): void {
+export function operationRoutes(
+  app: FastifyInstance,
+  context: Context,
+  guards: Guards,
+  version: string,
+): void {
   const checkReady = readiness(context);
-  const config = { quiet: true, alsoWhileStopping: true };
-  app.get("/healthz", { config }, async () => ({ status: "ok" }));
-  app.get("/readyz", { config }, async () => {
-    await checkReady();
-    return { status: "ready" };
-  });
+  route(app, endpoints.readHealth, guards, async () => ({ status: "ok" as const }), options);
+  route(
+    app,
+    endpoints.readReadiness,
+    guards,
+    async () => {
+      await checkReady();
+      return { status: "ready" as const };
+    },
+    options,
+  );
   const metrics = openMetrics(context);
   app.addHook("onResponse", (request, reply, done) => {
     done();
@@ -23,9 +37,22 @@ export function operationRoutes(app: FastifyInstance, context: Context): void {
     if (config.endpoint === endpoints.appendLogs && status < 300)
       metrics.logged(Number(request.headers["content-length"] ?? 0));
   });
-  app.get("/metrics", { config }, async (_, reply) => {
-    const { text, type } = await metrics.scrape();
-    return reply.header("content-type", type).send(text);
+  route(
+    app,
+    endpoints.readMetrics,
+    guards,
+    async ({ reply }) => {
+      const { text, type } = await metrics.scrape();
+      reply.header("content-type", type).send(text);
+      return sent;
+    },
+    options,
+  );
+
+  let document: string | undefined;
+  route(app, endpoints.readOpenapi, guards, async ({ reply }) => {
+    document ??= JSON.stringify(openApiDocument(version));
+    reply.type("application/json; charset=utf-8").send(document);
+    return sent;
   });
-  app.get("/openapi.json", async () => app.swagger());
 }

@@ -3,13 +3,12 @@ import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
 import { publishRelease, registerCloudWorker } from "../services/releases.ts";
-import type { Guards } from "./guards.ts";
-import { route } from "./route.ts";
+import { route, type Guards } from "./route.ts";
 
 /** Adds the routes of this file. */
-export function releaseRoutes(app: FastifyInstance, context: Context, { pipeline }: Guards): void {
-  route(app, endpoints.publishRelease, pipeline, async ({ body }) => publishRelease(context, body));
-  route(app, endpoints.registerCloudWorker, pipeline, async ({ body }) =>
+export function releaseRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
+  route(app, endpoints.publishRelease, guards, async ({ body }) => publishRelease(context, body));
+  route(app, endpoints.registerCloudWorker, guards, async ({ body }) =>
     registerCloudWorker(context, body),
   );
 }

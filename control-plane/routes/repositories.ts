@@ -5,12 +5,11 @@ import { isCodeHost } from "../domain/providers.ts";
 import { notFound } from "../problem.ts";
 import type { Context } from "../services/context.ts";
 import { listRepositories } from "../services/repositories.ts";
-import type { Guards } from "./guards.ts";
-import { route } from "./route.ts";
+import { route, type Guards } from "./route.ts";
 
 /** Adds the routes of this file. */
 export function repositoryRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  route(app, endpoints.listRepositories, guards.client, async ({ caller, params, query }) => {
+  route(app, endpoints.listRepositories, guards, async ({ caller, params, query }) => {
     if (!isCodeHost(params.git_provider)) throw notFound("code-hosting provider");
     return listRepositories(context, caller, params.git_provider, query);
   });

@@ -1,13 +1,37 @@
 /** Serves an endpoint of the protocol: who may call, what is checked, and one handler with everything typed. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { Answer, Body, Endpoint, Headers, Params, Query } from "../../protocol/endpoint.ts";
+import type {
+  Answer,
+  Body,
+  Caller,
+  Endpoint,
+  Headers,
+  Params,
+  Query,
+} from "../../protocol/endpoint.ts";
+import type { JobCaller, UserCaller, WorkerCaller } from "../auth/callers.ts";
+import type { Registrant } from "../services/workers.ts";
 
 /** Judges a request's credential before anything else of it is read; throws the 401 or 403. */
 export type Guard<C> = (request: FastifyRequest, reply: FastifyReply) => Promise<C>;
 
-/** Everything a handler gets. `C` is what the guard found out about the caller. */
-export interface Call<E extends Endpoint, C> {
-  readonly caller: C;
+/** What the guard of each kind of caller finds out. */
+interface Callers extends Record<Caller, unknown> {
+  readonly anyone: null;
+  readonly session: UserCaller;
+  readonly client: UserCaller;
+  readonly worker: WorkerCaller;
+  readonly registrant: Registrant;
+  readonly job: JobCaller;
+  readonly pipeline: null;
+}
+
+/** The guard of each kind of caller. */
+export type Guards = { readonly [K in Caller]: Guard<Callers[K]> };
+
+/** Everything a handler gets. */
+export interface Call<E extends Endpoint> {
+  readonly caller: Callers[E["caller"]];
   readonly params: Params<E>;
   readonly query: Query<E>;
   readonly headers: Headers<E>;
@@ -20,43 +44,43 @@ export interface Call<E extends Endpoint, C> {
 export const sent = Symbol("sent");
 
 /** A handler answers the endpoint's body, or sends the reply itself. */
-export type Handler<E extends Endpoint, C> = (call: Call<E, C>) => Promise<Answer<E> | typeof sent>;
+export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<Answer<E> | typeof sent>;
 
 export interface RouteOptions {
   /** Called so often that a log line each would cost more than the work: polls, heartbeats, log posts. */
   readonly quiet?: boolean;
+  /** Answers also while the server stops: it says how that goes. */
+  readonly alsoWhileStopping?: boolean;
 }
 
-/** Adds one endpoint to the application. */
-export function route<E extends Endpoint, C>(
+/** Adds one endpoint to the application, behind the guard of the caller that it declares. */
+export function route<E extends Endpoint>(
   app: FastifyInstance,
   endpoint: E,
-  guard: Guard<C>,
-  handler: Handler<E, C>,
+  guards: Guards,
+  handler: Handler<E>,
   options: RouteOptions = {},
 ): void {
-  const { params, query, headers, body, answer, status, bodyLimit } = endpoint;
+  const { params, query, headers, body, status, bodyLimit } = endpoint;
+  const guard = guards[endpoint.caller];
   app.route({
     method: endpoint.method,
     url: endpoint.path.replace(/\{(\w+)\}/g, ":$1"),
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
+    // None for the answer: services answer views that name every field, and JSON.stringify is the fastest way to write them.
     schema: {
-      summary: endpoint.summary,
-      // OpenAPI has no word for terraform's LOCK and UNLOCK.
-      hide: endpoint.method === "LOCK" || endpoint.method === "UNLOCK",
       ...(params ? { params } : {}),
       ...(query ? { querystring: query } : {}),
       ...(headers ? { headers } : {}),
       ...(body ? { body } : {}),
-      ...(answer ? { response: { [status]: answer } } : {}),
     },
-    config: { endpoint, quiet: options.quiet ?? false },
+    config: { endpoint, ...options },
     onRequest: async (request, reply) => {
       request.caller = await guard(request, reply);
     },
     handler: (request, reply) => {
       handler({
-        caller: request.caller as C,
+        caller: request.caller as Callers[E["caller"]],
         params: request.params as Params<E>,
         query: request.query as Query<E>,
         headers: request.headers as Headers<E>,
@@ -98,10 +122,7 @@ declare module "fastify" {
   interface FastifyRequest {
     caller: unknown;
   }
-  interface FastifyContextConfig {
+  interface FastifyContextConfig extends RouteOptions {
     endpoint?: Endpoint;
-    quiet?: boolean;
-    /** Answers also while the server stops: it says how that goes. */
-    alsoWhileStopping?: boolean;
   }
 }

@@ -10,36 +10,30 @@ import {
   listStateVersions,
   rollBackState,
 } from "../services/state-versions.ts";
-import type { Guards } from "./guards.ts";
 import { sendListBy } from "./list.ts";
-import { bodilessRoutes, route, sent } from "./route.ts";
+import { bodilessRoutes, route, sent, type Guards } from "./route.ts";
 
 /** Adds the routes of this file. */
 export function stateVersionRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  route(
-    app,
-    endpoints.listStateVersions,
-    guards.client,
-    async ({ caller, params, query, reply }) => {
-      if (query.cursor !== undefined && !/^\d{1,15}$/.test(query.cursor))
-        throw new Refusal("invalid_cursor");
-      return sendListBy(
-        reply,
-        "state_versions",
-        query,
-        ({ serial }: StateVersion) => String(serial),
-        (before, limit) =>
-          listStateVersions(
-            context,
-            caller,
-            params.name,
-            before === undefined ? undefined : Number(before),
-            limit,
-          ),
-      );
-    },
-  );
-  route(app, endpoints.downloadStateVersion, guards.client, async ({ caller, params, reply }) => {
+  route(app, endpoints.listStateVersions, guards, async ({ caller, params, query, reply }) => {
+    if (query.cursor !== undefined && !/^\d{1,15}$/.test(query.cursor))
+      throw new Refusal("invalid_cursor");
+    return sendListBy(
+      reply,
+      "state_versions",
+      query,
+      ({ serial }: StateVersion) => String(serial),
+      (before, limit) =>
+        listStateVersions(
+          context,
+          caller,
+          params.name,
+          before === undefined ? undefined : Number(before),
+          limit,
+        ),
+    );
+  });
+  route(app, endpoints.downloadStateVersion, guards, async ({ caller, params, reply }) => {
     const state = await findStateContent(context, caller, params.name, params.serial);
     reply
       .headers({ "content-length": state.size_bytes, "cache-control": "no-store" })
@@ -48,10 +42,10 @@ export function stateVersionRoutes(app: FastifyInstance, context: Context, guard
     return sent;
   });
   bodilessRoutes(app, (bodiless) => {
-    route(bodiless, endpoints.rollBackState, guards.client, async ({ caller, params }) =>
+    route(bodiless, endpoints.rollBackState, guards, async ({ caller, params }) =>
       rollBackState(context, caller, params.name, params.serial),
     );
-    route(bodiless, endpoints.breakStateLock, guards.client, async ({ caller, params }) => {
+    route(bodiless, endpoints.breakStateLock, guards, async ({ caller, params }) => {
       await breakStateLock(context, caller, params.name);
       return undefined;
     });

@@ -1,7 +1,6 @@
 /** The http backend that terraform itself speaks (terraform.md §4): its status codes and bodies are terraform's, not ours. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { jobGuard } from "../auth/job-tokens.ts";
 import { Refusal } from "../problem.ts";
 import type { Context } from "../services/context.ts";
 import {
@@ -12,14 +11,13 @@ import {
   type LockDocument,
 } from "../services/states.ts";
 import { bytesOf } from "./bytes.ts";
-import { bytesRoutes, route, sent } from "./route.ts";
+import { bytesRoutes, route, sent, type Guards } from "./route.ts";
 
 /** Adds the routes of managed state. */
-export function stateRoutes(app: FastifyInstance, context: Context): void {
-  const guard = jobGuard(context);
+export function stateRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   const { readState: get, writeState: post, lockState: lock, unlockState: unlock } = endpoints;
 
-  route(app, get, guard, async ({ caller, reply }) => {
+  route(app, get, guards, async ({ caller, reply }) => {
     reply.header("cache-control", "no-store");
     const state = await readState(context, caller);
     if (!state) reply.code(204).send();
@@ -35,18 +33,18 @@ export function stateRoutes(app: FastifyInstance, context: Context): void {
   });
 
   bytesRoutes(app, (bytes) => {
-    route(bytes, post, guard, async ({ caller, query, request, reply }) => {
+    route(bytes, post, guards, async ({ caller, query, request, reply }) => {
       await writeState(context, caller, query.ID, bytesOf(request, post.bodyLimit));
       reply.send();
       return sent;
     });
 
-    route(bytes, lock, guard, async ({ caller, request, reply }) => {
+    route(bytes, lock, guards, async ({ caller, request, reply }) => {
       const document = await readLockDocument(bytesOf(request, lock.bodyLimit), lock.bodyLimit);
       return answerLock(reply, await lockState(context, caller, document));
     });
 
-    route(bytes, unlock, guard, async ({ caller, request, reply }) => {
+    route(bytes, unlock, guards, async ({ caller, request, reply }) => {
       const document = await readLockDocument(bytesOf(request, unlock.bodyLimit), unlock.bodyLimit);
       return answerLock(reply, await unlockState(context, caller, document.id));
     });

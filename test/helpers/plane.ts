@@ -12,6 +12,7 @@ import { hashToken, newToken } from "../../control-plane/domain/tokens.ts";
 import type { WorkerRow } from "../../control-plane/domain/worker.ts";
 import { startCliLogin, tokenPair } from "../../control-plane/services/logins.ts";
 import { startServer } from "../../control-plane/server.ts";
+import { undeclaredAnswers } from "./declared-answers.ts";
 import { addJob, addWorker, type Owner } from "./rows.ts";
 
 export interface Plane {
@@ -22,7 +23,9 @@ export interface Plane {
   blobs(): Promise<number>;
   /** The files of the data directory in which a text stands in clear. */
   holds(text: string): Promise<string[]>;
-  /** Stops and removes it; fails if it logged a defect of its own: refusals are none. */
+  /**
+   * Stops and removes it. Fails if it logged a defect of its own (refusals are none), or answered what its endpoint does not declare.
+   */
   close(): Promise<void>;
 }
 
@@ -49,6 +52,11 @@ export async function startPlane(settings: Record<string, string> = {}): Promise
       await close();
       await rm(directory, { recursive: true });
       if (errors.length > 0) throw new Error(`the server logged errors:\n${errors.join("")}`);
+      const undeclared = undeclaredAnswers();
+      if (undeclared.length > 0)
+        throw new Error(
+          `declare these as \`refusals\` or \`also\` of their endpoints in protocol/, then run "npm run openapi":\n${undeclared.join("\n")}`,
+        );
     },
   };
 }

@@ -1,0 +1,42 @@
+/** An example of each schema: the one that is given for it, or one put together from those of its parts. */
+import type { TSchema } from "typebox";
+import { fieldExamples } from "./examples/fields.ts";
+import { configurationExamples } from "./examples/configurations.ts";
+import { jobExamples } from "./examples/jobs.ts";
+import { peopleExamples } from "./examples/people.ts";
+import { workerExamples } from "./examples/workers.ts";
+import { keyOf, withoutNull, type Json } from "./schemas.ts";
+
+const given = new Map(
+  [fieldExamples, configurationExamples, jobExamples, peopleExamples, workerExamples]
+    .flat()
+    .map(({ schema, value }) => [keyOf(schema), value]),
+);
+
+/** A value that the schema allows; undefined, or without a part, where none is known: one is missing in openapi/examples/ then. */
+export function exampleOf(schema: TSchema | Json): unknown {
+  const own = (schema as { examples?: readonly unknown[] }).examples;
+  if (own) return own[0];
+  const known = given.get(keyOf(schema));
+  if (known !== undefined) return known;
+  const plain = withoutNull(schema as Json);
+  return plain ? exampleOf(plain) : composed(schema as Json);
+}
+
+function composed(schema: Json): unknown {
+  const { type, const: constant, enum: words, properties, items, anyOf, minimum } = schema;
+  if (constant !== undefined) return constant;
+  if (Array.isArray(words)) return words[0];
+  if (Array.isArray(anyOf)) return exampleOf(anyOf[0] as Json);
+  if (type === "array") return [exampleOf(items as Json)];
+  if (type === "boolean") return false;
+  if (type === "integer" || type === "number") return minimum ?? 1;
+  if (type === "object" && properties)
+    return Object.fromEntries(
+      Object.entries(properties as Record<string, Json>).map(([name, part]) => [
+        name,
+        name.startsWith("next_") ? null : exampleOf(part),
+      ]),
+    );
+  return undefined;
+}

@@ -1,0 +1,24 @@
+/** Examples of what all schemas share, and of problem documents. */
+import {
+  ErrorMessage,
+  JsonObject,
+  Labels,
+  Name,
+  Sha256,
+  Timestamp,
+  Uuid,
+} from "../../../protocol/fields.ts";
+import { Problem } from "../../../protocol/problem.ts";
+import { problemExample } from "../problems.ts";
+import { at, example, ids, sha256 } from "./example.ts";
+
+export const fieldExamples = [
+  example(Uuid, ids.job),
+  example(Timestamp, at(0)),
+  example(Name, "production"),
+  example(Labels, ["region=eu"]),
+  example(Sha256, sha256),
+  example(ErrorMessage, "terraform apply failed with exit code 1"),
+  example(JsonObject, { team: "platform", rack: 7 }),
+  example(Problem, problemExample("invalid_request")),
+];

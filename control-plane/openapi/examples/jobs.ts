@@ -1,0 +1,116 @@
+/** Examples of jobs, of what runners report about them, and of logs. */
+import {
+  AppendedLogs,
+  AppendLogs,
+  ClaimedJob,
+  CloudIdentityCredentials,
+  PlanArtifact,
+  ReportStatus,
+} from "../../../protocol/executions.ts";
+import { CreateJob, ExecutionMetadata, Job, LogChunk } from "../../../protocol/jobs.ts";
+import { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import { snapshot } from "./configurations.ts";
+import { at, example, ids, sha256 } from "./example.ts";
+
+const metadata = {
+  cluster_name: "production-eu",
+  cluster_endpoint: "https://production-eu.example.com",
+  outputs: { cluster_name: { value: "production-eu", type: "string", sensitive: false } },
+};
+
+const credentials = {
+  provider: "aws",
+  role_arn: "arn:aws:iam::123456789012:role/windlass-deploy",
+  external_id: ids.externalId,
+};
+
+const replaced = {
+  address: "aws_instance.bastion",
+  action: "replace" as const,
+  reason: "replace_because_cannot_update",
+  replaced_by: ["ami"],
+  attributes: ["ami", "id", "private_ip"],
+};
+
+export const jobExamples = [
+  example(CreateJob, {
+    job_type: "DEPLOY",
+    configuration_id: ids.configuration,
+    plan_job_id: ids.plan,
+  }),
+  example(Job, {
+    id: ids.job,
+    job_type: "DEPLOY",
+    status: "SUCCESS",
+    configuration_id: ids.configuration,
+    spec_id: ids.configuration,
+    zone_id: ids.zone,
+    cloud_identity_id: ids.identity,
+    assigned_worker_id: null,
+    worker_id: ids.worker,
+    plan_job_id: ids.plan,
+    labels: ["region=eu"],
+    config_hash: sha256,
+    config_snapshot: snapshot,
+    execution_metadata: metadata,
+    error_message: null,
+    waiting_reason: null,
+    attempt: 1,
+    timeout_seconds: 3600,
+    log_complete: true,
+    log_pruned_at: null,
+    created_at: at(120),
+    claimed_at: at(121),
+    started_at: at(122),
+    ended_at: at(240),
+    released_at: at(240),
+  }),
+  example(ExecutionMetadata, metadata),
+  example(LogChunk, {
+    id: 1042,
+    job_id: ids.job,
+    log_chunk: "Apply complete! Resources: 12 added, 0 changed, 0 destroyed.\n",
+    stream_type: "STDOUT",
+    created_at: at(239),
+  }),
+  example(ClaimedJob, {
+    job: {
+      id: ids.job,
+      job_type: "DEPLOY",
+      config_snapshot: {
+        ...snapshot,
+        variables: { region: { value: "eu-central-1" } },
+      },
+      spec_id: ids.configuration,
+      zone_id: ids.zone,
+      plan_job_id: ids.plan,
+      attempt: 1,
+      timeout_seconds: 3600,
+      job_token: "wlj_kq3Vx0bqkV1cJm2s8h0yTz3wq5n7r9u1d4f6g8j0a2c",
+    },
+    cloud_identity: credentials,
+  }),
+  example(CloudIdentityCredentials, credentials),
+  example(ReportStatus, { status: "SUCCESS", execution_metadata: metadata, last_seq: 42 }),
+  example(AppendLogs, {
+    chunks: [
+      { log_chunk: "Initializing the backend...\n", stream_type: "STDOUT", seq: 1 },
+      { log_chunk: "windlass: terraform 1.14.3 starts\n", stream_type: "SYSTEM", seq: 2 },
+    ],
+  }),
+  example(AppendedLogs, { id: 1042, job_status: "PROCESSING" }),
+  example(PlanArtifact, { job_id: ids.plan, size_bytes: 9182, sha256 }),
+  example(PlannedChange, replaced),
+  example(PlanSummary, {
+    counts: { create: 0, update: 0, replace: 1, delete: 0, forget: 0, move: 0, import: 0 },
+    changes: [replaced],
+    changes_omitted: 0,
+    drift: [],
+    drift_omitted: 0,
+    outputs: [{ name: "bastion_ip", action: "update", sensitive: false }],
+    outputs_omitted: 0,
+    checks: [],
+    applyable: true,
+    complete: true,
+  }),
+];

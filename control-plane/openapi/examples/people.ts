@@ -1,0 +1,57 @@
+/** Examples of signing in, of releases and of repositories. */
+import {
+  DeviceLogin,
+  ExchangeDeviceLogin,
+  ExchangedTokens,
+  GenerateDeviceLogin,
+  RefreshTokens,
+  TokenPair,
+} from "../../../protocol/auth.ts";
+import { Login } from "../../../protocol/logins.ts";
+import {
+  PublishRelease,
+  RegisterCloudWorker,
+  Release,
+  SemanticVersion,
+} from "../../../protocol/releases.ts";
+import { Repository } from "../../../protocol/repositories.ts";
+import { at, example, ids } from "./example.ts";
+
+const code = { device_code: ids.deviceCode, verification_code: "K7QW3M" };
+const pair = {
+  access_token: "eyJhbGciOiJIUzI1NiJ9.eyJ0eXBlIjoiYWNjZXNzIn0.example",
+  refresh_token: "eyJhbGciOiJIUzI1NiJ9.eyJ0eXBlIjoicmVmcmVzaCJ9.example",
+  token_type: "Bearer" as const,
+  expires_in: 3600,
+};
+const release = { version: "1.4.0", release_notes: "Plans are summed up before they are applied." };
+
+export const peopleExamples = [
+  example(GenerateDeviceLogin, { device_code: ids.deviceCode }),
+  example(DeviceLogin, { ...code, expires_at: at(600) }),
+  example(ExchangeDeviceLogin, code),
+  example(ExchangedTokens, { ...pair, provider_token: null, user_email: "ada@example.com" }),
+  example(RefreshTokens, { refresh_token: pair.refresh_token }),
+  example(TokenPair, pair),
+  example(Login, {
+    id: ids.login,
+    kind: "cli",
+    current: true,
+    created_at: at(0),
+    expires_at: at(90 * 24 * 3600),
+  }),
+  example(SemanticVersion, release.version),
+  example(PublishRelease, release),
+  example(Release, { ...release, created_at: at(0) }),
+  example(RegisterCloudWorker, {
+    name: "cloud-eu-1",
+    metadata: { deploy_configuration: { configuration_id: ids.configuration } },
+  }),
+  example(Repository, {
+    id: "481516",
+    full_name: "platform/cluster",
+    clone_url: "https://git.example.com/platform/cluster.git",
+    default_branch: "main",
+    private: true,
+  }),
+];

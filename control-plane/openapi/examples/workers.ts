@@ -1,0 +1,63 @@
+/** Examples of workers. */
+import {
+  CreateRegistrationToken,
+  CreateWorker,
+  Heartbeat,
+  HeartbeatAnswer,
+  RegisterWorker,
+  RegistrationToken,
+  Worker,
+  WorkerIdentity,
+} from "../../../protocol/workers.ts";
+import { at, example, ids } from "./example.ts";
+
+const host = {
+  hostname: "runner-1",
+  os: "linux",
+  arch: "x64",
+  capacity: 2,
+  isolation: "bubblewrap",
+};
+
+export const workerExamples = [
+  example(Worker, {
+    id: ids.worker,
+    name: "runner-1",
+    mode: "self-hosted",
+    status: "ONLINE",
+    version: "1.4.0",
+    labels: ["region=eu"],
+    ...host,
+    active_job_ids: [ids.job],
+    last_heartbeat: at(150),
+    created_at: at(0),
+    metadata: { team: "platform" },
+  }),
+  example(WorkerIdentity, {
+    worker_id: ids.worker,
+    worker_token: "wlw_Zm9yIHRoZSBkb2N1bWVudCBvbmx5LCBub3QgYSB0b2tlbg",
+  }),
+  example(RegisterWorker, { name: "runner-1", labels: ["region=eu"] }),
+  example(CreateWorker, { name: "runner-1", mode: "self-hosted", labels: ["region=eu"] }),
+  example(Heartbeat, {
+    version: "1.4.0",
+    active_job_ids: [ids.job],
+    instance_id: "runner-1-4711",
+    ...host,
+    labels: ["region=eu"],
+  }),
+  example(HeartbeatAnswer, {
+    worker_id: ids.worker,
+    status: "ONLINE",
+    server_time: at(150),
+    heartbeat_interval_seconds: 30,
+    cancelled_job_ids: [],
+    latest_version: "1.4.0",
+  }),
+  example(CreateRegistrationToken, { uses: 1, expires_in_seconds: 3600 }),
+  example(RegistrationToken, {
+    registration_token: "wlr_Zm9yIHRoZSBkb2N1bWVudCBvbmx5LCBub3QgYSB0b2tlbg",
+    expires_at: at(3600),
+    uses_left: 1,
+  }),
+];

@@ -1,0 +1,120 @@
+/** The endpoints of jobs, as people create, read and cancel them. */
+import { Type } from "typebox";
+import { endpoint } from "./endpoint.ts";
+import { about, NextCursor, Paging, Uuid } from "./fields.ts";
+import {
+  CreateJob,
+  Job,
+  JobProgress,
+  JobStatus,
+  jobParams,
+  LogChunk,
+  LogId,
+  LogPage,
+  LogQuery,
+} from "./jobs.ts";
+
+export const jobEndpoints = {
+  createJob: endpoint({
+    method: "POST",
+    path: "/api/jobs",
+    summary: "Queue a job",
+    description:
+      "`configuration_id` is needed for all types but DESTROY_WORKER, which needs `assigned_worker_id`: the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once; without, it plans and applies in one go.",
+    caller: "client",
+    body: CreateJob,
+    status: 201,
+    answer: Job,
+    refusals: [
+      "not_found",
+      "invalid_plan",
+      "forbidden_environment_name",
+      "plan_already_used",
+      "plan_is_stale",
+      "no_deploy_configuration",
+    ],
+  }),
+  listJobs: endpoint({
+    method: "GET",
+    path: "/api/jobs",
+    summary: "List jobs, newest first",
+    caller: "client",
+    query: Type.Object({
+      status: Type.Optional(about(JobStatus, "Only jobs in this state.")),
+      zone_id: Type.Optional(about(Uuid, "Only jobs of this zone's configurations.")),
+      ...Paging,
+    }),
+    status: 200,
+    answer: Type.Object({ jobs: Type.Array(Job), next_cursor: NextCursor }),
+  }),
+  getJob: endpoint({
+    method: "GET",
+    path: "/api/cli/jobs/{id}",
+    summary: "Read a job",
+    caller: "client",
+    params: jobParams,
+    status: 200,
+    answer: Job,
+  }),
+  getJobLogs: endpoint({
+    method: "GET",
+    path: "/api/cli/jobs/{id}/logs",
+    summary: "Read a job's log",
+    description:
+      "In the order of ids; without `limit` all of it. A page with `limit` says in `next_after` where the next begins.",
+    caller: "client",
+    params: jobParams,
+    query: LogQuery,
+    status: 200,
+    answer: LogPage,
+  }),
+  streamJobLogs: endpoint({
+    method: "GET",
+    path: "/api/jobs/{id}/logs/stream",
+    summary: "Follow a job's log as Server-Sent Events: log, status, and end after the last log",
+    description:
+      "Events: `log` (data: a LogChunk, id: its id), `status` and `end` (data: a JobProgress). After `end` the connection closes; a comment every 15 s keeps it open. `Last-Event-ID`, or `after`, resumes without a gap or a double.",
+    caller: "client",
+    params: jobParams,
+    query: Type.Object({
+      after: Type.Optional(LogId),
+    }),
+    headers: Type.Object({
+      "last-event-id": Type.Optional(
+        about(LogId, "What a browser sends by itself on a reconnect; it goes before `after`."),
+      ),
+    }),
+    bytes: "response",
+    status: 200,
+    media: "text/event-stream",
+    events: { log: LogChunk, status: JobProgress, end: JobProgress },
+  }),
+  cancelJob: endpoint({
+    method: "POST",
+    path: "/api/cli/jobs/{id}/cancel",
+    summary: "Cancel a job that is queued or running",
+    description:
+      "It is CANCELLED at once; a runner that works on it is told within seconds, stops terraform and reports.",
+    caller: "client",
+    params: jobParams,
+    status: 200,
+    answer: Job,
+    refusals: ["job_ended"],
+  }),
+  retryJob: endpoint({
+    method: "POST",
+    path: "/api/cli/jobs/{id}/retry",
+    summary: "Ask again, as a new job, for what a failed or cancelled job was asked for",
+    caller: "client",
+    params: jobParams,
+    status: 201,
+    answer: Job,
+    refusals: [
+      "job_not_retryable",
+      "invalid_plan",
+      "plan_already_used",
+      "plan_is_stale",
+      "no_deploy_configuration",
+    ],
+  }),
+};

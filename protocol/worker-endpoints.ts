@@ -1,0 +1,137 @@
+/** The endpoints of workers: what they call about themselves, and what people do with them. */
+import { Type } from "typebox";
+import { endpoint } from "./endpoint.ts";
+import { Wait } from "./executions.ts";
+import { about, JsonObject, NextCursor, Paging, Uuid } from "./fields.ts";
+import {
+  CreateRegistrationToken,
+  CreateWorker,
+  Heartbeat,
+  HeartbeatAnswer,
+  RegisterWorker,
+  RegistrationToken,
+  Worker,
+  WorkerIdentity,
+  workerMetadataLimit,
+} from "./workers.ts";
+
+const workerParams = Type.Object({ id: about(Uuid, "The worker.") });
+
+export const workerEndpoints = {
+  registerWorker: endpoint({
+    method: "POST",
+    path: "/api/workers/register",
+    summary: "Register a worker, or give a registered one a new token",
+    description:
+      "With a registration token or as a person it makes a worker; with the headers of a worker it gives that worker a new token. The token is answered once and stored as a hash.",
+    caller: "registrant",
+    body: RegisterWorker,
+    status: 201,
+    answer: WorkerIdentity,
+  }),
+  heartbeat: endpoint({
+    method: "POST",
+    path: "/api/workers/heartbeat",
+    summary: "Say that the worker lives; with `wait` it stays open for cancels and drains",
+    description:
+      "Sent every `heartbeat_interval_seconds`; without one for 60 s the worker is OFFLINE, and later its jobs are lost. With `wait` the answer comes as soon as a job is cancelled or the status changes.",
+    caller: "worker",
+    query: Wait,
+    body: Heartbeat,
+    status: 200,
+    answer: HeartbeatAnswer,
+    refusals: ["identity_in_use"],
+  }),
+  readWorker: endpoint({
+    method: "GET",
+    path: "/api/workers/{id}",
+    summary: "Read the calling worker, or the one that its DESTROY_WORKER job names",
+    caller: "worker",
+    params: workerParams,
+    status: 200,
+    answer: Worker,
+  }),
+  updateWorkerMetadata: endpoint({
+    method: "POST",
+    path: "/api/workers/{id}/metadata",
+    summary: "Merge new values into the worker's metadata (RFC 7396)",
+    description: "At most 64 KiB of JSON after the merge.",
+    caller: "worker",
+    params: workerParams,
+    body: JsonObject,
+    bodyLimit: 2 * workerMetadataLimit,
+    status: 200,
+    answer: Worker,
+  }),
+  listWorkers: endpoint({
+    method: "GET",
+    path: "/api/cli/workers",
+    summary: "List workers, newest first",
+    caller: "client",
+    query: Type.Object({ ...Paging }),
+    status: 200,
+    answer: Type.Object({ workers: Type.Array(Worker), next_cursor: NextCursor }),
+  }),
+  createWorker: endpoint({
+    method: "POST",
+    path: "/api/cli/workers",
+    summary: "Register a self-hosted worker",
+    caller: "client",
+    body: CreateWorker,
+    status: 201,
+    answer: WorkerIdentity,
+  }),
+  getWorker: endpoint({
+    method: "GET",
+    path: "/api/cli/workers/{id}",
+    summary: "Read a worker",
+    caller: "client",
+    params: workerParams,
+    status: 200,
+    answer: Worker,
+  }),
+  drainWorker: endpoint({
+    method: "POST",
+    path: "/api/cli/workers/{id}/drain",
+    summary: "Give the worker no new jobs",
+    caller: "client",
+    params: workerParams,
+    status: 200,
+    answer: Worker,
+  }),
+  undrainWorker: endpoint({
+    method: "DELETE",
+    path: "/api/cli/workers/{id}/drain",
+    summary: "Give the worker jobs again",
+    caller: "client",
+    params: workerParams,
+    status: 200,
+    answer: Worker,
+  }),
+  rotateWorkerToken: endpoint({
+    method: "POST",
+    path: "/api/cli/workers/{id}/rotate-token",
+    summary: "Make a new token for the worker; the old one is dead at once",
+    caller: "client",
+    params: workerParams,
+    status: 200,
+    answer: WorkerIdentity,
+  }),
+  deleteWorker: endpoint({
+    method: "DELETE",
+    path: "/api/cli/workers/{id}",
+    summary: "Remove a worker; its jobs count as lost at once",
+    caller: "client",
+    params: workerParams,
+    status: 204,
+  }),
+  createRegistrationToken: endpoint({
+    method: "POST",
+    path: "/api/cli/registration-tokens",
+    summary: "Make a token with which a runner registers itself",
+    caller: "client",
+    body: CreateRegistrationToken,
+    status: 201,
+    answer: RegistrationToken,
+  }),
+};

@@ -1,0 +1,122 @@
+/** The OpenAPI document as it is made of the protocol: valid, complete, true to its own schemas, and the one in docs/. */
+import { readFile } from "node:fs/promises";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats, { type FormatsPlugin } from "ajv-formats";
+import { expect, it } from "vitest";
+import { openApiDocument } from "../../../control-plane/openapi/document.ts";
+import { tags } from "../../../control-plane/openapi/tags.ts";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { version } from "../../../version.ts";
+
+type Node = Record<string, unknown>;
+
+const document = JSON.parse(JSON.stringify(openApiDocument(version()))) as Node & {
+  paths: Record<string, Record<string, Operation>>;
+};
+interface Operation extends Node {
+  operationId: string;
+  parameters?: Node[];
+}
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.values(item).map((operation) => ({ path, operation })),
+);
+
+it("is valid OpenAPI 3.1", async () => {
+  const { valid, errors } = await new Validator().validate(structuredClone(document));
+  expect(errors).toBeUndefined();
+  expect(valid).toBe(true);
+  expect(document["openapi"]).toMatch(/^3\.1\./);
+});
+
+it("refers to nothing that is not there, and names nothing that is not used", () => {
+  const refs = new Set(
+    nodes(document).flatMap(({ node }) => (typeof node["$ref"] === "string" ? [node["$ref"]] : [])),
+  );
+  expect([...refs].filter((ref) => at(ref) === undefined)).toEqual([]);
+  const components = document["components"] as Record<string, Node>;
+  const named = Object.entries(components).flatMap(([kind, of]) =>
+    kind === "securitySchemes" ? [] : Object.keys(of).map((name) => `#/components/${kind}/${name}`),
+  );
+  expect(named.filter((name) => !refs.has(name))).toEqual([]);
+});
+
+it("has every endpoint of the protocol in one chapter, under its own name", () => {
+  const chaptered = tags.flatMap((tag) => Object.keys(tag.endpoints));
+  expect(chaptered.toSorted(), "add it to control-plane/openapi/tags.ts").toEqual(
+    Object.keys(endpoints).toSorted(),
+  );
+  expect(operations.map(({ operation }) => operation.operationId).toSorted()).toEqual(
+    chaptered.filter((name) => name !== "lockState" && name !== "unlockState").toSorted(),
+  );
+});
+
+it("says of every part of a path, and of every parameter and header, what it is", () => {
+  const silent: string[] = [];
+  for (const { path, operation } of operations) {
+    const parameters = (operation.parameters ?? []).map(resolve);
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    const inPath = parameters.filter((parameter) => parameter["in"] === "path");
+    expect(inPath.map(({ name }) => name)).toEqual(names);
+    for (const parameter of parameters)
+      if (!parameter["description"])
+        silent.push(`${operation.operationId}: ${String(parameter["name"])}`);
+  }
+  expect(silent, "give its schema a `description` in protocol/").toEqual([]);
+});
+
+it("has an example of every body, and every example is allowed by its own schema", () => {
+  const ajv = new Ajv2020({ strict: false });
+  (addFormats as unknown as FormatsPlugin)(ajv);
+  ajv.addSchema(document, "document");
+  const missing: string[] = [];
+  const wrong: string[] = [];
+  let checked = 0;
+  for (const { node, pointer } of nodes(document)) {
+    if (!("schema" in node)) continue;
+    const isJson = pointer.endsWith("json");
+    const named = Object.values((node["examples"] ?? {}) as Record<string, Node>);
+    const values =
+      "example" in node ? [node["example"]] : named.map((one) => resolve(one)["value"]);
+    if (isJson && values.length === 0) missing.push(pointer);
+    for (const value of values) {
+      checked += 1;
+      if (!ajv.validate({ $ref: `document${pointer}/schema` }, value))
+        wrong.push(`${pointer}: ${ajv.errorsText()}`);
+    }
+  }
+  expect(missing, "add one to control-plane/openapi/examples/").toEqual([]);
+  expect(wrong).toEqual([]);
+  expect(checked).toBeGreaterThan(150);
+});
+
+it("is the one in docs/", async () => {
+  const kept = await readFile(new URL("../../../docs/openapi.json", import.meta.url), "utf8");
+  expect(JSON.parse(kept), "run: npm run openapi").toEqual(document);
+});
+
+/** Every object of the document with its JSON pointer; what stands in an example is not looked into. */
+function nodes(root: Node): { node: Node; pointer: string }[] {
+  const found: { node: Node; pointer: string }[] = [];
+  const visit = (value: unknown, pointer: string): void => {
+    if (typeof value !== "object" || value === null) return;
+    found.push({ node: value as Node, pointer });
+    for (const [name, part] of Object.entries(value))
+      if (name !== "example" && name !== "value")
+        visit(part, `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`);
+  };
+  visit(root, "#");
+  return found;
+}
+
+function at(ref: string): unknown {
+  const names = ref
+    .slice(2)
+    .split("/")
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return names.reduce<unknown>((node, name) => (node as Node | undefined)?.[name], document);
+}
+
+function resolve(node: Node): Node {
+  return typeof node["$ref"] === "string" ? (at(node["$ref"]) as Node) : node;
+}

@@ -1,0 +1,102 @@
+/** The OpenAPI document against a running server: what it lists is what is served, and who it lets in is who gets in. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { openApiDocument } from "../../../control-plane/openapi/document.ts";
+import { version } from "../../../version.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  jobCredential,
+  startPlane,
+  type Plane,
+} from "../../helpers/plane.ts";
+import { withRoutes, type ServedRoute } from "../../helpers/routes.ts";
+import { addOwner, addSpec } from "../../helpers/rows.ts";
+import { openBrowser } from "../../helpers/sign-in.ts";
+
+type Security = readonly Record<string, readonly []>[];
+
+let plane: Plane;
+let routes: ServedRoute[];
+/** Requests with each scheme, by the names of the schemes together. */
+let credentials: Record<string, Record<string, string>>;
+let spec: string;
+const secret = "s".repeat(40);
+const paths = openApiDocument(version())["paths"] as Record<
+  string,
+  Record<string, { security: Security }>
+>;
+
+beforeAll(async () => {
+  [plane, routes] = await withRoutes(() => startPlane({ RELEASE_API_SECRET: secret }));
+  const { store } = plane.context;
+  const owner = await addOwner(store);
+  spec = await addSpec(store, owner);
+  const worker = await addTestWorker(plane, owner);
+  const { username, password } = jobCredential(
+    plane,
+    await addHeldJob(plane, owner, worker, { spec_id: spec }),
+  );
+  const token = await ask(plane, "POST", "/api/cli/registration-tokens", {
+    headers: { ...(await clientHeaders(plane, owner)), "content-type": "application/json" },
+    body: "{}",
+  });
+  credentials = {
+    accessToken: await clientHeaders(plane, owner),
+    session: (await openBrowser(plane)).headers,
+    "workerId+workerToken": worker.headers,
+    registrationToken: { "x-registration-token": String(token.json()["registration_token"]) },
+    jobCredentials: {
+      authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+    },
+    releaseSecret: { authorization: `Bearer ${secret}` },
+  };
+});
+afterAll(() => plane.close());
+
+it("is served as it is made, in the version that runs", async () => {
+  const { status, headers, json } = await ask(plane, "GET", "/openapi.json");
+  expect(status).toBe(200);
+  expect(headers["content-type"]).toContain("application/json");
+  expect(json()).toEqual(JSON.parse(JSON.stringify(openApiDocument(version()))));
+});
+
+it("lists every route of the API and of operations, and none that is not there", () => {
+  const listed = Object.entries(paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const served = routes
+    .filter(({ url, endpoint }) => endpoint !== undefined || url.startsWith("/api/"))
+    .filter(({ method }) => method !== "LOCK" && method !== "UNLOCK")
+    .map(({ method, url }) => `${method} ${url.replace(/:(\w+)/g, "{$1}")}`);
+  expect(listed.toSorted()).toEqual([...new Set(served)].toSorted());
+});
+
+it("lets in with the credentials that it declares, and with no other", async () => {
+  const wrong: string[] = [];
+  let asked = 0;
+  for (const [path, item] of Object.entries(paths)) {
+    for (const [method, { security }] of Object.entries(item)) {
+      const declared = security.map((schemes) => Object.keys(schemes).join("+"));
+      for (const [name, headers] of Object.entries({ nothing: {}, ...credentials })) {
+        const isLetIn = await isNotRefused(method.toUpperCase(), path, headers);
+        asked += 1;
+        const isDeclared = declared.length === 0 || declared.includes(name);
+        if (isLetIn !== isDeclared)
+          wrong.push(`${method} ${path} ${isLetIn ? "lets in" : "refuses"} ${name}`);
+      }
+    }
+  }
+  expect(wrong).toEqual([]);
+  expect(asked).toBeGreaterThan(400);
+});
+
+/** Asks with things that are not there and an empty body, so that whoever is let in gets no further. */
+async function isNotRefused(method: string, path: string, credential: Record<string, string>) {
+  const of: Record<string, string> = { spec_id: spec, serial: "1" };
+  const url = path.replace(/\{(\w+)\}/g, (_, name: string) => of[name] ?? randomUUID());
+  const { status } = await ask(plane, method, url, { headers: credential });
+  return status !== 401;
+}
