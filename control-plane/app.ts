@@ -1,7 +1,9 @@
 /** The application: the one place that knows all parts. `main.ts` listens with it, tests inject into it or listen too. */
 import { randomBytes } from "node:crypto";
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import { answerClientError } from "./client-error.ts";
 import { consoleRoutes } from "./console/routes.ts";
+import { readJsonBodies } from "./json-body.ts";
 import { sendProblem, Refusal } from "./problem.ts";
 import { artifactRoutes } from "./routes/artifacts.ts";
 import { authRoutes } from "./routes/auth.ts";
@@ -26,6 +28,8 @@ export interface AppOptions {
   readonly version: string;
   readonly log: FastifyBaseLogger;
   readonly trustedProxies?: readonly string[];
+  /** The head of a request, and a body of JSON, must have arrived by then. Default 60. */
+  readonly requestSeconds?: number;
 }
 
 /** Builds the server with all its routes; it does not listen yet. */
@@ -33,6 +37,7 @@ export async function buildApp(
   context: Context,
   { version, ...options }: AppOptions,
 ): Promise<FastifyInstance> {
+  const patience = (options.requestSeconds ?? 60) * 1000;
   const app = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
@@ -40,8 +45,10 @@ export async function buildApp(
     childLoggerFactory: (logger) => logger,
     genReqId: (request) => requestId(request.headers["x-request-id"]),
     trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
-    // Parked claims and heartbeats take 30 s; a plan artifact over a slow line longer, and is bounded by its size.
-    requestTimeout: 0,
+    clientErrorHandler: answerClientError,
+    http: { headersTimeout: patience, connectionsCheckingInterval: patience / 2 },
+    // Until all of a request is here, however it trickles in: 64 MiB of state need a line of 150 kbit/s.
+    requestTimeout: 3_600_000,
     keepAliveTimeout: 75_000,
     // Our own refusal says more.
     return503OnClosing: false,
@@ -51,17 +58,7 @@ export async function buildApp(
   app.addHttpMethod("LOCK", { hasBody: true });
   app.addHttpMethod("UNLOCK", { hasBody: true });
   app.decorateRequest("caller", null);
-  // Only JSON is parsed; Fastify would also take plain text, which any site's form can send.
-  app.removeContentTypeParser("text/plain");
-  app.removeContentTypeParser("application/json");
-  // Fastify's parser also searches for __proto__; here nothing is merged by assignment, so that is a name like any other.
-  app.addContentTypeParser("application/json", { parseAs: "string" }, (_, text, done) => {
-    try {
-      done(null, JSON.parse(text as string));
-    } catch {
-      done(new Refusal("malformed_json"));
-    }
-  });
+  readJsonBodies(app, patience);
   app.setValidatorCompiler(compileValidator);
   app.setErrorHandler(sendProblem);
   app.setNotFoundHandler((request, reply) =>

@@ -24,6 +24,8 @@ export interface ServerConfig {
   /** At a stop, requests under way get this long before their connections are cut. */
   readonly drainSeconds: number;
   readonly retention: Retention;
+  /** The head of a request, and a body of JSON, must have arrived by then. */
+  readonly requestSeconds: number;
   readonly logLevel: LogLevel;
   readonly logFormat: "pretty" | "json";
   /** Things worth a warning line, such as a misspelt setting. */
@@ -67,6 +69,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     heartbeatSeconds: read.number("WINDLASS_HEARTBEAT_SECONDS", 30, 0.01, 3600),
     offlineSeconds: read.number("WINDLASS_OFFLINE_SECONDS", 60, 0.02, 86_400),
     lostSeconds: read.number("WINDLASS_LOST_SECONDS", 30, 0.01, 86_400),
+    requestSeconds: read.number("WINDLASS_REQUEST_SECONDS", 60, 0.1, 300),
     drainSeconds: read.number("WINDLASS_DRAIN_SECONDS", 25, 0.01, 3600),
     retention: {
       logs: read.days("WINDLASS_RETENTION_LOG_DAYS", 90),
@@ -198,7 +201,7 @@ class Reader {
 /** Every setting of every role: a server's environment may hold an agent's settings too. */
 const known = new Set(
   `HOST PORT PUBLIC_URL TRUSTED_PROXIES DATA_DIR DATABASE_URL ARTIFACTS_URL SECRET_KEY SECRET_KEY_FILE HEARTBEAT_SECONDS OFFLINE_SECONDS
-  LOST_SECONDS DRAIN_SECONDS RETENTION_LOG_DAYS RETENTION_ARTIFACT_DAYS RETENTION_ARCHIVE_DAYS RETENTION_STATE_DAYS RETENTION_STATE_VERSIONS
+  LOST_SECONDS DRAIN_SECONDS REQUEST_SECONDS RETENTION_LOG_DAYS RETENTION_ARTIFACT_DAYS RETENTION_ARCHIVE_DAYS RETENTION_STATE_DAYS RETENTION_STATE_VERSIONS
   URL WORKER_ID WORKER_TOKEN WORKER_TOKEN_FILE REGISTRATION_TOKEN REGISTRATION_TOKEN_FILE WORKER_NAME WORK_DIR STATUS_ADDRESS CONCURRENCY LABELS
   ONCE ISOLATION TOKEN TOKEN_FILE CONFIG_DIR LOG_LEVEL LOG_FORMAT ENGINE_MIRROR ENGINE_OFFLINE
   ENGINE_KEYS INIT_GRACE_SECONDS PLAN_GRACE_SECONDS APPLY_GRACE_SECONDS KILL_GRACE_SECONDS LOG_LIMIT_MIB PROVE`

@@ -32,14 +32,14 @@ export const notFound = (what: string): Refusal =>
   new Refusal("not_found", `there is no such ${what}`);
 
 /** The problem document of a code. */
-function problemOf(
+export function problemText(
   code: ProblemCode,
   requestId: string,
   detail: string,
   more: Partial<Problem> = {},
-): Problem {
+): string {
   const [status, title] = problemCodes[code];
-  return {
+  const problem: Problem = {
     type: `/problems/${code}`,
     title,
     status,
@@ -48,6 +48,7 @@ function problemOf(
     request_id: requestId,
     ...more,
   };
+  return JSON.stringify(problem);
 }
 
 /** Fastify's error handler: every error of a request becomes a problem document; only our own mistakes are logged as errors. */
@@ -58,7 +59,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   if (refusal.code === "storage_unavailable")
     request.log.error({ err: error, request_id: request.id }, refusal.message);
   const [status] = problemCodes[refusal.code];
-  const text = JSON.stringify(problemOf(refusal.code, request.id, refusal.message, refusal.more));
+  const text = problemText(refusal.code, request.id, refusal.message, refusal.more);
   reply
     .code(status)
     .headers(refusal.headers)
@@ -66,6 +67,8 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
     .type("application/problem+json");
   const closes = refusal.code === "payload_too_large" || refusal.code === "unavailable";
   if (closes) answerUnread(reply, status, text);
+  // Whoever was too slow may send for ever: it is not read any further.
+  else if (refusal.code === "request_timeout") answerUnread(reply, status, text, 0);
   else reply.send(text);
 }
 

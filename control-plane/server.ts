@@ -32,6 +32,7 @@ export async function startServer(
     version: version(),
     log,
     trustedProxies: config.trustedProxies,
+    requestSeconds: config.requestSeconds,
   });
   try {
     await app.listen({ host: config.host, port: config.port });

@@ -1,0 +1,27 @@
+/** What is no HTTP, or does not arrive, is refused like everything else: with a problem document. */
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { problemText } from "./problem.ts";
+import type { ProblemCode } from "../protocol/problem.ts";
+import { problemCodes } from "../protocol/problem.ts";
+
+const codes: Readonly<Record<string, ProblemCode>> = {
+  HPE_HEADER_OVERFLOW: "headers_too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
+};
+
+/** Answers a connection on which Node found no request, and closes it. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  const code = codes[error.code ?? ""] ?? "bad_request";
+  // Behind the beginning of an answer a second one would be read as a part of it.
+  const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse | null };
+  if (socket.writable && error.code !== "ECONNRESET" && !begun?.headersSent) {
+    const [status, title] = problemCodes[code];
+    const text = problemText(code, "none", title);
+    socket.write(
+      `HTTP/1.1 ${status} Refused\r\ncontent-type: application/problem+json\r\ncache-control: no-store\r\n` +
+        `connection: close\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    );
+  }
+  socket.destroySoon();
+}

@@ -1,0 +1,26 @@
+/** All that a control plane has stored, as text: to show that something changed nothing. */
+import { sql } from "kysely";
+import type { Plane } from "./plane.ts";
+
+/** What a refusal may count, and when a worker last called: `table.column`. */
+const counters = new Set(["cli_logins.wrong_guesses", "workers.last_call_at"]);
+
+/** Every row of every table, one a line, without the counters; with the number of blobs. */
+export async function dump(plane: Plane): Promise<string[]> {
+  const queries = plane.context.store.read.sql;
+  const tables = await sql<{ name: string }>`
+    select name from sqlite_master where type = 'table' order by name`.execute(queries);
+  const lines = [`blobs ${await plane.blobs()}`];
+  for (const { name } of tables.rows) {
+    const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(
+      queries,
+    );
+    const kept = rows.map((row) =>
+      JSON.stringify(row, (column, value: unknown) =>
+        counters.has(`${name}.${column}`) ? undefined : value,
+      ),
+    );
+    lines.push(...kept.toSorted().map((row) => `${name} ${row}`));
+  }
+  return lines;
+}
