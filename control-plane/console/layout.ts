@@ -52,5 +52,6 @@ const document = (title: string, body: Html, email: string | undefined): Html =>
           }
         </header>
         <main>${body}</main>
+        <footer><a href="/docs">API</a></footer>
       </body>
     </html> `;

@@ -14,6 +14,7 @@ import { getJob, listJobs } from "../services/jobs.ts";
 import { endLogin, openLink } from "../services/logins.ts";
 import { readLog } from "../services/logs.ts";
 import { listWorkers } from "../services/workers.ts";
+import { docsRoutes } from "./docs-routes.ts";
 import { sendPage, styles } from "./layout.ts";
 import { nextOf } from "./next.ts";
 import { oauthRoutes } from "./oauth-routes.ts";
@@ -50,6 +51,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
       reply.type("text/css; charset=utf-8").header("cache-control", "max-age=300").send(styles),
     );
     oauthRoutes(pages, context);
+    docsRoutes(pages);
     pages.get("/login", async ({ query }, reply) => {
       const body = loginPage(nextOf(query), offered);
       sendPage(reply, { title: "Sign in", body });

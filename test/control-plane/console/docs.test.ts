@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+describe("the page of the API", () => {
+  it("is drawn from files of this server alone, and may ask no other", async () => {
+    const { status, headers, body } = await ask(plane, "GET", "/docs");
+    expect(status).toBe(200);
+    const policy = String(headers["content-security-policy"]);
+    expect(policy).toContain("default-src 'none'; script-src 'self';");
+    expect(policy).not.toMatch(/https?:|script-src[^;]*unsafe|upgrade-insecure-requests/);
+    const named = [...body.toString().matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url);
+    const paths = named.filter((url) => url !== "data:,").map(String);
+    expect(paths).toHaveLength(4);
+    for (const path of paths) {
+      expect(path).toMatch(/^\/[^/]/);
+      const file = await ask(plane, "GET", path);
+      expect(file.status).toBe(200);
+      expect(file.body.length).toBeGreaterThan(100);
+    }
+  });
+
+  it("shows the document that the server serves", async () => {
+    const { headers, body } = await ask(plane, "GET", "/docs/start.js");
+    expect(headers["content-type"]).toContain("text/javascript");
+    const [, url = ""] = /url: "([^"]+)"/.exec(body.toString()) ?? [];
+    expect((await ask(plane, "GET", url)).json()["openapi"]).toMatch(/^3\.1\./);
+  });
+
+  it("is named at the foot of every page", async () => {
+    const { body } = await ask(plane, "GET", "/login");
+    expect(body.toString()).toMatch(/<footer>\s*<a href="\/docs">/);
+  });
+});
