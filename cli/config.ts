@@ -1,4 +1,43 @@
-/** The client's settings: the only file of cli/ that reads the environment. */
+/** The client's settings: the only file of cli/ that reads the environment. Names: decisions.md, "Running it". */
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { Failure } from "./output.ts";
+
+export interface ClientSettings {
+  /** `WINDLASS_URL`: goes before the current profile, behind `--server`. */
+  readonly url: string | undefined;
+  /** `WINDLASS_TOKEN`, for pipelines: used instead of a profile's. */
+  readonly token: string | undefined;
+  /** Where profiles and tokens are kept. */
+  readonly directory: string;
+}
+
+/** Reads the client's settings. Throws `Failure` with exit code 78 when one cannot be used. */
+export function clientSettings(environment: NodeJS.ProcessEnv = process.env): ClientSettings {
+  return {
+    url: environment["WINDLASS_URL"] || undefined,
+    token: environment["WINDLASS_TOKEN"] || tokenFile(environment["WINDLASS_TOKEN_FILE"]),
+    directory: directoryOf(environment),
+  };
+}
+
+function tokenFile(path: string | undefined): string | undefined {
+  if (!path) return undefined;
+  try {
+    return readFileSync(path, "utf8").trim() || undefined;
+  } catch (error) {
+    throw new Failure(`WINDLASS_TOKEN_FILE cannot be read: ${(error as Error).message}`, 78);
+  }
+}
+
+/** Like most command lines, also on macOS; `%APPDATA%` on Windows. */
+function directoryOf(environment: NodeJS.ProcessEnv): string {
+  if (environment["WINDLASS_CONFIG_DIR"]) return environment["WINDLASS_CONFIG_DIR"];
+  if (process.platform === "win32" && environment["APPDATA"])
+    return join(environment["APPDATA"], "windlass");
+  return join(environment["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "windlass");
+}
 
 /** What the demo's children get from the user's environment: enough to find programs, and no setting of another Windlass. */
 export function demoEnvironment(environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {

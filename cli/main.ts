@@ -10,7 +10,7 @@ export async function main(words: readonly string[]): Promise<void> {
   if (words.length === 1 && (words[0] === "--version" || words[0] === "-V"))
     return print(version());
   try {
-    const program = (await import("./program.ts")).buildProgram();
+    const program = await (await import("./program.ts")).buildProgram(words);
     if (words.length === 0) program.outputHelp();
     else await program.parseAsync(words, { from: "user" });
   } catch (error) {

@@ -1,32 +1,97 @@
-/** The command line as a whole: every command with its help. What a command does is loaded when it runs. */
+/** The command line as a whole: every command with its help. Only the command that was asked for is loaded, and its work when it runs. */
 import { Command } from "@commander-js/extra-typings";
-import { demoCommand } from "./commands/demo.ts";
 import { version } from "../version.ts";
 
-/** Builds the parser. Errors are thrown as CommanderError, so that `main` maps them to exit codes. */
-export function buildProgram(): Command {
+interface Entry {
+  readonly name: string;
+  /** Under which heading the help lists it. */
+  readonly group: string;
+  readonly description: string;
+  load?(): Promise<Command<any, any, any>>;
+}
+
+/** In the order of the help. */
+const entries: readonly Entry[] = [
+  {
+    name: "demo",
+    group: "Start here",
+    description: "run a control plane, a runner and a deployment on this machine, then clean up",
+    load: async () => (await import("./commands/demo.ts")).demoCommand(),
+  },
+  {
+    name: "login",
+    group: "Start here",
+    description: "sign in at a server",
+    load: async () => (await import("./commands/login.ts")).loginCommand(),
+  },
+  {
+    name: "logout",
+    group: "Start here",
+    description: "end this sign-in",
+    load: async () => (await import("./commands/login.ts")).logoutCommand(),
+  },
+  {
+    name: "whoami",
+    group: "Start here",
+    description: "show who you are, and at which server",
+    load: async () => (await import("./commands/login.ts")).whoamiCommand(),
+  },
+  {
+    name: "profiles",
+    group: "Start here",
+    description: "the servers at which you are signed in",
+    load: async () => (await import("./commands/profiles.ts")).profilesCommand(),
+  },
+  {
+    name: "zones",
+    group: "Work",
+    description: "places where configurations live",
+    load: async () => (await import("./commands/zones.ts")).zonesCommand(),
+  },
+  // main.ts at the root starts these two before the client is loaded; here they are listed.
+  {
+    name: "server",
+    group: "Run it",
+    description: "run the control plane; settings come from the environment",
+  },
+  {
+    name: "agent",
+    group: "Run it",
+    description: "run a runner daemon; settings come from the environment",
+  },
+];
+
+/** Builds the parser for a command line. Errors are thrown as CommanderError, so that `main` maps them to exit codes. */
+export async function buildProgram(words: readonly string[]): Promise<Command> {
   const program = new Command("windlass")
     .description(
       "Runs Terraform and OpenTofu for teams: a control plane, runners in your own network, a client.",
     )
     .version(version(), "-V, --version", "print the version")
+    .option("--server <url>", "the server to talk to (WINDLASS_URL, else the current profile's)")
+    .option("--profile <name>", "the sign-in to use, see windlass profiles")
+    .option("--json", "print what the server answers, for programs; lists are one array")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
+    .configureHelp({ showGlobalOptions: true })
     .showHelpAfterError("Run windlass --help to see what there is.")
     .exitOverride()
     .addHelpText("after", examples);
-  program.addCommand(demoCommand().copyInheritedSettings(program));
-  for (const [name, description] of roles) {
-    program.addCommand(new Command(name).description(description).copyInheritedSettings(program));
+  for (const { name, group, description, load } of entries) {
+    // A command that no word names cannot be what was meant; its line in the help is enough.
+    const command = load && words.includes(name) ? await load() : new Command(name);
+    program.commandsGroup(`${group}:`);
+    program.addCommand(inheriting(program, command.description(description)));
   }
-  return program;
+  return program as unknown as Command;
 }
 
-/** main.ts at the root starts these two before the client is loaded; here they are listed. */
-const roles = [
-  ["server", "run the control plane; settings come from the environment"],
-  ["agent", "run a runner daemon; settings come from the environment"],
-] as const;
+/** Settings such as how errors are thrown, for a command and its verbs. */
+function inheriting(parent: Command<any, any, any>, command: Command<any, any, any>) {
+  command.copyInheritedSettings(parent);
+  for (const verb of command.commands) inheriting(command, verb);
+  return command;
+}
 
 const examples = `
 Examples:

@@ -1,0 +1,57 @@
+/** `windlass login`, `logout`, `whoami`: who the user is at which server. */
+import { Command } from "@commander-js/extra-typings";
+import { examples } from "../noun.ts";
+import { action } from "../run.ts";
+import { time } from "../times.ts";
+
+/** Signs in by the device flow. */
+export const loginCommand = () =>
+  examples(
+    new Command("login")
+      .description("sign in at a server: approve in the browser, type the six characters here")
+      .option("--no-browser", "print the address only, open nothing")
+      .action(
+        action(async (run, { browser }: { browser: boolean }) => {
+          const { login } = await import("../sign-in.ts");
+          await login(run, { openBrowser: browser });
+        }),
+      ),
+    [
+      ["windlass login --server https://windlass.example.com", "the first time"],
+      ["windlass login", "again, at the server of the current profile"],
+      [
+        "windlass login --server https://other.example.com --profile other",
+        "under a name of yours",
+      ],
+    ],
+  );
+
+/** Ends the login, here and at the server. */
+export const logoutCommand = () =>
+  new Command("logout").description("end this sign-in, here and at the server").action(
+    action(async (run) => {
+      const { logout } = await import("../sign-in.ts");
+      await logout(run);
+    }),
+  );
+
+/** Says who one is, as the server sees it. */
+export const whoamiCommand = () =>
+  new Command("whoami").description("show who you are, and at which server").action(
+    action(async ({ api, show }) => {
+      const { logins } = await api.call("listLogins");
+      const login = logins.find(({ current }) => current);
+      const value = {
+        server: api.server,
+        user_email: api.email ?? null,
+        login_id: login?.id ?? null,
+        signed_in_at: login?.created_at ?? null,
+      };
+      show(value, {
+        server: value.server,
+        email: value.user_email ?? "unknown: the token comes from WINDLASS_TOKEN",
+        "signed in": time(value.signed_in_at),
+        login: value.login_id,
+      });
+    }),
+  );

@@ -1,0 +1,36 @@
+/** Failed calls in words: what happened, and what to do. */
+import { ProblemError } from "../protocol/transport.ts";
+import { Failure } from "./output.ts";
+
+/** The error as the user reads it. What is not about the network or an answer stays as it is. */
+export function describeFailure(error: unknown, server: string): unknown {
+  if (error instanceof ProblemError) return new Failure(problemText(error));
+  if (!(error instanceof Error) || error instanceof Failure || error.name === "AbortError")
+    return error;
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) return error;
+  return new Failure(`${server} cannot be reached: ${advice[code] ?? error.message ?? code}`);
+}
+
+const advice: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there. Is the address right, and does windlass server run?",
+  ENOTFOUND: "its name is not known. Is the address right?",
+  EAI_AGAIN: "names cannot be looked up now. Is there a network?",
+  ECONNRESET: "the connection was cut. Is it https instead of http?",
+  UND_ERR_SOCKET: "the connection was cut. Is it https instead of http?",
+  UND_ERR_CONNECT_TIMEOUT: "it does not answer. Is there a proxy or a firewall in between?",
+  UND_ERR_HEADERS_TIMEOUT: "it took too long to answer",
+  SELF_SIGNED_CERT_IN_CHAIN:
+    "its certificate is from an authority that is not known here: set NODE_EXTRA_CA_CERTS",
+  DEPTH_ZERO_SELF_SIGNED_CERT:
+    "its certificate is from an authority that is not known here: set NODE_EXTRA_CA_CERTS",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    "its certificate is from an authority that is not known here: set NODE_EXTRA_CA_CERTS",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+};
+
+function problemText({ status, problem, message }: ProblemError): string {
+  const faults = (problem.errors ?? []).map(({ path, message: text }) => `\n  ${path}: ${text}`);
+  const id = status >= 500 && problem.request_id ? ` (request ${problem.request_id})` : "";
+  return `${message}${id}${faults.join("")}`;
+}

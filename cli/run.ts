@@ -1,0 +1,94 @@
+/** What every command that talks to a server shares: its options, its API, how it says what it found. What it needs is loaded when it runs. */
+import type { Command } from "@commander-js/extra-typings";
+import type { Api } from "./api.ts";
+import type { ClientSettings } from "./config.ts";
+import { Failure, print, say, table } from "./output.ts";
+
+export interface GlobalOptions {
+  readonly server?: string;
+  readonly profile?: string;
+  readonly json?: boolean;
+}
+
+export interface Run extends GlobalOptions {
+  readonly settings: ClientSettings;
+  /** Opened at its first use. */
+  readonly api: Api;
+  /** Aborted by Ctrl-C; the command then ends with 130. */
+  readonly signal: AbortSignal;
+  /** One thing: as JSON, or as lines of names and values. */
+  show(value: object, fields: Fields): void;
+  /** Several: as one JSON array, or as a table; `none` says on stderr what to do when there are none. */
+  list<T extends object>(items: readonly T[], columns: Columns<T>, none: string): void;
+  /** What was done: on stderr, for people; programs read the exit code. */
+  done(text: string): void;
+}
+
+/** Names and values; what is undefined or null is left out. */
+export type Fields = Readonly<Record<string, string | number | null | undefined>>;
+export type Columns<T> = Readonly<Record<string, (item: T) => string | number | null | undefined>>;
+
+type Handler<A extends unknown[]> = (run: Run, ...args: A) => Promise<void> | void;
+
+/**
+ * The action of a command: `handle` gets a `Run`, then what commander passes: the arguments and the command's own options. The command
+ * comes last; the global options are read from it, wherever on the line they stood.
+ */
+export const action =
+  <A extends unknown[]>(handle: Handler<A>) =>
+  async (...args: [...A, ...unknown[]]): Promise<void> => {
+    const command = args.at(-1) as Command;
+    const interrupted = new AbortController();
+    const onInterrupt = (): void => interrupted.abort(new Interrupted());
+    process.once("SIGINT", onInterrupt);
+    try {
+      const run = await runOf(command.optsWithGlobals() as GlobalOptions, interrupted.signal);
+      await handle(run, ...(args as unknown as A));
+    } catch (error) {
+      if (interrupted.signal.aborted) throw new Interrupted();
+      throw error;
+    } finally {
+      process.removeListener("SIGINT", onInterrupt);
+    }
+  };
+
+/** Ctrl-C: the shell's number for it, and no message. */
+export class Interrupted extends Failure {
+  constructor() {
+    super("", 130);
+  }
+}
+
+async function runOf(options: GlobalOptions, signal: AbortSignal): Promise<Run> {
+  const [{ openApi }, { clientSettings }] = await Promise.all([
+    import("./api.ts"),
+    import("./config.ts"),
+  ]);
+  const settings = clientSettings();
+  let api: Api | undefined;
+  return {
+    ...options,
+    settings,
+    signal,
+    get api() {
+      const { server, profile } = options;
+      return (api ??= openApi({ settings, server, profile, signal }));
+    },
+    show(value, fields) {
+      if (options.json) return print(JSON.stringify(value, null, 2));
+      const rows = Object.entries(fields).flatMap(([name, field]) =>
+        field === null || field === undefined || field === "" ? [] : [[name, String(field)]],
+      );
+      for (const line of table(rows)) print(line);
+    },
+    list(items, columns, none) {
+      if (options.json) return print(JSON.stringify(items, null, 2));
+      if (items.length === 0) return say(none);
+      const rows = items.map((item) => Object.values(columns).map((of) => String(of(item) ?? "-")));
+      for (const line of table([Object.keys(columns), ...rows])) print(line.trimEnd());
+    },
+    done(text) {
+      if (!options.json) say(text);
+    },
+  };
+}

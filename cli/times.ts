@@ -1,0 +1,40 @@
+/** Times and lengths as people read them. */
+
+/** A time in the user's own zone, which it names; `-` when there is none. */
+export function time(text: string | null | undefined): string {
+  if (!text) return "-";
+  const at = new Date(text);
+  const part = (value: number): string => String(value).padStart(2, "0");
+  const date = [at.getFullYear(), part(at.getMonth() + 1), part(at.getDate())].join("-");
+  const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(part).join(":");
+  return `${date} ${clock} ${zoneOf(at)}`;
+}
+
+function zoneOf(at: Date): string {
+  const minutes = -at.getTimezoneOffset();
+  if (minutes === 0) return "UTC";
+  const size = Math.abs(minutes);
+  const rest = size % 60 === 0 ? "" : `:${String(size % 60).padStart(2, "0")}`;
+  return `UTC${minutes < 0 ? "-" : "+"}${Math.floor(size / 60)}${rest}`;
+}
+
+/** A length of time in its two largest units, such as `1h 5m`. */
+export function duration(milliseconds: number): string {
+  const seconds = Math.max(0, Math.floor(milliseconds / 1000));
+  const units: [size: number, name: string][] = [
+    [86_400, "d"],
+    [3600, "h"],
+    [60, "m"],
+    [1, "s"],
+  ];
+  const at = units.findIndex(([size]) => seconds >= size);
+  if (at < 0) return "0s";
+  const [[size, name] = [1, "s"], next] = [units[at], units[at + 1]];
+  const first = `${Math.floor(seconds / size)}${name}`;
+  const rest = next ? Math.floor((seconds % size) / next[0]) : 0;
+  return next && rest > 0 ? `${first} ${rest}${next[1]}` : first;
+}
+
+/** How long ago that was, such as `5m ago`; `-` when it never was. */
+export const ago = (text: string | null | undefined, now = Date.now()): string =>
+  text ? `${duration(now - Date.parse(text))} ago` : "-";

@@ -1,0 +1,46 @@
+/** A command in a real pseudo-terminal (util-linux `script` makes it), and what stands on its screen. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { stripVTControlCharacters } from "node:util";
+import { until } from "./agent-process.ts";
+import { bin } from "./windlass.ts";
+
+export interface Terminal extends AsyncDisposable {
+  /** Everything that was written to the terminal so far, as text without control sequences. */
+  screen(): string;
+  /** Everything, as it came. */
+  raw(): string;
+  type(text: string): void;
+  /** Waits for words on the screen. */
+  shows(words: string): Promise<string>;
+  readonly exited: Promise<number | null>;
+}
+
+/** Runs `windlass <words>` in a terminal of 100 columns. */
+export function openTerminal(
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Terminal {
+  const quoted = [bin, ...words].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+  const child = spawn("script", ["-qefc", `stty cols 100 rows 40; exec ${quoted}`, "/dev/null"], {
+    env: { PATH: process.env["PATH"], TERM: "xterm-256color", SHELL: "/bin/sh", ...environment },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  let written = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    written += text;
+  });
+  const exited = once(child, "exit").then(([code]) => code as number | null);
+  const screen = (): string => stripVTControlCharacters(written).replaceAll("\r\n", "\n");
+  return {
+    screen,
+    raw: () => written,
+    type: (text) => child.stdin.write(text),
+    shows: (words_) => until(() => screen().includes(words_) && screen()),
+    exited,
+    [Symbol.asyncDispose]: async () => {
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
