@@ -1,12 +1,12 @@
 /** The grammar of the command line: `windlass <noun> <verb> [name]`, nouns in the plural, the same verbs everywhere. */
-import { Command } from "@commander-js/extra-typings";
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 
 /** A noun; its verbs are added to it. Without a verb it shows its help. */
 export const noun = (name: string, description: string) =>
   new Command(name).description(description);
 
 /** Adds examples to a command's help. */
-export function examples<C extends Command<any, any, any>>(
+export function examples<C extends CommandUnknownOpts>(
   command: C,
   lines: readonly (readonly [command: string, meaning: string])[],
 ): C {

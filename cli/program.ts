@@ -1,5 +1,5 @@
 /** The command line as a whole: every command with its help. Only the command that was asked for is loaded, and its work when it runs. */
-import { Command } from "@commander-js/extra-typings";
+import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { version } from "../version.ts";
 
 interface Entry {
@@ -7,7 +7,7 @@ interface Entry {
   /** Under which heading the help lists it. */
   readonly group: string;
   readonly description: string;
-  load?(): Promise<Command<any, any, any>>;
+  load?(): Promise<CommandUnknownOpts>;
 }
 
 /** In the order of the help. */
@@ -62,7 +62,7 @@ const entries: readonly Entry[] = [
 ];
 
 /** Builds the parser for a command line. Errors are thrown as CommanderError, so that `main` maps them to exit codes. */
-export async function buildProgram(words: readonly string[]): Promise<Command> {
+export async function buildProgram(words: readonly string[]): Promise<CommandUnknownOpts> {
   const program = new Command("windlass")
     .description(
       "Runs Terraform and OpenTofu for teams: a control plane, runners in your own network, a client.",
@@ -83,11 +83,11 @@ export async function buildProgram(words: readonly string[]): Promise<Command> {
     program.commandsGroup(`${group}:`);
     program.addCommand(inheriting(program, command.description(description)));
   }
-  return program as unknown as Command;
+  return program;
 }
 
 /** Settings such as how errors are thrown, for a command and its verbs. */
-function inheriting(parent: Command<any, any, any>, command: Command<any, any, any>) {
+function inheriting(parent: CommandUnknownOpts, command: CommandUnknownOpts) {
   command.copyInheritedSettings(parent);
   for (const verb of command.commands) inheriting(command, verb);
   return command;

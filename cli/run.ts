@@ -1,5 +1,5 @@
 /** What every command that talks to a server shares: its options, its API, how it says what it found. What it needs is loaded when it runs. */
-import type { Command } from "@commander-js/extra-typings";
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { Api } from "./api.ts";
 import type { ClientSettings } from "./config.ts";
 import { Failure, print, say, table } from "./output.ts";
@@ -37,12 +37,12 @@ type Handler<A extends unknown[]> = (run: Run, ...args: A) => Promise<void> | vo
 export const action =
   <A extends unknown[]>(handle: Handler<A>) =>
   async (...args: [...A, ...unknown[]]): Promise<void> => {
-    const command = args.at(-1) as Command;
+    const command = args.at(-1) as CommandUnknownOpts;
     const interrupted = new AbortController();
     const onInterrupt = (): void => interrupted.abort(new Interrupted());
     process.once("SIGINT", onInterrupt);
     try {
-      const run = await runOf(command.optsWithGlobals() as GlobalOptions, interrupted.signal);
+      const run = await runOf(command.optsWithGlobals(), interrupted.signal);
       await handle(run, ...(args as unknown as A));
     } catch (error) {
       if (interrupted.signal.aborted) throw new Interrupted();
@@ -53,7 +53,7 @@ export const action =
   };
 
 /** Ctrl-C: the shell's number for it, and no message. */
-export class Interrupted extends Failure {
+class Interrupted extends Failure {
   constructor() {
     super("", 130);
   }

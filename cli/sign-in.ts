@@ -128,7 +128,7 @@ async function exchange(server: string, device_code: string, signal: AbortSignal
         throw new Failure(
           "no characters came: run windlass login where you can type, or pipe them in",
         );
-      const code = String(value).replaceAll(/[\s-]/g, "");
+      const code = value.replaceAll(/[\s-]/g, "");
       if (code === "") continue;
       const body = { device_code, verification_code: code.slice(0, 16) };
       try {

@@ -4,22 +4,23 @@
 export function time(text: string | null | undefined): string {
   if (!text) return "-";
   const at = new Date(text);
-  const part = (value: number): string => String(value).padStart(2, "0");
-  const date = [at.getFullYear(), part(at.getMonth() + 1), part(at.getDate())].join("-");
-  const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(part).join(":");
+  const date = [at.getFullYear(), twoDigits(at.getMonth() + 1), twoDigits(at.getDate())].join("-");
+  const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(twoDigits).join(":");
   return `${date} ${clock} ${zoneOf(at)}`;
 }
+
+const twoDigits = (value: number): string => String(value).padStart(2, "0");
 
 function zoneOf(at: Date): string {
   const minutes = -at.getTimezoneOffset();
   if (minutes === 0) return "UTC";
   const size = Math.abs(minutes);
-  const rest = size % 60 === 0 ? "" : `:${String(size % 60).padStart(2, "0")}`;
+  const rest = size % 60 === 0 ? "" : `:${twoDigits(size % 60)}`;
   return `UTC${minutes < 0 ? "-" : "+"}${Math.floor(size / 60)}${rest}`;
 }
 
 /** A length of time in its two largest units, such as `1h 5m`. */
-export function duration(milliseconds: number): string {
+function duration(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   const units: [size: number, name: string][] = [
     [86_400, "d"],

@@ -2,7 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { examples } from "../noun.ts";
 import { action } from "../run.ts";
-import { time } from "../times.ts";
+import { ago, time } from "../times.ts";
 
 /** Signs in by the device flow. */
 export const loginCommand = () =>
@@ -50,7 +50,7 @@ export const whoamiCommand = () =>
       show(value, {
         server: value.server,
         email: value.user_email ?? "unknown: the token comes from WINDLASS_TOKEN",
-        "signed in": time(value.signed_in_at),
+        "signed in": `${time(value.signed_in_at)} (${ago(value.signed_in_at)})`,
         login: value.login_id,
       });
     }),
