@@ -28,7 +28,7 @@ export function logRoutes(app: FastifyInstance, context: Context, guards: Guards
     await checkOwnJob(context, caller, params.id);
     // What the browser says on a reconnect is newer than what its address says.
     const after = headers["last-event-id"] ?? query.after ?? 0;
-    await streams.open(params.id, after, () => openEvents(reply));
+    await streams.open(caller, params.id, after, () => openEvents(reply));
     return sent;
   });
 }

@@ -2,6 +2,7 @@
 import { isHeld, hasEnded } from "../domain/job.ts";
 import type { LogChunk } from "../../protocol/jobs.ts";
 import { findJob } from "../store/jobs.ts";
+import { findLogin } from "../store/logins.ts";
 import type { Context } from "./context.ts";
 import { viewProgress } from "./job-views.ts";
 import type { StreamReader } from "./log-streams.ts";
@@ -13,6 +14,8 @@ const pageSize = 16;
 const behindLimit = 1024 * 1024;
 
 interface Reader {
+  /** Whose credential opened the stream. */
+  readonly login: string;
   readonly raw: StreamReader;
   /** The id of the last chunk written to it. */
   position: number;
@@ -39,8 +42,8 @@ export class JobFeed {
   }
 
   /** Takes a reader that has read up to `position`. */
-  add(raw: StreamReader, position: number, progress: string): void {
-    const reader: Reader = { raw, position, progress };
+  add(raw: StreamReader, login: string, position: number, progress: string): void {
+    const reader: Reader = { raw, login, position, progress };
     if (raw.destroyed) return this.#all.size === 0 ? this.#whenEmpty() : undefined;
     this.#all.add(reader);
     raw.once("close", () => {
@@ -72,6 +75,13 @@ export class JobFeed {
   comment(): void {
     for (const { raw } of this.#all)
       if (isOpen(raw) && raw.writableLength < behindLimit) raw.write(":\n\n");
+  }
+
+  /** Cuts the streams whose login was ended or is over: what they have not been sent yet is not theirs any more. */
+  async cutStrangers(): Promise<void> {
+    const { store, now } = this.#context;
+    for (const { raw, login } of this.#all)
+      if (!(await store.read.first(findLogin, { id: login, now: now() }))) raw.destroy();
   }
 
   /** Ends all streams; their readers may come back. */

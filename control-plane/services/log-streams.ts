@@ -5,6 +5,7 @@
  * A wakeup is only a hint to look; the store is the truth. No gap: a reader becomes live only when it has read at least as far as the
  * live ones. No double: each reader knows its last id, and is given later ones only.
  */
+import type { UserCaller } from "../auth/callers.ts";
 import { notFound, Refusal } from "../problem.ts";
 import { findJob } from "../store/jobs.ts";
 import { findLastChunk } from "../store/logs.ts";
@@ -26,13 +27,13 @@ export interface StreamReader {
 
 export interface LogStreams {
   /** Streams the log after a chunk's id. `begin` is called when nothing can be refused any more. */
-  open(job: string, after: number, begin: () => StreamReader): Promise<void>;
+  open(caller: UserCaller, job: string, after: number, begin: () => StreamReader): Promise<void>;
   close(): void;
 }
 
 /** A comment this often keeps proxies from closing an idle stream (decisions.md). */
 const commentMilliseconds = 15_000;
-/** How often a feed looks by itself: for a lost wakeup, and for a waiting reason that changed by something else. */
+/** How often a feed looks by itself: for a lost wakeup, a waiting reason that changed by something else, a login whose time is over. */
 const lookMilliseconds = 2000;
 
 /** The streams of one server; they end when it drains. */
@@ -40,12 +41,18 @@ export function logStreams(context: Context): LogStreams {
   const { store, wakeups, draining } = context;
   const feeds = new Map<string, JobFeed>();
   const unlisten = wakeups.listen("job", (id) => feeds.get(id)?.look());
+  // Where the store cannot be read, the readers come back when it can.
+  const cutStrangers = (feed: JobFeed) => void feed.cutStrangers().catch(() => feed.endAll());
+  const unlistenLogins = wakeups.listen("login", () => {
+    for (const feed of feeds.values()) cutStrangers(feed);
+  });
   const every = (milliseconds: number, what: (feed: JobFeed) => void) =>
     setInterval(() => {
       for (const feed of feeds.values()) what(feed);
     }, milliseconds).unref();
   const timers = [
     every(lookMilliseconds, (feed) => feed.look()),
+    every(lookMilliseconds, cutStrangers),
     every(commentMilliseconds, (feed) => feed.comment()),
   ];
   const endAll = () => {
@@ -54,7 +61,7 @@ export function logStreams(context: Context): LogStreams {
   draining.addEventListener("abort", endAll, { once: true });
 
   return {
-    open: async (id, after, begin) => {
+    open: async ({ login_id }, id, after, begin) => {
       const job = await store.read.first(findJob, { id });
       if (!job) throw notFound("job");
       const progress = JSON.stringify(await viewProgress(store.read, job));
@@ -65,11 +72,12 @@ export function logStreams(context: Context): LogStreams {
       feeds.set(id, feed);
       // What may be left of a pruned log is no log.
       const from = job.log_pruned_at === null ? Math.min(after, last) : last;
-      feed.add(begin(), from, progress);
+      feed.add(begin(), login_id, from, progress);
     },
     close: () => {
       endAll();
       unlisten();
+      unlistenLogins();
       for (const timer of timers) clearInterval(timer);
       draining.removeEventListener("abort", endAll);
     },

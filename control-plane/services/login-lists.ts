@@ -25,10 +25,11 @@ export async function listLogins(
 
 /** DELETE /api/cli/logins/{id}: its access tokens are refused at once. */
 export async function endOwnLogin(
-  { store, now }: Context,
+  { store, wakeups, now }: Context,
   { user_id }: UserCaller,
   id: string,
 ): Promise<void> {
   const isEnded = await store.write((tx) => revokeOwnLogin(tx, user_id, id.toLowerCase(), now()));
   if (!isEnded) throw notFound("login");
+  wakeups.ring("login", id.toLowerCase());
 }

@@ -64,10 +64,11 @@ export async function startSession(
 
 /** Ends a login of the caller's own. */
 export async function endLogin(
-  { store, now }: Context,
+  { store, wakeups, now }: Context,
   { login_id: id }: UserCaller,
 ): Promise<void> {
   await store.write((tx) => tx.run(revokeLogin, { id, now: now() }));
+  wakeups.ring("login", id);
 }
 
 /** Starts a CLI login of a user, in a transaction; its first token pair is made from it by `tokenPair`. */
@@ -112,7 +113,11 @@ export async function refreshTokens(context: Context, token: string): Promise<To
     if (login && isReuse(login, claims.jti, now)) await tx.run(revokeLogin, { id, now });
     return undefined;
   });
-  if (!family) throw new Refusal("invalid_refresh_token");
+  if (!family) {
+    // Perhaps a reuse, which ended the login.
+    context.wakeups.ring("login", claims.sid);
+    throw new Refusal("invalid_refresh_token");
+  }
   return tokenPair(context, family, family.email);
 }
 

@@ -3,11 +3,12 @@
  * also looks again by itself now and then.
  */
 
-/** What may have changed: a job that may be claimable, a job's log or status, a worker's orders. */
+/** What may have changed: a job that may be claimable, a job's log or status, a worker's orders, a login that was ended. */
 export interface WakeupTopics {
   readonly queue: QueuedHint;
   readonly job: string;
   readonly worker: string;
+  readonly login: string;
 }
 
 /** Enough of a queued job to tell which worker may take it. */

@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from "node:http";
-import { connect } from "node:net";
 import { once } from "node:events";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { appendChunk } from "../../control-plane/store/logs.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { LogChunk } from "../../protocol/jobs.ts";
 import { callsOf } from "../helpers/calls.ts";
@@ -37,6 +37,13 @@ async function follow(
   const request = get(plane.url + path, { headers, agent: false });
   const [response] = (await once(request, "response")) as [IncomingMessage];
   expect(response.statusCode).toBe(200);
+  return eventsOf(response, enough);
+}
+
+async function eventsOf(
+  response: IncomingMessage,
+  enough: (seen: Seen[]) => boolean = () => false,
+): Promise<Seen[]> {
   const seen: Seen[] = [];
   let rest = "";
   for await (const text of response.setEncoding("utf8")) {
@@ -47,7 +54,7 @@ async function follow(
       const event = field("event");
       if (event !== undefined) seen.push({ event, id: field("id"), data: field("data") ?? "" });
       if (enough(seen)) {
-        request.destroy();
+        response.destroy();
         return seen;
       }
     }
@@ -66,6 +73,7 @@ async function runningJob() {
   const params = { id: job.id };
   return {
     owner,
+    jobId: job.id,
     path: `/api/jobs/${job.id}/logs/stream`,
     headers: await clientHeaders(plane, owner),
     post: (log_chunk: string) =>
@@ -93,14 +101,14 @@ describe("the log stream", () => {
 
   it("gives 500 readers every chunk in order and once, while one of them is stalled", async () => {
     const { path, headers, post, succeed } = await runningJob();
-    const { hostname, port } = new URL(plane.url);
-    const stalled = connect(Number(port), hostname);
-    const lines = Object.entries({ host: "x", ...headers }).map(
-      ([name, value]) => `${name}: ${value}`,
-    );
-    stalled.write(`GET ${path} HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`);
-    await once(stalled, "readable");
-    const following = Array.from({ length: 499 }, () => follow(path, headers));
+    // More than the sockets of both ends take, so that its reader holds it up for real.
+    const early = Array.from({ length: 120 }, (_, n) => `early ${n} ${"y".repeat(100_000)}`);
+    let last = 0;
+    for (const chunk of early) last = (await post(chunk)).id;
+    const request = get(plane.url + path, { headers, agent: false });
+    const [stalled] = (await once(request, "response")) as [IncomingMessage];
+    stalled.pause();
+    const following = Array.from({ length: 499 }, () => follow(`${path}?after=${last}`, headers));
     const posted: string[] = [];
     for (let n = 1; n <= 40; n += 1) {
       posted.push(`${n} ${"x".repeat(4000)}`);
@@ -111,7 +119,11 @@ describe("the log stream", () => {
       expect(logsOf(seen).map(({ log_chunk }) => log_chunk)).toEqual(posted);
       expect(seen.at(-1)?.event).toBe("end");
     }
-    stalled.destroy();
+    expect(stalled.socket.bytesRead).toBeLessThan(early.join("").length);
+    // It is still given everything, at its own pace.
+    const seen = await eventsOf(stalled);
+    expect(logsOf(seen).map(({ log_chunk }) => log_chunk)).toEqual([...early, ...posted]);
+    expect(seen.at(-1)?.event).toBe("end");
   }, 60_000);
 
   it("drops a reader that is too far behind, and nobody else notices", async () => {
@@ -181,6 +193,68 @@ describe("the log stream", () => {
     } finally {
       plane = before;
       await other.close();
+    }
+  });
+
+  it("is cut when its login is ended, at once, and when the login's time is over", async () => {
+    for (const end of [
+      (headers: Record<string, string>, id: string) =>
+        ask(plane, "DELETE", `/api/cli/logins/${id}`, { headers }),
+      (_: unknown, id: string) =>
+        plane.context.store.write((tx) =>
+          tx.sql.updateTable("logins").set({ expires_at: 1 }).where("id", "=", id).execute(),
+        ),
+    ]) {
+      const { path, headers, post } = await runningJob();
+      const other = await runningJob();
+      const staying = follow(other.path, other.headers);
+      await post("before");
+      const listed = await ask(plane, "GET", "/api/cli/logins", { headers });
+      const [login] = listed.json()["logins"] as [{ id: string }];
+      const request = get(plane.url + path, { headers, agent: false });
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      const cut = once(response.resume(), "error");
+      await end(headers, login.id);
+      expect(((await cut) as [Error])[0].message).toBe("aborted");
+      expect((await ask(plane, "GET", path, { headers })).status).toBe(401);
+      // Nobody else's stream is touched.
+      await other.succeed();
+      expect((await staying).at(-1)?.event).toBe("end");
+    }
+  });
+
+  it("is kept open by a comment every 15 s, and finds what no wakeup told of within 2 s", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    const before = plane;
+    plane = await startPlane();
+    try {
+      const { path, headers, jobId } = await runningJob();
+      const request = get(plane.url + path, { headers, agent: false });
+      const [response] = (await once(request, "response")) as [IncomingMessage];
+      let text = "";
+      response.setEncoding("utf8").on("data", (part: string) => (text += part));
+      await vi.waitFor(() => expect(text).toContain("event: status"));
+      vi.advanceTimersByTime(14_000);
+      await plane.context.store.write((tx) =>
+        tx.first(appendChunk, {
+          job: jobId,
+          seq: null,
+          stream_type: "STDOUT",
+          log_chunk: "nobody rang",
+          now: Date.now(),
+        }),
+      );
+      expect(text).not.toMatch(/^:$|nobody rang/m);
+      vi.advanceTimersByTime(1000);
+      await vi.waitFor(() => expect(text).toMatch(/^:$/m));
+      expect(text).not.toContain("nobody rang");
+      vi.advanceTimersByTime(1000);
+      await vi.waitFor(() => expect(text).toContain("nobody rang"));
+      response.destroy();
+    } finally {
+      vi.useRealTimers();
+      await plane.close();
+      plane = before;
     }
   });
 });

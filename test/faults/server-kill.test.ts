@@ -20,8 +20,8 @@ const proving = process.env["WINDLASS_PROVE"] === "1";
 const schedules = proving ? 25 : 1;
 const killsAtStart = proving ? 5 : 2;
 const killsUnderLoad = proving ? 35 : 7;
-/** The goal is 2 s; the suite shares its cores with other tests, so there it is only a bound. */
-const readyLimit = proving ? 2000 : 10_000;
+/** The goal; the suite shares its cores with other tests, so there only the server's own work is judged. */
+const readyLimit = 2000;
 
 test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
   "kill -9 loses nothing that was acknowledged and leaves nothing by half (seed %i)",
@@ -31,6 +31,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
     const random = seeded(seed);
     let server = spawnServer(directory);
     const times: number[] = [];
+    const work: number[] = [];
     let moment = 400;
     try {
       for (let n = 0; n < killsAtStart; n += 1) {
@@ -49,6 +50,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
       load.url = await server.ready;
       moment = server.readyMilliseconds();
       times.push(moment);
+      work.push(server.readyCpuMilliseconds());
       await load.start(await newLink(directory));
       for (let n = 0; n < killsUnderLoad; n += 1) {
         // Some right at the start, before it is ready, while everybody comes back.
@@ -62,6 +64,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
         if (random() < 0.8 || n === killsUnderLoad - 1) {
           load.url = await server.ready;
           times.push(server.readyMilliseconds());
+          work.push(server.readyCpuMilliseconds());
         }
       }
       await load.stop();
@@ -76,9 +79,9 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
       const sorted = times.map(Math.round).toSorted((a, b) => a - b);
       const slowest = sorted.at(-1) ?? Infinity;
       process.stderr.write(
-        `seed ${seed}: ${ended.size} jobs, ${artifacts.size} plans, ${load.answered} calls answered, ${load.unanswered} repeated; ready after ${sorted[sorted.length >> 1]} ms (median of ${sorted.length} starts), ${slowest} ms at most\n`,
+        `seed ${seed}: ${ended.size} jobs, ${artifacts.size} plans, ${load.answered} calls answered, ${load.unanswered} repeated; ready after ${sorted[sorted.length >> 1]} ms (median of ${sorted.length} starts), ${slowest} ms at most, ${Math.max(...work)} ms of them work\n`,
       );
-      expect(slowest).toBeLessThan(readyLimit);
+      expect(proving ? slowest : Math.max(...work)).toBeLessThan(readyLimit);
     } finally {
       server.kill("SIGKILL");
       await server.exited;

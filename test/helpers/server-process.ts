@@ -15,6 +15,8 @@ export interface ServerProcess extends AsyncDisposable {
   readonly ready: Promise<string>;
   /** How long that took, from the start of the process. */
   readyMilliseconds(): number;
+  /** How much of it was work of its own: what other programs of the machine do is not in it. Linux only, elsewhere 0. */
+  readyCpuMilliseconds(): number;
   /** Resolves at its end with the exit code; null after a kill. */
   readonly exited: Promise<number | null>;
   /** What it wrote to stderr: JSON lines. */
@@ -64,9 +66,11 @@ export function spawnServer(
     });
   });
   let readyMilliseconds = NaN;
+  let readyCpuMilliseconds = NaN;
   const ready = listening.then(async (url) => {
     await untilReady(url);
     readyMilliseconds = performance.now() - startedAt;
+    readyCpuMilliseconds = cpuMilliseconds(child.pid ?? 0);
     return url;
   });
   // Whoever kills it before it is ready does not wait for it.
@@ -75,6 +79,7 @@ export function spawnServer(
     pid: child.pid ?? 0,
     ready,
     readyMilliseconds: () => readyMilliseconds,
+    readyCpuMilliseconds: () => readyCpuMilliseconds,
     exited,
     log,
     kill: (signal) => child.kill(signal),
@@ -83,6 +88,13 @@ export function spawnServer(
       await exited;
     },
   };
+}
+
+/** User and system time, which Linux counts in hundredths of a second. */
+function cpuMilliseconds(pid: number): number {
+  if (process.platform !== "linux") return 0;
+  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
 async function untilReady(url: string): Promise<void> {
