@@ -102,7 +102,7 @@ export async function buildApp(
   const claims = claimService(context);
   app.addHook("onClose", () => claims.close());
   consoleRoutes(app, context);
-  operationRoutes(app, context, guards, version);
+  operationRoutes(app, context, guards, claims, version);
   authRoutes(app, context, guards);
   configurationRoutes(app, context, guards);
   cloudIdentityRoutes(app, context, guards);

@@ -63,6 +63,8 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   reply
     .code(status)
     .headers(refusal.headers)
+    // What is refused before any hook runs, such as an address that is none, has an id too.
+    .header("x-request-id", request.id)
     .header("cache-control", "no-store")
     .type("application/problem+json");
   const closes = refusal.code === "payload_too_large" || refusal.code === "unavailable";

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { openApiDocument } from "../openapi/document.ts";
+import type { Claims } from "../services/claims.ts";
 import type { Context } from "../services/context.ts";
 import { openMetrics } from "../services/metrics.ts";
 import { readiness } from "../services/readiness.ts";
@@ -14,6 +15,7 @@ export function operationRoutes(
   app: FastifyInstance,
   context: Context,
   guards: Guards,
+  claims: Claims,
   version: string,
 ): void {
   const checkReady = readiness(context);
@@ -28,7 +30,7 @@ export function operationRoutes(
     },
     options,
   );
-  const metrics = openMetrics(context);
+  const metrics = openMetrics(context, claims);
   app.addHook("onResponse", (request, reply, done) => {
     done();
     const { url: route = "none", config } = request.routeOptions;

@@ -55,6 +55,7 @@ export async function changeJob(
   if (job.status !== before.status) await endSpec(tx, job, now);
   await saveJob(tx, job);
   rings.push((wakeups) => wakeups.ring("job", job.id));
+  if (hasEnded(job) && !hasEnded(before)) rings.push((wakeups) => wakeups.ring("ended", job));
   const isReleased = isHeld(before) && !isHeld(job);
   if (job.released_at !== null && !keepLock && job.spec_id !== null) {
     const isUnlocked = await releaseLock(tx, job.id);

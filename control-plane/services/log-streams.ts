@@ -41,8 +41,6 @@ export function logStreams(context: Context): LogStreams {
   const { store, wakeups, draining } = context;
   const feeds = new Map<string, JobFeed>();
   const unlisten = wakeups.listen("job", (id) => feeds.get(id)?.look());
-  // Where the store cannot be read, the readers come back when it can.
-  const cutStrangers = (feed: JobFeed) => void feed.cutStrangers().catch(() => feed.endAll());
   const unlistenLogins = wakeups.listen("login", () => {
     for (const feed of feeds.values()) cutStrangers(feed);
   });
@@ -83,3 +81,6 @@ export function logStreams(context: Context): LogStreams {
     },
   };
 }
+
+/** Where the store cannot be read, the readers come back when it can. */
+const cutStrangers = (feed: JobFeed): void => void feed.cutStrangers().catch(() => feed.endAll());

@@ -1,7 +1,8 @@
 /** What Prometheus reads: its names and units, no names of people or things. Counted where the store has a small index, at each scrape. */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 import { workerStatus } from "../domain/worker.ts";
-import { countHeld, countQueued, countWorkers } from "../store/metrics.ts";
+import { countHeld, countQueued, countWorkers, databaseBytes } from "../store/metrics.ts";
+import type { Claims } from "./claims.ts";
 import type { Context } from "./context.ts";
 
 export interface Metrics {
@@ -14,7 +15,10 @@ export interface Metrics {
 }
 
 /** Metrics of one server, in a registry of their own: two servers of one process do not mix. */
-export function openMetrics({ store, now }: Context): Metrics {
+export function openMetrics(
+  { store, wakeups, now }: Context,
+  { parked: countParked }: Pick<Claims, "parked">,
+): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -37,6 +41,17 @@ export function openMetrics({ store, now }: Context): Metrics {
   );
   const held = gauge("windlass_jobs_held", "Jobs that a worker holds, by status.", ["status"]);
   const workers = gauge("windlass_workers", "Workers, by status.", ["status"]);
+  const parked = gauge("windlass_claims_parked", "Claims that wait at this server for a job.");
+  const stored = gauge("windlass_database_bytes", "Size of the database; blobs are beside it.");
+  const ended = new Counter({
+    name: "windlass_jobs_ended_total",
+    help: "Jobs that ended at this server, by type and by the status they ended with first.",
+    labelNames: ["type", "status"],
+    registers,
+  });
+  wakeups.listen("ended", ({ job_type, status }) =>
+    ended.inc({ type: job_type.toLowerCase(), status: status.toLowerCase() }),
+  );
 
   function gauge(name: string, help: string, labelNames: string[] = []) {
     return new Gauge({ name, help, labelNames, registers });
@@ -44,6 +59,8 @@ export function openMetrics({ store, now }: Context): Metrics {
 
   async function look(): Promise<void> {
     const waiting = await store.read.first(countQueued, {});
+    parked.set(countParked());
+    stored.set(await databaseBytes(store.read));
     queued.set(waiting?.count ?? 0);
     oldest.set(Math.max(0, now() - (waiting?.oldest ?? now())) / 1000);
     held.reset();

@@ -1,5 +1,6 @@
 /** SQL of the metrics: each statement walks a small index, never all jobs. */
 import { sql } from "kysely";
+import type { Queries } from "./db.ts";
 import { statement } from "./statement.ts";
 
 /** How many jobs wait (the status is a literal, or SQLite would not use the partial index), and since when the oldest does. */
@@ -38,3 +39,12 @@ export const countWorkers = statement<
     ])
     .groupBy(["is_offline", "is_draining", "is_new"]),
 );
+
+/** The size of the database's file. */
+export async function databaseBytes({ sql: db }: Queries): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`
+    select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`.execute(
+    db,
+  );
+  return rows[0]?.bytes ?? 0;
+}

@@ -3,12 +3,19 @@
  * also looks again by itself now and then.
  */
 
-/** What may have changed: a job that may be claimable, a job's log or status, a worker's orders, a login that was ended. */
+/** What may have changed: a job that may be claimable, a job's log or status, a worker's orders, a login that was ended; and what a job came to, to be counted. */
 export interface WakeupTopics {
   readonly queue: QueuedHint;
   readonly job: string;
   readonly worker: string;
   readonly login: string;
+  readonly ended: EndedHint;
+}
+
+/** What a job was, and what came of it. */
+interface EndedHint {
+  readonly job_type: string;
+  readonly status: string;
 }
 
 /** Enough of a queued job to tell which worker may take it. */
