@@ -49,9 +49,9 @@ export const TrustPolicy = Type.Object({
       Effect: Type.String(),
       Principal: Type.Object({ AWS: Type.String() }),
       Action: Type.String(),
-      Condition: Type.Object({
-        StringEquals: Type.Object({ "sts:ExternalId": Type.String() }),
-      }),
+      Condition: Type.Optional(
+        Type.Object({ StringEquals: Type.Object({ "sts:ExternalId": Type.String() }) }),
+      ),
     }),
   ),
 });

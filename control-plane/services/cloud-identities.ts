@@ -111,6 +111,8 @@ export async function trustPolicy(
         Action: "sts:AssumeRole",
         Condition: { StringEquals: { "sts:ExternalId": external_id } },
       },
+      // The runner tags its sessions with the job. AWS asks for this apart, without the external id; alone it opens nothing.
+      { Effect: "Allow", Principal: { AWS: principal }, Action: "sts:TagSession" },
     ],
   };
 }

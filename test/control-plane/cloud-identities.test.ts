@@ -98,6 +98,7 @@ describe("a cloud identity", () => {
           Action: "sts:AssumeRole",
           Condition: { StringEquals: { "sts:ExternalId": external_id } },
         },
+        { Effect: "Allow", Principal: { AWS: principal }, Action: "sts:TagSession" },
       ],
     });
     for (const wrong of ["*", "arn:aws:iam::1:root", 'arn:aws:iam::210987654321:role/"'])
