@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { Type, type Static } from "typebox";
 import { Errors, Convert, Default } from "typebox/value";
+import { cloudSettings, type CloudSettings } from "./job/cloud-providers.ts";
 import { Labels, Name, OneOf } from "../protocol/fields.ts";
 
 const Seconds = (value: number) => Type.Number({ default: value, minimum: 0.01, maximum: 86_400 });
@@ -87,6 +88,7 @@ export interface AgentConfig {
   /** PATH for terraform and git. */
   readonly path: string;
   readonly network: Readonly<Record<string, string>>;
+  readonly cloud: CloudSettings;
   readonly warnings: readonly string[];
 }
 
@@ -142,6 +144,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     logFormat: settings.WINDLASS_LOG_FORMAT ?? (process.stderr.isTTY ? "pretty" : "json"),
     path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
     network: networkOf(environment),
+    cloud: cloudSettings(environment),
     warnings: unknownNames(environment),
   };
 }

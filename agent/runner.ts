@@ -147,6 +147,7 @@ function jobSettings(config: AgentConfig, workerToken: string): JobSettings {
     title: `Windlass agent ${version()} on ${hostname()}, isolation ${isolation}`,
     path: config.path,
     network: config.network,
+    cloud: config.cloud,
     engineMirror: config.engineMirror,
     engineOffline: config.engineOffline,
     enginePublicKeys: config.enginePublicKeys,

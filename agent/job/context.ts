@@ -1,6 +1,7 @@
 /** What every step of a job gets to see. */
 import type { ClaimedJob } from "../../protocol/executions.ts";
 import type { JobLog } from "../logs/job-log.ts";
+import type { CloudSettings } from "./cloud-providers.ts";
 import type { Facts } from "./facts.ts";
 import type { JobApi } from "./job-api.ts";
 import type { Journal, StopReason } from "./journal.ts";
@@ -16,6 +17,7 @@ export interface JobSettings {
   readonly path: string;
   /** Proxies and certificates that terraform needs in this network. */
   readonly network: Readonly<Record<string, string>>;
+  readonly cloud: CloudSettings;
   readonly engineMirror: string | undefined;
   readonly engineOffline: boolean;
   readonly enginePublicKeys: string | undefined;
@@ -38,11 +40,13 @@ export interface JobContext {
   readonly facts: Facts;
   /** Aborted, with a `StopReason`, when the job is to be stopped. */
   readonly stop: AbortSignal;
+  /** Aborted when the outcome is decided: what a step keeps running beside the job ends. */
+  readonly over: AbortSignal;
   readonly steps: readonly Step[];
   /** Number of the running step in the list, from 1; orders the run directories. */
   position: number;
   /** The next command's wrapper, which waits. */
-  prepared: PreparedRun | undefined;
+  prepared?: PreparedRun | undefined;
 }
 
 export interface Step {
@@ -53,6 +57,8 @@ export interface Step {
   readonly always?: boolean;
   /** May be run again after a crash, so it starts from nothing or finds what is there. */
   run(context: JobContext): Promise<Facts>;
+  /** In place of `run` when a former agent has done the step: brings back what it kept in memory. */
+  resume?(context: JobContext, facts: Facts): void;
 }
 
 /** A step failed; the message is what the user reads as the job's `error_message`. */

@@ -10,6 +10,8 @@ export interface EnvironmentParts {
   readonly workspace: Workspace;
   /** Address and credentials of managed state. */
   readonly state: Readonly<Record<string, string>>;
+  /** Where cloud credentials are found. */
+  readonly cloud: Readonly<Record<string, string>>;
 }
 
 /** What comes later wins, so a configuration can replace nothing that the agent sets. */
@@ -26,6 +28,9 @@ export function environmentOf(parts: EnvironmentParts): Record<string, string> {
     CHECKPOINT_DISABLE: "1",
     TF_CLI_CONFIG_FILE: parts.workspace.cliConfig,
     ...parts.state,
+    // Not even a job without credentials of its own may be what this machine is.
+    AWS_EC2_METADATA_DISABLED: "true",
+    ...parts.cloud,
   };
 }
 

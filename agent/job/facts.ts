@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import { Engine } from "../../protocol/configurations.ts";
 import { Nullable, Sha256 } from "../../protocol/fields.ts";
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
+import type { EndpointAddress } from "./credential-endpoint.ts";
 import type { PlanSummary } from "../../protocol/plan-summary.ts";
 
 /** Where the terraform files came from, exactly. */
@@ -39,4 +40,6 @@ export interface Facts {
   changes?: boolean;
   summary?: PlanSummary;
   metadata?: ExecutionMetadata;
+  /** Where terraform asks for cloud credentials; it holds this in its environment, so it is the same for every agent of the job. */
+  credentials?: EndpointAddress;
 }

@@ -27,6 +27,8 @@ export type Entry =
   /** Before the first SIGINT, so that a restarted agent does not send what terraform takes for the second. */
   | { readonly at: "interrupted"; readonly run: string }
   | { readonly at: "done"; readonly step: string; readonly facts: Facts }
+  /** What the job has learnt and its log must not show; see secrets.ts. */
+  | { readonly at: "secrets"; readonly sealed: string }
   | { readonly at: "stopping"; readonly reason: StopReason }
   /** The outcome is decided and the log has its last line. */
   | { readonly at: "ended"; readonly report: ReportStatus }

@@ -67,7 +67,7 @@ export async function runJob({ journal, settings, api, stop }: JobRun): Promise<
   return result;
 }
 
-type Base = Omit<JobContext, "log" | "facts" | "stop" | "steps" | "position" | "prepared">;
+type Base = Pick<JobContext, "claim" | "settings" | "api" | "journal" | "workspace" | "directory">;
 
 async function perform(base: Base, stop: JobStop): Promise<JobResult> {
   const { api, journal } = base;
@@ -140,7 +140,8 @@ function resumeLog({ journal, log, settings }: Base & { log: JobLog }): void {
 async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<ReportStatus> {
   const { journal, log, claim } = base;
   const steps = stepsOf(claim.job.job_type);
-  const context: JobContext = { ...base, facts: {}, stop, steps, position: 0, prepared: undefined };
+  const over = new AbortController();
+  const context: JobContext = { ...base, facts: {}, stop, over: over.signal, steps, position: 0 };
   let report: ReportStatus;
   let name = "start";
   try {
@@ -158,6 +159,7 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
   } catch (error) {
     report = failure(base, error as Error, name, stop);
   }
+  over.abort();
   context.prepared?.cancel();
   log.system([report.status, report.error_message].filter(Boolean).join(": "));
   journal.append({ at: "ended", report });
@@ -167,7 +169,10 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
 async function doneOrRun(step: Step, context: JobContext): Promise<Facts> {
   const { journal, stop } = context;
   const done = journal.find("done", (entry) => entry.step === step.name);
-  if (done) return done.facts;
+  if (done) {
+    step.resume?.(context, done.facts);
+    return done.facts;
+  }
   if (!journal.find("begun", (entry) => entry.step === step.name)) {
     // One that has begun is entered again even then: its terraform may be running and has to be seen to its end.
     const isStopped = stop.aborted && !(step.always && stop.reason !== "not the holder");

@@ -1,17 +1,23 @@
-/** The secrets that the agent knows a job has, for masking. */
+/**
+ * What the log of a job must not show. What a job learns on its way has to be known to the next agent too, which may ship the rest of the
+ * log, so it stands in the journal, sealed: the key comes from the worker's token, and the job's files alone give nothing away.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { redactorOf } from "../logs/redactor.ts";
 import type { JobContext } from "./context.ts";
 import { texts } from "./outcome.ts";
 
-type Known = Pick<JobContext, "claim" | "settings">;
+type Known = Pick<JobContext, "claim" | "journal" | "settings">;
 
-/** Sensitive variables in every text that they hold, and the tokens. */
-export function secretsOf({ claim: { job }, settings }: Known): string[] {
+/** Sensitive variables in every text that they hold, the tokens, and what this agent and those before it have learnt. */
+export function secretsOf({ claim: { job }, journal, settings }: Known): string[] {
   const variables = Object.values(job.config_snapshot.variables ?? {});
+  const key = keyOf(settings.workerToken, job.id);
   return [
     ...variables.filter(({ sensitive }) => sensitive).flatMap(({ value }) => texts(value)),
     ...(job.job_token ? [job.job_token] : []),
     settings.workerToken,
+    ...journal.entries.flatMap((entry) => (entry.at === "secrets" ? open(entry.sealed, key) : [])),
   ];
 }
 
@@ -20,3 +26,42 @@ export function maskerOf(context: Known): (text: string) => string {
   const { redact } = redactorOf(secretsOf(context));
   return (text) => redact(Buffer.from(text));
 }
+
+/** From now on the log masks these, also after a restart. Throws when they cannot be written down: then nobody may get to see them. */
+export function conceal(
+  { claim, journal, settings, log }: Known & Pick<JobContext, "log">,
+  secrets: readonly string[],
+): void {
+  const key = keyOf(settings.workerToken, claim.job.id);
+  journal.append({ at: "secrets", sealed: seal(secrets, key) });
+  log.addSecrets(secrets);
+}
+
+const cipher = "aes-256-gcm";
+const nonceLength = 12;
+const tagLength = 16;
+const headLength = nonceLength + tagLength;
+
+function seal(secrets: readonly string[], key: Buffer): string {
+  const nonce = randomBytes(nonceLength);
+  const sealing = createCipheriv(cipher, key, nonce);
+  const text = Buffer.concat([sealing.update(JSON.stringify(secrets)), sealing.final()]);
+  return Buffer.concat([nonce, sealing.getAuthTag(), text]).toString("base64");
+}
+
+/** Nothing when the worker's token was changed meanwhile: nobody can read them then. */
+function open(sealed: string, key: Buffer): string[] {
+  const bytes = Buffer.from(sealed, "base64");
+  const options = { authTagLength: tagLength };
+  try {
+    const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceLength), options);
+    opening.setAuthTag(bytes.subarray(nonceLength, headLength));
+    const text = Buffer.concat([opening.update(bytes.subarray(headLength)), opening.final()]);
+    return JSON.parse(text.toString()) as string[];
+  } catch {
+    return [];
+  }
+}
+
+const keyOf = (workerToken: string, jobId: string): Buffer =>
+  Buffer.from(hkdfSync("sha256", workerToken, jobId, "windlass job secrets", 32));

@@ -7,7 +7,7 @@ import { failureOf } from "./diagnostics.ts";
 import { metadataOf } from "./outcome.ts";
 import { packPlan } from "./plan-artifact.ts";
 import { readPlan } from "./plan-json.ts";
-import { maskerOf } from "./secrets.ts";
+import { conceal, maskerOf } from "./secrets.ts";
 import { runTerraform } from "./terraform.ts";
 import { rescuedState } from "./workspace.ts";
 
@@ -133,7 +133,7 @@ export const readOutputs: Step = {
     const end = await runTerraform(context, "output", outputCommand(), { logged: false });
     if (end.code === 0) {
       const { metadata, secrets } = await metadataOf(end.stdout);
-      context.log.addSecrets(secrets);
+      conceal(context, secrets);
       return { metadata };
     }
     context.log.system(`The outputs could not be read: ${await failureOf("output", end)}`);

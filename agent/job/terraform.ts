@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { bootId } from "../process-identity.ts";
 import { stateEnvironment } from "./backend.ts";
 import { JobStopped, known, StepFailed, type JobContext } from "./context.ts";
+import { cloudEnvironment } from "./credentials.ts";
 import { environmentOf } from "./environment.ts";
 import type { StopReason } from "./journal.ts";
 import { openRun, type Run, type StopPatience } from "./process.ts";
@@ -83,6 +84,7 @@ const commandOf = (context: JobContext, run: string, args: readonly string[]): R
     own: context.claim.job.config_snapshot.environment ?? {},
     workspace: context.workspace,
     state: stateEnvironment(context),
+    cloud: cloudEnvironment(context),
   }),
 });
 

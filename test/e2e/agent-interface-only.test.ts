@@ -241,17 +241,19 @@ describe("against a server that knows only the interface", () => {
     expect(server.log(deploy, "STDOUT")).not.toContain("Plan:");
   });
 
-  test("a job that asks for cloud credentials is refused, never run without them", async () => {
+  test("a job that asks for credentials nobody knows is refused, never run without them", async () => {
     const deploy = await ended(
       server.enqueue({
         job_type: "DEPLOY",
         config_snapshot: inlineSnapshot("success-cluster"),
-        cloud_identity: { provider: "aws", role_arn: "arn:aws:iam::1:role/x", external_id: "y" },
+        cloud_identity: { provider: "moon", role_arn: "arn:aws:iam::1:role/x", external_id: "y" },
       }),
     );
     expect(lastReport(deploy)).toMatchObject({
       status: "FAILED",
-      error_message: expect.stringContaining("not supported by this version of the agent"),
+      error_message: expect.stringContaining(
+        'knows no cloud provider "moon", only aws, gcp, azure',
+      ),
     });
     expect(server.log(deploy, "STDOUT")).toBe("");
   });

@@ -12,6 +12,7 @@ const environment = (own: Record<string, unknown>): Record<string, string> =>
     own,
     workspace,
     state: { TF_HTTP_USERNAME: "u" },
+    cloud: { AWS_REGION: "eu-west-1" },
   });
 
 test("it is complete and holds nothing of the agent's own", () => {
@@ -26,6 +27,8 @@ test("it is complete and holds nothing of the agent's own", () => {
     CHECKPOINT_DISABLE: "1",
     TF_CLI_CONFIG_FILE: "/srv/agent/workspaces/j/terraform.rc",
     TF_HTTP_USERNAME: "u",
+    AWS_EC2_METADATA_DISABLED: "true",
+    AWS_REGION: "eu-west-1",
   });
 });
 

@@ -1,0 +1,132 @@
+/** Takes a role on at AWS STS, with the agent's own credentials as the SDK finds them. The SDK is loaded by the first job that needs it. */
+import { Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+
+export interface Role {
+  readonly arn: string;
+  /** What the role's trust policy asks for. */
+  readonly externalId: string | undefined;
+  /** Names the session in the account's own records (CloudTrail). */
+  readonly session: string;
+  /** Session tags: who looks at the account sees the job. Empty ones are left off. */
+  readonly tags: Readonly<Record<string, string | null>>;
+}
+
+export interface StsSettings {
+  /** `AWS_REGION` and its like. Without a region here and in the SDK's own files it is the usual one of the role's partition. */
+  readonly aws: Readonly<Record<string, string>>;
+  /** `HTTPS_PROXY` and its like. */
+  readonly network: Readonly<Record<string, string>>;
+}
+
+export interface SessionCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken: string;
+  /** Milliseconds that they are good for, counted from now. */
+  readonly life: number;
+}
+
+/** Asks once. Throws `RoleRefused`, or another error when asking again may help. */
+export type AssumeRole = (signal: AbortSignal) => Promise<SessionCredentials>;
+
+/** Asking again would change nothing. The message says which role and external id, what AWS answered, and what to check. */
+export class RoleRefused extends Error {
+  override readonly name = "RoleRefused";
+}
+
+/** Prepares to take the role on, again and again. */
+export function roleAssumer(role: Role, settings: StsSettings): AssumeRole {
+  let prepared: ReturnType<typeof prepare> | undefined;
+  return async (signal) => {
+    prepared ??= prepare(role, settings);
+    const { client, command } = await prepared;
+    try {
+      const { Credentials } = await client.send(command, { abortSignal: signal });
+      const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = Credentials ?? {};
+      if (!AccessKeyId || !SecretAccessKey || !SessionToken || !Expiration)
+        throw new Error("the answer holds no credentials");
+      // This machine's clock may be hours off: the SDK has learnt by how much from the answer.
+      const now = Date.now() + client.config.systemClockOffset;
+      return {
+        accessKeyId: AccessKeyId,
+        secretAccessKey: SecretAccessKey,
+        sessionToken: SessionToken,
+        life: Expiration.getTime() - now,
+      };
+    } catch (error) {
+      throw isFinal(error as SdkError) ? new RoleRefused(refusal(role, error as SdkError)) : error;
+    }
+  };
+}
+
+async function prepare(role: Role, { aws, network }: StsSettings) {
+  const { STSClient, AssumeRoleCommand } = await import("@aws-sdk/client-sts");
+  const options = {
+    // Whoever asks retries, and can be stopped while waiting.
+    maxAttempts: 1,
+    requestHandler: {
+      connectionTimeout: 5000,
+      requestTimeout: 15_000,
+      throwOnRequestTimeout: true,
+      httpAgent: new HttpAgent({ proxyEnv: network }),
+      httpsAgent: new HttpsAgent({ proxyEnv: network }),
+    },
+  };
+  const region = aws["AWS_REGION"] ?? aws["AWS_DEFAULT_REGION"];
+  const usual = new STSClient({ ...options, ...(region ? { region } : {}) });
+  const client = await usual.config.region().then(
+    () => usual,
+    () => new STSClient({ ...options, region: usualRegion(role.arn) }),
+  );
+  const command = new AssumeRoleCommand({
+    RoleArn: role.arn,
+    ExternalId: role.externalId,
+    RoleSessionName: role.session,
+    // Not transitive: every role that terraform takes on from this one would have to allow tags too.
+    Tags: Object.entries(role.tags).flatMap(([Key, Value]) => (Value ? [{ Key, Value }] : [])),
+  });
+  return { client, command };
+}
+
+const usualRegion = (arn: string): string => {
+  if (arn.startsWith("arn:aws-cn:")) return "cn-north-1";
+  return arn.startsWith("arn:aws-us-gov:") ? "us-gov-west-1" : "us-east-1";
+};
+
+/** What the SDK throws: with metadata when AWS has answered. */
+interface SdkError extends Error {
+  readonly $metadata?: { readonly httpStatusCode?: number; readonly clockSkewCorrected?: boolean };
+}
+
+function isFinal({ name, $metadata }: SdkError): boolean {
+  if (name === "CredentialsProviderError") return true;
+  const { httpStatusCode: status, clockSkewCorrected } = $metadata ?? {};
+  if (status === undefined || status >= 500 || status === 429 || status === 408) return false;
+  // STS throttles with 400. A wrong clock is known after the first answer, and the next try is right.
+  return status >= 400 && !clockSkewCorrected && !/Throttl|TooManyRequests|RequestLimit/.test(name);
+}
+
+function refusal(role: Role, { name, message }: SdkError): string {
+  const which = `the role ${role.arn} with the external id ${role.externalId ?? "(none)"}`;
+  if (name === "CredentialsProviderError") {
+    return (
+      `the agent has no AWS credentials of its own with which to take on ${which} (${message}). ` +
+      "Give its machine an instance role, or the agent one of the other sources that AWS SDKs read"
+    );
+  }
+  return `AWS refused ${which}: ${name}: ${message.replace(/\.?\s*$/, "")}. ${advice(name, message)}`;
+}
+
+function advice(name: string, message: string): string {
+  if (message.includes("sts:TagSession")) {
+    return "The agent tags its sessions with the job: allow sts:TagSession in the role's trust policy and to the agent's own identity";
+  }
+  if (/^(InvalidClientTokenId|ExpiredToken|SignatureDoesNotMatch|IncompleteSignature)/.test(name)) {
+    return "The agent's own AWS credentials are at fault: check them on its machine";
+  }
+  return (
+    "Check that the role exists, that its trust policy names the agent's own identity and this very external id, and that both the " +
+    "policy and the agent's own permissions allow sts:AssumeRole and sts:TagSession"
+  );
+}

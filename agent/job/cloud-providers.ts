@@ -1,0 +1,29 @@
+/**
+ * The clouds of which the agent knows how terraform finds its credentials, and what of the agent's environment such a job gets for it:
+ * places, ids and files, never a secret. At `aws` the agent takes on a role for the job; at the others the machine itself must be
+ * somebody, and the job is that too.
+ */
+
+export const cloudProviders = ["aws", "gcp", "azure"] as const;
+export type CloudProvider = (typeof cloudProviders)[number];
+
+/** By provider: variables of terraform's environment. */
+export type CloudSettings = Readonly<Record<CloudProvider, Readonly<Record<string, string>>>>;
+
+const names: Readonly<Record<CloudProvider, RegExp>> = {
+  aws: /^AWS_(REGION|DEFAULT_REGION|CA_BUNDLE|USE_FIPS_ENDPOINT|USE_DUALSTACK_ENDPOINT|ENDPOINT_URL(_[A-Z0-9_]+)?)$/,
+  gcp: /^(GOOGLE_APPLICATION_CREDENTIALS|GOOGLE_IMPERSONATE_SERVICE_ACCOUNT)$/,
+  azure:
+    /^(ARM_(TENANT_ID|CLIENT_ID|SUBSCRIPTION_ID|ENVIRONMENT|USE_MSI|USE_OIDC|USE_AKS_WORKLOAD_IDENTITY|OIDC_TOKEN_FILE_PATH)|AZURE_(TENANT_ID|CLIENT_ID|AUTHORITY_HOST|FEDERATED_TOKEN_FILE))$/,
+};
+
+/** What jobs of each provider get of the agent's environment. */
+export function cloudSettings(environment: Readonly<Record<string, string | undefined>>) {
+  const of = (provider: CloudProvider): Record<string, string> =>
+    Object.fromEntries(
+      Object.entries(environment).flatMap(([name, value]) =>
+        value && names[provider].test(name) ? [[name, value]] : [],
+      ),
+    );
+  return { aws: of("aws"), gcp: of("gcp"), azure: of("azure") } satisfies CloudSettings;
+}

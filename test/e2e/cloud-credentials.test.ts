@@ -1,0 +1,299 @@
+/** Roles for jobs: real server, agent and terraform, a strict STS, and terraform's own S3 backend. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { Job } from "../../protocol/jobs.ts";
+import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { hasMoto, startStrictS3 } from "../helpers/strict-s3.ts";
+import { caller, startStrictSts, type StrictSts } from "../helpers/strict-sts.ts";
+import { newUser, type User } from "../helpers/user.ts";
+
+const role_arn = "arn:aws:iam::123456789012:role/deployer";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+interface Scene extends AsyncDisposable {
+  readonly user: User;
+  readonly sts: StrictSts;
+  readonly work: string;
+  readonly identity: { readonly id: string; readonly external_id: string };
+  agent: AgentProcess;
+  restart(): void;
+  /** What all agents of the scene have logged. */
+  agentLog(): string;
+}
+
+/** Somebody with a role that trusts their agent, by the policy that the server hands out. */
+async function scene(settings: Record<string, string> = {}, life?: number): Promise<Scene> {
+  const sts = await startStrictSts(life);
+  const user = await newUser(plane);
+  const identity = await user.call(endpoints.createCloudIdentity, {
+    body: { name: "production", provider: "aws", role_arn },
+  });
+  const policy = await user.call(endpoints.getTrustPolicy, {
+    params: { id: identity.id },
+    query: { principal: caller.arn },
+  });
+  sts.roles.set(role_arn, policy);
+  const place = scratch();
+  const work = join(place.path, "work");
+  const environment = {
+    WINDLASS_URL: plane.url,
+    WINDLASS_WORK_DIR: work,
+    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
+    AWS_ENDPOINT_URL_STS: sts.url,
+    AWS_EC2_METADATA_DISABLED: "true",
+    ...caller.environment,
+    ...settings,
+  };
+  const agents = [startAgent(environment)];
+  const made: Scene = {
+    user,
+    sts,
+    work,
+    identity,
+    agent: agents[0] as AgentProcess,
+    restart: () => {
+      made.agent = startAgent(environment);
+      agents.push(made.agent);
+    },
+    agentLog: () => agents.map((agent) => agent.log()).join(""),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
+      await sts[Symbol.asyncDispose]();
+      place[Symbol.dispose]();
+    },
+  };
+  return made;
+}
+
+/** A configuration whose apply is this command. */
+const running = (command: string, backend = "") => ({
+  type: "inline" as const,
+  files: {
+    "main.tf": `${backend}
+      resource "terraform_data" "one" {
+        provisioner "local-exec" { command = ${JSON.stringify(command)} }
+      }`,
+  },
+});
+
+/** A bucket behind the gate, and the backend that keeps the state there. */
+async function inS3({ sts }: Scene) {
+  const s3 = await startStrictS3(sts, "states");
+  const key = "team/terraform.tfstate";
+  const backend = `terraform {
+    backend "s3" {
+      bucket         = "states"
+      key            = "${key}"
+      use_lockfile   = true
+      use_path_style = true
+      endpoints      = { s3 = "${s3.url}" }
+    }
+  }`;
+  return { ...s3, backend, state: () => s3.read("states", key) };
+}
+
+async function deploy({ user, identity }: Scene, source: object, more = {}): Promise<Job> {
+  const cloud_identity_id = identity.id;
+  const configuration_id = await user.configure({ source, cloud_identity_id, ...more });
+  return user.queue({ job_type: "DEPLOY", configuration_id });
+}
+
+/** Waits until the job's log has the text, which terraform writes in mid-apply. */
+async function says({ user }: Scene, job: Job, text: string): Promise<void> {
+  let log = "";
+  void (async () => {
+    while (!log.includes(text)) log = await user.log(job);
+  })();
+  await until(() => log.includes(text));
+}
+
+const journalOf = ({ work }: Scene, { id }: Job): string =>
+  join(work, "jobs", id, "journal.ndjson");
+
+function endpointOf(here: Scene, job: Job): { port: number; token: string } {
+  const facts = /"credentials":(\{[^}]*\})/.exec(readFileSync(journalOf(here, job), "utf8"))?.[1];
+  return JSON.parse(facts ?? "{}") as { port: number; token: string };
+}
+
+/** The cloud's part of what the applying terraform has as its environment. */
+function cloudEnvironmentOf({ work }: Scene, { id }: Job): Record<string, string> {
+  const [pid] = readFileSync(join(work, "jobs", id, "runs/08-apply/child"), "utf8").split(" ");
+  const variables = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  return Object.fromEntries(
+    variables
+      .filter((one) => one.startsWith("AWS_"))
+      .map((one) => [one.slice(0, one.indexOf("=")), one.slice(one.indexOf("=") + 1)]),
+  );
+}
+
+/** Files in which the text stands in clear. */
+function filesWith({ work }: Scene, text: string): string[] {
+  return readdirSync(work, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((file) => readFileSync(file).includes(text));
+}
+
+const secretsIn = ({ sts }: Scene): string[] =>
+  sts.given.flatMap((one) => [one.accessKeyId, one.secretAccessKey, one.sessionToken]);
+
+const wholeLog = async ({ user }: Scene, job: Job): Promise<string> =>
+  (await user.log(job, "SYSTEM")) + (await user.log(job)) + (await user.log(job, "STDERR"));
+
+describe.concurrent("a job with a cloud identity", () => {
+  test("runs as a session of the role that names the job", async () => {
+    await using here = await scene();
+    const job = await deploy(here, running("true"));
+    expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS" });
+    expect(here.sts.asked).toEqual([
+      {
+        action: "AssumeRole",
+        role: role_arn,
+        externalId: here.identity.external_id,
+        session: job.id,
+        tags: {
+          "windlass:job": job.id,
+          "windlass:spec": job.spec_id,
+          "windlass:zone": job.zone_id,
+        },
+        answer: "given",
+      },
+    ]);
+    expect(await here.user.log(job, "SYSTEM")).toContain(`Cloud identity: ${role_arn}`);
+  });
+
+  test("shows its credentials to nobody: not in environments, files or logs, whatever it prints", async () => {
+    await using here = await scene();
+    const ask =
+      'curl -s -H "Authorization: $AWS_CONTAINER_AUTHORIZATION_TOKEN" $AWS_CONTAINER_CREDENTIALS_FULL_URI';
+    // It keeps them in memory over the agent's end, and prints them to the next one.
+    const thief = `kept=$(${ask}); env | grep AWS_; echo waiting; sleep 6; echo $kept; ${ask} | base64 -w0`;
+    const job = await deploy(here, running(thief));
+    await says(here, job, "waiting");
+    const { port, token } = endpointOf(here, job);
+    expect(cloudEnvironmentOf(here, job)).toEqual({
+      AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://127.0.0.1:${port}/credentials`,
+      AWS_CONTAINER_AUTHORIZATION_TOKEN: token,
+      AWS_EC2_METADATA_DISABLED: "true",
+      AWS_ENDPOINT_URL_STS: here.sts.url,
+      AWS_REGION: "eu-central-1",
+    });
+    expect(here.sts.given).toHaveLength(1);
+    for (const secret of secretsIn(here)) expect(filesWith(here, secret)).toEqual([]);
+    // The next agent needs the token, and the job itself has just printed it: both files go with the job.
+    const raw = join(here.work, "jobs", job.id, "runs/08-apply/stdout");
+    expect(filesWith(here, token).toSorted()).toEqual([journalOf(here, job), raw]);
+    for (const file of [journalOf(here, job), raw]) expect(statSync(file).mode & 0o077).toBe(0);
+    here.agent.kill("SIGKILL");
+    await here.agent.exited;
+    here.restart();
+    expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
+    const log = await wholeLog(here, job);
+    expect(log).toContain("AWS_CONTAINER_AUTHORIZATION_TOKEN=***");
+    // That of the first agent in plain; the second asked for a set of its own.
+    expect(log.match(/"?SecretAccessKey"?: ?"?\*\*\*/g)).toHaveLength(1);
+    expect(here.sts.given).toHaveLength(2);
+    const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = caller.environment;
+    for (const secret of [...secretsIn(here), token, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY]) {
+      const encoded = Buffer.from(`"${secret}"`).toString("base64").slice(4, -8);
+      for (const form of [secret, encoded]) {
+        expect(log).not.toContain(form);
+        expect(here.agentLog()).not.toContain(form);
+      }
+    }
+    await until(() => filesWith(here, token).length === 0);
+  });
+
+  test.each([
+    ["another external id", "sts:AssumeRole"],
+    ["no tags", "sts:TagSession"],
+  ])("of a role that allows %s is FAILED, and told what to do", async (what, action) => {
+    await using here = await scene();
+    const [mayAssume, mayTag] = here.sts.roles.get(role_arn)?.Statement ?? [];
+    if (!mayAssume || !mayTag) throw new Error("the policy has two statements");
+    const other = { StringEquals: { "sts:ExternalId": "00000000-0000-0000-0000-000000000000" } };
+    here.sts.roles.set(role_arn, {
+      Version: "2012-10-17",
+      Statement: what === "no tags" ? [mayAssume] : [{ ...mayAssume, Condition: other }, mayTag],
+    });
+    const job = await deploy(here, running("true"));
+    const end = await here.user.released(job);
+    expect(end.status).toBe("FAILED");
+    expect(end.error_message).toContain(
+      `AWS refused the role ${role_arn} with the external id ${here.identity.external_id}: ` +
+        `AccessDenied: User: ${caller.arn} is not authorized to perform: ${action} on resource: ${role_arn}. `,
+    );
+    expect(end.error_message).toContain("trust policy");
+    expect(await here.user.log(job)).toBe("");
+    expect(here.sts.asked).toHaveLength(1);
+  });
+
+  test("is cancelled at once while STS does not answer", async () => {
+    await using here = await scene();
+    here.sts.trouble = "silent";
+    const job = await deploy(here, running("true"));
+    await until(() => here.sts.asked.length > 0);
+    await here.user.call(endpoints.cancelJob, { params: { id: job.id } });
+    const asked = performance.now();
+    expect(await here.user.released(job)).toMatchObject({
+      status: "CANCELLED",
+      error_message: "cancelled during credentials",
+    });
+    expect(performance.now() - asked).toBeLessThan(4000);
+  });
+
+  describe.skipIf(!hasMoto)("(where moto_server is there, as S3)", () => {
+    test("keeps its state in S3, through an apply that outlasts its credentials", async () => {
+      await using here = await scene();
+      await using s3 = await inS3(here);
+      here.sts.life = 6;
+      const job = await deploy(here, running("sleep 12", s3.backend), { backend: "own" });
+      expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS" });
+      expect(s3.refused).toEqual([]);
+      expect(s3.used.length).toBeGreaterThanOrEqual(2);
+      expect(await s3.state()).toContain("terraform_data");
+    });
+
+    test("goes on getting credentials when its agent is killed in mid-apply", async () => {
+      await using here = await scene();
+      await using s3 = await inS3(here);
+      here.sts.life = 6;
+      const job = await deploy(here, running("echo applying; sleep 14", s3.backend), {
+        backend: "own",
+      });
+      await says(here, job, "applying");
+      const before = endpointOf(here, job);
+      const { length: usedBefore } = s3.used;
+      here.agent.kill("SIGKILL");
+      await here.agent.exited;
+      here.restart();
+      await until(() => here.agent.log().includes("going on with it"));
+      expect(endpointOf(here, job)).toEqual(before);
+      expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS", attempt: 1 });
+      expect(s3.refused).toEqual([]);
+      expect(s3.used.length).toBeGreaterThan(usedBefore);
+      expect(await s3.state()).toContain("terraform_data");
+    });
+  });
+});
+
+describe("a job without one", () => {
+  test("gets nothing of what the agent or its machine is", async () => {
+    await using here = await scene({ AWS_SESSION_TOKEN: "planted-session", AWS_PROFILE: "admin" });
+    const source = running("echo applying; sleep 2");
+    const configuration_id = await here.user.configure({ source });
+    const job = await here.user.queue({ job_type: "DEPLOY", configuration_id });
+    await says(here, job, "applying");
+    expect(cloudEnvironmentOf(here, job)).toEqual({ AWS_EC2_METADATA_DISABLED: "true" });
+    expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS" });
+    expect(here.sts.asked).toEqual([]);
+  });
+});

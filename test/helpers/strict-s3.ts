@@ -1,0 +1,99 @@
+/** `moto_server` as S3, with a gate in front that lets only unexpired credentials of the strict STS through, as AWS does and moto does not. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { createServer, request as ask } from "node:http";
+import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { request } from "undici";
+import type { StrictSts } from "./strict-sts.ts";
+
+export const hasMoto = spawnSync("moto_server", ["--help"]).status === 0;
+
+export interface StrictS3 extends AsyncDisposable {
+  readonly url: string;
+  /** The sets, by their position in what the STS has given, that signed a request which was let through: each once, in order. */
+  readonly used: number[];
+  /** Why others were not. */
+  readonly refused: string[];
+  /** The text of an object, past the gate. */
+  read(bucket: string, key: string): Promise<string>;
+}
+
+/** Starts both; the bucket is there. */
+export async function startStrictS3(sts: StrictSts, bucket: string): Promise<StrictS3> {
+  const port = await freePort();
+  const moto = spawn("moto_server", ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
+  const behind = `http://127.0.0.1:${port}`;
+  while (!(await isUp(behind))) await sleep(50);
+  const made = await request(`${behind}/${bucket}`, { method: "PUT" });
+  await made.body.dump();
+
+  const used: number[] = [];
+  const refused: string[] = [];
+  const gate = createServer((incoming, response) => {
+    const key = /Credential=([A-Z0-9]+)\/\d{8}\/[a-z0-9-]+\/s3\//.exec(
+      incoming.headers.authorization ?? "",
+    )?.[1];
+    const index = sts.given.findIndex(
+      ({ accessKeyId, sessionToken }) =>
+        accessKeyId === key && incoming.headers["x-amz-security-token"] === sessionToken,
+    );
+    const given = sts.given[index];
+    const code = !given
+      ? "InvalidAccessKeyId"
+      : given.ends < Date.now()
+        ? "ExpiredToken"
+        : undefined;
+    if (code) {
+      refused.push(code);
+      const xml = `<Error><Code>${code}</Code><Message>refused by the gate</Message></Error>`;
+      response.writeHead(403, { "content-type": "application/xml" }).end(xml);
+      return;
+    }
+    if (!used.includes(index)) used.push(index);
+    const { method, url, headers } = incoming;
+    const onward = ask({ host: "127.0.0.1", port, method, path: url, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on("error", () => response.destroy());
+    incoming.pipe(onward);
+  });
+  gate.listen(0, "127.0.0.1");
+  await once(gate, "listening");
+  return {
+    url: `http://127.0.0.1:${(gate.address() as AddressInfo).port}`,
+    used,
+    refused,
+    read: async (from, key) => {
+      // Only anonymous requests are judged by moto.
+      const authorization = "AWS4-HMAC-SHA256 Credential=TEST/20260101/us-east-1/s3/aws4_request";
+      const answer = await request(`${behind}/${from}/${key}`, { headers: { authorization } });
+      return answer.body.text();
+    },
+    [Symbol.asyncDispose]: async () => {
+      gate.closeAllConnections();
+      gate.close();
+      moto.kill("SIGKILL");
+      await Promise.all([once(gate, "close"), once(moto, "exit")]);
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function isUp(url: string): Promise<boolean> {
+  try {
+    await (await request(url)).body.dump();
+    return true;
+  } catch {
+    return false;
+  }
+}
