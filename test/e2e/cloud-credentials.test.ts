@@ -209,7 +209,8 @@ describe.concurrent("a job with a cloud identity", () => {
         expect(here.agentLog()).not.toContain(form);
       }
     }
-    await until(() => filesWith(here, token).length === 0);
+    await until(() => readdirSync(join(here.work, "jobs")).length === 0);
+    expect(filesWith(here, token)).toEqual([]);
   });
 
   test.each([
