@@ -34,7 +34,7 @@ export interface Given {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken: string;
-  /** In milliseconds since 1970. */
+  /** In milliseconds since 1970, by the clock of this machine. */
   readonly ends: number;
 }
 
@@ -48,6 +48,8 @@ export interface StrictSts extends AsyncDisposable {
   trouble: "throttled" | "down" | "silent" | undefined;
   /** Seconds for which what it gives out is good. */
   life: number;
+  /** Milliseconds by which its clock is before that of this machine. */
+  clockAhead: number;
 }
 
 /** Starts one on a free port. */
@@ -62,6 +64,7 @@ export async function startStrictSts(life = 3600): Promise<StrictSts> {
     given: [],
     trouble: undefined,
     life,
+    clockAhead: 0,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       server.close();
@@ -96,6 +99,7 @@ async function answer(
     answer: sts.trouble ?? "given",
   };
   sts.asked.push(asked);
+  response.setHeader("date", new Date(Date.now() + sts.clockAhead).toUTCString());
   if (sts.trouble === "down") return void request.socket.destroy();
   if (sts.trouble === "silent") return;
   try {
@@ -170,7 +174,7 @@ function assume(sts: StrictSts, who: string, asked: Asked): string {
   return (
     `<AssumeRoleResult><Credentials><AccessKeyId>${given.accessKeyId}</AccessKeyId>` +
     `<SecretAccessKey>${given.secretAccessKey}</SecretAccessKey><SessionToken>${given.sessionToken}</SessionToken>` +
-    `<Expiration>${new Date(given.ends).toISOString()}</Expiration></Credentials></AssumeRoleResult>`
+    `<Expiration>${new Date(given.ends + sts.clockAhead).toISOString()}</Expiration></Credentials></AssumeRoleResult>`
   );
 }
 

@@ -1,0 +1,49 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import type { JobContext } from "../../../agent/job/context.ts";
+import { openJournal } from "../../../agent/job/journal.ts";
+import { conceal, maskerOf, secretsOf } from "../../../agent/job/secrets.ts";
+
+const place = mkdtempSync(join(tmpdir(), "secrets-"));
+afterAll(() => rmSync(place, { recursive: true }));
+
+const contextOf = (directory: string, workerToken: string) => {
+  mkdirSync(directory, { recursive: true });
+  const masked: string[] = [];
+  const claim = { job: { id: "job", job_token: "job-token", config_snapshot: {} } };
+  const context = {
+    claim,
+    journal: openJournal(directory),
+    settings: { workerToken },
+    log: { addSecrets: (more: string[]) => masked.push(...more) },
+  };
+  return { context: context as unknown as JobContext, masked };
+};
+
+test("what a job has learnt is masked by the next agent too, and does not stand in its files", () => {
+  const directory = join(place, "one");
+  const first = contextOf(directory, "wlw_token");
+  conceal(first.context, ["the-secret-key", "another ü secret"]);
+  conceal(first.context, ["the-second-set"]);
+  expect(first.masked).toEqual(["the-secret-key", "another ü secret", "the-second-set"]);
+  first.context.journal.close();
+  const text = readFileSync(join(directory, "journal.ndjson"), "utf8");
+  for (const secret of first.masked) expect(text).not.toContain(secret);
+  const { context } = contextOf(directory, "wlw_token");
+  expect(secretsOf(context)).toEqual(["job-token", "wlw_token", ...first.masked]);
+  expect(maskerOf(context)("it is another ü secret")).toBe("it is ***");
+  context.journal.close();
+});
+
+test("with another worker token, or a damaged entry, nothing can be read and nothing fails", () => {
+  const directory = join(place, "two");
+  const first = contextOf(directory, "wlw_token");
+  conceal(first.context, ["the-secret-key"]);
+  first.context.journal.append({ at: "secrets", sealed: "AAAA" });
+  first.context.journal.close();
+  const { context } = contextOf(directory, "wlw_rotated");
+  expect(secretsOf(context)).toEqual(["job-token", "wlw_rotated"]);
+  context.journal.close();
+});
