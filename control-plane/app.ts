@@ -6,6 +6,7 @@ import { consoleRoutes } from "./console/routes.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { sendProblem, Refusal } from "./problem.ts";
 import { artifactRoutes } from "./routes/artifacts.ts";
+import { auditRoutes } from "./routes/audit.ts";
 import { authRoutes } from "./routes/auth.ts";
 import { cloudIdentityRoutes } from "./routes/cloud-identities.ts";
 import { configurationRoutes } from "./routes/configurations.ts";
@@ -115,6 +116,7 @@ export async function buildApp(
   artifactRoutes(app, context, guards);
   stateRoutes(app, context, guards);
   workerRoutes(app, context, guards);
+  auditRoutes(app, context, guards);
   repositoryRoutes(app, context, guards);
   return app;
 }

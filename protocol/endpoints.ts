@@ -1,4 +1,5 @@
 /** Every endpoint of the wire under the one name that server, client and tests use for it. */
+import { auditEndpoints } from "./audit.ts";
 import { authEndpoints } from "./auth.ts";
 import { cloudIdentityEndpoints } from "./cloud-identities.ts";
 import { configurationEndpoints } from "./configuration-endpoints.ts";
@@ -29,4 +30,5 @@ export const endpoints = {
   ...stateVersionEndpoints,
   ...cloudIdentityEndpoints,
   ...operationEndpoints,
+  ...auditEndpoints,
 };

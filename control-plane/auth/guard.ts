@@ -39,7 +39,13 @@ export function clientGuard(context: Context): Guard<UserCaller> {
         {},
         { "www-authenticate": "Bearer" },
       );
-    return { user_id: login.user_id, email: login.email, login_id: login.id };
+    return {
+      user_id: login.user_id,
+      email: login.email,
+      login_id: login.id,
+      login_kind: "cli",
+      origin: request,
+    };
   };
 }
 

@@ -1,13 +1,15 @@
 /** The guard of automated pipelines: RELEASE_API_SECRET as a bearer token. */
 import { equalSecrets, hashToken } from "../domain/tokens.ts";
 import { Refusal } from "../problem.ts";
+import type { PipelineCaller } from "./callers.ts";
 import type { Guard } from "../routes/route.ts";
 import type { Context } from "../services/context.ts";
 
 /** Lets the release secret in, compared in constant time; without one configured nobody. */
-export function pipelineGuard({ releaseSecret }: Context): Guard<null> {
+export function pipelineGuard({ releaseSecret }: Context): Guard<PipelineCaller> {
   const expected = releaseSecret === undefined ? undefined : hashToken(releaseSecret);
-  return async ({ headers }) => {
+  return async (request) => {
+    const { headers } = request;
     const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
     // Hashes are equally long: the secret's length does not show either.
     if (expected === undefined || !equalSecrets(hashToken(given ?? ""), expected))
@@ -17,6 +19,6 @@ export function pipelineGuard({ releaseSecret }: Context): Guard<null> {
         {},
         { "www-authenticate": "Bearer" },
       );
-    return null;
+    return { origin: request };
   };
 }

@@ -20,7 +20,7 @@ export function registrantGuard(
           "unauthenticated",
           "the registration token is wrong, used up or expired; make a new one",
         );
-      return { kind: "token", token_hash };
+      return { kind: "token", token_hash, origin: request };
     }
     if (request.headers["x-worker-id"] !== undefined)
       return { kind: "worker", worker: await worker(request, reply) };

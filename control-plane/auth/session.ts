@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../problem.ts";
 import type { Context } from "../services/context.ts";
 import { findLogin } from "../store/logins.ts";
-import type { UserCaller } from "./callers.ts";
+import type { SignedIn, UserCaller } from "./callers.ts";
 import { secondsOf, signToken, verifyToken } from "./jwt.ts";
 
 /** The signed-in person of a request's cookie; undefined without one that works. Renews the cookie. */
@@ -19,7 +19,13 @@ export async function findSession(
   if (!claims) return undefined;
   const login = await context.store.read.first(findLogin, { id: claims.sid, now: context.now() });
   if (login?.kind !== "session") return undefined;
-  const caller = { user_id: login.user_id, email: login.email, login_id: login.id };
+  const caller: UserCaller = {
+    user_id: login.user_id,
+    email: login.email,
+    login_id: login.id,
+    login_kind: "session",
+    origin: request,
+  };
   await setSession(context, reply, caller);
   return caller;
 }
@@ -28,7 +34,7 @@ export async function findSession(
 export async function setSession(
   context: Context,
   reply: FastifyReply,
-  { user_id: sub, email, login_id: sid }: UserCaller,
+  { user_id: sub, email, login_id: sid }: SignedIn,
 ): Promise<void> {
   const token = await signToken(context, "session", { sub, email, sid, jti: sid });
   setCookie(context, reply, token, secondsOf.session);

@@ -11,7 +11,8 @@ const callFraction = 1 / 10;
 
 /** Lets registered workers in. An unknown id and a wrong token look the same and take the same path. */
 export function workerGuard({ store, now, periods }: Context): Guard<WorkerCaller> {
-  return async ({ headers }) => {
+  return async (request) => {
+    const { headers } = request;
     const { "x-worker-id": id, "x-worker-token": token } = headers;
     if (typeof id !== "string" || typeof token !== "string")
       throw new Refusal("invalid_worker_token", "send X-Worker-ID and X-Worker-Token");
@@ -24,7 +25,7 @@ export function workerGuard({ store, now, periods }: Context): Guard<WorkerCalle
       now() - (worker.last_call_at ?? 0) > periods.lost * callFraction
     )
       await store.write((tx) => tx.run(recordCall, { id: worker.id, now: now() }));
-    return worker;
+    return { ...worker, origin: request };
   };
 }
 

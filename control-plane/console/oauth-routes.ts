@@ -75,7 +75,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
         return sendFailure(reply, 403, reason);
       }
       const account = { provider, subject, email, tokens };
-      const user = await signInWithAccount(context, account, caller);
+      const user = await signInWithAccount(context, account, caller, request);
       if (user === "someone_else") {
         const reason = `This ${title} account signs in another person here; sign out to become them`;
         return sendFailure(reply, 409, reason);

@@ -60,7 +60,8 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     // No HEAD: whatever looks at a link before the person does must not use it up.
     pages.get("/login/link/:token", { exposeHeadRoute: false }, async (request, reply) => {
       reply.headers({ "cache-control": "no-store", "referrer-policy": "no-referrer" });
-      const caller = await openLink(context, (request.params as { token: string }).token);
+      const { token } = request.params as { token: string };
+      const caller = await openLink(context, token, request);
       if (!caller) {
         sendPage(reply, { title: "Link used up", body: deadLinkPage() }, 410);
         return reply;

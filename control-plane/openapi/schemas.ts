@@ -3,6 +3,7 @@
  * the server validates with plain schemas and only the document has references.
  */
 import type { TSchema } from "typebox";
+import * as audit from "../../protocol/audit.ts";
 import * as auth from "../../protocol/auth.ts";
 import * as cloudIdentities from "../../protocol/cloud-identities.ts";
 import * as configurations from "../../protocol/configurations.ts";
@@ -26,6 +27,7 @@ const unnamed = new Set(["NextCursor"]);
 
 const exported = Object.entries<unknown>({
   ...fields,
+  ...audit,
   ...auth,
   ...cloudIdentities,
   ...configurations,

@@ -1,4 +1,5 @@
 /** The chapters of the document: which endpoints belong together, and what a newcomer should know of them. */
+import { auditEndpoints } from "../../protocol/audit.ts";
 import { authEndpoints } from "../../protocol/auth.ts";
 import { cloudIdentityEndpoints } from "../../protocol/cloud-identities.ts";
 import { configurationEndpoints } from "../../protocol/configuration-endpoints.ts";
@@ -81,6 +82,12 @@ export const tags: readonly Tag[] = [
     description:
       "For automated pipelines with the release secret: runner releases, and runners that serve every user.",
     endpoints: releaseEndpoints,
+  },
+  {
+    name: "Audit log",
+    description:
+      "Who did what to what, when, and from where. Entries are only added, and kept for ever.",
+    endpoints: auditEndpoints,
   },
   {
     name: "Operations",

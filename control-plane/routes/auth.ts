@@ -26,10 +26,10 @@ export function authRoutes(app: FastifyInstance, context: Context, guards: Guard
       deviceCodes.of(body.device_code.toLowerCase()),
     ];
     for (const limit of limits) limit.check();
-    return exchangeDeviceLogin(context, body, limits);
+    return exchangeDeviceLogin(context, body, request, limits);
   });
 
-  route(app, endpoints.refreshTokens, guards, async ({ body }) =>
-    refreshTokens(context, body.refresh_token),
+  route(app, endpoints.refreshTokens, guards, async ({ body, request }) =>
+    refreshTokens(context, body.refresh_token, request),
   );
 }

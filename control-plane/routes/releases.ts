@@ -7,8 +7,10 @@ import { route, type Guards } from "./route.ts";
 
 /** Adds the routes of this file. */
 export function releaseRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  route(app, endpoints.publishRelease, guards, async ({ body }) => publishRelease(context, body));
-  route(app, endpoints.registerCloudWorker, guards, async ({ body }) =>
-    registerCloudWorker(context, body),
+  route(app, endpoints.publishRelease, guards, async ({ caller, body }) =>
+    publishRelease(context, caller, body),
+  );
+  route(app, endpoints.registerCloudWorker, guards, async ({ caller, body }) =>
+    registerCloudWorker(context, caller, body),
   );
 }

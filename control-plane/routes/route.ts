@@ -9,7 +9,7 @@ import type {
   Params,
   Query,
 } from "../../protocol/endpoint.ts";
-import type { JobCaller, UserCaller, WorkerCaller } from "../auth/callers.ts";
+import type { JobCaller, PipelineCaller, UserCaller, WorkerCaller } from "../auth/callers.ts";
 import type { Registrant } from "../services/workers.ts";
 
 /** Judges a request's credential before anything else of it is read; throws the 401 or 403. */
@@ -23,7 +23,7 @@ interface Callers extends Record<Caller, unknown> {
   readonly worker: WorkerCaller;
   readonly registrant: Registrant;
   readonly job: JobCaller;
-  readonly pipeline: null;
+  readonly pipeline: PipelineCaller;
 }
 
 /** The guard of each kind of caller. */

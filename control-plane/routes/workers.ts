@@ -3,8 +3,8 @@ import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
 import { heartbeat } from "../services/heartbeats.ts";
+import { createRegistrationToken } from "../services/registration-tokens.ts";
 import {
-  createRegistrationToken,
   deleteWorker,
   getWorker,
   listWorkers,

@@ -3,7 +3,7 @@
  * of the second one. An e-mail joins nothing: not two accounts, and not an account with the person whom an operator's link signs in.
  */
 import { v7 as uuid } from "uuid";
-import type { UserCaller } from "../auth/callers.ts";
+import type { Origin, SignedIn, UserCaller } from "../auth/callers.ts";
 import { refreshGrant, type ProviderTokens } from "../auth/oauth-client.ts";
 import type { ProviderName, ProviderSettings } from "../domain/providers.ts";
 import { Refusal } from "../problem.ts";
@@ -15,6 +15,7 @@ import {
   updateAccount,
   type AccountRow,
 } from "../store/accounts.ts";
+import { person, record } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { startSession } from "./logins.ts";
 
@@ -36,7 +37,8 @@ export function signInWithAccount(
   context: Context,
   { provider, subject, email, tokens }: SignedInAt,
   caller: UserCaller | undefined,
-): Promise<UserCaller | "someone_else"> {
+  origin: Origin,
+): Promise<SignedIn | "someone_else"> {
   const now = context.now();
   const id = { provider, subject };
   return context.store.write(async (tx) => {
@@ -51,7 +53,11 @@ export function signInWithAccount(
       if (!caller) await insertUser(tx, { ...user, created_at: now });
       await insertAccount(tx, { ...id, ...change, user_id: user.id, created_at: now });
     }
-    return caller ?? startSession(tx, user, now);
+    if (!caller) return startSession(tx, user, { way: provider, origin }, now);
+    const connected = { action: "account.connect", id: subject, name: email } as const;
+    const details = { provider };
+    await record(tx, { by: person(caller), owner: user.id, ...connected, details }, now);
+    return caller;
   });
 }
 

@@ -20,16 +20,18 @@ import {
   type CloudIdentityRow,
 } from "../store/cloud-identities.ts";
 import type { Queries } from "../store/db.ts";
+import { person, record, type Recorded } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 
 /** POST /api/cli/cloud-identities. Nobody can choose the external id, or they could take on the role of another owner. */
 export async function createCloudIdentity(
   { store, now }: Context,
-  { user_id: owner_id }: UserCaller,
+  user: UserCaller,
   input: CreateCloudIdentity,
 ): Promise<CloudIdentity> {
   const at = now();
+  const { user_id: owner_id } = user;
   const row: CloudIdentityRow = {
     id: uuid(),
     owner_id,
@@ -41,6 +43,7 @@ export async function createCloudIdentity(
   await store.write(async (tx) => {
     await checkName(tx, owner_id, row.name);
     await insertCloudIdentity(tx, row);
+    await recordChange(tx, user, "cloud_identity.create", row, at);
   });
   return view(row);
 }
@@ -76,21 +79,25 @@ export async function updateCloudIdentity(
     const after = { ...before, ...change, updated_at: now() };
     if (after.name !== before.name) await checkName(tx, user.user_id, after.name);
     await saveCloudIdentity(tx, after);
+    const fields = Object.keys(change);
+    await recordChange(tx, user, "cloud_identity.update", after, now(), { fields });
     return view(after);
   });
 }
 
 /** DELETE /api/cli/cloud-identities/{id}: refused while a configuration or a job that is not over uses it. */
 export async function deleteCloudIdentity(
-  { store }: Context,
+  { store, now }: Context,
   user: UserCaller,
   id: string,
 ): Promise<void> {
   await store.write(async (tx) => {
-    const { id: identity, name } = await find(tx, user, id);
+    const row = await find(tx, user, id);
+    const { id: identity, name } = row;
     if (await tx.first(findUseOfIdentity, { identity, owner: user.user_id }))
       throw new Refusal("cloud_identity_in_use", `a configuration or a job uses "${name}"`);
     await deleteRow(tx, identity);
+    await recordChange(tx, user, "cloud_identity.delete", row, now());
   });
 }
 
@@ -116,6 +123,16 @@ export async function trustPolicy(
     ],
   };
 }
+
+const recordChange = (
+  tx: Queries,
+  user: UserCaller,
+  action: Recorded["action"],
+  { id, name }: CloudIdentityRow,
+  now: number,
+  details: Recorded["details"] = {},
+): Promise<void> =>
+  record(tx, { by: person(user), owner: user.user_id, action, id, name, details }, now);
 
 async function find(queries: Queries, { user_id: owner }: UserCaller, id: string) {
   const row = await queries.first(findCloudIdentity, { id: id.toLowerCase(), owner });

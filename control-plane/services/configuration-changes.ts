@@ -25,6 +25,7 @@ import {
   getConfiguration,
   getZone,
 } from "./configurations.ts";
+import { person, record } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { forget } from "./unnamed-blobs.ts";
 
@@ -42,20 +43,30 @@ export async function updateZone(
     if (named && named.id !== id)
       throw new Refusal("name_taken", `there is a zone "${name}" already`);
     await saveZone(tx, { id, name, updated_at: context.now() });
+    const details = { fields: ["name"] };
+    await record(
+      tx,
+      { by: person(user), owner, action: "zone.update", id, name, details },
+      context.now(),
+    );
   });
   return getZone(context, user, id);
 }
 
 /** DELETE /api/cli/zones/{id}. */
 export async function deleteZone(
-  { store }: Context,
-  { user_id: owner }: UserCaller,
+  { store, now }: Context,
+  user: UserCaller,
   id: string,
 ): Promise<void> {
+  const { user_id: owner } = user;
   await store.write(async (tx) => {
-    if (!(await tx.first(findZone, { id, owner }))) throw notFound("zone");
+    const zone = await tx.first(findZone, { id, owner });
+    if (!zone) throw notFound("zone");
     if ((await specsOfZones(tx, [id])).length > 0) throw new Refusal("zone_not_empty");
     await deleteZoneRow(tx, id);
+    const { name } = zone;
+    await record(tx, { by: person(user), owner, action: "zone.delete", id, name }, now());
   });
 }
 
@@ -92,6 +103,12 @@ export async function updateConfiguration(
     await checkReferences(tx, owner, { ...after, source: definition.source });
     await checkNames(tx, after);
     await saveSpec(tx, after);
+    const named = { id: after.id, name: after.name, details: { fields: Object.keys(change) } };
+    await record(
+      tx,
+      { by: person(user), owner, action: "configuration.update", ...named },
+      context.now(),
+    );
     return before.id;
   });
   return getConfiguration(context, user, id);
@@ -100,9 +117,10 @@ export async function updateConfiguration(
 /** DELETE /api/cli/configurations/{name}: nothing may run, be queued, be locked, or be recorded as existing. */
 export async function deleteConfiguration(
   context: Context,
-  { user_id: owner }: UserCaller,
+  user: UserCaller,
   name: string,
 ): Promise<void> {
+  const { user_id: owner } = user;
   const unnamed = await context.store.write(async (tx) => {
     const spec = await findNamed(tx, owner, name);
     if (await tx.first(findUnreleased, { spec: spec.id }))
@@ -110,6 +128,12 @@ export async function deleteConfiguration(
     if (await tx.first(findLock, { spec: spec.id }))
       throw new Refusal("state_locked", "a lost job left the state locked: unlock it first");
     await refuseResources(tx, spec);
+    const named = { id: spec.id, name: spec.name };
+    await record(
+      tx,
+      { by: person(user), owner, action: "configuration.delete", ...named },
+      context.now(),
+    );
     return deleteSpec(tx, spec.id);
   });
   await forget(context, unnamed);

@@ -28,21 +28,24 @@ import {
   type SpecRow,
   type ZoneRow,
 } from "../store/specs.ts";
+import { person, record } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 
 /** POST /api/cli/zones. */
 export async function createZone(
   { store, now }: Context,
-  { user_id: owner }: UserCaller,
+  user: UserCaller,
   { name }: CreateZone,
 ): Promise<Zone> {
   const at = now();
+  const { user_id: owner } = user;
   const zone: ZoneRow = { id: uuid(), owner_id: owner, name, created_at: at, updated_at: at };
   await store.write(async (tx) => {
     if (await tx.first(findZoneByName, { name, owner }))
       throw new Refusal("name_taken", `there is a zone "${name}" already`);
     await insertZone(tx, zone);
+    await record(tx, { by: person(user), owner, action: "zone.create", id: zone.id, name }, at);
   });
   return viewZone(zone, []);
 }
@@ -80,9 +83,10 @@ export async function listZones(
 /** POST /api/cli/configurations. */
 export async function createConfiguration(
   context: Context,
-  { user_id: owner }: UserCaller,
+  user: UserCaller,
   input: CreateConfiguration,
 ): Promise<Configuration> {
+  const { user_id: owner } = user;
   const id = uuid();
   const at = context.now();
   const definition = seal(definitionOf(input), context.box("variables"), id);
@@ -107,6 +111,8 @@ export async function createConfiguration(
     await checkReferences(tx, owner, input);
     await checkNames(tx, spec);
     await insertSpec(tx, spec);
+    const { name } = spec;
+    await record(tx, { by: person(user), owner, action: "configuration.create", id, name }, at);
   });
   return viewSpec(spec, []);
 }

@@ -1,9 +1,9 @@
 /** Device login: a browser approves a device code and shows six characters, the client types them (interface.md §5.2). */
 import { randomInt } from "node:crypto";
 import type { DeviceLogin, ExchangeDeviceLogin, ExchangedTokens } from "../../protocol/auth.ts";
-import type { UserCaller } from "../auth/callers.ts";
+import type { Origin, UserCaller } from "../auth/callers.ts";
 import type { RefusalLimit } from "../auth/rate-limit.ts";
-import { equalSecrets } from "../domain/tokens.ts";
+import { equalSecrets, hashToken } from "../domain/tokens.ts";
 import { Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import {
@@ -15,6 +15,7 @@ import {
   type CliLoginRow,
 } from "../store/logins.ts";
 import { clientProviderToken } from "./accounts.ts";
+import { fingerprint, person, record } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 import { startCliLogin, tokenPair } from "./logins.ts";
@@ -28,10 +29,11 @@ const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 /** POST /api/auth/cli/generate: the same person gets the same code until it ends. */
 export async function generateDeviceLogin(
   { store, now }: Context,
-  { user_id: profile_id }: UserCaller,
+  user: UserCaller,
   deviceCode: string,
 ): Promise<DeviceLogin> {
   const device_code = deviceCode.toLowerCase();
+  const { user_id: profile_id } = user;
   const login = await store.write(async (tx) => {
     const found = await tx.first(findCliLogin, { device_code });
     if (found && isDead(found, now())) throw new Refusal("device_code_used");
@@ -47,6 +49,12 @@ export async function generateDeviceLogin(
       used_at: null,
     };
     await insertCliLogin(tx, made);
+    const id = idOf(device_code);
+    await record(
+      tx,
+      { by: person(user), owner: profile_id, action: "device_code.approve", id },
+      made.created_at,
+    );
     return made;
   });
   return {
@@ -64,12 +72,17 @@ export async function generateDeviceLogin(
 export async function exchangeDeviceLogin(
   context: Context,
   { device_code: deviceCode, verification_code }: ExchangeDeviceLogin,
+  origin: Origin,
   limits: readonly RefusalLimit[] = [],
 ): Promise<ExchangedTokens> {
   const device_code = deviceCode.toLowerCase();
   const outcome = await context.store.write(async (tx) => {
     for (const limit of limits) limit.check();
-    const judged = await judgeGuess(tx, device_code, verification_code, context.now());
+    const judged = await judgeGuess(
+      tx,
+      { device_code, guess: verification_code, origin },
+      context.now(),
+    );
     if (typeof judged === "string") for (const limit of limits) limit.count();
     return judged;
   });
@@ -80,20 +93,38 @@ export async function exchangeDeviceLogin(
 }
 
 /** A new login for the right code, or why not: refusals must be recorded, so they are not thrown here. */
-async function judgeGuess(tx: Queries, device_code: string, guess: string, now: number) {
+async function judgeGuess(
+  tx: Queries,
+  { device_code, guess, origin }: { device_code: string; guess: string; origin: Origin },
+  now: number,
+) {
   const login = await tx.first(takeGuess, { device_code, limit: guesses, now });
   if (!login)
     return (await tx.first(findCliLogin, { device_code }))
       ? ("expired_token" as const)
       : ("authorization_pending" as const);
-  if (!equalSecrets(upperCase(guess), login.verification_code))
+  const id = idOf(device_code);
+  const owner = login.profile_id;
+  if (!equalSecrets(upperCase(guess), login.verification_code)) {
+    if (login.wrong_guesses >= guesses) {
+      const by = { kind: "anonymous", id: null, name: null, origin } as const;
+      await record(tx, { by, owner, action: "device_code.burn", id }, now);
+    }
     return "invalid_verification_code" as const;
+  }
   await tx.run(useCliLogin, { device_code, now });
-  const { id } = await startCliLogin(tx, login.profile_id, now);
-  const family = await tx.first(findFamily, { id });
+  const started = await startCliLogin(tx, owner, now);
+  const family = await tx.first(findFamily, { id: started.id });
   if (!family) throw new Error("the login just made is not there");
+  const { email, kind } = family;
+  const by = person({ email, login_id: family.id, login_kind: kind, origin });
+  const details = { way: "device_code", device_code: id };
+  await record(tx, { by, owner, action: "login.create", id: family.id, name: kind, details }, now);
   return family;
 }
+
+/** What the audit log calls a device code: it opens a login as long as it lives. */
+const idOf = (deviceCode: string): string => fingerprint(hashToken(deviceCode));
 
 /** Of A–Z only: other scripts have letters whose upper case is one of these, and they are not the code. */
 const upperCase = (text: string): string =>

@@ -12,9 +12,11 @@ import { invalid, notFound, Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import { findJob, findJobBriefly } from "../store/jobs.ts";
 import { appendChunk, findBySeq, findLastSeq } from "../store/logs.ts";
+import { runner } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { changeJob, writeJobs, type Rings } from "./job-changes.ts";
 import { readJobView } from "./job-views.ts";
+import { recordOutcome } from "./job-outcomes.ts";
 import { keepPlanSummary } from "./plan-summaries.ts";
 import { removeTornDownWorker } from "./teardown.ts";
 
@@ -69,8 +71,13 @@ export async function reportStatus(
       last_seq: report.last_seq ?? job.last_seq,
     };
     const ended = await changeJob(tx, rings, job, reportEnd(job, end, now), now);
+    await recordOutcome(
+      tx,
+      { by: runner(worker), action: "job.end", before: job, after: ended },
+      now,
+    );
     if (report.plan_summary) await keepPlanSummary(tx, id, report.plan_summary);
-    await removeTornDownWorker(tx, rings, ended, now);
+    await removeTornDownWorker(tx, rings, ended, runner(worker), now);
     return ended;
   });
   return readJobView(context, id);

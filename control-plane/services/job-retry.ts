@@ -18,11 +18,12 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
   const isTeardown = job.job_type === "DESTROY_WORKER";
   if (!isTeardown && job.spec_id === null)
     throw new Refusal("job_not_retryable", "the job's configuration was deleted");
-  return createJob(context, user, {
+  const request = {
     job_type: job.job_type,
     ...(isTeardown || job.spec_id === null ? {} : { configuration_id: job.spec_id }),
     assigned_worker_id: job.assigned_worker_id,
     plan_job_id: job.plan_job_id,
     labels: JSON.parse(job.labels) as string[],
-  });
+  };
+  return createJob(context, user, request, job.id);
 }

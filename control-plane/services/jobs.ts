@@ -17,27 +17,39 @@ import {
 } from "../store/jobs.ts";
 import { findSpec, type SpecRow } from "../store/specs.ts";
 import { findVisibleWorker } from "../store/workers.ts";
+import { person, record } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { changeJob, hintOf, writeJobs } from "./job-changes.ts";
 import { readJobView, surroundingsOf, viewJob } from "./job-views.ts";
 import { drainTarget, findTeardown } from "./teardown.ts";
 
-/** POST /api/jobs. */
+/** POST /api/jobs. `retryOf`: the job whose request this is once more. */
 export async function createJob(
   context: Context,
-  { user_id: owner }: UserCaller,
+  user: UserCaller,
   input: CreateJob,
+  retryOf?: string,
 ): Promise<Job> {
+  const { user_id: owner } = user;
+  const by = person(user);
   const id = uuid();
   await writeJobs(context, async (tx, rings) => {
     const request = await resolveRequest(context, tx, owner, id, input);
     const job = newJob(context, id, owner, input, request);
     if (input.job_type === "DESTROY_WORKER" && job.assigned_worker_id !== null) {
       const target = job.assigned_worker_id;
-      await drainTarget(tx, target, context.now());
+      await drainTarget(tx, target, { by, owner, job: id }, context.now());
       rings.push((wakeups) => wakeups.ring("worker", target));
     }
     await insertJob(tx, job, request.sealed);
+    const { spec_id: configuration_id, plan_job_id } = job;
+    const details = {
+      configuration_id,
+      ...(plan_job_id === null ? {} : { plan_job_id }),
+      ...(retryOf === undefined ? {} : { retry_of: retryOf }),
+    };
+    const action = retryOf === undefined ? "job.create" : "job.retry";
+    await record(tx, { by, owner, action, id, name: job.job_type, details }, job.created_at);
     rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
   });
   return readJobView(context, id);
@@ -63,16 +75,16 @@ export async function listJobs(
 }
 
 /** POST /api/cli/jobs/{id}/cancel. */
-export async function cancelJob(
-  context: Context,
-  { user_id: owner }: UserCaller,
-  id: string,
-): Promise<Job> {
+export async function cancelJob(context: Context, user: UserCaller, id: string): Promise<Job> {
+  const { user_id: owner } = user;
   await writeJobs(context, async (tx, rings) => {
     const now = context.now();
     const job = await tx.first(findOwnJob, { id, owner });
     if (!job) throw notFound("job");
-    return changeJob(tx, rings, job, cancel(job, now), now);
+    await changeJob(tx, rings, job, cancel(job, now), now);
+    const details = { status_before: job.status };
+    const target = { id: job.id, name: job.job_type, details };
+    await record(tx, { by: person(user), owner, action: "job.cancel", ...target }, now);
   });
   return readJobView(context, id);
 }

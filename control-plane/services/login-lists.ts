@@ -3,6 +3,7 @@ import type { Login } from "../../protocol/logins.ts";
 import type { UserCaller } from "../auth/callers.ts";
 import { notFound } from "../problem.ts";
 import { listLogins as listRows, revokeOwnLogin } from "../store/login-lists.ts";
+import { person, record } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 
@@ -26,10 +27,15 @@ export async function listLogins(
 /** DELETE /api/cli/logins/{id}: its access tokens are refused at once. */
 export async function endOwnLogin(
   { store, wakeups, now }: Context,
-  { user_id }: UserCaller,
-  id: string,
+  user: UserCaller,
+  login: string,
 ): Promise<void> {
-  const isEnded = await store.write((tx) => revokeOwnLogin(tx, user_id, id.toLowerCase(), now()));
-  if (!isEnded) throw notFound("login");
-  wakeups.ring("login", id.toLowerCase());
+  await store.write(async (tx) => {
+    const { user_id: owner } = user;
+    const ended = await revokeOwnLogin(tx, owner, login.toLowerCase(), now());
+    if (!ended) throw notFound("login");
+    const { id, kind: name } = ended;
+    await record(tx, { by: person(user), owner, action: "login.revoke", id, name }, now());
+  });
+  wakeups.ring("login", login.toLowerCase());
 }

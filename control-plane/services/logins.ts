@@ -2,13 +2,14 @@
 import { randomUUID } from "node:crypto";
 import { v7 as uuid } from "uuid";
 import type { TokenPair } from "../../protocol/auth.ts";
-import type { UserCaller } from "../auth/callers.ts";
+import type { Origin, SignedIn, UserCaller } from "../auth/callers.ts";
 import { secondsOf, signToken, verifyEndedToken } from "../auth/jwt.ts";
 import { hashToken, newToken } from "../domain/tokens.ts";
 import { Refusal } from "../problem.ts";
 import type { Queries, Store } from "../store/db.ts";
 import {
   findFamily,
+  findLinkUser,
   findOrAddLinkUser,
   insertLink,
   insertLogin,
@@ -17,6 +18,7 @@ import {
   useLink,
   type LoginRow,
 } from "../store/logins.ts";
+import { fingerprint, operator, person, record } from "./audit.ts";
 import type { Context } from "./context.ts";
 
 /** A one-time link may be opened this long. */
@@ -29,45 +31,72 @@ const raceMilliseconds = 10_000;
 /** Makes a one-time link's token for this e-mail. */
 export async function createLink(store: Store, email: string, now: number): Promise<string> {
   const token = newToken("wll");
-  await store.write((tx) =>
-    insertLink(tx, {
-      token_hash: hashToken(token),
+  const token_hash = hashToken(token);
+  await store.write(async (tx) => {
+    await insertLink(tx, {
+      token_hash,
       email,
       created_at: now,
       expires_at: now + linkMilliseconds,
       used_at: null,
-    }),
-  );
+    });
+    // Of somebody who is no user yet, the first use makes one; the link's entry is nobody's then.
+    const owner = (await findLinkUser(tx, email))?.id ?? null;
+    const id = fingerprint(token_hash);
+    await record(tx, { by: operator, owner, action: "login_link.create", id, name: email }, now);
+  });
   return token;
 }
 
 /** Opens a link: uses it up and makes the session. Undefined when it is unknown, used or expired. */
-export function openLink({ store, now }: Context, token: string): Promise<UserCaller | undefined> {
+export function openLink(
+  { store, now }: Context,
+  token: string,
+  origin: Origin,
+): Promise<SignedIn | undefined> {
   return store.write(async (tx) => {
     const link = await tx.first(useLink, { token_hash: hashToken(token), now: now() });
     if (!link) return undefined;
     const user = await findOrAddLinkUser(tx, { id: uuid(), email: link.email, created_at: now() });
-    return startSession(tx, user, now());
+    return startSession(tx, user, { way: "link", origin }, now());
   });
 }
 
-/** Starts a browser session of a user, in a transaction. */
+/** Starts a browser session of a user, in a transaction. `way` is how they showed who they are: `link` or a provider. */
 export async function startSession(
   tx: Queries,
   { id, email }: { readonly id: string; readonly email: string },
+  { way, origin }: { readonly way: string; readonly origin: Origin },
   now: number,
-): Promise<UserCaller> {
+): Promise<SignedIn> {
   const login = newLogin(id, "session", now, now + sessionMilliseconds);
+  const signedIn = { user_id: id, email, login_id: login.id };
   await insertLogin(tx, login);
-  return { user_id: id, email, login_id: login.id };
+  const by = person({ ...signedIn, login_kind: login.kind, origin });
+  await record(
+    tx,
+    { by, owner: id, action: "login.create", id: login.id, name: login.kind, details: { way } },
+    now,
+  );
+  return signedIn;
 }
 
-/** Ends a login of the caller's own. */
+/** Ends the login that the caller came with: signing out. */
 export async function endLogin(
   { store, wakeups, now }: Context,
-  { login_id: id }: UserCaller,
+  caller: UserCaller,
 ): Promise<void> {
-  await store.write((tx) => tx.run(revokeLogin, { id, now: now() }));
+  const { login_id: id, user_id: owner, login_kind: name } = caller;
+  await store.write(async (tx) => {
+    // Another sign-out of the same moment may have been first.
+    if (!(await tx.first(revokeLogin, { id, now: now() }))) return;
+    const details = { reason: "signed_out" };
+    await record(
+      tx,
+      { by: person(caller), owner, action: "login.revoke", id, name, details },
+      now(),
+    );
+  });
   wakeups.ring("login", id);
 }
 
@@ -96,7 +125,11 @@ export async function tokenPair(
 }
 
 /** POST /api/auth/cli/refresh: one winner for each refresh token; reuse beyond the race ends the whole login. */
-export async function refreshTokens(context: Context, token: string): Promise<TokenPair> {
+export async function refreshTokens(
+  context: Context,
+  token: string,
+  origin: Origin,
+): Promise<TokenPair> {
   const claims = await verifyEndedToken(context, "refresh", token);
   if (!claims) throw new Refusal("invalid_refresh_token");
   const next = randomUUID();
@@ -110,7 +143,12 @@ export async function refreshTokens(context: Context, token: string): Promise<To
       (await tx.first(rotateFamily, { id, next, previous: claims.jti, now, expires_at }));
     const login = await tx.first(findFamily, { id });
     if (isRotated) return login;
-    if (login && isReuse(login, claims.jti, now)) await tx.run(revokeLogin, { id, now });
+    if (login && isReuse(login, claims.jti, now) && (await tx.first(revokeLogin, { id, now }))) {
+      const { user_id: owner, email, kind } = login;
+      const by = person({ email, login_id: id, login_kind: kind, origin });
+      const details = { reason: "refresh_token_reused" };
+      await record(tx, { by, owner, action: "login.revoke", id, name: kind, details }, now);
+    }
     return undefined;
   });
   if (!family) {

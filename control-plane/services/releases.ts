@@ -1,6 +1,7 @@
 /** Runner releases, and the runners that a pipeline sets up. */
 import { workerMetadataLimit, type WorkerIdentity } from "../../protocol/workers.ts";
 import type { PublishRelease, RegisterCloudWorker, Release } from "../../protocol/releases.ts";
+import type { PipelineCaller } from "../auth/callers.ts";
 import { compareVersions } from "../domain/version-order.ts";
 import { Refusal } from "../problem.ts";
 import { setFact } from "../store/facts.ts";
@@ -10,6 +11,7 @@ import {
   insertRelease,
   latestVersionFact,
 } from "../store/releases.ts";
+import { pipeline, record } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 import { addWorker } from "./workers.ts";
@@ -17,6 +19,7 @@ import { addWorker } from "./workers.ts";
 /** POST /api/releases/worker. */
 export async function publishRelease(
   { store, now }: Context,
+  caller: PipelineCaller,
   { version, release_notes = "" }: PublishRelease,
 ): Promise<Release> {
   const created_at = now();
@@ -24,6 +27,8 @@ export async function publishRelease(
     if (await tx.first(findRelease, { version }))
       throw new Refusal("version_exists", `version ${version} is published already`);
     await insertRelease(tx, { version, release_notes, created_at });
+    const by = pipeline(caller);
+    await record(tx, { by, owner: null, action: "release.publish", id: version }, created_at);
     const latest = await tx.first(findLatestVersion, {});
     if (!latest || compareVersions(version, latest.value) > 0)
       await setFact(tx, latestVersionFact, version);
@@ -34,9 +39,12 @@ export async function publishRelease(
 /** POST /api/runners/register: a worker of nobody, for everybody. */
 export async function registerCloudWorker(
   context: Context,
+  caller: PipelineCaller,
   { name, metadata = {} }: RegisterCloudWorker,
 ): Promise<WorkerIdentity> {
   if (Buffer.byteLength(JSON.stringify(metadata)) > workerMetadataLimit)
     throw new Refusal("payload_too_large", `the metadata is over ${workerMetadataLimit} bytes`);
-  return context.store.write((tx) => addWorker(context, tx, null, { name, metadata }));
+  return context.store.write((tx) =>
+    addWorker(context, tx, { owner: null, by: pipeline(caller) }, { name, metadata }),
+  );
 }

@@ -10,6 +10,7 @@ import { withSerial } from "../domain/state-serial.ts";
 import { notFound, Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import { findJob } from "../store/jobs.ts";
+import type { SpecRow } from "../store/specs.ts";
 import { findStateVersion, listStateVersions as listRows } from "../store/state-versions.ts";
 import {
   addState,
@@ -19,6 +20,7 @@ import {
   type StateVersionRow,
 } from "../store/states.ts";
 import { findNamed } from "./configurations.ts";
+import { person, record, type Recorded } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { ringNextOfSpec, writeJobs } from "./job-changes.ts";
 import { time } from "./job-views.ts";
@@ -37,15 +39,19 @@ export async function listStateVersions(
   return (await listRows(read, id, before, limit)).map(view);
 }
 
-/** GET …/state/versions/{serial}. */
+/** GET …/state/versions/{serial}. A state holds secrets in clear, so who takes one is recorded before its first byte is sent. */
 export async function findStateContent(
-  { store: { read }, blobs }: Context,
-  { user_id }: UserCaller,
+  { store, blobs, now }: Context,
+  user: UserCaller,
   name: string,
   serial: number,
 ): Promise<StateContent> {
-  const { id } = await findNamed(read, user_id, name);
-  const version = await findVersion(read, id, serial);
+  const version = await store.write(async (tx) => {
+    const spec = await findNamed(tx, user.user_id, name);
+    const found = await findVersion(tx, spec.id, serial);
+    await recordOf(tx, user, "state.download", spec, now(), { serial });
+    return found;
+  });
   return { ...version, read: () => blobs.read(version.blob) };
 }
 
@@ -55,12 +61,13 @@ export async function findStateContent(
  */
 export async function rollBackState(
   context: Context,
-  { user_id }: UserCaller,
+  user: UserCaller,
   name: string,
   serial: number,
 ): Promise<StateVersion> {
   const { read } = context.store;
-  const { id: spec } = await findNamed(read, user_id, name);
+  const named = await findNamed(read, user.user_id, name);
+  const { id: spec } = named;
   const old = await findVersion(read, spec, serial);
   await refuseLocked(read, spec);
   const newest = await read.first(findState, { spec });
@@ -83,6 +90,8 @@ export async function rollBackState(
         created_at: context.now(),
       };
       await addState(tx, row);
+      const details = { serial: next, from_serial: serial };
+      await recordOf(tx, user, "state.roll_back", named, row.created_at, details);
       return { answer: view(row), stored: true };
     }),
   );
@@ -95,20 +104,34 @@ export async function rollBackState(
  */
 export async function breakStateLock(
   context: Context,
-  { user_id }: UserCaller,
+  user: UserCaller,
   name: string,
 ): Promise<void> {
   await writeJobs(context, async (tx, rings) => {
-    const { id: spec } = await findNamed(tx, user_id, name);
+    const named = await findNamed(tx, user.user_id, name);
+    const { id: spec } = named;
     const lock = await tx.first(findLock, { spec });
     if (!lock) return;
     const holder = await tx.first(findJob, { id: lock.job_id });
     if (holder && isHeld(holder))
       throw new Refusal("configuration_busy", "the job that locked the state runs: cancel it");
     await releaseLock(tx, lock.job_id);
+    const details = { job_id: lock.job_id };
+    await recordOf(tx, user, "state.unlock", named, context.now(), details);
     await ringNextOfSpec(tx, rings, spec);
   });
 }
+
+/** The target of an entry about a state is its configuration. */
+const recordOf = (
+  tx: Queries,
+  user: UserCaller,
+  action: Recorded["action"],
+  { id, name }: SpecRow,
+  now: number,
+  details: Recorded["details"] = {},
+): Promise<void> =>
+  record(tx, { by: person(user), owner: user.user_id, action, id, name, details }, now);
 
 async function findVersion(queries: Queries, spec: string, serial: number) {
   const version = await queries.first(findStateVersion, { spec, serial });

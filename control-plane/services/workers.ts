@@ -1,14 +1,8 @@
 /** Workers: registration, metadata, and what a person does with them. */
 import { v7 as uuid } from "uuid";
-import type {
-  CreateRegistrationToken,
-  RegisterWorker,
-  RegistrationToken,
-  Worker,
-  WorkerIdentity,
-} from "../../protocol/workers.ts";
+import type { RegisterWorker, Worker, WorkerIdentity } from "../../protocol/workers.ts";
 import { workerMetadataLimit } from "../../protocol/workers.ts";
-import type { UserCaller, WorkerCaller } from "../auth/callers.ts";
+import type { Origin, UserCaller, WorkerCaller } from "../auth/callers.ts";
 import { mergePatch } from "../domain/merge-patch.ts";
 import { hashToken, newToken } from "../domain/tokens.ts";
 import { newlyRegistered, type WorkerRow } from "../domain/worker.ts";
@@ -19,24 +13,21 @@ import {
   findOwnWorker,
   findVisibleWorker,
   findWorker,
-  insertRegistrationToken,
   insertWorker,
   listWorkers as listWorkerRows,
   updateWorker,
   useRegistrationToken,
 } from "../store/workers.ts";
+import { fingerprint, person, record, runner, type Actor, type Recorded } from "./audit.ts";
 import type { Context } from "./context.ts";
-import { time } from "./job-views.ts";
 import { writeJobs } from "./job-changes.ts";
 import { removeWorker } from "./teardown.ts";
 import { viewWorker } from "./worker-views.ts";
 
-const defaultTokenSeconds = 3600;
-
 /** How a caller of the register endpoint may register: as a user, with a token's hash, or as the worker itself. */
 export type Registrant =
   | { readonly kind: "user"; readonly user: UserCaller }
-  | { readonly kind: "token"; readonly token_hash: string }
+  | { readonly kind: "token"; readonly token_hash: string; readonly origin: Origin }
   | { readonly kind: "worker"; readonly worker: WorkerCaller };
 
 /** POST /api/workers/register. */
@@ -47,36 +38,27 @@ export async function registerWorker(
 ): Promise<WorkerIdentity> {
   if (input.mode !== undefined && input.mode !== "self-hosted")
     throw invalid("body.mode", 'must be "self-hosted"');
-  if (registrant.kind === "worker") return rotate(context, registrant.worker.id, input);
+  if (registrant.kind === "worker") {
+    const { worker } = registrant;
+    return rotate(context, worker.id, { by: runner(worker), action: "worker.register" }, input);
+  }
   return context.store.write(async (tx) => {
-    if (registrant.kind === "user") return addWorker(context, tx, registrant.user.user_id, input);
-    const { token_hash } = registrant;
+    if (registrant.kind === "user") {
+      const { user } = registrant;
+      return addWorker(context, tx, { owner: user.user_id, by: person(user) }, input);
+    }
+    const { token_hash, origin } = registrant;
     const token = await tx.first(useRegistrationToken, { token_hash, now: context.now() });
     if (!token)
       throw new Refusal("unauthenticated", "the registration token is used up or expired");
-    return addWorker(context, tx, token.owner_id, input);
+    const by = {
+      kind: "registration_token",
+      id: fingerprint(token_hash),
+      name: null,
+      origin,
+    } as const;
+    return addWorker(context, tx, { owner: token.owner_id, by }, input);
   });
-}
-
-/** POST /api/cli/registration-tokens. */
-export async function createRegistrationToken(
-  { store, now }: Context,
-  { user_id: owner_id }: UserCaller,
-  { uses = 1, expires_in_seconds = defaultTokenSeconds }: CreateRegistrationToken,
-): Promise<RegistrationToken> {
-  const token = newToken("wlr");
-  const created_at = now();
-  const expires_at = created_at + expires_in_seconds * 1000;
-  await store.write((tx) =>
-    insertRegistrationToken(tx, {
-      token_hash: hashToken(token),
-      owner_id,
-      uses_left: uses,
-      created_at,
-      expires_at,
-    }),
-  );
-  return { registration_token: token, expires_at: time(expires_at), uses_left: uses };
 }
 
 /** GET /api/cli/workers/{id}. */
@@ -135,15 +117,21 @@ export async function updateMetadata(
 /** POST and DELETE /api/cli/workers/{id}/drain. A drain that is there already keeps its time. */
 export async function setDraining(
   context: Context,
-  { user_id: owner }: UserCaller,
+  user: UserCaller,
   id: string,
   isDraining: boolean,
 ): Promise<Worker> {
+  const { user_id: owner } = user;
   const worker = await context.store.write(async (tx) => {
     const found = await tx.first(findOwnWorker, { id, owner });
     if (!found) throw notFound("worker");
     const draining_at = isDraining ? (found.draining_at ?? context.now()) : null;
+    // Asked for again, nothing changes: there is nothing to record.
+    if (draining_at === found.draining_at) return found;
     await updateWorker(tx, id, { draining_at });
+    const action = isDraining ? "worker.drain" : "worker.undrain";
+    const { name } = found;
+    await record(tx, { by: person(user), owner, action, id, name }, context.now());
     return { ...found, draining_at };
   });
   context.wakeups.ring("worker", id);
@@ -153,40 +141,43 @@ export async function setDraining(
 /** POST /api/cli/workers/{id}/rotate-token. */
 export async function rotateToken(
   context: Context,
-  { user_id: owner }: UserCaller,
+  user: UserCaller,
   id: string,
 ): Promise<WorkerIdentity> {
+  const owner = user.user_id;
   if (!(await context.store.read.first(findOwnWorker, { id, owner }))) throw notFound("worker");
-  return rotate(context, id, {});
+  return rotate(context, id, { by: person(user), action: "worker.rotate_token" }, {});
 }
 
 /** DELETE /api/cli/workers/{id}. */
-export async function deleteWorker(
-  context: Context,
-  { user_id: owner }: UserCaller,
-  id: string,
-): Promise<void> {
+export async function deleteWorker(context: Context, user: UserCaller, id: string): Promise<void> {
   await writeJobs(context, async (tx, rings) => {
-    if (!(await tx.first(findOwnWorker, { id, owner }))) throw notFound("worker");
-    await removeWorker(tx, rings, id, context.now());
+    const worker = await tx.first(findOwnWorker, { id, owner: user.user_id });
+    if (!worker) throw notFound("worker");
+    await removeWorker(tx, rings, worker, person(user), context.now());
   });
 }
 
 async function rotate(
   context: Context,
   id: string,
+  entry: Pick<Recorded, "by" | "action">,
   { name, labels }: Partial<RegisterWorker>,
 ): Promise<WorkerIdentity> {
   const token = newToken("wlw");
-  await context.store.write((tx) =>
-    updateWorker(tx, id, {
+  await context.store.write(async (tx) => {
+    const worker = await tx.first(findWorker, { id });
+    if (!worker) throw notFound("worker");
+    await updateWorker(tx, id, {
       token_hash: hashToken(token),
       // The next agent may be another installation: it is not refused for the old one's sake.
       instance_id: null,
       ...(name === undefined ? {} : { name }),
       ...(labels === undefined ? {} : { labels: JSON.stringify(labels) }),
-    }),
-  );
+    });
+    const target = { owner: worker.owner_id, id, name: name ?? worker.name };
+    await record(tx, { ...entry, ...target }, context.now());
+  });
   context.wakeups.ring("worker", id);
   return { worker_id: id, worker_token: token };
 }
@@ -195,7 +186,7 @@ async function rotate(
 export async function addWorker(
   { now }: Context,
   tx: Queries,
-  owner: string | null,
+  { owner, by }: { readonly owner: string | null; readonly by: Actor },
   { name, labels = [], metadata = {} }: RegisterWorker & { metadata?: object },
 ): Promise<WorkerIdentity> {
   const token = newToken("wlw");
@@ -211,6 +202,12 @@ export async function addWorker(
     metadata: JSON.stringify(metadata),
   };
   await insertWorker(tx, worker);
+  const { id, mode, created_at } = worker;
+  await record(
+    tx,
+    { by, owner, action: "worker.register", id, name, details: { mode } },
+    created_at,
+  );
   return { worker_id: worker.id, worker_token: token };
 }
 

@@ -20,21 +20,20 @@ export function listLogins(
   return query.orderBy("id", "desc").limit(limit).execute();
 }
 
-/** Ends a login of the user; answers whether there was one that worked. */
+/** Ends a login of the user; answers it, if there was one that worked. */
 export async function revokeOwnLogin(
   { sql: db }: Queries,
   user: string,
   id: string,
   now: number,
-): Promise<boolean> {
-  const row = await db
+): Promise<Pick<LoginRow, "id" | "kind"> | undefined> {
+  return db
     .updateTable("logins")
     .set({ revoked_at: now })
     .where("id", "=", id)
     .where("user_id", "=", user)
     .where("revoked_at", "is", null)
     .where("expires_at", ">", now)
-    .returning("id")
+    .returning(["id", "kind"])
     .executeTakeFirst();
-  return row !== undefined;
 }

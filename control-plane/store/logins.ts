@@ -46,13 +46,15 @@ export const rotateFamily = statement<
     .returning("id"),
 );
 
-/** Ends a login: its tokens are refused from now on. */
-export const revokeLogin = statement<{ id: string; now: number }>((db, { id, now }) =>
-  db
-    .updateTable("logins")
-    .set({ revoked_at: now })
-    .where("id", "=", id)
-    .where("revoked_at", "is", null),
+/** Ends a login: its tokens are refused from now on. No row: it had ended before. */
+export const revokeLogin = statement<{ id: string; now: number }, { id: string }>(
+  (db, { id, now }) =>
+    db
+      .updateTable("logins")
+      .set({ revoked_at: now })
+      .where("id", "=", id)
+      .where("revoked_at", "is", null)
+      .returning("id"),
 );
 
 /** Adds a login. */
@@ -76,6 +78,13 @@ export async function findOrAddLinkUser(
     .where("link_email", "=", user.email)
     .executeTakeFirstOrThrow();
 }
+
+/** The user whom links for this e-mail sign in, once one was opened. */
+export const findLinkUser = (
+  { sql: db }: Queries,
+  email: string,
+): Promise<Row<"users"> | undefined> =>
+  db.selectFrom("users").selectAll().where("link_email", "=", email).executeTakeFirst();
 
 /** Adds a one-time link. */
 export async function insertLink(tx: Queries, link: Row<"login_links">): Promise<void> {

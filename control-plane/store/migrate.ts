@@ -3,9 +3,10 @@ import { sql, type Kysely } from "kysely";
 import * as start from "./migrations/0001-start.ts";
 import * as planSummaries from "./migrations/0002-plan-summaries.ts";
 import * as retention from "./migrations/0003-retention.ts";
+import * as audit from "./migrations/0004-audit.ts";
 
 /** In order; the schema's version is how many of them have run. */
-const migrations = [start, planSummaries, retention];
+const migrations = [start, planSummaries, retention, audit];
 
 export interface SchemaTransaction {
   begin(): void;

@@ -1,4 +1,5 @@
 /** The tables of people and pipelines: sign-ins, cloud identities, releases. The same conventions as in tables.ts. */
+import type { AuditAction, AuditActorKind } from "../../protocol/audit.ts";
 import type { ProviderName } from "../domain/providers.ts";
 
 /** Epoch milliseconds. */
@@ -72,7 +73,28 @@ export interface ReleasesTable {
   created_at: Millis;
 }
 
+/** Who did what to what. Only added to; refers to no other table, because an entry outlives what it names. */
+export interface AuditEntriesTable {
+  id: string;
+  /** Who may read it; null where it concerns no single user. */
+  owner_id: string | null;
+  action: AuditAction;
+  actor_kind: AuditActorKind;
+  actor_id: string | null;
+  actor_name: string | null;
+  target_id: string | null;
+  /** As it was called then. */
+  target_name: string | null;
+  /** JSON, without secrets and values. */
+  details: string;
+  ip_address: string | null;
+  user_agent: string | null;
+  request_id: string | null;
+  created_at: Millis;
+}
+
 export interface PeopleTables {
+  audit_entries: AuditEntriesTable;
   accounts: AccountsTable;
   login_links: LoginLinksTable;
   logins: LoginsTable;

@@ -9,6 +9,7 @@ export type WorkerCallerRow = Pick<
   WorkerRow,
   | "id"
   | "owner_id"
+  | "name"
   | "mode"
   | "labels"
   | "offline_at"
@@ -25,6 +26,7 @@ export const findWorkerCaller = statement<{ id: string }, WorkerCallerRow>((db, 
     .select([
       "id",
       "owner_id",
+      "name",
       "mode",
       "labels",
       "offline_at",

@@ -6,8 +6,10 @@ import {
   unansweredCancelMilliseconds,
   type JobRow,
 } from "../domain/job.ts";
+import { system } from "../services/audit.ts";
 import type { Context } from "../services/context.ts";
 import { changeJob, writeJobs, type Rings } from "../services/job-changes.ts";
+import { recordOutcome } from "../services/job-outcomes.ts";
 import type { Queries } from "../store/db.ts";
 import { findHeldJobs, findJob, findOmitted, findUnansweredCancels } from "../store/jobs.ts";
 import { findLostHolders, markOffline } from "../store/workers.ts";
@@ -57,7 +59,9 @@ async function watchOnce(context: Context, readyAt: number): Promise<void> {
   for (const { id } of await store.read.all(findUnansweredCancels, { before }))
     await writeJobs(context, async (tx, rings) => {
       const job = await tx.first(findJob, { id });
-      if (job) await changeJob(tx, rings, job, releaseCancelled(job, now), now);
+      if (!job) return;
+      const after = await changeJob(tx, rings, job, releaseCancelled(job, now), now);
+      await recordOutcome(tx, { by: system, action: "job.release", before: job, after }, now);
     });
 }
 
@@ -81,7 +85,9 @@ async function loseOmitted(context: Context, found: readonly JobRow[]): Promise<
     });
 }
 
-function loseJob(context: Context, tx: Queries, rings: Rings, job: JobRow): Promise<JobRow> {
+async function loseJob(context: Context, tx: Queries, rings: Rings, before: JobRow): Promise<void> {
   const now = context.now();
-  return changeJob(tx, rings, job, lose(job, now), now, { keepLock: job.started_at !== null });
+  const keepLock = before.started_at !== null;
+  const after = await changeJob(tx, rings, before, lose(before, now), now, { keepLock });
+  await recordOutcome(tx, { by: system, action: "job.lose", before, after }, now);
 }

@@ -8,6 +8,7 @@ import { signInWithAccount } from "../../control-plane/services/accounts.ts";
 import { callsOf } from "../helpers/calls.ts";
 import { clientHeaders, startPlane, type Plane } from "../helpers/plane.ts";
 import { sendJson, serve } from "../helpers/providers.ts";
+import { origin } from "../helpers/sign-in.ts";
 
 /** How many repositories the host has. */
 const count = 250;
@@ -113,6 +114,7 @@ async function person(provider: CodeHost, tokens: { expires_in?: number; refresh
       },
     },
     undefined,
+    origin,
   );
   if (caller === "someone_else") throw new Error("the account is taken");
   return callsOf(plane, await clientHeaders(plane, { id: caller.user_id } as never));

@@ -16,7 +16,7 @@ import {
 } from "../helpers/plane.ts";
 import { addJob, addSpec } from "../helpers/rows.ts";
 import { withRoutes, type ServedRoute } from "../helpers/routes.ts";
-import { bearer, openBrowser, signIn } from "../helpers/sign-in.ts";
+import { bearer, openBrowser, origin as testOrigin, signIn } from "../helpers/sign-in.ts";
 
 /** Who may: nobody needs a credential; a person; a worker; a pipeline; a job; whoever may register; a browser (pages). */
 type Rule = "open" | "person" | "worker" | "pipeline" | "job" | "registrant" | "page";
@@ -190,7 +190,13 @@ beforeAll(async () => {
   const goneTokens = await signIn(plane, gone);
   const sids = [goneTokens.access_token, gone.headers.cookie.split("=")[1] ?? ""].map(sidOf);
   for (const login_id of sids)
-    await endLogin(plane.context, { user_id: userA, email: gone.email, login_id });
+    await endLogin(plane.context, {
+      user_id: userA,
+      email: gone.email,
+      login_id,
+      login_kind: "session",
+      origin: testOrigin,
+    });
   const past = { jwtSecret: plane.context.jwtSecret, now: () => Date.now() - 91 * 24 * 3600_000 };
   const claims = { sub: userA, email: gone.email, sid: sidOf(a.access_token), jti: randomUUID() };
   const expired = await signToken(past, "access", claims);

@@ -63,5 +63,8 @@ export async function signIn(plane: Plane, browser?: Browser): Promise<Exchanged
   return tokens;
 }
 
+/** Where a test that calls a service itself comes from. */
+export const origin = { ip: "127.0.0.1", id: "test", headers: {} };
+
 /** The header of a token. */
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });

@@ -1,4 +1,5 @@
 /** Examples of signing in, of releases and of repositories. */
+import { AuditEntry } from "../../../protocol/audit.ts";
 import {
   DeviceLogin,
   ExchangeDeviceLogin,
@@ -39,6 +40,17 @@ export const peopleExamples = [
     current: true,
     created_at: at(0),
     expires_at: at(90 * 24 * 3600),
+  }),
+  example(AuditEntry, {
+    id: ids.login,
+    created_at: at(0),
+    action: "zone.update",
+    actor: { kind: "cli_login", id: ids.login, name: "ada@example.com" },
+    target: { kind: "zone", id: ids.zone, name: "production" },
+    details: { fields: ["name"] },
+    ip_address: "203.0.113.7",
+    user_agent: "windlass/1.4.0",
+    request_id: "a1b2c3d4e5f6-1",
   }),
   example(SemanticVersion, release.version),
   example(PublishRelease, release),

@@ -1,0 +1,51 @@
+/** SQL of the audit log. Entries are added and read, never changed or removed. */
+import type { AuditAction } from "../../protocol/audit.ts";
+import type { Queries } from "./db.ts";
+import { statement } from "./statement.ts";
+import type { Row } from "./tables.ts";
+
+export type AuditRow = Row<"audit_entries">;
+
+/** Adds an entry. Hot, because every job has some: its end is reported in the same transaction. */
+export const insertAuditEntry = statement<{ [K in keyof AuditRow]: AuditRow[K] }>((db, row) =>
+  db.insertInto("audit_entries").values({
+    id: row.id,
+    owner_id: row.owner_id,
+    action: row.action,
+    actor_kind: row.actor_kind,
+    actor_id: row.actor_id,
+    actor_name: row.actor_name,
+    target_id: row.target_id,
+    target_name: row.target_name,
+    details: row.details,
+    ip_address: row.ip_address,
+    user_agent: row.user_agent,
+    request_id: row.request_id,
+    created_at: row.created_at,
+  }),
+);
+
+export interface AuditFilter {
+  readonly owner: string;
+  readonly action?: AuditAction | undefined;
+  readonly target?: string | undefined;
+  /** From `since` on, before `until`. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  readonly before?: string | undefined;
+  readonly limit: number;
+}
+
+/** A page of an owner's entries, newest first. */
+export function listAuditEntries(
+  { sql: db }: Queries,
+  { owner, action, target, since, until, before, limit }: AuditFilter,
+): Promise<AuditRow[]> {
+  let query = db.selectFrom("audit_entries").selectAll().where("owner_id", "=", owner);
+  if (action !== undefined) query = query.where("action", "=", action);
+  if (target !== undefined) query = query.where("target_id", "=", target);
+  if (since !== undefined) query = query.where("created_at", ">=", since);
+  if (until !== undefined) query = query.where("created_at", "<", until);
+  if (before !== undefined) query = query.where("id", "<", before);
+  return query.orderBy("id", "desc").limit(limit).execute();
+}

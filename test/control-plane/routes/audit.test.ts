@@ -1,0 +1,180 @@
+/** Reading the audit log, and that an entry and what it records stand or fall together. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { sql } from "kysely";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { UserCaller } from "../../../control-plane/auth/callers.ts";
+import { createZone } from "../../../control-plane/services/configurations.ts";
+import { cancelJob } from "../../../control-plane/services/jobs.ts";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { callsOf, type Calls } from "../../helpers/calls.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  readJob,
+  startPlane,
+  type Plane,
+} from "../../helpers/plane.ts";
+import { addJob, addOwner, type Owner } from "../../helpers/rows.ts";
+import { origin } from "../../helpers/sign-in.ts";
+
+const { createZone: addZone, listAuditEntries: list } = endpoints;
+
+let plane: Plane;
+let hasty: Plane;
+beforeAll(async () => {
+  [plane, hasty] = await Promise.all([
+    startPlane(),
+    startPlane({ WINDLASS_OFFLINE_SECONDS: "0.1", WINDLASS_LOST_SECONDS: "0.1" }),
+  ]);
+});
+afterAll(() => Promise.all([plane.close(), hasty.close()]));
+
+/** A person who has made zones of these names, the last one last. */
+async function person(...names: string[]) {
+  const owner = await addOwner(plane.context.store);
+  const headers = await clientHeaders(plane, owner);
+  const client = callsOf(plane, headers);
+  for (const name of names) await client.get(addZone, { body: { name } });
+  return { owner, headers, client };
+}
+
+const namesOf = async (client: Calls, query: object = {}): Promise<(string | null)[]> =>
+  (await client.get(list, { query })).audit_entries.map(({ target }) => target.name);
+
+const callerOf = ({ id }: Owner): UserCaller => ({
+  user_id: id,
+  email: "ada@example.com",
+  login_id: id,
+  login_kind: "cli",
+  origin,
+});
+
+describe("a list of audit entries", () => {
+  it("says who did what to what, when and from where, newest first", async () => {
+    const { client, headers } = await person("a", "b");
+    expect(await namesOf(client)).toEqual(["b", "a"]);
+    const more = { ...headers, "user-agent": "x".repeat(5000), "x-request-id": "mine" };
+    const started = Date.now();
+    const zone = await callsOf(plane, more).get(addZone, { body: { name: "c" } });
+    const [entry] = (await client.get(list, { query: { limit: 1 } })).audit_entries;
+    expect(entry).toMatchObject({
+      action: "zone.create",
+      actor: { kind: "cli_login" },
+      target: { kind: "zone", id: zone.id, name: "c" },
+      details: {},
+      ip_address: "127.0.0.1",
+      user_agent: "x".repeat(256),
+      request_id: "mine",
+    });
+    expect(Date.parse(entry?.created_at ?? "")).toBeGreaterThanOrEqual(started);
+  });
+
+  it("believes no address that a stranger claims to have", async () => {
+    const { client, headers } = await person();
+    const claimed = { ...headers, "x-forwarded-for": "203.0.113.9" };
+    await callsOf(plane, claimed).get(addZone, { body: { name: "a" } });
+    const { audit_entries } = await client.get(list, { query: {} });
+    expect(audit_entries.map(({ ip_address }) => ip_address)).toEqual(["127.0.0.1"]);
+  });
+
+  it("is its owner's only", async () => {
+    const { owner } = await person("a");
+    const other = await person("theirs");
+    expect(await namesOf(other.client)).toEqual(["theirs"]);
+    const target_id = (
+      await callsOf(plane, await clientHeaders(plane, owner)).get(list, { query: {} })
+    ).audit_entries[0]?.target.id;
+    expect(await namesOf(other.client, { target_id })).toEqual([]);
+  });
+
+  it("pages without a gap or a double while entries are added", async () => {
+    const names = ["a", "b", "c", "d", "e"];
+    const { client } = await person(...names);
+    const seen: (string | null)[] = [];
+    let cursor: string | null = null;
+    do {
+      const query = { limit: 2, ...(cursor === null ? {} : { cursor }) };
+      const page: {
+        audit_entries: { target: { name: string | null } }[];
+        next_cursor: string | null;
+      } = await client.get(list, { query });
+      seen.push(...page.audit_entries.map(({ target }) => target.name));
+      cursor = page.next_cursor;
+      await client.get(addZone, { body: { name: `later ${seen.length}` } });
+    } while (cursor !== null);
+    expect(seen).toEqual(names.toReversed());
+  });
+
+  it("is narrowed by action, target and time, and refuses what is none", async () => {
+    const { client, headers } = await person("a");
+    await sleep(5);
+    const since = new Date().toISOString();
+    const zone = await client.get(addZone, { body: { name: "b" } });
+    await client.ask(endpoints.deleteZone, { params: { id: zone.id } });
+    expect(await namesOf(client, { since })).toEqual(["b", "b"]);
+    expect(await namesOf(client, { until: since })).toEqual(["a"]);
+    expect(await namesOf(client, { action: "zone.create" })).toEqual(["b", "a"]);
+    expect(await namesOf(client, { target_id: zone.id, action: "zone.delete" })).toEqual(["b"]);
+    for (const query of [
+      "since=now",
+      "until=2016-12-31T23:59:60Z",
+      "action=zone.eat",
+      "cursor=x",
+      "limit=0",
+      "limit=1001",
+    ])
+      expect([
+        query,
+        (await ask(plane, "GET", `/api/cli/audit?${query}`, { headers })).status,
+      ]).toEqual([query, 400]);
+  });
+});
+
+describe("an entry and what it records", () => {
+  it("are both there or neither", async () => {
+    const { owner, client } = await person("a");
+    const job = await addJob(plane.context.store, owner);
+    const { store } = plane.context;
+    await store.write((tx) =>
+      sql`create trigger full before insert on audit_entries begin select raise(abort, 'full'); end`.execute(
+        tx.sql,
+      ),
+    );
+    const caller = callerOf(owner);
+    try {
+      await expect(createZone(plane.context, caller, { name: "b" })).rejects.toThrow("full");
+      await expect(cancelJob(plane.context, caller, job.id)).rejects.toThrow("full");
+    } finally {
+      await store.write((tx) => sql`drop trigger full`.execute(tx.sql));
+    }
+    expect((await readJob(plane, job)).status).toBe("QUEUED");
+    const { zones } = await client.get(endpoints.listZones, { query: {} });
+    expect(zones.map(({ name }) => name)).toEqual(["a", "zone"]);
+    expect(await client.refusal(addZone, { body: { name: "a" } })).toBe("409 name_taken");
+    expect(await namesOf(client)).toEqual(["a"]);
+  });
+
+  it("name the control plane itself where a timer decided", async () => {
+    const { store } = hasty.context;
+    const owner = await addOwner(store);
+    const worker = await addTestWorker(hasty, owner);
+    const job = await addHeldJob(hasty, owner, worker, { started_at: 1 });
+    const client = callsOf(hasty, await clientHeaders(hasty, owner));
+    const deadline = Date.now() + 20_000;
+    while ((await readJob(hasty, job)).status !== "FAILED" && Date.now() < deadline)
+      await sleep(20);
+    const { audit_entries } = await client.get(list, { query: {} });
+    expect(audit_entries).toMatchObject([
+      {
+        action: "job.lose",
+        actor: { kind: "system", id: null },
+        target: { kind: "job", id: job.id, name: "PLAN" },
+        details: { status: "FAILED", status_before: "PROCESSING", worker_id: worker.id },
+        ip_address: null,
+        request_id: null,
+      },
+    ]);
+  });
+});
