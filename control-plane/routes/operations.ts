@@ -1,7 +1,6 @@
 /** What the operator's tools ask: does it live, is it ready, how is it doing; and the document of the API. */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { openApiDocument } from "../openapi/document.ts";
 import type { Claims } from "../services/claims.ts";
 import type { Context } from "../services/context.ts";
 import { openMetrics } from "../services/metrics.ts";
@@ -51,10 +50,15 @@ export function operationRoutes(
     options,
   );
 
-  let document: string | undefined;
+  // Neither loaded nor made before somebody asks: it would cost every start.
+  const write = async () => {
+    const { openApiDocument } = await import("../openapi/document.ts");
+    return JSON.stringify(openApiDocument(version));
+  };
+  let document: Promise<string> | undefined;
   route(app, endpoints.readOpenapi, guards, async ({ reply }) => {
-    document ??= JSON.stringify(openApiDocument(version));
-    reply.type("application/json; charset=utf-8").send(document);
+    document ??= write();
+    reply.type("application/json; charset=utf-8").send(await document);
     return sent;
   });
 }
