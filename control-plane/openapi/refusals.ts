@@ -1,6 +1,6 @@
 /** Which problems an endpoint may answer: what its parts bring by themselves, and what it declares. */
 import type { Caller, Endpoint } from "../../protocol/endpoint.ts";
-import type { ProblemCode } from "../../protocol/problem.ts";
+import { problemCodes, type ProblemCode } from "../../protocol/problem.ts";
 
 /** Of the connection and of the server, whatever was asked. */
 export const anyEndpointRefuses: readonly ProblemCode[] = [
@@ -43,5 +43,6 @@ export function refusalsOf(endpoint: Endpoint): readonly ProblemCode[] {
       ...(endpoint.also?.[206] === undefined ? [] : (["range_not_satisfiable"] as const)),
       ...refusals,
     ]),
-  ];
+    // Of a status that answers something else (a page, a lock document) there is no problem document.
+  ].filter((code) => endpoint.also?.[problemCodes[code][0]] === undefined);
 }
