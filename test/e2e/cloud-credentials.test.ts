@@ -263,6 +263,21 @@ describe.concurrent("a job with a cloud identity", () => {
       expect(await s3.state()).toContain("terraform_data");
     });
 
+    test("says why terraform gets no credentials, in terraform's own error", async () => {
+      await using here = await scene();
+      await using s3 = await inS3(here);
+      here.sts.life = 0.2;
+      const job = await deploy(here, running("true", s3.backend), { backend: "own" });
+      await until(() => here.sts.given.length > 0);
+      here.sts.trouble = "down";
+      const end = await here.user.released(job);
+      expect(end).toMatchObject({ status: "FAILED" });
+      expect(end.error_message).toMatch(/the agent has no credentials: /);
+      expect(await here.user.log(job, "SYSTEM")).toContain(
+        "STS gives no credentials, trying again",
+      );
+    });
+
     test("goes on getting credentials when its agent is killed in mid-apply", async () => {
       await using here = await scene();
       await using s3 = await inS3(here);
