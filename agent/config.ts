@@ -6,6 +6,8 @@ import { Type, type Static } from "typebox";
 import { Errors, Convert, Default } from "typebox/value";
 import { cloudSettings, type CloudSettings } from "./job/cloud-providers.ts";
 import { Labels, Name, OneOf } from "../protocol/fields.ts";
+import type { Level } from "./job/isolation/isolation.ts";
+import { isolationConfig, type IsolationConfig } from "./job/isolation/settings.ts";
 
 const Seconds = (value: number) => Type.Number({ default: value, minimum: 0.01, maximum: 86_400 });
 
@@ -21,6 +23,14 @@ const Settings = Type.Object({
   WINDLASS_LABELS: Type.Array(Labels.items, { ...Labels, default: [] }),
   WINDLASS_ONCE: Type.Boolean({ default: false }),
   WINDLASS_ISOLATION: Type.Optional(OneOf(["process", "uid", "bubblewrap", "container"])),
+  /** Users for jobs, `first-last`. The usual ones stand between those of containers and 2³¹, where no distribution has any. */
+  WINDLASS_JOB_UIDS: Type.String({ default: "1880000000-1896777215", pattern: "^\\d+-\\d+$" }),
+  WINDLASS_JOB_PATHS: Type.Array(Type.String({ pattern: "^/" }), { default: [], maxItems: 100 }),
+  WINDLASS_CONTAINER_ENGINE: Type.Unsafe<"docker" | "podman">({
+    ...OneOf(["docker", "podman"]),
+    default: "docker",
+  }),
+  WINDLASS_CONTAINER_IMAGE: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9]\\S{0,254}$" })),
   WINDLASS_HEARTBEAT_SECONDS: Seconds(30),
   /** From the first SIGINT to the second, by what terraform is doing; and from the second to SIGKILL. */
   WINDLASS_INIT_GRACE_SECONDS: Seconds(5),
@@ -46,6 +56,9 @@ type Settings = Static<typeof Settings>;
 type SettingName = keyof Settings;
 type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
 
+/** Comma-separated. */
+const listNames: ReadonlySet<string> = new Set(["WINDLASS_LABELS", "WINDLASS_JOB_PATHS"]);
+
 /** May also stand in a file: `NAME_FILE`, or a systemd credential of the setting's name. */
 const secretNames: readonly SettingName[] = [
   "WINDLASS_WORKER_TOKEN",
@@ -59,7 +72,7 @@ const othersNames =
 /** What terraform and git need to reach anything from inside of some networks. */
 const networkNames = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-export interface AgentConfig {
+export interface AgentConfig extends IsolationConfig {
   readonly url: string;
   readonly workerId: string | undefined;
   readonly workerToken: string | undefined;
@@ -69,6 +82,8 @@ export interface AgentConfig {
   readonly concurrency: number;
   readonly labels: readonly string[];
   readonly once: boolean;
+  /** The level that is asked for; undefined: the strongest that works. */
+  readonly isolation: Level | undefined;
   readonly heartbeatSeconds: number;
   /** In milliseconds. */
   readonly grace: Readonly<Record<"init" | "plan" | "apply" | "kill", number>>;
@@ -109,11 +124,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
       "WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN are set together or not at all",
     );
   }
-  if ((settings.WINDLASS_ISOLATION ?? "process") !== "process") {
-    throw new ConfigError(
-      `WINDLASS_ISOLATION=${settings.WINDLASS_ISOLATION} is not supported by this version of the agent: only "process" is`,
-    );
-  }
+  const isolation = isolationConfig(settings, environment);
+  if (!isolation) throw new ConfigError("WINDLASS_JOB_UIDS is no range of users, like 70000-70099");
   return {
     url: settings.WINDLASS_URL.replace(/\/+$/, ""),
     workerId: settings.WINDLASS_WORKER_ID,
@@ -124,6 +136,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     concurrency: settings.WINDLASS_CONCURRENCY,
     labels: settings.WINDLASS_LABELS,
     once: settings.WINDLASS_ONCE,
+    isolation: settings.WINDLASS_ISOLATION,
+    ...isolation,
     heartbeatSeconds: settings.WINDLASS_HEARTBEAT_SECONDS,
     grace: {
       init: seconds("WINDLASS_INIT_GRACE_SECONDS"),
@@ -155,7 +169,7 @@ function collect(environment: NodeJS.ProcessEnv): Record<string, unknown> {
   for (const name of Object.keys(Settings.properties) as SettingName[]) {
     const value =
       environment[name] || (secretNames.includes(name) ? secret(environment, name) : "");
-    if (value) values[name] = name === "WINDLASS_LABELS" ? listOf(value) : value;
+    if (value) values[name] = listNames.has(name) ? listOf(value) : value;
   }
   return values;
 }

@@ -19,6 +19,7 @@ export interface Identity {
 /** Throws `ConfigError` when there is no way to be somebody. */
 export async function identify(
   config: AgentConfig,
+  isolation: string,
   log: Logger,
   signal: AbortSignal,
 ): Promise<Identity> {
@@ -34,7 +35,7 @@ export async function identify(
         : "WINDLASS_REGISTRATION_TOKEN is not set: it registers the agent once (or set WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN)",
     );
   }
-  const identity = await register(config, log, signal);
+  const identity = await register(config, isolation, log, signal);
   writeWhole(path, `${JSON.stringify({ server: config.url, ...identity }, null, 2)}\n`, "durable");
   log.info({ worker_id: identity.workerId, name: config.workerName }, "registered");
   return identity;
@@ -54,13 +55,19 @@ export function instanceId(workDir: string): string {
   return `${id}@${hostname()}`.slice(0, 255);
 }
 
-async function register(config: AgentConfig, log: Logger, signal: AbortSignal): Promise<Identity> {
+async function register(
+  config: AgentConfig,
+  isolation: string,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<Identity> {
+  const { workerName, labels } = config;
   for (let tries = 1; ; tries++) {
     try {
       const answer = await call(
         config.url,
         endpoints.registerWorker,
-        { body: { name: config.workerName, mode: "self-hosted", labels: [...config.labels] } },
+        { body: { name: workerName, mode: "self-hosted", labels: [...labels], isolation } },
         { headers: { "x-registration-token": config.registrationToken ?? "" }, signal },
       );
       if (!answer) throw new Error("the server answered nothing to the registration");

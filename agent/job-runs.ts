@@ -9,7 +9,7 @@ import { backoff } from "./backoff.ts";
 import type { JobSettings } from "./job/context.ts";
 import { openJournal, type Journal, type StopReason } from "./job/journal.ts";
 import { JobStop, runJob, type JobResult } from "./job/run-job.ts";
-import { jobDirectory } from "./job/workspace.ts";
+import { jobDirectory, workspaceId } from "./job/workspace.ts";
 
 interface Running {
   readonly claim: ClaimedJob;
@@ -80,6 +80,7 @@ export class JobRuns {
     if (held && held.claim.job.attempt === attempt) return false;
     // The server gave it away and back: the former attempt is refused everywhere and ends by itself.
     await held?.done;
+    await this.#workspaceFree(claim);
     const { workDir } = this.#options.settings;
     const directory = jobDirectory(workDir, id);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -88,6 +89,16 @@ export class JobRuns {
     this.#options.log.info({ job: id, type: job_type }, "job claimed");
     this.#run(claim, journal);
     return true;
+  }
+
+  /** A PLAN may still be wiped here when the DEPLOY of that plan is given out, and both work in one place. */
+  async #workspaceFree({ job }: ClaimedJob): Promise<void> {
+    const other = [...this.#running.values()].find(
+      ({ claim }) => workspaceId(claim.job) === workspaceId(job),
+    );
+    if (!other) return;
+    await other.done;
+    await this.#workspaceFree({ job });
   }
 
   /** Stops one job, or all. */

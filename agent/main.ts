@@ -1,6 +1,7 @@
 /** `windlass agent`: the runner. */
 import { pino, type Logger } from "pino";
 import { ConfigError, readConfig, type AgentConfig } from "./config.ts";
+import { IsolationMissing } from "./job/isolation/choose.ts";
 import { IdentityRevoked, runAgent } from "./runner.ts";
 import { version } from "../version.ts";
 
@@ -25,6 +26,11 @@ Settings come from the environment; secrets also from a file (NAME_FILE) or a sy
   WINDLASS_WORK_DIR            where jobs run (./.windlass/agent from a checkout, else /var/lib/windlass-agent)
   WINDLASS_CONCURRENCY         jobs at the same time (1)
   WINDLASS_LABELS              what this agent can do, comma-separated: jobs may ask for it
+  WINDLASS_ISOLATION           process, uid, bubblewrap or container (the strongest that works here; see docs/isolation.md)
+  WINDLASS_JOB_UIDS            users for jobs, first-last, where the agent is root (1880000000-1896777215)
+  WINDLASS_JOB_PATHS           what jobs may read where the level hides the rest, comma-separated
+  WINDLASS_CONTAINER_IMAGE, WINDLASS_CONTAINER_ENGINE
+                               what jobs run in, and docker or podman (docker)
   WINDLASS_ONCE                1: run one job, end with 0 if it succeeded and 1 if not
   WINDLASS_STATUS_ADDRESS      serve /healthz and /metrics on this machine, like 127.0.0.1:9185 (not served)
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE
@@ -53,7 +59,9 @@ export async function main(args: string[]): Promise<void> {
     const result = await runAgent(config, log, listenToSignals(log));
     if (config.once) process.exitCode = result === "SUCCESS" ? 0 : 1;
   } catch (error) {
-    const isConfiguration = error instanceof ConfigError || error instanceof IdentityRevoked;
+    const isConfiguration = [ConfigError, IdentityRevoked, IsolationMissing].some(
+      (kind) => error instanceof kind,
+    );
     // Told to stop before there was anything to stop.
     const isStop = (error as Error).name === "AbortError";
     if (!isStop) fail(`windlass agent: ${(error as Error).message}`, isConfiguration ? 78 : 1);

@@ -32,6 +32,12 @@ export function identityOf(pid: number): ProcessIdentity | undefined {
     : parseIdentity(`${line.trimEnd()}\n${bootId() ?? ""}`);
 }
 
+/** The pid of a process's parent; undefined when there is no such process, or no `/proc`. */
+export function parentOf(pid: number): number | undefined {
+  const parent = Number(statFields(readProc(`/proc/${pid}/stat`) ?? "")[1]);
+  return parent > 0 ? parent : undefined;
+}
+
 /** Whether this very process still runs. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const now = identityOf(identity.pid);

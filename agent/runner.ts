@@ -12,15 +12,14 @@ import { heartbeatLoop } from "./heartbeat.ts";
 import { identify, instanceId } from "./identity.ts";
 import { JobRuns } from "./job-runs.ts";
 import type { JobSettings } from "./job/context.ts";
+import { chooseIsolation } from "./job/isolation/choose.ts";
+import type { IsolationSettings } from "./job/isolation/isolation.ts";
 import type { JobResult } from "./job/run-job.ts";
 import { lockWorkDir } from "./lock.ts";
 import { useNetwork } from "./network.ts";
 import { oversee } from "./oversight.ts";
 import { Slots } from "./slots.ts";
 import { version } from "../version.ts";
-
-/** How the agent keeps jobs apart; the one level that this version has. */
-const isolation = "process";
 
 /** The two ways to stop, and never one for both (style.md): no new work, and an end to the work there is. */
 export interface RunnerSignals {
@@ -44,7 +43,8 @@ export async function runAgent(
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
   const unlock = await lockWorkDir(config.workDir);
   try {
-    const { workerId, workerToken } = await identify(config, log, noMoreWork);
+    const isolation = await isolate(config, log);
+    const { workerId, workerToken } = await identify(config, isolation.level, log, noMoreWork);
     const revoked = Promise.withResolvers<never>();
     const revocation = new Revocation(config.heartbeatSeconds, () =>
       revoked.reject(new IdentityRevoked("the control plane refuses this worker's token")),
@@ -52,7 +52,13 @@ export async function runAgent(
     const api = createApi({ server: config.url, workerId, workerToken, revocation, log, network });
     try {
       return await Promise.race([
-        work(config, log, { noMoreWork, stopWork }, api, workerToken),
+        work(
+          config,
+          log,
+          { noMoreWork, stopWork },
+          api,
+          jobSettings(config, isolation, workerToken),
+        ),
         revoked.promise,
       ]);
     } finally {
@@ -68,15 +74,16 @@ async function work(
   log: Logger,
   { noMoreWork, stopWork }: RunnerSignals,
   api: ReturnType<typeof createApi>,
-  workerToken: string,
+  settings: JobSettings,
 ): Promise<JobResult | undefined> {
+  const isolation = settings.isolation.level;
   const slots = new Slots(config.concurrency);
   const contact = new Contact();
   contact.rest("claim");
   let last: JobResult | undefined;
   const jobs: JobRuns = new JobRuns({
     api,
-    settings: jobSettings(config, workerToken),
+    settings,
     log,
     onEnd: (result, type) => {
       last = result;
@@ -140,11 +147,24 @@ async function work(
   return last;
 }
 
-function jobSettings(config: AgentConfig, workerToken: string): JobSettings {
+async function isolate(config: AgentConfig, log: Logger): Promise<IsolationSettings> {
+  const { workDir, path, users, readable, container } = config;
+  const settings = { workDir, path, users, readable, container };
+  const { level, missing } = await chooseIsolation(settings, config.isolation);
+  log.info({ isolation: level, ...(missing.length > 0 ? { missing } : {}) }, `isolation: ${level}`);
+  return { ...settings, level };
+}
+
+function jobSettings(
+  config: AgentConfig,
+  isolation: IsolationSettings,
+  workerToken: string,
+): JobSettings {
   const { grace } = config;
   return {
     workDir: config.workDir,
-    title: `Windlass agent ${version()} on ${hostname()}, isolation ${isolation}`,
+    isolation,
+    title: `Windlass agent ${version()} on ${hostname()}`,
     path: config.path,
     network: config.network,
     cloud: config.cloud,

@@ -47,6 +47,7 @@ export const RegisterWorker = Type.Object({
   name: Name,
   mode: Type.Optional(Type.String({ maxLength: 50 })),
   labels: Type.Optional(Labels),
+  isolation: Type.Optional(Type.String({ maxLength: 255 })),
 });
 export type RegisterWorker = Static<typeof RegisterWorker>;
 

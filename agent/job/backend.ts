@@ -1,9 +1,9 @@
 /** Where a job's state lives, and how terraform is told. */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
-import { readIfExists } from "../files.ts";
 import { StepFailed, type JobContext } from "./context.ts";
+import { readJobFile } from "./job-files.ts";
 import { localState } from "./workspace.ts";
 
 type Backend =
@@ -57,8 +57,9 @@ export function injectBackend(context: JobContext, folder: string): void {
 }
 
 /** Without a word in the snapshot, a configuration that has a backend of its own keeps it: a moved state makes everything twice. */
-function backendOf({ claim: { job } }: JobContext, folder: string): Backend {
-  const wanted = job.config_snapshot.backend ?? (hasBackend(folder) ? "own" : "managed");
+function backendOf({ claim: { job }, workspace }: JobContext, folder: string): Backend {
+  const wanted =
+    job.config_snapshot.backend ?? (hasBackend(workspace.root, folder) ? "own" : "managed");
   if (wanted === "own") return { kind: "own" };
   if (!job.spec_id) {
     throw new StepFailed("the job names no configuration, so there is no managed state for it");
@@ -73,7 +74,7 @@ function backendOf({ claim: { job } }: JobContext, folder: string): Backend {
  * and what the configuration destroyed or made would be forgotten.
  */
 export function checkBackend(context: JobContext, folder: string): void {
-  const text = readIfExists(join(folder, ".terraform", "terraform.tfstate"));
+  const text = readJobFile(context.workspace.root, join(folder, ".terraform", "terraform.tfstate"));
   const { backend } = JSON.parse(text ?? "{}") as {
     backend?: { type?: string; config?: { path?: unknown } };
   };
@@ -90,14 +91,15 @@ export function checkBackend(context: JobContext, folder: string): void {
   );
 }
 
-function hasBackend(folder: string): boolean {
+function hasBackend(root: string, folder: string): boolean {
   for (const name of readdirSync(folder)) {
     if (isInjected(name)) continue;
-    if (/\.(tf|tofu)$/.test(name) && declaresBackend(readFileSync(join(folder, name), "utf8"))) {
-      return true;
-    }
-    if (/\.(tf|tofu)\.json$/.test(name)) {
-      const blocks = [(parseJson(readFileSync(join(folder, name), "utf8")) ?? {})["terraform"]];
+    const isJson = /\.(tf|tofu)\.json$/.test(name);
+    if (!isJson && !/\.(tf|tofu)$/.test(name)) continue;
+    const text = readJobFile(root, join(folder, name)) ?? "";
+    if (!isJson && declaresBackend(text)) return true;
+    if (isJson) {
+      const blocks = [(parseJson(text) ?? {})["terraform"]];
       const settings = blocks.flat();
       if (settings.some((block) => isObject(block) && ("backend" in block || "cloud" in block))) {
         return true;

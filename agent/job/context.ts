@@ -3,6 +3,7 @@ import type { ClaimedJob } from "../../protocol/executions.ts";
 import type { JobLog } from "../logs/job-log.ts";
 import type { CloudSettings } from "./cloud-providers.ts";
 import type { Facts } from "./facts.ts";
+import type { Isolation, IsolationSettings } from "./isolation/isolation.ts";
 import type { JobApi } from "./job-api.ts";
 import type { Journal, StopReason } from "./journal.ts";
 import type { StopPatience } from "./process.ts";
@@ -12,6 +13,7 @@ import type { Workspace } from "./workspace.ts";
 /** Settings of the agent that jobs depend on. */
 export interface JobSettings {
   readonly workDir: string;
+  readonly isolation: IsolationSettings;
   /** Names the agent in a job's first log line. */
   readonly title: string;
   readonly path: string;
@@ -34,6 +36,7 @@ export interface JobContext {
   readonly log: JobLog;
   readonly journal: Journal;
   readonly workspace: Workspace;
+  readonly isolation: Isolation;
   /** `jobs/<id>`. */
   readonly directory: string;
   /** Facts of all steps that are done. */

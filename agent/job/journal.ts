@@ -8,12 +8,15 @@ import { promisify } from "node:util";
 import type { ClaimedJob, ReportStatus } from "../../protocol/executions.ts";
 import { syncDirectory } from "../files.ts";
 import type { Facts } from "./facts.ts";
+import type { Level } from "./isolation/isolation.ts";
 
 /** Why a running job is to be stopped. */
 export type StopReason = "cancelled" | "timed out" | "agent stopped" | "not the holder";
 
 export type Entry =
   | { readonly at: "claimed"; readonly claim: ClaimedJob }
+  /** How the job is set apart, by which user of its own: the same after every restart. */
+  | { readonly at: "placed"; readonly level: Level; readonly user: number | null }
   /** The server answered the PROCESSING report. `boot` and `uptime` (seconds) tell how long ago that was, whatever the clock did. */
   | { readonly at: "started"; readonly boot: string | null; readonly uptime: number }
   | { readonly at: "begun"; readonly step: string }

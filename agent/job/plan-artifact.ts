@@ -2,12 +2,13 @@
  * The plan artifact: a `.tar.gz` of the plan file, the lock file where there is one, and a manifest that binds them to engine,
  * version and source. A plan holds provisioners and backend settings, so one in which anything does not match is refused.
  */
-import { copyFileSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Check } from "typebox/value";
 import { planArtifactLimit } from "../../protocol/executions.ts";
 import { known, StepFailed, type JobContext, type Step } from "./context.ts";
 import { PlanManifest } from "./facts.ts";
+import { copyJobFile } from "./job-files.ts";
 import { lockFile } from "./source.ts";
 import { sha256Of, unpack } from "./source-archive.ts";
 import { emptyFolder } from "./workspace.ts";
@@ -18,15 +19,18 @@ const unpackLimits = { entries: 4, bytes: 512 * 1024 * 1024 };
 
 /** Packs the plan that was made. It needs nothing of what `show` says, so it happens while that runs. */
 export async function packPlan(context: JobContext): Promise<void> {
-  const { artifact } = context.workspace;
-  const lock = join(known(context, "folder"), lockFile);
-  if (existsSync(lock)) copyFileSync(lock, join(artifact, lockFile));
+  const { root, plan, packed } = context.workspace;
+  emptyFolder(packed);
+  if (!(await copyJobFile(root, plan, join(packed, planFile)))) {
+    throw new StepFailed("show: terraform has left no plan file");
+  }
+  await copyJobFile(root, join(known(context, "folder"), lockFile), join(packed, lockFile));
   const manifest = await manifestOf(context);
-  writeFileSync(join(artifact, manifestFile), JSON.stringify(manifest, null, 2));
+  writeFileSync(join(packed, manifestFile), JSON.stringify(manifest, null, 2), { mode: 0o600 });
   const names = [manifestFile, planFile, ...(manifest.lock_sha256 ? [lockFile] : [])];
   const tar = await import("tar");
   // The plan is a zip already: more effort at packing gains nothing.
-  const how = { file: packedPlan(context), cwd: artifact, gzip: { level: 1 }, portable: true };
+  const how = { file: packedPlan(context), cwd: packed, gzip: { level: 1 }, portable: true };
   await tar.create(how, names);
 }
 
@@ -68,9 +72,9 @@ export const downloadPlan: Step = {
 
 async function manifestOf(context: JobContext): Promise<PlanManifest> {
   const { job } = context.claim;
-  const { artifact, plan } = context.workspace;
+  const { packed } = context.workspace;
   const engine = known(context, "engine");
-  const lock = join(artifact, lockFile);
+  const lock = join(packed, lockFile);
   return {
     format: 1,
     engine: engine.engine,
@@ -78,7 +82,7 @@ async function manifestOf(context: JobContext): Promise<PlanManifest> {
     job_id: job.id,
     spec_id: job.spec_id,
     source: known(context, "source"),
-    plan_sha256: await sha256Of(plan),
+    plan_sha256: await sha256Of(join(packed, planFile)),
     lock_sha256: existsSync(lock) ? await sha256Of(lock) : null,
   };
 }

@@ -14,7 +14,7 @@ import { join } from "node:path";
  * descriptor 3 for the word; if the agent dies before, it reads the end and runs nothing.
  */
 const wrapper = `
-dir=$1; shift
+dir=$1; told=$2; shift 2
 boot=; { read -r boot < /proc/sys/kernel/random/boot_id; } 2>/dev/null
 whoami() { { read -r me < /proc/self/stat; } 2>/dev/null || me=$(exec sh -c 'echo $PPID'); }
 whoami
@@ -23,7 +23,12 @@ exec 3<&-
 set -C
 { printf '%s\\n%s\\n' "$me" "$boot" > "$dir/started"; } 2>/dev/null || exit 0
 set +C
-( whoami; printf '%s\\n%s\\n' "$me" "$boot" > "$dir/child"; exec "$@" )
+(
+  whoami
+  printf '%s\\n%s\\n' "$me" "$boot" > "$dir/child"
+  [ -z "$told" ] || exec 4> "$dir/told"
+  exec "$@"
+)
 echo $? > "$dir/exit.tmp" && mv "$dir/exit.tmp" "$dir/exit"
 `;
 
@@ -34,6 +39,8 @@ export interface RunCommand {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  /** The command writes `{"child-pid": …}` to descriptor 4: that process is the one to signal, not the command itself. */
+  readonly tellsChild?: true;
 }
 
 /** The wrapper process, as this agent sees it. */
@@ -93,11 +100,12 @@ export function prepareRun(command: RunCommand): PreparedRun {
 }
 
 function spawnWrapper(
-  { directory, command, args, cwd, env }: RunCommand,
+  { directory, command, args, cwd, env, tellsChild }: RunCommand,
   [stdout, stderr]: readonly [number, number],
   end: (failure?: Error) => void,
 ): Socket {
-  const words = ["-c", wrapper, "windlass-run", directory, command, ...args];
+  const told = tellsChild ? "told" : "";
+  const words = ["-c", wrapper, "windlass-run", directory, told, command, ...args];
   const child = spawn("/bin/sh", words, {
     cwd,
     env: { ...env },

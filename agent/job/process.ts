@@ -3,7 +3,8 @@
  * agent only watches; one that was killed and started again watches on. Starting and adopting are the same call.
  *
  * A run directory holds `stdout`, `stderr` and, one after the other: `started` (the wrapper's identity, made with O_EXCL: who
- * makes it decides, so a run happens at most once), `child` (the command's identity, for signals), `exit` (its exit code).
+ * makes it decides, so a run happens at most once), `child` (the command's identity, for signals), `told` (what a sandbox says about
+ * the process in it), `exit` (the exit code).
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,6 +14,7 @@ import {
   bootId,
   identityOf,
   isAlive,
+  parentOf,
   parseIdentity,
   type ProcessIdentity,
 } from "../process-identity.ts";
@@ -39,13 +41,21 @@ export interface Run {
   stop(patience: StopPatience, interrupted: boolean): Promise<void>;
 }
 
-/** Starts the command, or watches the one that runs or has run in this directory. `prepared`: a wrapper that waits for it. */
-export function openRun(command: RunCommand, prepared?: PreparedRun): Run {
+/**
+ * Starts the command, or watches the one that runs or has run in this directory. `prepared`: a wrapper that waits for it. `endRest`
+ * ends what the command left outside of its process group.
+ */
+export function openRun(
+  command: RunCommand,
+  prepared?: PreparedRun,
+  endRest?: () => Promise<unknown>,
+): Run {
   const isNew = readStarted(command.directory) === undefined;
   const spawned = isNew ? (prepared ?? prepareRun(command)) : undefined;
   spawned?.go();
-  const ended = watch(command.directory, spawned).then((end) => {
+  const ended = watch(command.directory, spawned).then(async (end) => {
     killGroup(command.directory);
+    await endRest?.();
     return end;
   });
   return {
@@ -163,7 +173,13 @@ function readExit(directory: string): RunEnd | undefined {
 
 function signalChild(directory: string, signal: NodeJS.Signals): void {
   const child = readChild(directory);
-  if (child && isAlive(child)) kill(child.pid, signal);
+  if (child && isAlive(child)) kill(toldChild(directory, child.pid) ?? child.pid, signal);
+}
+
+/** The process that a sandbox has told of. It is believed only about its own child, which keeps the number from being another's. */
+function toldChild(directory: string, sandbox: number): number | undefined {
+  const [, told] = /"child-pid": (\d+)/.exec(readIfExists(join(directory, "told")) ?? "") ?? [];
+  return told !== undefined && parentOf(Number(told)) === sandbox ? Number(told) : undefined;
 }
 
 /**

@@ -10,11 +10,12 @@ import { openJobLog, type JobLog } from "../logs/job-log.ts";
 import { bootId } from "../process-identity.ts";
 import { JobStopped, StepFailed, type JobContext, type JobSettings, type Step } from "./context.ts";
 import type { Facts } from "./facts.ts";
+import { isolationOf } from "./isolation/isolation.ts";
 import { JobRefused, type JobApi } from "./job-api.ts";
 import type { Journal, StopReason } from "./journal.ts";
 import { maskerOf, secretsOf } from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
-import { jobDirectory, workspaceOf } from "./workspace.ts";
+import { jobDirectory, localStateFolder, workspaceOf } from "./workspace.ts";
 
 /** `ABANDONED`: the job is not ours (any more); nothing was reported. */
 export type JobResult = "SUCCESS" | "FAILED" | "CANCELLED" | "ABANDONED";
@@ -55,14 +56,24 @@ export async function runJob({ journal, settings, api, stop }: JobRun): Promise<
   if (!claim) throw new Error("the journal has no claim");
   const directory = jobDirectory(settings.workDir, claim.job.id);
   const workspace = workspaceOf(settings.workDir, claim);
+  const state = localStateFolder(settings.workDir, claim);
+  const isolation = isolationOf(
+    journal,
+    { id: claim.job.id, workspace, state },
+    settings.isolation,
+  );
   let result: JobResult = "ABANDONED";
   if (!journal.find("reported")) {
-    result = await perform({ claim, settings, api, journal, workspace, directory }, stop);
+    result = await perform(
+      { claim, settings, api, journal, workspace, isolation, directory },
+      stop,
+    );
     journal.append({ at: "reported" });
   }
   journal.close();
+  await isolation.killAll();
   // The journal goes last: while it is there, a restarted agent continues with the cleaning up.
-  await rm(workspace.root, { recursive: true, force: true });
+  await isolation.wipe();
   await rm(directory, { recursive: true, force: true });
   return result;
 }
@@ -126,14 +137,15 @@ function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Promise<Jo
 }
 
 /** What a former agent has run is shipped to its end; the run of a step that is not done is taken up by that step. */
-function resumeLog({ journal, log, settings }: Base & { log: JobLog }): void {
+function resumeLog({ journal, log, settings, isolation }: Base & { log: JobLog }): void {
   const done = journal.entries.findLastIndex(({ at }) => at === "done" || at === "ended");
   for (const entry of journal.entries.slice(0, Math.max(0, done))) {
     if (entry.at === "run" && entry.logged) log.run(entry.run, Promise.resolve());
   }
   if (journal.find("ended")) return;
   const isRestart = journal.find("begun") !== undefined;
-  log.system(isRestart ? `${settings.title} was restarted; the job goes on` : settings.title);
+  const title = `${settings.title}, isolation ${isolation.level}`;
+  log.system(isRestart ? `${title}, was restarted; the job goes on` : title);
 }
 
 /** Runs the steps and says what came of them. From here on nothing changes the outcome. */

@@ -1,5 +1,5 @@
 /** Brings the terraform files into the workspace and says exactly which they are. */
-import { copyFileSync, existsSync, realpathSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import type { Source } from "../../protocol/configurations.ts";
 import { StepFailed, type JobContext, type Step } from "./context.ts";
@@ -24,7 +24,11 @@ export const fetchSource: Step = {
     const folder = folderOf(context);
     const lock = join(workspace.artifact, lockFile);
     // The plan was made with exactly these provider versions.
-    if (facts.manifest && existsSync(lock)) copyFileSync(lock, join(folder, lockFile));
+    if (facts.manifest && existsSync(lock)) {
+      // The source may have a link there.
+      rmSync(join(folder, lockFile), { force: true });
+      copyFileSync(lock, join(folder, lockFile));
+    }
     return { source, folder, locked: existsSync(join(folder, lockFile)) };
   },
 };

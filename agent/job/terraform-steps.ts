@@ -1,15 +1,16 @@
 /** The steps that run terraform: init, plan, apply and reading the results. */
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { checkBackend, injectBackend } from "./backend.ts";
 import { known, StepFailed, type JobContext, type Step } from "./context.ts";
 import { failureOf } from "./diagnostics.ts";
+import { copyJobFile } from "./job-files.ts";
 import { metadataOf } from "./outcome.ts";
 import { packPlan } from "./plan-artifact.ts";
 import { readPlan } from "./plan-json.ts";
 import { conceal, maskerOf } from "./secrets.ts";
 import { runTerraform } from "./terraform.ts";
-import { rescuedState } from "./workspace.ts";
+import { localStateFolder, rescuedState } from "./workspace.ts";
 
 export const init: Step = {
   name: "init",
@@ -21,6 +22,7 @@ export const init: Step = {
       rmSync(join(folder, ".terraform"), { recursive: true, force: true });
       rmSync(join(folder, "errored.tfstate"), { force: true });
       injectBackend(context, folder);
+      giveWorkspace(context);
     }
     const end = await runTerraform(context, "init", args, {
       logged: true,
@@ -41,7 +43,10 @@ export const plan = (destroy?: "destroy"): Step => ({
     if (!args) return {};
     const { variables } = context.workspace;
     const given = variablesOf(context);
-    if (given) writeFileSync(variables, JSON.stringify(given), { mode: 0o600 });
+    if (given) {
+      writeFileSync(variables, JSON.stringify(given), { mode: 0o600 });
+      context.isolation.give(variables);
+    }
     const end = await runTerraform(context, "plan", args, {
       logged: true,
       patience: context.settings.patience.plan,
@@ -174,8 +179,16 @@ async function rescueState(context: JobContext): Promise<string> {
   );
   if (end.code === 0) return "; the state was saved after all";
   mkdirSync(dirname(kept), { recursive: true, mode: 0o700 });
-  renameSync(file, kept);
+  await copyJobFile(context.workspace.root, file, kept);
   return `; the state could not be saved and is kept on the runner as ${kept}`;
+}
+
+/** The last moment before anything of the job runs: what the agent has prepared becomes the job's. */
+function giveWorkspace({ workspace, claim, settings, isolation }: JobContext): void {
+  const { source, home, temporary, artifact, cliConfig } = workspace;
+  const state = localStateFolder(settings.workDir, claim);
+  const kept = state !== undefined && existsSync(state) ? [state] : [];
+  isolation.give(source, home, temporary, artifact, cliConfig, ...kept);
 }
 
 function variablesOf({ claim }: JobContext): Record<string, unknown> | undefined {

@@ -48,7 +48,7 @@ export async function runTerraform(
     journal.append({ at: "run", run, logged: options.logged, boot: bootId() });
     if (options.changes) await journal.flush();
   }
-  const process = openRun(command, takePrepared(context, command));
+  const process = openRun(command, takePrepared(context, command), () => endRest(context));
   prepareNext(context);
   if (options.logged)
     log.run(
@@ -70,23 +70,30 @@ export async function runTerraform(
   };
 }
 
+/** What escaped from terraform's process group, a daemon of a provisioner for instance. */
+async function endRest({ isolation, log }: JobContext): Promise<void> {
+  const left = await isolation.killAll();
+  if (left.length > 0) log.system(`Processes of this job cannot be killed: ${left.join(", ")}`);
+}
+
 const runName = (position: number, name: string): string =>
   `${String(position).padStart(2, "0")}-${name}`;
 
-const commandOf = (context: JobContext, run: string, args: readonly string[]): RunCommand => ({
-  directory: join(context.directory, "runs", run),
-  command: known(context, "engine").path,
-  args,
-  cwd: known(context, "folder"),
-  env: environmentOf({
-    path: context.settings.path,
-    network: context.settings.network,
-    own: context.claim.job.config_snapshot.environment ?? {},
-    workspace: context.workspace,
-    state: stateEnvironment(context),
-    cloud: cloudEnvironment(context),
-  }),
-});
+const commandOf = (context: JobContext, run: string, args: readonly string[]): RunCommand =>
+  context.isolation.wrap({
+    directory: join(context.directory, "runs", run),
+    command: known(context, "engine").path,
+    args,
+    cwd: known(context, "folder"),
+    env: environmentOf({
+      path: context.settings.path,
+      network: context.settings.network,
+      own: context.claim.job.config_snapshot.environment ?? {},
+      workspace: context.workspace,
+      state: stateEnvironment(context),
+      cloud: cloudEnvironment(context),
+    }),
+  });
 
 /** The wrapper that waits, if it is for this very command. */
 function takePrepared(context: JobContext, command: RunCommand): PreparedRun | undefined {

@@ -3,7 +3,7 @@
  * the same for a PLAN and the DEPLOY of that plan, because `path.cwd` is baked into plans.
  */
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { ClaimedJob } from "../../protocol/executions.ts";
 import type { Step } from "./context.ts";
 
@@ -12,11 +12,15 @@ export interface Workspace {
   readonly source: string;
   readonly home: string;
   readonly temporary: string;
-  /** What is packed into, or unpacked from, a plan artifact. */
+  /** What is unpacked from a plan artifact, or where terraform writes the plan. */
   readonly artifact: string;
+  /** What is packed into a plan artifact: the agent's own copies, which the job cannot change any more. */
+  readonly packed: string;
   readonly plan: string;
   readonly variables: string;
   readonly cliConfig: string;
+  /** All of the above that are folders, the root first. The job may write in those that it is given. */
+  readonly folders: Readonly<Record<"root" | "source" | "home" | "temporary" | "artifact", string>>;
 }
 
 /** Where journal, log and runs of a job are kept. */
@@ -24,15 +28,26 @@ export const jobDirectory = (workDir: string, jobId: string): string =>
   join(workDir, "jobs", jobId);
 
 /** The folders that a job works in: the same ones for a PLAN and the DEPLOY of that plan, because plans hold paths. */
-export function workspaceOf(workDir: string, { job }: ClaimedJob): Workspace {
-  const root = join(workDir, "workspaces", job.plan_job_id ?? job.id);
+export const workspaceOf = (workDir: string, { job }: ClaimedJob): Workspace =>
+  workspaceAt(join(workDir, "workspaces", workspaceId(job)));
+
+/** Jobs with the same one cannot be here at the same time. */
+export const workspaceId = (job: ClaimedJob["job"]): string => job.plan_job_id ?? job.id;
+
+/** The parts of the workspace at this path. */
+export function workspaceAt(root: string): Workspace {
   const artifact = join(root, "artifact");
-  return {
+  const folders = {
     root,
     source: join(root, "source"),
     home: join(root, "home"),
     temporary: join(root, "tmp"),
     artifact,
+  };
+  return {
+    ...folders,
+    folders,
+    packed: join(root, "packed"),
     plan: join(artifact, "tfplan"),
     variables: join(root, "job.tfvars.json"),
     cliConfig: join(root, "terraform.rc"),
@@ -43,6 +58,10 @@ export function workspaceOf(workDir: string, { job }: ClaimedJob): Workspace {
 export const localState = (workDir: string, specId: string): string =>
   join(workDir, "state", specId, "terraform.tfstate");
 
+/** The folder of it, for a job whose server knows nothing of managed state. */
+export const localStateFolder = (workDir: string, { job }: ClaimedJob): string | undefined =>
+  job.attempt === undefined && job.spec_id ? dirname(localState(workDir, job.spec_id)) : undefined;
+
 /** Where a state goes that could be saved nowhere else. */
 export const rescuedState = (workDir: string, jobId: string): string =>
   join(workDir, "rescued-states", `${jobId}.tfstate`);
@@ -51,8 +70,8 @@ export const rescuedState = (workDir: string, jobId: string): string =>
 export const prepareWorkspace: Step = {
   name: "workspace",
   run: async ({ workspace }) => {
-    const { root, source, home, temporary, artifact, cliConfig } = workspace;
-    for (const folder of [root, source, home, temporary, artifact]) emptyFolder(folder);
+    const { folders, cliConfig } = workspace;
+    for (const folder of Object.values(folders)) emptyFolder(folder);
     // Generated, so that the configuration of whoever runs the agent has no say.
     writeFileSync(cliConfig, "disable_checkpoint = true\n", { mode: 0o600 });
     return {};

@@ -162,7 +162,7 @@ async function rotate(
   context: Context,
   id: string,
   entry: Pick<Recorded, "by" | "action">,
-  { name, labels }: Partial<RegisterWorker>,
+  { name, labels, isolation }: Partial<RegisterWorker>,
 ): Promise<WorkerIdentity> {
   const token = newToken("wlw");
   await context.store.write(async (tx) => {
@@ -174,6 +174,7 @@ async function rotate(
       instance_id: null,
       ...(name === undefined ? {} : { name }),
       ...(labels === undefined ? {} : { labels: JSON.stringify(labels) }),
+      ...(isolation === undefined ? {} : { isolation }),
     });
     const target = { owner: worker.owner_id, id, name: name ?? worker.name };
     await record(tx, { ...entry, ...target }, context.now());
@@ -187,7 +188,7 @@ export async function addWorker(
   { now }: Context,
   tx: Queries,
   { owner, by }: { readonly owner: string | null; readonly by: Actor },
-  { name, labels = [], metadata = {} }: RegisterWorker & { metadata?: object },
+  { name, labels = [], isolation, metadata = {} }: RegisterWorker & { metadata?: object },
 ): Promise<WorkerIdentity> {
   const token = newToken("wlw");
   const worker: WorkerRow = {
@@ -198,6 +199,7 @@ export async function addWorker(
     mode: owner === null ? "cloud-hosted" : "self-hosted",
     token_hash: hashToken(token),
     labels: JSON.stringify(labels),
+    isolation: isolation ?? null,
     created_at: now(),
     metadata: JSON.stringify(metadata),
   };

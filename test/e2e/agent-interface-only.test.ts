@@ -301,7 +301,10 @@ describe("against a server that knows only the interface", () => {
 
   test("heartbeats come in time and name the jobs that are held", () => {
     expect(server.heartbeats.length).toBeGreaterThan(3);
-    expect(server.heartbeats[0]).toMatchObject({ version: "0.1.0", isolation: "process" });
+    expect(server.heartbeats[0]).toMatchObject({
+      version: "0.1.0",
+      isolation: expect.stringMatching(/^(process|uid|bubblewrap)$/),
+    });
     expect(
       server.heartbeats.some(({ active_job_ids }) => (active_job_ids as string[]).length > 0),
     ).toBe(true);

@@ -1,7 +1,7 @@
 /** Starts the agent as a user does and looks on. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -48,6 +48,8 @@ export function startAgent(settings: Readonly<Record<string, string>>): AgentPro
 /** A directory that is gone after the test. */
 export function scratch(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), "agent-"));
+  // For the users that jobs run as.
+  chmodSync(path, 0o711);
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 

@@ -3,7 +3,7 @@
  * fails the file when it ends with a file in there, a process that belongs to it, or a socket that still listens.
  * Processes are found by their working directory, arguments or environment, so also those that escaped their parent.
  */
-import { mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,6 +15,8 @@ const grace = 5000;
 
 const outer = tmpdir();
 const scratch = mkdtempSync(join(realpathSync(outer), "wl-"));
+// An agent that is root runs its jobs as other users, who must get to their workspaces.
+chmodSync(scratch, 0o711);
 process.env["TMPDIR"] = scratch;
 // A file that cannot be loaded runs no hook.
 process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));

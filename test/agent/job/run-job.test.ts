@@ -20,6 +20,7 @@ const patience = { first: 1000, second: 1000 };
 const settings = () =>
   ({
     workDir,
+    isolation: { level: "process" },
     title: "Agent",
     logLimitBytes: 1e6,
     workerToken: "wlw_token",

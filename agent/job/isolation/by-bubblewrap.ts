@@ -1,0 +1,83 @@
+/**
+ * Level `bubblewrap`: namespaces of its own. The job sees the system's programs, its own folders and its own processes; the rest of the
+ * machine is not there. Where the agent is root it is a user of its own besides. The network stays the machine's: providers need it,
+ * and so do the credentials that the agent serves on the loopback.
+ */
+import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
+import { delimiter, dirname, isAbsolute, sep } from "node:path";
+import type { RunCommand } from "../process-spawn.ts";
+import { byProcess, markOf } from "./by-process.ts";
+import { asUser, byUser, closedFolder } from "./by-user.ts";
+import { enter } from "./enter.ts";
+import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
+
+/** The job in a bubblewrap sandbox. */
+export function byBubblewrap(place: Place, settings: IsolationSettings): Isolation {
+  const outer = place.user === undefined ? byProcess(place) : byUser(place, settings);
+  return {
+    ...outer,
+    level: "bubblewrap",
+    wrap(command) {
+      const inside = sandbox(command, place, settings);
+      return place.user === undefined ? inside : asUser(inside, place.user);
+    },
+  };
+}
+
+/** `--as-pid-1`: terraform itself ends with its namespace and everything in it. Never `--die-with-parent`: see isolation.ts. */
+function sandbox(command: RunCommand, place: Place, settings: IsolationSettings): RunCommand {
+  const program = realpathSync(command.command);
+  const inner = enter({ ...command, command: program }, markOf(place.id));
+  const args = [
+    ["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--new-session"],
+    ["--as-pid-1", "--info-fd", "4", "--cap-drop", "ALL"],
+    ["--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc"],
+    systemFolders(),
+    ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"],
+    // Where /etc/resolv.conf leads to on many machines.
+    ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"],
+    ...readableFor(place, settings).map((path) => ["--ro-bind", path, path]),
+    ["--ro-bind", program, program],
+    ["--ro-bind", place.workspace.root, place.workspace.root],
+    ...writableFor(place).map((path) => ["--bind", path, path]),
+    ["--remount-ro", "/", "--chdir", command.cwd, "--"],
+    [inner.command, ...inner.args],
+  ].flat();
+  return { ...inner, command: "bwrap", args, tellsChild: true };
+}
+
+/** What the job may write, where the rest of its workspace is the agent's. */
+export const writableFor = ({ workspace, state }: Place): string[] => [
+  workspace.source,
+  workspace.home,
+  workspace.temporary,
+  workspace.artifact,
+  ...(state !== undefined && existsSync(state) ? [state] : []),
+];
+
+/** Folders of the PATH, certificates and whatever the operator names, as far as the job's user may go there. */
+export function readableFor(
+  { user }: Place,
+  { path, workDir, readable }: IsolationSettings,
+): string[] {
+  const wanted = [...path.split(delimiter).filter(isAbsolute), ...readable];
+  const found = wanted
+    .filter((each) => existsSync(each))
+    .map((each) => realpathSync(each))
+    .filter((each) => !each.startsWith(`/usr${sep}`) && !each.startsWith(`/etc${sep}`))
+    // Never the work directory, nor a folder that holds it.
+    .filter((each) => !`${workDir}${sep}`.startsWith(each.endsWith(sep) ? each : `${each}${sep}`))
+    .filter((each) => user === undefined || closedFolder(dirname(each)) === undefined);
+  return [...new Set(found)];
+}
+
+/** `/bin` and its like: links into `/usr` on a newer system, folders on an older one. */
+function systemFolders(): string[] {
+  return ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"]
+    .filter(existsSync)
+    .flatMap((path) =>
+      lstatSync(path).isSymbolicLink()
+        ? ["--symlink", readlinkSync(path), path]
+        : ["--ro-bind", path, path],
+    );
+}

@@ -1,0 +1,85 @@
+/**
+ * Level `container`: docker or podman runs the job in an image of the operator's choice, with the machine's network and nothing of its
+ * files but the job's own folders and the engine. The engine's client stands where terraform would: it passes signals on and ends
+ * with terraform's exit code, and when it is killed the container is removed by its label.
+ */
+import { execFile } from "node:child_process";
+import { realpathSync } from "node:fs";
+import { basename } from "node:path";
+import { promisify } from "node:util";
+import type { RunCommand } from "../process-spawn.ts";
+import { writableFor } from "./by-bubblewrap.ts";
+import { byProcess } from "./by-process.ts";
+import { byUser } from "./by-user.ts";
+import { enter } from "./enter.ts";
+import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
+
+export interface ContainerSettings {
+  readonly engine: "docker" | "podman";
+  readonly image: string | undefined;
+  /** What the engine's client needs to find its engine: HOME, DOCKER_HOST and the like. Never the job's. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** The job in a container. */
+export function byContainer(place: Place, settings: IsolationSettings): Isolation {
+  const outer = place.user === undefined ? byProcess(place) : byUser(place, settings);
+  const { engine, environment } = settings.container;
+  const label = `windlass.job=${place.id}`;
+  const ask = async (...args: string[]): Promise<string> => {
+    const env = { PATH: settings.path, ...environment };
+    const { stdout } = await promisify(execFile)(engine, args, { env, timeout: 60_000 });
+    return stdout.trim();
+  };
+  return {
+    ...outer,
+    level: "container",
+    wrap: (command) => contain(command, place, settings, label),
+    async killAll() {
+      const containers = await ask("ps", "--all", "--quiet", "--filter", `label=${label}`);
+      if (containers !== "") await ask("rm", "--force", ...containers.split(/\s+/));
+      return outer.killAll();
+    },
+  };
+}
+
+function contain(
+  command: RunCommand,
+  place: Place,
+  settings: IsolationSettings,
+  label: string,
+): RunCommand {
+  const { engine, image = "", environment } = settings.container;
+  // The image has a shell of its own.
+  const isInImage = command.command === "/bin/sh";
+  const program = isInImage ? command.command : realpathSync(command.command);
+  const inner = enter({ ...command, command: program });
+  const user = place.user ?? process.getuid?.() ?? 0;
+  const group = place.user ?? process.getgid?.() ?? 0;
+  return {
+    ...command,
+    env: { ...inner.env, PATH: settings.path, ...environment },
+    command: engine,
+    args: [
+      ["run", "--rm", "--name", `windlass-${place.id}-${basename(command.directory)}`],
+      ["--label", label, "--network", "host", "--user", `${user}:${group}`],
+      // Without root podman maps users: the job is to be who owns its folders.
+      engine === "podman" && place.user === undefined ? ["--userns", "keep-id"] : [],
+      ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only"],
+      ["--tmpfs", "/tmp"],
+      ...settings.readable.map((path) => bind(path, ",readonly")),
+      isInImage ? [] : bind(program, ",readonly"),
+      bind(place.workspace.root, ",readonly"),
+      ...writableFor(place).map((path) => bind(path)),
+      ["--workdir", command.cwd],
+      // By name alone: the values stay out of the arguments.
+      ...Object.keys(inner.env).map((name) => (name === "PATH" ? [] : ["--env", name])),
+      ["--entrypoint", inner.command, image, ...inner.args],
+    ].flat(),
+  };
+}
+
+const bind = (path: string, how = ""): string[] => [
+  "--mount",
+  `type=bind,source=${path},target=${path}${how}`,
+];

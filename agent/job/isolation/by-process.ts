@@ -1,0 +1,23 @@
+/**
+ * Level `process`: the agent's own user. A job has its own environment, folders and process group, and nothing keeps it from reading
+ * what the agent can read. What left the group is found by a mark in its environment, which a hostile job can take off.
+ */
+import { enter } from "./enter.ts";
+import type { Isolation, Place } from "./isolation.ts";
+import { endAll, killEach, processesWith } from "./processes.ts";
+import { removeTree } from "./wipe.ts";
+
+/** The weakest level; it works everywhere. */
+export function byProcess({ id, workspace }: Place): Isolation {
+  const mark = markOf(id);
+  return {
+    level: "process",
+    wrap: (command) => enter(command, mark),
+    give: () => undefined,
+    killAll: () => endAll(() => processesWith(mark), killEach),
+    wipe: () => removeTree(workspace.root),
+  };
+}
+
+/** In the environment of every process of the job that did not take it off. */
+export const markOf = (id: string): string => `WINDLASS_JOB=${id}`;

@@ -1,0 +1,96 @@
+/**
+ * Level `uid`: a user per job that owns nothing but the job's folders, without any capability. The agent is root and keeps to itself
+ * what it must trust: the workspace's root folder, the wrapper that writes the exit code, the log files, the engines.
+ */
+import { execFile } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import type { RunCommand } from "../process-spawn.ts";
+import { enter } from "./enter.ts";
+import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
+import { endAll, processesOf } from "./processes.ts";
+import { removeTree } from "./wipe.ts";
+
+/** The job as a user of its own. */
+export function byUser({ workspace, state, user }: Place, settings: IsolationSettings): Isolation {
+  if (user === undefined) throw new Error("the agent is not root and cannot run a job as a user");
+  const agent = process.getuid?.() ?? 0;
+  return {
+    level: "uid",
+    wrap: (command) => asUser(enter(command), user),
+    give(...paths) {
+      // To go through, for this job's group alone; to write in, for nobody but the agent.
+      chownSync(workspace.root, agent, user);
+      chmodSync(workspace.root, 0o710);
+      for (const path of paths) changeOwner(path, user);
+    },
+    // One call ends all that the user has, so that nothing can fork away from it. It spares its caller, which ends by itself.
+    killAll: () =>
+      endAll(
+        () => processesOf(user),
+        async () => {
+          const args = [...become(user), "/bin/sh", "-c", "kill -KILL -1"];
+          await promisify(execFile)("setpriv", args, { env: { PATH: settings.path } });
+        },
+      ),
+    async wipe() {
+      // Whoever is left, of whatever user, cannot come in any more and turn a folder into a link while it is removed.
+      if (existsSync(workspace.root)) chmodSync(workspace.root, 0o700);
+      await removeTree(workspace.root);
+      if (state !== undefined && existsSync(state)) changeOwner(state, agent);
+    },
+  };
+}
+
+/** The command as this user. */
+export const asUser = (command: RunCommand, user: number): RunCommand => ({
+  ...command,
+  command: "setpriv",
+  args: [...become(user), command.command, ...command.args],
+});
+
+/** No group, no capability, and no way to get one from a set-uid program. */
+const become = (user: number): string[] => [
+  `--reuid=${user}`,
+  `--regid=${user}`,
+  "--clear-groups",
+  "--no-new-privs",
+  "--inh-caps=-all",
+  "--ambient-caps=-all",
+  "--bounding-set=-all",
+  "--",
+];
+
+/** Links are changed and not followed. A file with a second name may be somebody else's. */
+function changeOwner(path: string, user: number): void {
+  const stat = lstatSync(path);
+  if (!stat.isDirectory() && stat.nlink > 1) return;
+  lchownSync(path, user, user);
+  if (stat.isDirectory()) for (const name of readdirSync(path)) changeOwner(join(path, name), user);
+}
+
+/** Lets the jobs' users through to their own workspaces, and to nothing else of the work directory. */
+export function openWorkDir(workDir: string): void {
+  const folders = { "": 0o711, workspaces: 0o711, state: 0o711, engines: 0o755 };
+  for (const [name, mode] of Object.entries(folders)) {
+    mkdirSync(join(workDir, name), { recursive: true });
+    chmodSync(join(workDir, name), mode);
+  }
+}
+
+/** The first folder on the way that other users may not go through. */
+export function closedFolder(path: string): string | undefined {
+  const parent = dirname(path);
+  const above = parent === path ? undefined : closedFolder(parent);
+  return above ?? ((statSync(path).mode & 0o001) === 0 ? path : undefined);
+}

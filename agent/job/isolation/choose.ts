@@ -1,0 +1,124 @@
+/** Which level this machine can hold: each is tried by really running something in it. */
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { openRun, type RunEnd } from "../process.ts";
+import { workspaceAt } from "../workspace.ts";
+import { closedFolder, openWorkDir } from "./by-user.ts";
+import {
+  freeUser,
+  levels,
+  openIsolation,
+  type IsolationSettings,
+  type Level,
+} from "./isolation.ts";
+
+/** The level that was asked for does not work here; the message says what is missing. */
+export class IsolationMissing extends Error {
+  override readonly name = "IsolationMissing";
+}
+
+export interface Choice {
+  readonly level: Level;
+  /** Why not a stronger one: one line each. */
+  readonly missing: readonly string[];
+}
+
+type Probing = Omit<IsolationSettings, "level">;
+
+/** The level that is asked for, else the strongest that works. Never a weaker one: then it throws `IsolationMissing`. */
+export async function chooseIsolation(settings: Probing, asked?: Level): Promise<Choice> {
+  if (settings.users) openWorkDir(settings.workDir);
+  if (asked) {
+    const lack = await lackOf(asked, settings);
+    if (lack === undefined) return { level: asked, missing: [] };
+    throw new IsolationMissing(`WINDLASS_ISOLATION=${asked} does not work here: ${lack}`);
+  }
+  const missing: string[] = [];
+  for (const level of levels.toReversed()) {
+    const lack = await lackOf(level, settings);
+    if (lack === undefined) return { level, missing };
+    missing.push(`${level}: ${lack}`);
+  }
+  throw new IsolationMissing(`no isolation works here: ${missing.join("; ")}`);
+}
+
+/** What the level lacks here; undefined: it works. */
+export async function lackOf(level: Level, settings: Probing): Promise<string | undefined> {
+  return needOf(level, settings) ?? (await failureOf(level, settings));
+}
+
+/** What can be said without trying, and better than by the words of the tool that would fail. */
+function needOf(level: Level, { users, workDir, container }: Probing): string | undefined {
+  if (level === "process") return undefined;
+  if (level === "uid" && !users) return "it needs root, to run jobs as other users";
+  if (level === "container" && container.image === undefined) {
+    return "WINDLASS_CONTAINER_IMAGE is not set: the image that jobs run in";
+  }
+  const closed = users && closedFolder(dirname(workDir));
+  if (!closed) return undefined;
+  return `jobs run as other users, who cannot go through ${closed}: allow it (chmod o+x) or set WINDLASS_WORK_DIR to another place`;
+}
+
+const programs = { process: "env", uid: "setpriv", bubblewrap: "bwrap" } as const;
+
+/** Reads a file of the job, writes one, and looks for one of the agent's. */
+const trial = `
+cat "$1/given" && echo made > "$1/made" && ! cat "$2" 2> /dev/null
+`;
+
+async function failureOf(level: Level, settings: Probing): Promise<string | undefined> {
+  const id = `probe-${randomUUID()}`;
+  const workspace = workspaceAt(join(settings.workDir, "workspaces", id));
+  const directory = join(settings.workDir, id);
+  const hidden = join(directory, "hidden");
+  const place = { id, workspace, state: undefined, user: undefined as number | undefined };
+  try {
+    place.user = (level === "process" ? null : freeUser(settings)) ?? undefined;
+    for (const folder of Object.values(workspace.folders)) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    }
+    mkdirSync(directory, { mode: 0o700 });
+    writeFileSync(join(workspace.source, "given"), id, { mode: 0o600 });
+    // At the weakest level there is nothing that the job cannot read.
+    if (level !== "process") writeFileSync(hidden, id, { mode: 0o600 });
+    const isolation = openIsolation(level, place, { ...settings, level });
+    isolation.give(...Object.values(workspace.folders).filter((path) => path !== workspace.root));
+    const run = openRun(
+      isolation.wrap({
+        directory,
+        command: "/bin/sh",
+        args: ["-c", trial, "sh", workspace.source, hidden],
+        cwd: workspace.source,
+        env: { PATH: settings.path },
+      }),
+    );
+    const timer = setTimeout(() => void run.stop({ first: 0, second: 0 }, false), trialLimit);
+    const end = await run.ended;
+    clearTimeout(timer);
+    await isolation.killAll();
+    const said = readFileSync(join(directory, "stdout"), "utf8");
+    const works =
+      end.kind === "exited" &&
+      end.code === 0 &&
+      said === id &&
+      readFileSync(join(workspace.source, "made"), "utf8") === "made\n";
+    await isolation.wipe();
+    return works ? undefined : reason(level, end, directory, settings);
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    rmSync(workspace.root, { recursive: true, force: true });
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+const trialLimit = 60_000;
+
+function reason(level: Level, end: RunEnd, directory: string, { container }: Probing): string {
+  const program = level === "container" ? container.engine : programs[level];
+  if (end.kind !== "exited") return `${program} did not run`;
+  const [last = ""] = readFileSync(join(directory, "stderr"), "utf8").trim().split("\n").slice(-1);
+  if (end.code === 127 && /not found/.test(last)) return `${program} is not on the PATH`;
+  return last === "" ? `${program} ended with ${end.code}` : last.slice(0, 500);
+}

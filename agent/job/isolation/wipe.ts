@@ -1,0 +1,50 @@
+/** Removes what a job has left, however it left it. */
+import { execFile } from "node:child_process";
+import { chmodSync, lstatSync, readdirSync, readFileSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+/** Removes a folder whose processes are gone. A mount in it is taken off first: what lies behind it is not the job's. */
+export async function removeTree(root: string): Promise<void> {
+  await unmountIn(root);
+  try {
+    await rm(root, { recursive: true, force: true });
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (!["EACCES", "EPERM", "ENOTEMPTY"].includes(code)) throw error;
+    openFolders(root);
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+async function unmountIn(root: string): Promise<void> {
+  for (const mount of mountsIn(root)) {
+    try {
+      await promisify(execFile)("umount", ["--lazy", mount]);
+    } catch (error) {
+      throw new Error(
+        `the job left a mount at ${mount} that cannot be taken off (${(error as Error).message.trim()}): unmount it by hand`,
+        { cause: error },
+      );
+    }
+  }
+}
+
+/** Innermost first. */
+function mountsIn(root: string): string[] {
+  if (process.platform !== "linux") return [];
+  return readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .map((line) => line.split(" ")[4] ?? "")
+    .map((path) => path.replace(/\\(\d{3})/g, (_, code) => String.fromCharCode(parseInt(code, 8))))
+    .filter((path) => path === root || path.startsWith(`${root}/`))
+    .toReversed();
+}
+
+/** A folder that may not be written cannot be emptied, not even by its owner. */
+function openFolders(path: string): void {
+  if (!lstatSync(path).isDirectory()) return;
+  chmodSync(path, 0o700);
+  for (const name of readdirSync(path)) openFolders(join(path, name));
+}
