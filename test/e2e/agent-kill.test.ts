@@ -1,5 +1,13 @@
 /** kill -9 of the real agent at every step, restarted: one terraform run, the right result, the log byte for byte. */
-import { existsSync, linkSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -54,12 +62,17 @@ async function killedWhen(marker: string, wait: number): Promise<void> {
   await using server = await startInterfaceOnlyServer();
   using place = scratch();
   const counter = join(place.path, "counter");
+  // Whoever the job is, it may write there.
+  writeFileSync(counter, "");
+  chmodSync(counter, 0o666);
   const work = join(place.path, "work");
   const settings = {
     WINDLASS_URL: server.url,
     WINDLASS_WORKER_ID: server.workerId,
     WINDLASS_WORKER_TOKEN: server.workerToken,
     WINDLASS_WORK_DIR: work,
+    // A sandbox would hide the counter; that its jobs survive too is shown in isolation.test.ts.
+    WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
   };
   const job = server.enqueue({
     job_type: "DEPLOY",

@@ -60,8 +60,6 @@ function needOf(level: Level, { users, workDir, container }: Probing): string | 
   return `jobs run as other users, who cannot go through ${closed}: allow it (chmod o+x) or set WINDLASS_WORK_DIR to another place`;
 }
 
-const programs = { process: "env", uid: "setpriv", bubblewrap: "bwrap" } as const;
-
 /** Reads a file of the job, writes one, and looks for one of the agent's. */
 const trial = `
 cat "$1/given" && echo made > "$1/made" && ! cat "$2" 2> /dev/null
@@ -96,17 +94,16 @@ async function failureOf(level: Level, settings: Probing): Promise<string | unde
     const timer = setTimeout(() => void run.stop({ first: 0, second: 0 }, false), trialLimit);
     const end = await run.ended;
     clearTimeout(timer);
-    await isolation.killAll();
     const said = readFileSync(join(directory, "stdout"), "utf8");
-    const works =
-      end.kind === "exited" &&
-      end.code === 0 &&
-      said === id &&
-      readFileSync(join(workspace.source, "made"), "utf8") === "made\n";
+    if (end.kind !== "exited" || end.code !== 0 || said !== id) return reason(end, directory);
+    await isolation.killAll();
+    if (readFileSync(join(workspace.source, "made"), "utf8") !== "made\n") {
+      return "what a job writes does not come to its folder";
+    }
     await isolation.wipe();
-    return works ? undefined : reason(level, end, directory, settings);
+    return undefined;
   } catch (error) {
-    return (error as Error).message;
+    return (error as Error).message.trim().split("\n").at(-1);
   } finally {
     rmSync(workspace.root, { recursive: true, force: true });
     rmSync(directory, { recursive: true, force: true });
@@ -115,10 +112,14 @@ async function failureOf(level: Level, settings: Probing): Promise<string | unde
 
 const trialLimit = 60_000;
 
-function reason(level: Level, end: RunEnd, directory: string, { container }: Probing): string {
-  const program = level === "container" ? container.engine : programs[level];
-  if (end.kind !== "exited") return `${program} did not run`;
+function reason(end: RunEnd, directory: string): string {
+  if (end.kind !== "exited") return "its trial did not run";
   const [last = ""] = readFileSync(join(directory, "stderr"), "utf8").trim().split("\n").slice(-1);
-  if (end.code === 127 && /not found/.test(last)) return `${program} is not on the PATH`;
-  return last === "" ? `${program} ended with ${end.code}` : last.slice(0, 500);
+  const [, absent] = /exec: (\S+): not found/.exec(last) ?? [];
+  const [, hidden] = /failed to execute (\S+): No such file/.exec(last) ?? [];
+  const program = absent ?? hidden;
+  if (program !== undefined) return `${program} is not on the PATH`;
+  return last === ""
+    ? `its trial ended with ${end.code}, or read what is the agent's`
+    : last.slice(0, 500);
 }

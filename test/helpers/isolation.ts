@@ -1,0 +1,34 @@
+/** Which levels of isolation this machine can hold, found out as the agent does. */
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { chooseIsolation, lackOf } from "../../agent/job/isolation/choose.ts";
+import { levels, type IsolationSettings, type Level } from "../../agent/job/isolation/isolation.ts";
+import { scratch } from "./agent-process.ts";
+
+/** The settings of an agent in this work directory; root may run jobs as other users. */
+export function isolationSettings(workDir: string): Omit<IsolationSettings, "level"> {
+  mkdirSync(workDir, { recursive: true });
+  return {
+    workDir,
+    path: process.env["PATH"] ?? "",
+    users: process.getuid?.() === 0 ? [1_880_000_000, 1_896_777_215] : undefined,
+    readable: [],
+    container: { engine: "docker", image: undefined, environment: {} },
+  };
+}
+
+/** The levels that work here, weakest first, and why the others do not. */
+export async function levelsHere(): Promise<{ working: Level[]; lacking: [Level, string][] }> {
+  using place = scratch();
+  const settings = isolationSettings(join(place.path, "work"));
+  // Opens the work directory to the users of jobs.
+  await chooseIsolation(settings);
+  const working: Level[] = [];
+  const lacking: [Level, string][] = [];
+  for (const level of levels) {
+    const lack = await lackOf(level, settings);
+    if (lack === undefined) working.push(level);
+    else lacking.push([level, lack]);
+  }
+  return { working, lacking };
+}
