@@ -56,7 +56,7 @@ export const writableFor = ({ workspace, state }: Place): string[] => [
 ];
 
 /** Folders of the PATH, certificates and whatever the operator names, as far as the job's user may go there. */
-export function readableFor(
+function readableFor(
   { user }: Place,
   { path, workDir, readable }: IsolationSettings,
 ): string[] {
