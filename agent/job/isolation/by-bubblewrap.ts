@@ -56,10 +56,7 @@ export const writableFor = ({ workspace, state }: Place): string[] => [
 ];
 
 /** Folders of the PATH, certificates and whatever the operator names, as far as the job's user may go there. */
-function readableFor(
-  { user }: Place,
-  { path, workDir, readable }: IsolationSettings,
-): string[] {
+function readableFor({ user }: Place, { path, workDir, readable }: IsolationSettings): string[] {
   const wanted = [...path.split(delimiter).filter(isAbsolute), ...readable];
   const found = wanted
     .filter((each) => existsSync(each))
