@@ -44,9 +44,10 @@ export interface InterfaceOnlyServer extends AsyncDisposable {
 }
 
 /** Starts one on a free port with one worker registered. */
-export async function startInterfaceOnlyServer(): Promise<InterfaceOnlyServer> {
+export async function startInterfaceOnlyServer(
+  workerToken: string = randomUUID(),
+): Promise<InterfaceOnlyServer> {
   const workerId = randomUUID();
-  const workerToken = randomUUID();
   const tokenHash = createHash("sha256").update(workerToken).digest("hex");
   const jobs = new Map<string, PlainJob>();
   const heartbeats: Record<string, unknown>[] = [];

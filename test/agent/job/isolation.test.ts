@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { chooseIsolation, IsolationMissing } from "../../../agent/job/isolation/choose.ts";
@@ -110,13 +110,11 @@ describe.each(working)("level %s", (level) => {
     const { run, output, isolation } = job(level);
     const ran = run("env", { TOKEN: "of-the-job" });
     await ran.ended;
-    const names = [...output(ran).matchAll(/^(\w+)=/gm)].map(([, name]) => name);
-    const ofShell = ["PWD", "OLDPWD", "_", "SHLVL", "WINDLASS_JOB"];
-    expect(names.filter((name) => !ofShell.includes(name ?? "")).toSorted()).toEqual([
-      "HOME",
-      "PATH",
-      "TOKEN",
-    ]);
+    const ofShell = /^(PWD|OLDPWD|_|SHLVL|WINDLASS_JOB)$/;
+    const names = [...output(ran).matchAll(/^(\w+)=/gm)].map(([, name = ""]) => name);
+    expect(new Set(names.filter((name) => !ofShell.test(name)))).toEqual(
+      new Set(["HOME", "PATH", "TOKEN"]),
+    );
     await isolation.wipe();
   });
 
@@ -205,20 +203,14 @@ describe.each(apart)("level %s", (level) => {
     const other = job(level);
     const theirs = join(other.workspace.source, "theirs");
     await other.run("umask 0; echo CANARY_other > theirs").ended;
-    const { run, output, isolation } = job(level);
+    const { run, output, isolation, workspace } = job(level);
     const ran = run(
-      `cat ${secret} ${theirs} ${other.workspace.root}/* /proc/${process.pid}/environ /proc/${process.pid}/maps; ls ${workDir}/workspaces ${workDir}/jobs; echo over`,
+      `cat ${secret} ${theirs} ${other.workspace.root}/* /proc/${process.pid}/environ /proc/${process.pid}/maps; ls ${workDir}/workspaces; ls ${workDir}/jobs; echo over`,
     );
     await ran.ended;
     expect(readFileSync(theirs, "utf8")).toBe("CANARY_other\n");
-    expect(
-      output(ran)
-        .split("\n")
-        .filter((line) => line !== `${isolation.level}`),
-    ).toEqual(expect.arrayContaining(["over", ""]));
-    expect(output(ran)).not.toContain("CANARY");
-    expect(output(ran)).not.toContain("PATH=");
-    expect(output(ran)).not.toMatch(/\[heap\]/);
+    // Of the workspaces its own may be there to be seen.
+    expect(output(ran).replace(`${basename(workspace.root)}\n`, "")).toBe("over\n");
     await Promise.all([isolation.wipe(), other.isolation.wipe()]);
   });
 
