@@ -71,7 +71,6 @@ export async function runJob({ journal, settings, api, stop }: JobRun): Promise<
     journal.append({ at: "reported" });
   }
   journal.close();
-  await isolation.killAll();
   // The journal goes last: while it is there, a restarted agent continues with the cleaning up.
   await isolation.wipe();
   await rm(directory, { recursive: true, force: true });

@@ -1,5 +1,6 @@
 /** What each type of job does, in order. Read these lists and you know the product. */
-import { join } from "node:path";
+import { chmodSync } from "node:fs";
+import { dirname, join, sep } from "node:path";
 import type { JobType } from "../../protocol/jobs.ts";
 import { StepFailed, type Step } from "./context.ts";
 import { obtainCredentials } from "./credentials.ts";
@@ -14,26 +15,34 @@ const findEngine: Step = {
   async run({ claim, settings, facts, stop, log }) {
     const { engine = "terraform", engine_version: constraint = null } = claim.job.config_snapshot;
     try {
-      return {
-        engine: await resolveEngine(
-          // Plans do not cross versions.
-          { engine, constraint: facts.manifest?.engine_version ?? constraint },
-          {
-            path: settings.path,
-            cacheDirectory: join(settings.workDir, "engines"),
-            mirror: settings.engineMirror,
-            offline: settings.engineOffline,
-            publicKeys: settings.enginePublicKeys,
-            signal: stop,
-            onProgress: (text) => log.system(text),
-          },
-        ),
-      };
+      const cacheDirectory = join(settings.workDir, "engines");
+      const found = await resolveEngine(
+        // Plans do not cross versions.
+        { engine, constraint: facts.manifest?.engine_version ?? constraint },
+        {
+          path: settings.path,
+          cacheDirectory,
+          mirror: settings.engineMirror,
+          offline: settings.engineOffline,
+          publicKeys: settings.enginePublicKeys,
+          signal: stop,
+          onProgress: (text) => log.system(text),
+        },
+      );
+      openFolders(found.path, cacheDirectory);
+      return { engine: found };
     } catch (error) {
       throw new StepFailed(`engine: ${(error as Error).message}`);
     }
   },
 };
+
+/** An engine that the agent has fetched is run by whichever user a job has. */
+function openFolders(path: string, cacheDirectory: string): void {
+  for (let at = dirname(path); at.startsWith(`${cacheDirectory}${sep}`); at = dirname(at)) {
+    chmodSync(at, 0o755);
+  }
+}
 
 /** `downloadPlan` finds none when a DEPLOY plans and applies in one go; `plan` then makes it. */
 const lists: Readonly<Record<JobType, readonly Step[]>> = {

@@ -72,8 +72,15 @@ export async function runTerraform(
 
 /** What escaped from terraform's process group, a daemon of a provisioner for instance. */
 async function endRest({ isolation, log }: JobContext): Promise<void> {
-  const left = await isolation.killAll();
-  if (left.length > 0) log.system(`Processes of this job cannot be killed: ${left.join(", ")}`);
+  try {
+    const left = await isolation.killAll();
+    if (left.length > 0) log.system(`Processes of this job cannot be killed: ${left.join(", ")}`);
+  } catch (error) {
+    // It is no fault of the command, whose result stands. Before the workspace is wiped it is tried until it works.
+    log.system(
+      `What this command left running could not be ended yet: ${(error as Error).message}`,
+    );
+  }
 }
 
 const runName = (position: number, name: string): string =>

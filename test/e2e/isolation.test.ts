@@ -209,7 +209,7 @@ describe.each(working)("at level %s", (level) => {
     const destroy = await ended(
       server.enqueue({ job_type: "DESTROY", config_snapshot, spec_id: plan.spec_id }),
     );
-    expect(server.log(destroy, "STDOUT")).toContain("Destroy complete! Resources: 1 destroyed");
+    expect(server.log(destroy, "STDOUT")).toContain("1 destroyed");
     await stopped(agent);
   });
 });

@@ -34,12 +34,13 @@ export function byUser({ workspace, state, user }: Place, settings: IsolationSet
       chmodSync(workspace.root, 0o710);
       for (const path of paths) changeOwner(path, user);
     },
-    // One call ends all that the user has, so that nothing can fork away from it. It spares its caller, which ends by itself.
+    // One call ends all that the user has, so that nothing can fork away from it. It spares its caller, which ends by itself; there may
+    // be nobody left by then.
     killAll: () =>
       endAll(
         () => processesOf(user),
         async () => {
-          const args = [...become(user), "/bin/sh", "-c", "kill -KILL -1"];
+          const args = [...become(user), "/bin/sh", "-c", "kill -KILL -1 || :"];
           await promisify(execFile)("setpriv", args, { env: { PATH: settings.path } });
         },
       ),

@@ -25,7 +25,7 @@ export interface Isolation {
   give(...paths: string[]): void;
   /** Ends every process of the job. Answers those that are alive all the same: a process in a hung system call cannot be killed. */
   killAll(): Promise<number[]>;
-  /** Removes the workspace and takes back what was given outside of it. */
+  /** Ends what is left, removes the workspace and takes back what was given outside of it. */
   wipe(): Promise<void>;
 }
 
@@ -86,8 +86,9 @@ export function isolationOf(
   return {
     ...isolation,
     async wipe() {
+      const left = await isolation.killAll();
       await isolation.wipe();
-      if (user !== undefined) taken.delete(user);
+      if (user !== undefined && left.length === 0) taken.delete(user);
     },
   };
 }

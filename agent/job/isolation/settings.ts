@@ -1,6 +1,5 @@
 /** What the environment says about isolation, in the form that the levels take. */
 import { delimiter } from "node:path";
-import { geteuid } from "node:process";
 import type { IsolationSettings } from "./isolation.ts";
 
 export type IsolationConfig = Pick<IsolationSettings, "users" | "readable" | "container">;
@@ -30,7 +29,7 @@ export function isolationConfig(
     ...(environment["SSL_CERT_DIR"] ?? "").split(delimiter),
   ];
   return {
-    users: geteuid?.() === 0 ? [first, last] : undefined,
+    users: process.geteuid?.() === 0 ? [first, last] : undefined,
     readable: [...given.WINDLASS_JOB_PATHS, ...certificates].filter(Boolean),
     container: {
       engine: given.WINDLASS_CONTAINER_ENGINE,
