@@ -15,7 +15,7 @@ import { JobRefused, type JobApi } from "./job-api.ts";
 import type { Journal, StopReason } from "./journal.ts";
 import { maskerOf, secretsOf } from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
-import { jobDirectory, localStateFolder, workspaceOf } from "./workspace.ts";
+import { jobDirectory, workspaceOf } from "./workspace.ts";
 
 /** `ABANDONED`: the job is not ours (any more); nothing was reported. */
 export type JobResult = "SUCCESS" | "FAILED" | "CANCELLED" | "ABANDONED";
@@ -56,18 +56,11 @@ export async function runJob({ journal, settings, api, stop }: JobRun): Promise<
   if (!claim) throw new Error("the journal has no claim");
   const directory = jobDirectory(settings.workDir, claim.job.id);
   const workspace = workspaceOf(settings.workDir, claim);
-  const state = localStateFolder(settings.workDir, claim);
-  const isolation = isolationOf(
-    journal,
-    { id: claim.job.id, workspace, state },
-    settings.isolation,
-  );
+  const isolation = isolationOf(journal, claim, workspace, settings.isolation);
   let result: JobResult = "ABANDONED";
   if (!journal.find("reported")) {
-    result = await perform(
-      { claim, settings, api, journal, workspace, isolation, directory },
-      stop,
-    );
+    const base = { claim, settings, api, journal, workspace, isolation, directory };
+    result = await perform(base, stop);
     journal.append({ at: "reported" });
   }
   journal.close();
@@ -77,7 +70,8 @@ export async function runJob({ journal, settings, api, stop }: JobRun): Promise<
   return result;
 }
 
-type Base = Pick<JobContext, "claim" | "settings" | "api" | "journal" | "workspace" | "directory">;
+type Given = "claim" | "settings" | "api" | "journal" | "workspace" | "isolation" | "directory";
+type Base = Pick<JobContext, Given>;
 
 async function perform(base: Base, stop: JobStop): Promise<JobResult> {
   const { api, journal } = base;

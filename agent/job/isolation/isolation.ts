@@ -4,9 +4,10 @@
  */
 import { randomInt } from "node:crypto";
 import { processesOf } from "./processes.ts";
+import type { ClaimedJob } from "../../../protocol/executions.ts";
 import type { Journal } from "../journal.ts";
 import type { RunCommand } from "../process-spawn.ts";
-import type { Workspace } from "../workspace.ts";
+import { localStateFolder, type Workspace } from "../workspace.ts";
 import { byBubblewrap } from "./by-bubblewrap.ts";
 import { byContainer, type ContainerSettings } from "./by-container.ts";
 import { byProcess } from "./by-process.ts";
@@ -70,7 +71,8 @@ const taken = new Set<number>();
 /** Opens the isolation of a job, the same one after every restart: level and user stand in its journal. */
 export function isolationOf(
   journal: Journal,
-  job: Omit<Place, "user">,
+  claim: ClaimedJob,
+  workspace: Workspace,
   settings: IsolationSettings,
 ): Isolation {
   let placed = journal.find("placed");
@@ -82,7 +84,9 @@ export function isolationOf(
   }
   const user = placed.user ?? undefined;
   if (user !== undefined) taken.add(user);
-  const isolation = openIsolation(placed.level, { ...job, user }, settings);
+  const state = localStateFolder(settings.workDir, claim);
+  const place = { id: claim.job.id, workspace, state, user };
+  const isolation = openIsolation(placed.level, place, settings);
   return {
     ...isolation,
     async wipe() {
