@@ -99,4 +99,6 @@ Examples:
   windlass server           run the control plane on http://127.0.0.1:8080
   windlass server login-link --email you@example.com
                             print a link that signs you in once
+  windlass server backup /var/backups/windlass.tar.gz
+                            write everything the server keeps to one file
 `;

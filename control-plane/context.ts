@@ -1,6 +1,7 @@
 /** Opens everything a control plane works with: data directory, secrets, store, blobs. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { refuseHalfRestored } from "./backup/restore-mark.ts";
 import { diskBlobs } from "./blobs/disk.ts";
 import { sealedBlobs } from "./blobs/sealed.ts";
 import type { ServerConfig } from "./config.ts";
@@ -21,6 +22,7 @@ export interface OpenContext extends Context {
 /** Creates what is not there yet. Throws when the data directory cannot be used. */
 export async function openContext(config: ServerConfig): Promise<OpenContext> {
   await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 });
+  refuseHalfRestored(config.dataDirectory);
   const secrets = join(config.dataDirectory, "secrets");
   const jwtSecret = config.jwtSecret ?? (await keptSecret(secrets, "CLI_JWT_SECRET"));
   const secretKey = config.secretKey ?? (await keptSecret(secrets, "WINDLASS_SECRET_KEY"));

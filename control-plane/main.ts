@@ -1,5 +1,7 @@
 /** `windlass server`: the control plane. */
 import closeWithGrace from "close-with-grace";
+import { backup } from "./backup/backup-command.ts";
+import { restore } from "./backup/restore-command.ts";
 import { ConfigError, readConfig, type ServerConfig } from "./config.ts";
 import { openLog } from "./log.ts";
 import { loginLink } from "./login-link.ts";
@@ -13,6 +15,8 @@ Runs the control plane until it is told to stop (SIGTERM or Ctrl-C drains it, a 
 
 Commands:
   login-link --email ADDRESS   print a one-time link that signs this person in
+  backup FILE                  write everything to one file, also while the server runs
+  restore FILE                 make such a file the data directory of a stopped server
 
 Options:
   -h, --help                   show this help
@@ -29,6 +33,7 @@ Examples:
   windlass server
   WINDLASS_PORT=9000 WINDLASS_DATA_DIR=/srv/windlass windlass server
   windlass server login-link --email you@example.com
+  windlass server backup /var/backups/windlass.tar.gz
 `;
 
 /** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration. */
@@ -38,6 +43,8 @@ export async function main(args: string[]): Promise<void> {
     return void process.stdout.write(usage);
   try {
     if (command === "login-link") return await loginLink(rest);
+    if (command === "backup") return await backup(rest);
+    if (command === "restore") return await restore(rest);
     if (command !== undefined) return fail(`windlass server has no "${command}"\n\n${usage}`, 2);
     await serve(readConfig());
   } catch (error) {

@@ -6,6 +6,7 @@ import { version } from "../version.ts";
 import { buildApp } from "./app.ts";
 import type { ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
+import { settleRestore } from "./services/restored.ts";
 import { setFact } from "./store/facts.ts";
 import { pruneExpired } from "./timers/prune.ts";
 import { keepRetention } from "./timers/retention.ts";
@@ -28,6 +29,12 @@ export async function startServer(
   log: FastifyBaseLogger,
 ): Promise<RunningServer> {
   const context = await openContext(config);
+  const unknown = await settleRestore(context);
+  if (unknown !== undefined)
+    log.warn(
+      { jobs_with_unknown_outcome: unknown },
+      "restored from a backup: everybody signs in again, jobs that were not over count as failed",
+    );
   const app = await buildApp(context, {
     version: version(),
     log,

@@ -140,6 +140,18 @@ export function lose<J extends JobState>(job: J, now: number): J {
   return { ...job, status: "FAILED", error_message: lostMessage, ended_at: now, released_at: now };
 }
 
+/** The server was restored from a backup of `from`: what was not over then may have run since, and is never handed out again. */
+export function outliveRestore<J extends JobState>(job: J, from: string, now: number): J {
+  if (hasEnded(job)) return { ...job, released_at: job.released_at ?? now };
+  return {
+    ...job,
+    status: "FAILED",
+    error_message: `outcome unknown: the server was restored from a backup of ${from}`,
+    ended_at: now,
+    released_at: now,
+  };
+}
+
 /** Nobody answered a cancel for `unansweredCancelMilliseconds`. */
 export function releaseCancelled<J extends JobState>(job: J, now: number): J {
   const isDue =

@@ -15,6 +15,7 @@ import {
   listJobs as listJobRows,
   type JobFilter,
 } from "../store/jobs.ts";
+import { findFact, restoredAt } from "../store/facts.ts";
 import { findSpec, type SpecRow } from "../store/specs.ts";
 import { findVisibleWorker } from "../store/workers.ts";
 import { person, record } from "./audit.ts";
@@ -172,6 +173,9 @@ async function checkPlan(
       "the PLAN has no plan artifact: it made none, or it is so old that it was removed; plan again",
     );
   if (await tx.first(findUseOfPlan, { plan: id })) throw new Refusal("plan_already_used");
+  // What was deployed since the backup is not known, and the restored state may be older than what there is.
+  if ((plan.ended_at ?? 0) < Number((await findFact(tx, restoredAt)) ?? 0))
+    throw new Refusal("plan_is_stale", "the server was restored after it was made: plan again");
   if (plan.config_hash !== hash) throw new Refusal("plan_is_stale", "plan the configuration again");
 }
 

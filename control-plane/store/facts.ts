@@ -20,10 +20,30 @@ export async function findFact({ sql: db }: Queries, name: string): Promise<stri
   return row?.value;
 }
 
-/** Until when a backup reads the blobs, unless it says so again. Then none may be deleted that its copy of the database may name. */
-const backupUntil = "backup_until";
+/** A removed fact has no value. */
+export async function removeFact({ sql: db }: Queries, name: string): Promise<void> {
+  await db.deleteFrom("facts").where("name", "=", name).execute();
+}
+
+/** Since when the backup is from which this store was restored; until the first start has settled it. */
+export const restorePending = "restore_pending";
+/** When the last restore was settled, in epoch milliseconds. */
+export const restoredAt = "restored_at";
+
+/**
+ * Facts between these names say until when a backup reads the blobs, unless it says so again. Until then none may be deleted that its copy
+ * of the database may name.
+ */
+export const backupsFrom = "backup:";
+export const backupsTo = "backup;";
 
 /** Whether a backup reads the blobs at this moment. */
-export async function isBackupRunning(queries: Queries, now: number): Promise<boolean> {
-  return Number((await findFact(queries, backupUntil)) ?? 0) > now;
+export async function isBackupRunning({ sql: db }: Queries, now: number): Promise<boolean> {
+  const running = await db
+    .selectFrom("facts")
+    .select("value")
+    .where("name", ">", backupsFrom)
+    .where("name", "<", backupsTo)
+    .execute();
+  return running.some(({ value }) => Number(value) > now);
 }

@@ -19,6 +19,17 @@ export class NewerSchemaError extends Error {
   override readonly name = "NewerSchemaError";
 }
 
+/** The newest schema that this version knows. */
+export const knownSchema = migrations.length;
+
+/** Throws when a store has a newer schema. */
+export function checkSchema(version: number): void {
+  if (version > knownSchema)
+    throw new NewerSchemaError(
+      `the data was written by a newer Windlass (schema ${version}, this one knows ${knownSchema}); start that version`,
+    );
+}
+
 /**
  * Runs the migrations that are missing in one transaction. `begin` must take the write lock at once, so that of two processes the second waits and
  * then finds nothing to do (Kysely's own migrator takes no lock on SQLite: stack.md, pitfall 8).
@@ -29,10 +40,7 @@ export async function migrate<T>(db: Kysely<T>, transaction: SchemaTransaction):
     await sql`create table if not exists schema_version (version integer not null)`.execute(db);
     const { rows } = await sql<{ version: number }>`select version from schema_version`.execute(db);
     const version = rows[0]?.version ?? 0;
-    if (version > migrations.length)
-      throw new NewerSchemaError(
-        `the data was written by a newer Windlass (schema ${version}, this one knows ${migrations.length}); start that version`,
-      );
+    checkSchema(version);
     for (const migration of migrations.slice(version)) await migration.up(db as Kysely<unknown>);
     if (rows.length === 0)
       await sql`insert into schema_version (version) values (${migrations.length})`.execute(db);

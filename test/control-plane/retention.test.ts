@@ -153,7 +153,7 @@ test("while a backup reads the files, none is removed", async () => {
   await retainOnce(later(plane, 31));
   const until = String(Date.now() + 60 * day);
   await plane.context.store.write(({ sql: db }) =>
-    db.insertInto("facts").values({ name: "backup_until", value: until }).execute(),
+    db.insertInto("facts").values({ name: "backup:it", value: until }).execute(),
   );
   await retainOnce(later(plane, 31));
   expect(await plane.blobs()).toBe(1);

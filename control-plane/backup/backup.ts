@@ -1,0 +1,134 @@
+/**
+ * Makes a backup: one file with the database, the blobs that it names, and the secrets that are kept beside it.
+ *
+ * The database is copied first, then the blobs: so nothing that the copy names can be missing as long as nobody deletes a file in
+ * between, and the copy's pin sees to that (store/snapshot.ts). What comes after the copy is simply not in the backup.
+ */
+import { randomBytes } from "node:crypto";
+import { createWriteStream, existsSync } from "node:fs";
+import { link, mkdir, open, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { version } from "../../version.ts";
+import type { ServerConfig } from "../config.ts";
+import { openSnapshot, snapshotDatabase, type BlobPin } from "../store/snapshot.ts";
+import { digestOf, flushDirectory, progress } from "./files.ts";
+import { blobPath, databaseName, manifestName, secretNames, type Manifest } from "./manifest.ts";
+
+export interface MadeBackup {
+  readonly file: string;
+  readonly size_bytes: number;
+  readonly blobs: number;
+  readonly created_at: string;
+  readonly secrets: readonly string[];
+}
+
+/** Writes the backup to a new file, mode 0600; it appears whole or not at all. Throws when the file is there already. */
+export async function makeBackup(
+  config: ServerConfig,
+  target: string,
+  withSecrets: boolean,
+): Promise<MadeBackup> {
+  const file = resolve(target);
+  if (existsSync(file)) throw new Error(`${file} is there already; choose another name`);
+  const stage = join(dirname(file), `.windlass-backup-${randomBytes(6).toString("hex")}`);
+  await mkdir(stage, { mode: 0o700 });
+  let pin: BlobPin | undefined;
+  try {
+    const created_at = new Date().toISOString();
+    pin = snapshotDatabase(config.databaseFile, join(stage, databaseName));
+    const { schema_version, blobs } = inspect(join(stage, databaseName));
+    const secrets = withSecrets ? keptSecrets(config) : [];
+    // Paths in the archive are those of a data directory, wherever the files really are.
+    await symlink(config.artifactsDirectory, join(stage, "blobs"));
+    await symlink(join(config.dataDirectory, "secrets"), join(stage, "secrets"));
+    const paths = [
+      databaseName,
+      ...secrets.map((name) => `secrets/${name}`),
+      ...blobs.map(blobPath),
+    ];
+    const members = await digests(stage, paths, pin);
+    const manifest: Manifest = {
+      format: 1,
+      version: version(),
+      schema_version,
+      created_at,
+      members,
+    };
+    await writeFile(join(stage, manifestName), JSON.stringify(manifest));
+    await pack(stage, [manifestName, ...paths], pin);
+    const { size: size_bytes } = await stat(packedFile(stage));
+    // A link and no rename: that would replace a file that came meanwhile.
+    await link(packedFile(stage), file);
+    await flushDirectory(dirname(file));
+    return { file, size_bytes, blobs: blobs.length, created_at, secrets };
+  } finally {
+    pin?.release();
+    await rm(stage, { recursive: true, force: true });
+  }
+}
+
+/** Settings come before files: what they give is not what the file says, and may not be written to a backup. */
+const keptSecrets = (config: ServerConfig): string[] =>
+  secretNames.filter(
+    (name) =>
+      (name === "CLI_JWT_SECRET" ? config.jwtSecret : config.secretKey) === undefined &&
+      existsSync(join(config.dataDirectory, "secrets", name)),
+  );
+
+function inspect(copy: string): { schema_version: number; blobs: string[] } {
+  const snapshot = openSnapshot(copy);
+  try {
+    snapshot.removePins();
+    const [defect] = snapshot.defects();
+    if (defect !== undefined) throw new Error(`the database is damaged: ${defect}`);
+    return { schema_version: snapshot.schema, blobs: snapshot.blobs() };
+  } finally {
+    snapshot.close();
+  }
+}
+
+async function digests(stage: string, paths: readonly string[], pin: BlobPin) {
+  const members: Manifest["members"] = [];
+  const shown = progress("reading", () => paths.length);
+  try {
+    for (const path of paths) {
+      members.push({ path, ...(await digestOf(join(stage, path))) });
+      shown.step();
+      if (members.length % 10_000 === 0) pin.renew();
+    }
+    return members;
+  } finally {
+    shown.end();
+  }
+}
+
+const packedFile = (stage: string): string => join(stage, "packed");
+
+async function pack(stage: string, paths: string[], pin: BlobPin): Promise<void> {
+  pin.renew();
+  const tar = await import("tar");
+  const shown = progress("packing", () => paths.length);
+  const file = await open(packedFile(stage), "wx", 0o600);
+  try {
+    const packing = tar.create(
+      {
+        cwd: stage,
+        portable: true,
+        strict: true,
+        // Sealed content does not shrink: more effort gains nothing.
+        gzip: { level: 1 },
+        onWriteEntry: shown.step,
+      },
+      paths,
+    );
+    await pipeline(
+      packing as unknown as AsyncIterable<Buffer>,
+      createWriteStream("", { fd: file.fd, autoClose: false }),
+    );
+    await file.sync();
+  } finally {
+    shown.end();
+    await file.close();
+  }
+}

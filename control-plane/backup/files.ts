@@ -1,0 +1,49 @@
+/** Files of a backup: their digests, and that they are on the disk. */
+import { createHash } from "node:crypto";
+import { open } from "node:fs/promises";
+
+/** Size and SHA-256 of a file; with `flush` it is on the disk afterwards, too. */
+export async function digestOf(
+  path: string,
+  flush = false,
+): Promise<{ size_bytes: number; sha256: string }> {
+  await using file = await open(path, "r");
+  const digest = createHash("sha256");
+  let size_bytes = 0;
+  for await (const chunk of file.createReadStream({ autoClose: false, highWaterMark: 262_144 })) {
+    digest.update(chunk as Buffer);
+    size_bytes += (chunk as Buffer).length;
+  }
+  if (flush) await file.sync();
+  return { size_bytes, sha256: digest.digest("hex") };
+}
+
+/** Makes the entries of a directory durable. */
+export async function flushDirectory(path: string): Promise<void> {
+  await using directory = await open(path, "r");
+  await directory.sync();
+}
+
+/** Says on stderr, once a second and only after the first, how far something is. */
+export function progress(what: string, total: () => number): { step(): void; end(): void } {
+  let done = 0;
+  let isShown = false;
+  const timer = setInterval(() => {
+    isShown = true;
+    process.stderr.write(`${what}: ${done} of ${total()} files\n`);
+  }, 1000);
+  return {
+    step: () => void (done += 1),
+    end: () => {
+      clearInterval(timer);
+      if (isShown) process.stderr.write(`${what}: done\n`);
+    },
+  };
+}
+
+/** A number of bytes for a person. */
+export function bytes(count: number): string {
+  const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+  const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));
+  return `${(count / 1024 ** power).toFixed(power === 0 ? 0 : 1)} ${units[power]}`;
+}

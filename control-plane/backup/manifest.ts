@@ -1,0 +1,48 @@
+/** What a backup holds, and which names there may be in one. */
+import { Type, type Static } from "typebox";
+import { Check } from "typebox/value";
+
+export const manifestName = "manifest.json";
+export const databaseName = "windlass.db";
+export const secretNames = ["CLI_JWT_SECRET", "WINDLASS_SECRET_KEY"] as const;
+
+const Member = Type.Object({
+  path: Type.String(),
+  size_bytes: Type.Integer({ minimum: 0 }),
+  sha256: Type.String({ pattern: "^[0-9a-f]{64}$" }),
+});
+export type Member = Static<typeof Member>;
+
+export const Manifest = Type.Object({
+  format: Type.Literal(1),
+  /** Of the Windlass that made the backup. */
+  version: Type.String(),
+  schema_version: Type.Integer({ minimum: 1 }),
+  /** Everything committed before this moment is in it. */
+  created_at: Type.String(),
+  /** Every other file of the archive. */
+  members: Type.Array(Member),
+});
+export type Manifest = Static<typeof Manifest>;
+
+/** The manifest in a text; throws when it is none that this version knows. */
+export function parseManifest(text: string): Manifest {
+  let manifest: unknown;
+  try {
+    manifest = JSON.parse(text);
+  } catch {
+    throw new Error("its manifest is no JSON");
+  }
+  if (!Check(Manifest, manifest)) throw new Error("its manifest is not one this version knows");
+  return manifest;
+}
+
+/** Where a blob is in a backup: as in a data directory. */
+export const blobPath = (blob: string): string => `blobs/${blob.slice(0, 2)}/${blob.slice(2)}`;
+
+const names = new RegExp(
+  `^(${manifestName}|${databaseName.replace(".", "\\.")}|secrets/(${secretNames.join("|")})|blobs/[0-9a-f]{2}/[0-9a-f]{30})$`,
+);
+
+/** Whether a backup may hold a file of this name. Nothing else is ever unpacked. */
+export const mayHold = (path: string): boolean => names.test(path);

@@ -1,0 +1,15 @@
+/** The mark of a restore that is under way: with it a data directory is neither the old one nor the new one. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { ConfigError } from "../config.ts";
+
+/** The file's name in the data directory. */
+export const restoreMark = "RESTORE-UNDER-WAY";
+
+/** Throws when a restore of this directory did not come to its end. */
+export function refuseHalfRestored(directory: string): void {
+  if (existsSync(join(directory, restoreMark)))
+    throw new ConfigError(
+      `a restore of ${directory} was cut off; run "windlass server restore --force FILE" again`,
+    );
+}
