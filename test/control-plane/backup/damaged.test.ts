@@ -291,6 +291,6 @@ test("the command says which file and why, with exit code 1", async () => {
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
   expect(await readdir(target)).toEqual(["mine"]);
   expect(stderr).toMatch(
-    new RegExp(`^windlass server: ${file} is not restored: "blobs/.*" is missing$`),
+    new RegExp(`^windlass server: ${file} is not restored: "blobs/.*" is missing$`, "m"),
   );
 });
