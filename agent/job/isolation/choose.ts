@@ -114,12 +114,13 @@ const trialLimit = 60_000;
 
 function reason(end: RunEnd, directory: string): string {
   if (end.kind !== "exited") return "its trial did not run";
-  const [last = ""] = readFileSync(join(directory, "stderr"), "utf8").trim().split("\n").slice(-1);
-  const [, absent] = /exec: (\S+): not found/.exec(last) ?? [];
-  const [, hidden] = /failed to execute (\S+): No such file/.exec(last) ?? [];
+  // The first line is the cause; docker adds where to find help.
+  const [said = ""] = readFileSync(join(directory, "stderr"), "utf8").trim().split("\n");
+  const [, absent] = /exec: (\S+): not found/.exec(said) ?? [];
+  const [, hidden] = /failed to execute (\S+): No such file/.exec(said) ?? [];
   const program = absent ?? hidden;
   if (program !== undefined) return `${program} is not on the PATH`;
-  return last === ""
+  return said === ""
     ? `its trial ended with ${end.code}, or read what is the agent's`
-    : last.slice(0, 500);
+    : said.slice(0, 500);
 }
