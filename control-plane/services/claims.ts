@@ -6,7 +6,14 @@ import { lose } from "../domain/job.ts";
 import { mayTake, type Claimant } from "../domain/worker.ts";
 import type { WorkerCaller } from "../auth/callers.ts";
 import { Refusal } from "../problem.ts";
-import { claimAnyJob, claimOwnJob, findClaimed, type ClaimRow } from "../store/claim.ts";
+import {
+  claimAnyJob,
+  claimOwnJob,
+  findClaimed,
+  findQueuedHints,
+  type ClaimRow,
+} from "../store/claim.ts";
+import type { Queries } from "../store/db.ts";
 import { findAnyQueued, findJob, findOwnQueued } from "../store/jobs.ts";
 import { findWorkerCaller } from "../store/workers.ts";
 import type { QueuedHint } from "../wakeups/wakeups.ts";
@@ -18,6 +25,8 @@ import { changeJob, writeJobs } from "./job-changes.ts";
 const keyMilliseconds = 10 * 60_000;
 /** A lost wakeup costs at most this. */
 const sweepMilliseconds = 1000;
+/** A sweep looks at so many of the oldest queued jobs: it runs every second and must stay cheap. */
+const sweptJobs = 1000;
 
 export interface ClaimRequest {
   readonly worker: WorkerCaller;
@@ -58,16 +67,23 @@ export function claimService(context: Context): Claims {
 
   const take = async (worker: WorkerCaller, key: string | undefined): Promise<ClaimRow | null> => {
     const params = { worker: worker.id, labels: worker.labels, claim_key: key ?? null, now: now() };
-    const job = await store.write((tx) =>
-      worker.owner_id === null
+    const job = await store.write(async (tx) => {
+      // Here too: a first claim with this key may stand before this one in the same commit.
+      const earlier = key === undefined ? undefined : await repeated(tx, worker, key);
+      if (earlier) return earlier;
+      return worker.owner_id === null
         ? tx.first(claimAnyJob, params)
-        : tx.first(claimOwnJob, { ...params, owner: worker.owner_id }),
-    );
+        : tx.first(claimOwnJob, { ...params, owner: worker.owner_id });
+    });
     return job ?? null;
   };
 
-  const repeated = async (worker: WorkerCaller, key: string): Promise<ClaimRow | undefined> =>
-    store.read.first(findClaimed, {
+  const repeated = (
+    queries: Queries,
+    worker: WorkerCaller,
+    key: string,
+  ): Promise<ClaimRow | undefined> =>
+    queries.first(findClaimed, {
       worker: worker.id,
       claim_key: key,
       after: now() - keyMilliseconds,
@@ -80,10 +96,11 @@ export function claimService(context: Context): Claims {
       : await store.read.first(findOwnQueued, { owner })) === undefined;
 
   /** Nobody is left to take the job: it goes back to the queue. */
-  const giveBack = async (id: string): Promise<void> => {
+  const giveBack = async ({ id, attempt }: ClaimRow): Promise<void> => {
     await writeJobs(context, async (tx, rings) => {
       const job = await tx.first(findJob, { id });
-      if (job?.started_at === null) await changeJob(tx, rings, job, lose(job, now()), now());
+      if (job?.attempt === attempt && job.started_at === null)
+        await changeJob(tx, rings, job, lose(job, now()), now());
     });
   };
 
@@ -99,7 +116,7 @@ export function claimService(context: Context): Claims {
     try {
       const job = await take(entry.caller, entry.key);
       // The request may have ended or left while its claim was under way.
-      if (job && !(entry.waiting > 0 && entry.end(job))) await giveBack(job.id);
+      if (job && !(entry.waiting > 0 && entry.end(job))) await giveBack(job);
     } catch (error) {
       entry.fail(error);
     } finally {
@@ -120,10 +137,14 @@ export function claimService(context: Context): Claims {
   const recheck = async (workerId: string): Promise<void> => {
     for (const entry of parked) {
       if (entry.caller.id !== workerId) continue;
-      const worker = await store.read.first(findWorkerCaller, { id: workerId });
-      if (worker?.token_hash !== entry.caller.token_hash)
-        entry.fail(new Refusal("invalid_worker_token"));
-      else if (worker.draining_at !== null) entry.end(null);
+      try {
+        const worker = await store.read.first(findWorkerCaller, { id: workerId });
+        if (worker?.token_hash !== entry.caller.token_hash)
+          entry.fail(new Refusal("invalid_worker_token"));
+        else if (worker.draining_at !== null) entry.end(null);
+      } catch (error) {
+        entry.fail(error);
+      }
     }
   };
   /** The store cannot be read: nobody should wait for it in vain. */
@@ -131,14 +152,10 @@ export function claimService(context: Context): Claims {
     for (const entry of parked) entry.fail(error);
   };
 
+  /** What cannot be read now is read by the next sweep, or by the request's own next try. */
   const sweep = async (): Promise<void> => {
-    for (const { owner_id } of await store.read.all(findAnyQueued, {})) {
-      const entry = [...parked].find(
-        ({ isTrying, caller }) =>
-          !isTrying && (caller.owner_id === null || caller.owner_id === owner_id),
-      );
-      if (entry) await retry(entry);
-    }
+    const hints = await store.read.all(findQueuedHints, { limit: sweptJobs }).catch(() => []);
+    for (const hint of hints) wakeOne({ ...hint, labels: JSON.parse(hint.labels) as string[] });
   };
   let sweeping: NodeJS.Timeout | undefined;
   const keepSweeping = (): void => {
@@ -194,7 +211,7 @@ export function claimService(context: Context): Claims {
   const find = async (request: ClaimRequest): Promise<ClaimRow | null> => {
     const { worker, key, waitMilliseconds } = request;
     if (key !== undefined) {
-      const earlier = await repeated(worker, key);
+      const earlier = await repeated(store.read, worker, key);
       if (earlier) return earlier;
     }
     if (worker.draining_at !== null || context.draining.aborted) return null;

@@ -7,14 +7,22 @@ import type {
 } from "../../protocol/executions.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import type { WorkerCaller } from "../auth/callers.ts";
-import { fence, reportEnd, reportProcessing, start, type JobRow } from "../domain/job.ts";
+import {
+  fence,
+  lostMessage,
+  reportEnd,
+  reportProcessing,
+  start,
+  type JobRow,
+} from "../domain/job.ts";
 import { invalid, notFound, Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import { findJob, findJobBriefly } from "../store/jobs.ts";
 import { appendChunk, findBySeq, findLastSeq } from "../store/logs.ts";
 import { runner } from "./audit.ts";
+import { releaseLock } from "../store/states.ts";
 import type { Context } from "./context.ts";
-import { changeJob, writeJobs, type Rings } from "./job-changes.ts";
+import { changeJob, ringNextOfSpec, writeJobs, type Rings } from "./job-changes.ts";
 import { readJobView } from "./job-views.ts";
 import { recordOutcome } from "./job-outcomes.ts";
 import { keepPlanSummary } from "./plan-summaries.ts";
@@ -64,7 +72,7 @@ export async function reportStatus(
     const end = {
       status: report.status,
       error_message:
-        report.status === "SUCCESS" ? null : (report.error_message ?? job.error_message),
+        report.status === "SUCCESS" ? null : (report.error_message ?? knownMessage(job)),
       execution_metadata: report.execution_metadata
         ? JSON.stringify(report.execution_metadata)
         : job.execution_metadata,
@@ -76,12 +84,19 @@ export async function reportStatus(
       { by: runner(worker), action: "job.end", before: job, after: ended },
       now,
     );
+    // A late report ends the lock of a lost job, also when it says no more than was presumed.
+    if (ended === job && job.spec_id !== null && (await releaseLock(tx, job.id)))
+      await ringNextOfSpec(tx, rings, job.spec_id);
     if (report.plan_summary) await keepPlanSummary(tx, id, report.plan_summary);
     await removeTornDownWorker(tx, rings, ended, runner(worker), now);
     return ended;
   });
   return readJobView(context, id);
 }
+
+/** What a report without a message leaves as it was; that the outcome is unknown is no longer true. */
+const knownMessage = ({ error_message: message }: JobRow): string | null =>
+  message === lostMessage ? null : message;
 
 /** POST /api/jobs/{id}/logs. What is answered is committed; a numbered chunk is stored once, in its turn. */
 export async function appendLogs(

@@ -5,7 +5,7 @@
 import { isHeld, hasEnded, type JobRow } from "../domain/job.ts";
 import { statusAtEnd, statusAtStart } from "../domain/spec.ts";
 import type { Queries } from "../store/db.ts";
-import { findNewerStarted, findNextOfSpec, findQueuedTeardowns, saveJob } from "../store/jobs.ts";
+import { findLaterStarted, findNextOfSpec, findQueuedTeardowns, saveJob } from "../store/jobs.ts";
 import { findSpecStatus, setSpecStatus } from "../store/specs.ts";
 import { releaseLock } from "../store/states.ts";
 import type { QueuedHint, Wakeups } from "../wakeups/wakeups.ts";
@@ -52,7 +52,7 @@ export async function changeJob(
     !hasEnded(before)
   )
     job = await startSpec(tx, job, now);
-  if (job.status !== before.status) await endSpec(tx, job, now);
+  if (endDiffers(before, job)) await endSpec(tx, job, now);
   await saveJob(tx, job);
   rings.push((wakeups) => wakeups.ring("job", job.id));
   if (hasEnded(job) && !hasEnded(before)) rings.push((wakeups) => wakeups.ring("ended", job));
@@ -85,6 +85,13 @@ export const hintOf = (job: JobRow): QueuedHint => ({
   labels: JSON.parse(job.labels) as string[],
 });
 
+/** What a spec shows of a job's end. A late report may bring another reason, or outputs, under the same status. */
+const endDiffers = (before: JobRow, job: JobRow): boolean =>
+  job.status !== before.status ||
+  (job.status !== "CANCELLED" &&
+    (job.error_message !== before.error_message ||
+      job.execution_metadata !== before.execution_metadata));
+
 async function startSpec(tx: Queries, job: JobRow, now: number): Promise<JobRow> {
   const status = statusAtStart(job.job_type);
   if (status === null || job.spec_id === null) return job;
@@ -97,7 +104,11 @@ async function endSpec(tx: Queries, job: JobRow, now: number): Promise<void> {
   const { spec_id: spec, job_type: type, status, id } = job;
   if (spec === null || type === "DESTROY_WORKER" || !hasEnded(job)) return;
   const next = statusAtEnd(type, status, job.spec_status_before);
-  if (next === null || (await tx.first(findNewerStarted, { spec, id }))) return;
+  if (
+    next === null ||
+    (await tx.first(findLaterStarted, { spec, id, claimed_at: job.claimed_at ?? 0 }))
+  )
+    return;
   await tx.run(setSpecStatus, {
     id: spec,
     status: next,

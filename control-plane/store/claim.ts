@@ -1,5 +1,6 @@
 /**
- * The claim: one atomic statement that takes the oldest job a worker may have. Raw SQL, because it must keep its index: after
+ * The claim: one atomic statement that takes the oldest job a worker may have. It looks at the worker itself, because one that was
+ * removed or drained a moment before (in the same commit) would hold its job for ever, or longer than its drain says. Raw SQL, because it must keep its index: after
  * ANALYZE with all rows QUEUED, SQLite's planner drops the partial index (25 ms a claim at 100,000 rows: goals.md), hence INDEXED BY,
  * and test/control-plane/store/claim.test.ts looks at the query plan.
  */
@@ -72,6 +73,25 @@ export const findClaimed = statement<
     .where("claimed_at", ">", after),
 );
 
+/** What the oldest queued jobs ask for, each kind once: whom a sweep wakes. */
+export const findQueuedHints = statement<
+  { limit: number },
+  Pick<JobRow, "owner_id" | "assigned_worker_id" | "job_type" | "labels">
+>((db, { limit }) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom("jobs")
+        .select(["owner_id", "assigned_worker_id", "job_type", "labels"])
+        .where("status", "=", sql.lit("QUEUED" as const))
+        .orderBy("id")
+        .limit(limit)
+        .as("oldest"),
+    )
+    .selectAll()
+    .distinct(),
+);
+
 const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id,
   (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot,
   ${claimedIdentity} as cloud_identity`;
@@ -83,7 +103,7 @@ function claim(
 ) {
   const query = sql`
     update jobs set status = 'PROCESSING', worker_id = ${worker}, claimed_at = ${now}, claim_key = ${claim_key}, attempt = attempt + 1
-    where id = (
+    where exists (select 1 from workers where workers.id = ${worker} and workers.draining_at is null) and id = (
       select j.id from jobs as j indexed by ${index}
       where j.status = 'QUEUED' and ${owner} (
           j.job_type <> 'DESTROY_WORKER' and j.assigned_worker_id = ${worker}

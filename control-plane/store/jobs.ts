@@ -106,17 +106,23 @@ export function listJobs(
   return query.orderBy("jobs.id", "desc").limit(limit).execute();
 }
 
-/** Whether a newer job of the spec has started: then an older job's end no longer moves the spec. */
-export const findNewerStarted = statement<{ spec: string; id: string }, { id: string }>(
-  (db, { spec, id }) =>
-    db
-      .selectFrom("jobs")
-      .select("id")
-      .where("spec_id", "=", spec)
-      .where("id", ">", id)
-      .where("started_at", "is not", null)
-      .where("job_type", "<>", "PLAN")
-      .limit(1),
+/**
+ * Whether a job of the spec that was claimed later has started: then this job's end no longer moves the spec. Claims of a spec follow one
+ * another; ids need not, because a job may have waited for its worker while a newer one ran.
+ */
+export const findLaterStarted = statement<
+  { spec: string; id: string; claimed_at: number },
+  { id: string }
+>((db, { spec, id, claimed_at }) =>
+  db
+    .selectFrom("jobs")
+    .select("id")
+    .where("spec_id", "=", spec)
+    .where("id", "<>", id)
+    .where("claimed_at", ">", claimed_at)
+    .where("started_at", "is not", null)
+    .where("job_type", "<>", "PLAN")
+    .limit(1),
 );
 
 /** A DEPLOY that used the plan: it names it and was not cancelled or lost before its start. */
@@ -204,14 +210,17 @@ export const setOmitted = statement<{ id: string; omitted_at: number | null }>(
   (db, { id, omitted_at }) => db.updateTable("jobs").set({ omitted_at }).where("id", "=", id),
 );
 
-/** Held jobs that heartbeats leave out since `before`. */
-export const findOmitted = statement<{ before: number }, JobRow>((db, { before }) =>
+/** Held jobs that heartbeats have left out for a period (milliseconds). A worker that fell silent meanwhile has said nothing since. */
+export const findOmitted = statement<{ period: number }, JobRow>((db, { period }) =>
   db
     .selectFrom("jobs")
-    .selectAll()
-    .where("worker_id", "is not", null)
-    .where("released_at", "is", null)
-    .where("omitted_at", "<=", before),
+    .innerJoin("workers", "workers.id", "jobs.worker_id")
+    .selectAll("jobs")
+    .where("jobs.worker_id", "is not", null)
+    .where("jobs.released_at", "is", null)
+    .where("jobs.omitted_at", "is not", null)
+    .where("workers.active_job_ids", "is not", null)
+    .where(sql<number>`workers.last_heartbeat_at - jobs.omitted_at`, ">=", period),
 );
 
 /** DESTROY_WORKER jobs that wait for a worker to hold no job. */

@@ -124,7 +124,8 @@ export class TurnReader extends Connection {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     clearTimeout(this.#end);
-    this.execute("commit");
+    // After an error SQLite may have ended it by itself.
+    if (this.database.inTransaction) this.execute("commit");
   }
 }
 

@@ -147,9 +147,10 @@ class SqliteStore implements Store {
   async #tryAll(changes: Change[]): Promise<boolean> {
     await this.#begin();
     for (const change of changes) {
-      if (await change.run()) continue;
+      const isWhole = await change.run();
       // Some errors (a full disk) end the transaction by themselves: those fail the whole round.
       if (!this.#writer.database.inTransaction) throw change.error();
+      if (isWhole) continue;
       this.#writer.execute("rollback");
       return false;
     }

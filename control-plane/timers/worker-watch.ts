@@ -39,7 +39,7 @@ export async function watchWorkers(
 }
 
 /** One round of the watch. */
-async function watchOnce(context: Context, readyAt: number): Promise<void> {
+export async function watchOnce(context: Context, readyAt: number): Promise<void> {
   const { store, wakeups, periods } = context;
   const now = context.now();
   if (now - readyAt >= periods.offline) {
@@ -47,14 +47,13 @@ async function watchOnce(context: Context, readyAt: number): Promise<void> {
       tx.all(markOffline, { before: now - periods.offline, now }),
     );
     for (const { id } of offline) wakeups.ring("worker", id);
-    await loseOmitted(
-      context,
-      await store.read.all(findOmitted, { before: now - periods.offline }),
-    );
+    await loseOmitted(context, await store.read.all(findOmitted, { period: periods.offline }));
   }
   if (now - readyAt >= periods.lost)
     for (const { id } of await store.read.all(findLostHolders, { before: now - periods.lost }))
       await loseWorker(context, id, now - periods.lost);
+  // Nobody could answer a server that was away, and its runner may not even have heard of the cancel.
+  if (now - readyAt < unansweredCancelMilliseconds) return;
   const before = now - unansweredCancelMilliseconds;
   for (const { id } of await store.read.all(findUnansweredCancels, { before }))
     await writeJobs(context, async (tx, rings) => {

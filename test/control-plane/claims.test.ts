@@ -1,6 +1,8 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
+import { claimService } from "../../control-plane/services/claims.ts";
+import { findWorkerCaller } from "../../control-plane/store/workers.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
 import {
   addTestWorker,
@@ -147,6 +149,25 @@ describe("a claim", () => {
     expect((await claim(runner, 0, "key-1"))?.job.id).not.toBe(job.id);
   });
 
+  it("gives one job to claims with one key that arrive together", async () => {
+    await queue();
+    const second = await queue();
+    const worker_caller = await plane.context.store.read.first(findWorkerCaller, worker);
+    const claims = claimService(plane.context);
+    const ask = () =>
+      claims.claim({
+        worker: worker_caller!,
+        key: "key-3",
+        waitMilliseconds: 0,
+        gone: () => new AbortController().signal,
+      });
+    const [one, two] = await Promise.all([ask(), ask()]);
+    claims.close();
+    expect(one).not.toBeNull();
+    expect(two).toBe(one);
+    expect(await readJob(plane, second as never)).toMatchObject({ status: "QUEUED" });
+  });
+
   it("with a key that is parked already joins it", async () => {
     const twice = [parked(runner, "key-2"), parked(runner, "key-2")];
     const job = await queue();
@@ -192,6 +213,21 @@ describe("a claim", () => {
     // Straight into the store: nothing rings.
     const job = await addJob(plane.context.store, owner);
     expect((await claimed)?.job.id).toBe(job.id);
+  });
+
+  it("finds a job whose wakeup was lost behind a parked claim that may not have it", async () => {
+    const [idle, claimed] = [parked(runner), pause(60)];
+    await claimed;
+    const able = await addTestWorker(plane, owner);
+    await callsOf(plane, able.headers).get(endpoints.heartbeat, {
+      body: { version: "1.0.0", labels: ["gpu"] },
+    });
+    const waiting = parked(callsOf(plane, able.headers));
+    await pause(30);
+    const job = await addJob(plane.context.store, owner, { labels: '["gpu"]' });
+    expect((await waiting)?.job.id).toBe(job.id);
+    await client.get(drainWorker, { params: { id: worker.id } });
+    expect(await idle).toBeNull();
   });
 
   it.each([

@@ -2,6 +2,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { AppendLogs } from "../../protocol/executions.ts";
+import { lose } from "../../control-plane/domain/job.ts";
+import { changeJob, writeJobs } from "../../control-plane/services/job-changes.ts";
+import { findJob } from "../../control-plane/store/jobs.ts";
+import { addLock, findLock } from "../../control-plane/store/states.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
 import {
   addTestWorker,
@@ -44,6 +48,17 @@ const report = (
   params: { id: string },
   body: Parameters<typeof runner.get<typeof reportStatus>>[1]["body"],
 ) => runner.get(reportStatus, { params, body });
+/** The job's worker is lost while terraform has the state locked. */
+async function loseWithLock(id: string) {
+  const now = Date.now();
+  await writeJobs(plane.context, async (tx, rings) => {
+    const job = (await tx.first(findJob, { id }))!;
+    await addLock(tx, { spec_id: spec, lock_id: "l", job_id: id, info: "{}", created_at: now });
+    await changeJob(tx, rings, job, lose(job, now), now, { keepLock: true });
+  });
+  expect(await lockOf()).toMatchObject({ job_id: id });
+}
+const lockOf = () => plane.context.store.read.first(findLock, { spec });
 const specStatus = async () =>
   (await client.get(getConfiguration, { params: { name: spec } })).status;
 
@@ -128,6 +143,48 @@ describe("a report", () => {
     expect(await report(job, { status: "SUCCESS" })).toMatchObject({ status: "SUCCESS" });
     expect(await specStatus()).toBe("DEPLOYED");
   });
+
+  it("moves the spec although a job that was made later has run before it", async () => {
+    const other = await addTestWorker(plane, owner);
+    const request = { job_type: "DEPLOY", configuration_id: spec } as const;
+    const waiting = await client.get(createJob, {
+      body: { ...request, assigned_worker_id: other.id },
+    });
+    await report(await held("DEPLOY"), { status: "SUCCESS" });
+    await pause(2);
+    const late = callsOf(plane, other.headers);
+    expect((await late.get(claimJob, {})).job.id).toBe(waiting.id);
+    await late.get(reportStatus, { params: waiting, body: { status: "PROCESSING" } });
+    expect(await specStatus()).toBe("DEPLOYING");
+    await late.get(reportStatus, { params: waiting, body: { status: "SUCCESS" } });
+    expect(await specStatus()).toBe("DEPLOYED");
+  });
+
+  it("of FAILED after a presumed loss replaces what was presumed, and ends the lock", async () => {
+    const job = await held("DEPLOY");
+    await report(job, { status: "PROCESSING" });
+    await loseWithLock(job.id);
+    const ended = await report(job, { status: "FAILED", error_message: "no such region" });
+    expect(ended.error_message).toBe("no such region");
+    expect(await client.get(getConfiguration, { params: { name: spec } })).toMatchObject({
+      status: "FAILED",
+      error_message: "no such region",
+    });
+    expect(await lockOf()).toBeUndefined();
+  });
+
+  it.each(["FAILED", "CANCELLED"] as const)(
+    "of a bare %s after a loss ends the lock, although it says nothing new",
+    async (status) => {
+      const job = await held("DEPLOY");
+      await report(job, { status: "PROCESSING" });
+      if (status === "CANCELLED") await client.get(cancelJob, { params: job });
+      await loseWithLock(job.id);
+      expect(await report(job, { status })).toMatchObject({ status, error_message: null });
+      expect(await lockOf()).toBeUndefined();
+      await report(job, { status });
+    },
+  );
 
   it("counts from the holder and its attempt only", async () => {
     const job = await held();

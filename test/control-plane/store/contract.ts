@@ -9,7 +9,12 @@ import {
   findLastSeq,
   readChunks,
 } from "../../../control-plane/store/logs.ts";
-import { findLostHolders, markOffline } from "../../../control-plane/store/workers.ts";
+import {
+  deleteWorker,
+  findLostHolders,
+  markOffline,
+  updateWorker,
+} from "../../../control-plane/store/workers.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../helpers/rows.ts";
 
 export interface OpenedStore {
@@ -27,6 +32,9 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       opened = await open();
       store = opened.store;
       owner = await addOwner(store);
+      const names = ["w", "w1", "w2", "other", "target"];
+      for (let index = 0; index < 20; index += 1) names.push(`worker-${index}`);
+      await Promise.all(names.map((id) => addWorker(store, owner, { id })));
     });
     afterEach(() => opened.remove());
 
@@ -150,10 +158,25 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
     it("lets a cloud-hosted worker take anybody's job", async () => {
       const other = await addOwner(store);
       const jobs = [await addJob(store, owner), await addJob(store, other)];
+      await addWorker(store, null, { id: "cloud" });
       for (const { id } of jobs) {
         const params = { worker: "cloud", labels: "[]", claim_key: null, now: 5 };
         expect((await store.write((tx) => tx.first(claimAnyJob, params)))?.id).toBe(id);
       }
+    });
+
+    it("gives nothing to a worker that was removed or drained in the same commit", async () => {
+      await addJob(store, owner);
+      const [, removed] = await Promise.all([
+        store.write((tx) => deleteWorker(tx, "w1")),
+        claim("w1"),
+      ]);
+      const [, drained] = await Promise.all([
+        store.write((tx) => updateWorker(tx, "w2", { draining_at: 1 })),
+        claim("w2"),
+      ]);
+      expect([removed, drained]).toEqual([undefined, undefined]);
+      expect(await claim("w")).toBeDefined();
     });
 
     it("gives a DESTROY_WORKER to another worker, once its target holds nothing", async () => {
@@ -194,6 +217,8 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       const silent = await addWorker(store, owner, { last_heartbeat_at: 100 });
       await addWorker(store, owner, { last_heartbeat_at: 200 });
       const never = await addWorker(store, owner, { created_at: 100 });
+      // The workers of all tests have always been silent.
+      await store.write((tx) => tx.all(markOffline, { before: 50, now: 60 }));
       const marked = await store.write((tx) => tx.all(markOffline, { before: 150, now: 300 }));
       expect(marked.map(({ id }) => id).toSorted()).toEqual([silent.id, never.id].toSorted());
       await addJob(store, owner, { worker_id: silent.id, status: "PROCESSING" });
