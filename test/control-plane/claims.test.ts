@@ -162,7 +162,7 @@ describe("a claim", () => {
         gone: () => new AbortController().signal,
       });
     const [one, two] = await Promise.all([ask(), ask()]);
-    claims.close();
+    await claims.close();
     expect(one).not.toBeNull();
     expect(two).toBe(one);
     expect(await readJob(plane, second as never)).toMatchObject({ status: "QUEUED" });
