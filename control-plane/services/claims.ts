@@ -147,14 +147,14 @@ export function claimService(context: Context): Claims {
       }
     }
   };
+
   /** The store cannot be read: nobody should wait for it in vain. */
   const failAll = (error: unknown): void => {
     for (const entry of parked) entry.fail(error);
   };
 
-  /** What cannot be read now is read by the next sweep, or by the request's own next try. */
   const sweep = async (): Promise<void> => {
-    const hints = await store.read.all(findQueuedHints, { limit: sweptJobs }).catch(() => []);
+    const hints = await store.read.all(findQueuedHints, { limit: sweptJobs });
     for (const hint of hints) wakeOne({ ...hint, labels: JSON.parse(hint.labels) as string[] });
   };
   let sweeping: NodeJS.Timeout | undefined;

@@ -1,0 +1,262 @@
+/** What can happen to a control plane, drawn at random: people, runners that lose answers and come late, time, restarts. */
+import { Refusal } from "../../../control-plane/problem.ts";
+import { appendLogs, reportStatus } from "../../../control-plane/services/executions.ts";
+import { heartbeat } from "../../../control-plane/services/heartbeats.ts";
+import { retryJob } from "../../../control-plane/services/job-retry.ts";
+import { cancelJob, createJob } from "../../../control-plane/services/jobs.ts";
+import { breakStateLock } from "../../../control-plane/services/state-versions.ts";
+import { lockState, unlockState } from "../../../control-plane/services/states.ts";
+import { deleteWorker, setDraining } from "../../../control-plane/services/workers.ts";
+import { addSpec, addWorker, addOwner, type Owner } from "../../helpers/rows.ts";
+import { workerTokenHash, type World } from "./world.ts";
+
+export type Random = (below: number) => number;
+
+/** What a runner knows of a job that it was given. It forgets nothing, so that it can come late with everything. */
+interface Given {
+  readonly id: string;
+  readonly attempt: number;
+  readonly token: string;
+  readonly spec: string;
+  runs: boolean;
+  ended: boolean;
+}
+
+export interface Runner {
+  readonly id: string;
+  key: number;
+  given: Given[];
+}
+
+export interface Scene {
+  readonly world: World;
+  readonly random: Random;
+  readonly owner: Owner;
+  readonly specs: readonly string[];
+  readonly runners: Runner[];
+  /** Which attempts of a job have run terraform: a 2xx to PROCESSING was read. */
+  readonly ran: Map<string, Set<number>>;
+  /** Every job that had an end report taken, with the status of the last one. */
+  readonly reported: Map<string, string>;
+}
+
+/** Two configurations and three runners of one person, one of them with a label. */
+export async function openScene(world: World, random: Random): Promise<Scene> {
+  const { store } = world.context;
+  const owner = await addOwner(store);
+  const specs = [await addSpec(store, owner), await addSpec(store, owner)];
+  const scene = { world, random, owner, specs, runners: [], ran: new Map(), reported: new Map() };
+  for (let count = 0; count < 3; count++) await addRunner(scene, count === 0 ? '["gpu"]' : "[]");
+  return scene;
+}
+
+async function addRunner({ world, owner, specs, runners }: Scene, labels: string): Promise<void> {
+  const { context } = world;
+  const { id } = await addWorker(context.store, owner, {
+    token_hash: workerTokenHash,
+    labels,
+    created_at: context.now(),
+    metadata: JSON.stringify({ deploy_configuration: { configuration_id: specs[0] } }),
+  });
+  runners.push({ id, key: 0, given: [] });
+}
+
+type Event = (scene: Scene) => Promise<unknown>;
+
+const pick = <T>({ random }: Scene, from: readonly T[]): T | undefined => from[random(from.length)];
+const person = ({ owner }: Scene) => ({ user_id: owner.id, email: "", login_id: "" });
+const jobs = ({ world }: Scene): { id: string }[] =>
+  world.connection.prepare("select id from jobs").all() as { id: string }[];
+
+const create: Event = (scene) => {
+  const { random, specs, runners } = scene;
+  const job_type = pick(scene, ["PLAN", "DEPLOY", "DEPLOY", "DESTROY", "DESTROY_WORKER"] as const)!;
+  const target = pick(scene, runners)?.id;
+  if (job_type === "DESTROY_WORKER")
+    return random(3) === 0
+      ? createJob(scene.world.context, person(scene), { job_type, assigned_worker_id: target! })
+      : Promise.resolve();
+  return createJob(scene.world.context, person(scene), {
+    job_type,
+    configuration_id: pick(scene, specs)!,
+    ...(random(5) === 0 && target ? { assigned_worker_id: target } : {}),
+    ...(random(6) === 0 ? { labels: ["gpu"] } : {}),
+  });
+};
+
+interface Claimed {
+  readonly job: { id: string; attempt: number; job_token: string; spec_id: string };
+}
+
+/** A claim; its answer may be lost, then the runner repeats it with the same key. */
+const claim: Event = async (scene) => {
+  const { world, random } = scene;
+  const runner = pick(scene, scene.runners);
+  if (!runner) return;
+  const ask = async () => {
+    const worker = await world.workerCaller(runner.id);
+    // It was let in a moment before a person drains or removes it.
+
+    if (random(12) === 0) await (random(2) === 0 ? remove(scene) : drain(scene));
+    const answer = await world.claims().claim({
+      worker,
+      key: `${runner.id}-${runner.key}`,
+      waitMilliseconds: 0,
+      gone: () => new AbortController().signal,
+    });
+    return answer === null ? null : (JSON.parse(answer) as Claimed).job;
+  };
+  const answers = await Promise.all(random(6) === 0 ? [ask(), ask()] : [ask()]);
+  const given = answers.filter((answer) => answer !== null);
+  if (new Set(given.map(({ id }) => id)).size > 1)
+    throw new Error("one key was answered with two jobs");
+  const [first] = given;
+  if (!first || random(5) === 0) return;
+  runner.key++;
+  const { id, attempt, job_token: token, spec_id: spec } = first;
+  if (!runner.given.some((known) => known.id === id && known.attempt === attempt))
+    runner.given.push({ id, attempt, token, spec, runs: false, ended: false });
+};
+
+const withGiven =
+  (act: (scene: Scene, runner: Runner, given: Given) => Promise<unknown>): Event =>
+  async (scene) => {
+    const runner = pick(scene, scene.runners);
+    const given = runner && pick(scene, runner.given);
+    if (runner && given) await act(scene, runner, given);
+  };
+
+const start = withGiven(async ({ world, random, ran }, runner, given) => {
+  const worker = await world.workerCaller(runner.id);
+  const job = await reportStatus(world.context, worker, given.id, given.attempt, {
+    status: "PROCESSING",
+  });
+  if (job.status !== "PROCESSING") throw new Error("a runner was told to run what has ended");
+  if (random(5) === 0) return;
+  given.runs = true;
+  const attempts = ran.get(given.id) ?? new Set();
+  ran.set(given.id, attempts.add(given.attempt));
+});
+
+const log = withGiven(async ({ world }, runner, given) => {
+  const worker = await world.workerCaller(runner.id);
+  const chunk = { log_chunk: "x", stream_type: "STDOUT" } as const;
+  await appendLogs(world.context, worker, given.id, given.attempt, chunk);
+});
+
+/** Also of a runner that was lost, and twice. */
+const end = withGiven(async (scene, runner, given) => {
+  const { world, random, reported } = scene;
+  const worker = await world.workerCaller(runner.id);
+  const status = given.runs
+    ? pick(scene, ["SUCCESS", "SUCCESS", "FAILED", "CANCELLED"] as const)!
+    : pick(scene, ["FAILED", "CANCELLED"] as const)!;
+  await reportStatus(world.context, worker, given.id, given.attempt, {
+    status,
+    ...(random(2) === 0 ? { error_message: "said", last_seq: 0 } : {}),
+  });
+  given.ended = true;
+  reported.set(given.id, status);
+});
+
+const asJob = (world: World, { id, token, spec }: Given) =>
+  world.jobCaller(
+    {
+      headers: { authorization: `Basic ${Buffer.from(`${id}:${token}`).toString("base64")}` },
+      params: { spec_id: spec },
+    } as never,
+    undefined as never,
+  );
+const lock = withGiven(async ({ world }, _, given) => {
+  const info = JSON.stringify({ ID: given.id });
+  await lockState(world.context, await asJob(world, given), { id: given.id, info });
+});
+const unlock = withGiven(async ({ world }, _, given) => {
+  await unlockState(world.context, await asJob(world, given), given.id);
+});
+
+/** With the list of its jobs, with one left out, or without a list. */
+const beat: Event = async (scene) => {
+  const { world, random } = scene;
+  const runner = pick(scene, scene.runners);
+  if (!runner) return;
+  const active = runner.given.filter(({ ended }) => !ended).map(({ id }) => id);
+  const lists = [{}, { active_job_ids: active }, { active_job_ids: active.slice(1) }];
+  await heartbeat(world.context, {
+    worker: await world.workerCaller(runner.id),
+    body: { version: "1.0.0", ...lists[random(3)] },
+    waitMilliseconds: 0,
+    gone: () => new AbortController().signal,
+  });
+};
+
+const aJob =
+  (act: (scene: Scene, id: string) => Promise<unknown>): Event =>
+  (scene) => {
+    const job = pick(scene, jobs(scene));
+    return job ? act(scene, job.id) : Promise.resolve();
+  };
+const cancel = aJob((scene, id) => cancelJob(scene.world.context, person(scene), id));
+const retry = aJob((scene, id) => retryJob(scene.world.context, person(scene), id));
+
+const drain: Event = async (scene) => {
+  const runner = pick(scene, scene.runners);
+  if (runner)
+    await setDraining(scene.world.context, person(scene), runner.id, scene.random(3) === 0);
+};
+/** The row goes; the runner goes on and comes late with what it has. */
+const remove: Event = async (scene) => {
+  const runner = pick(scene, scene.runners);
+  if (!runner || scene.random(3) > 0) return;
+  await deleteWorker(scene.world.context, person(scene), runner.id);
+  await addRunner(scene, "[]");
+};
+const breakLock: Event = async (scene) =>
+  breakStateLock(scene.world.context, person(scene), pick(scene, scene.specs)!);
+
+const pass: Event = async ({ world, random }) => {
+  world.pass([10, 5000, 31_000, 61_000, 300_000, 901_000][random(6)]!);
+  await world.watch();
+};
+const restart: Event = async ({ world, random }) => {
+  world.pass([10, 1000, 3_600_000][random(3)]!);
+  await world.restart();
+  await world.watch();
+};
+/** Nobody says anything for as long as a lost job may stay undecided. */
+const silence: Event = async ({ world }) => {
+  for (const period of [60_000, 30_000, 1]) {
+    world.pass(period);
+    await world.watch();
+  }
+};
+
+/** Name → how often it is drawn. */
+export const events: Readonly<Record<string, readonly [weight: number, event: Event]>> = {
+  create: [10, create],
+  claim: [16, claim],
+  start: [14, start],
+  log: [3, log],
+  lock: [8, lock],
+  unlock: [4, unlock],
+  end: [10, end],
+  beat: [10, beat],
+  cancel: [5, cancel],
+  retry: [2, retry],
+  drain: [2, drain],
+  remove: [2, remove],
+  breakLock: [2, breakLock],
+  pass: [8, pass],
+  restart: [2, restart],
+  silence: [2, silence],
+};
+
+/** Runs one; a refusal is an answer like any other, anything else is a defect. */
+export async function happen(scene: Scene, name: string): Promise<void> {
+  scene.world.pass(1);
+  try {
+    await events[name]![1](scene);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * A control plane's services over an in-memory SQLite, with a clock that the test moves: the code that serves requests, without the HTTP.
+ * One commit a call, because what is tried here is the order of calls.
+ */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { jobGuard } from "../../../control-plane/auth/job-tokens.ts";
+import { workerGuard } from "../../../control-plane/auth/worker-tokens.ts";
+import type { WorkerCaller } from "../../../control-plane/auth/callers.ts";
+import { secretBox } from "../../../control-plane/domain/secret-box.ts";
+import { hashToken } from "../../../control-plane/domain/tokens.ts";
+import { claimService, type Claims } from "../../../control-plane/services/claims.ts";
+import type { Context } from "../../../control-plane/services/context.ts";
+import type { Queries, Store } from "../../../control-plane/store/db.ts";
+import { migrate } from "../../../control-plane/store/migrate.ts";
+import { Connection } from "../../../control-plane/store/sqlite-connection.ts";
+import { memoryWakeups } from "../../../control-plane/wakeups/memory.ts";
+import { watchOnce } from "../../../control-plane/timers/worker-watch.ts";
+
+export interface World {
+  readonly context: Context;
+  readonly connection: Connection;
+  /** Moves the clock; no two events happen at the same time. */
+  pass(milliseconds: number): void;
+  /** One round of the worker watch. */
+  watch(): Promise<void>;
+  /** The server is killed and starts again: what it had in memory is gone. */
+  restart(): Promise<void>;
+  claims(): Claims;
+  workerCaller(id: string): Promise<WorkerCaller>;
+  jobCaller: ReturnType<typeof jobGuard>;
+  /** Forgets everything. */
+  clear(): void;
+  close(): Promise<void>;
+}
+
+/** The token of every worker here. */
+const workerToken = "wlw_simulated";
+export const workerTokenHash = hashToken(workerToken);
+
+/** Opens an empty one. */
+export async function openWorld(): Promise<World> {
+  const connection = new Connection(":memory:", {});
+  await migrate(connection.sql, {
+    begin: () => connection.execute("begin"),
+    commit: () => connection.execute("commit"),
+    rollback: () => connection.execute("rollback"),
+  });
+  let now = 1_000_000_000;
+  let readyAt = now;
+  const boxes = new Map<string, ReturnType<typeof secretBox>>();
+  const context = {
+    store: oneByOne(connection),
+    wakeups: memoryWakeups(),
+    box: (purpose: string) => {
+      const box = boxes.get(purpose) ?? secretBox("k".repeat(64), purpose);
+      boxes.set(purpose, box);
+      return box;
+    },
+    periods: { heartbeat: 30_000, offline: 60_000, lost: 30_000 },
+    now: () => now,
+    draining: new AbortController().signal,
+  } as unknown as Context;
+  let claims = claimService(context);
+  const guard = workerGuard(context);
+  return {
+    context,
+    connection,
+    pass: (milliseconds) => {
+      now += milliseconds;
+    },
+    watch: () => watchOnce(context, readyAt),
+    restart: async () => {
+      await claims.close();
+      claims = claimService(context);
+      readyAt = now;
+    },
+    claims: () => claims,
+    workerCaller: (id) =>
+      guard(
+        {
+          headers: { "x-worker-id": id, "x-worker-token": workerToken },
+        } as never as FastifyRequest,
+        undefined as never as FastifyReply,
+      ),
+    jobCaller: jobGuard(context),
+    clear: () => {
+      for (const table of tables) connection.execute(`delete from ${table}`);
+    },
+    close: async () => {
+      await claims.close();
+      connection.database.close();
+    },
+  };
+}
+
+/** Rows before what they refer to. */
+const tables = [
+  "log_chunks",
+  "state_locks",
+  "job_snapshots",
+  "jobs",
+  "workers",
+  "components",
+  "specs",
+  "zones",
+  "users",
+];
+
+/** Every change is a transaction of its own on the one connection that an in-memory database has. */
+function oneByOne(connection: Connection): Store {
+  let last: Promise<unknown> = Promise.resolve();
+  const write = async <T>(change: (tx: Queries) => Promise<T>): Promise<T> => {
+    connection.execute("begin");
+    try {
+      const value = await change(connection);
+      connection.execute("commit");
+      return value;
+    } catch (error) {
+      connection.execute("rollback");
+      throw error;
+    }
+  };
+  return {
+    read: connection,
+    write: (change) => {
+      const next = last.then(() => write(change));
+      last = next.catch(() => undefined);
+      return next;
+    },
+    close: async () => {
+      await last;
+    },
+  };
+}
