@@ -127,6 +127,7 @@ function oneByOne(connection: Connection): Store {
       last = next.catch(() => undefined);
       return next;
     },
+    shrink: async () => false,
     close: async () => {
       await last;
     },
