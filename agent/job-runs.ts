@@ -8,7 +8,8 @@ import type { AgentApi } from "./api.ts";
 import { backoff } from "./backoff.ts";
 import type { JobSettings } from "./job/context.ts";
 import { openJournal, type Journal, type StopReason } from "./job/journal.ts";
-import { JobStop, runJob, type JobResult } from "./job/run-job.ts";
+import { JobStop } from "./job/job-stop.ts";
+import { runJob, type JobResult } from "./job/run-job.ts";
 import { jobDirectory, workspaceId } from "./job/workspace.ts";
 
 interface Running {
@@ -139,12 +140,15 @@ export class JobRuns {
           stop: running.stop,
         });
       } catch (error) {
-        log.error(
-          { job: id, error: (error as Error).stack },
-          "the job is interrupted; going on soon",
-        );
-        await sleep(backoff(tries, Math.random()));
         journal.close();
+        const told = { job: id, error: (error as Error).stack };
+        if (journal.find("reported")) {
+          // Its end is told; what is left on the disk must not keep the slot from other jobs.
+          log.error(told, "the job could not be cleaned up; the next start tries again");
+          return (journal.find("ended")?.report.status as JobResult | undefined) ?? "ABANDONED";
+        }
+        log.error(told, "the job is interrupted; going on soon");
+        await sleep(backoff(tries, Math.random()));
         journal = openJournal(jobDirectory(settings.workDir, id));
         running.stop = new JobStop(journal);
       }

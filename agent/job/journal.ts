@@ -47,7 +47,13 @@ export interface Journal {
     at: A,
     which?: (entry: Extract<Entry, { at: A }>) => boolean,
   ): Extract<Entry, { at: A }> | undefined;
+  /** May be called again. */
   close(): void;
+}
+
+/** Nothing can be written down: a full disk, most likely. The job goes on from what is written once there is room. */
+export class JournalFailed extends Error {
+  override readonly name = "JournalFailed";
 }
 
 const sync = promisify(fsync);
@@ -65,16 +71,19 @@ export function openJournal(directory: string): Journal {
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Entry);
   let areNamesDurable = false;
+  let isClosed = false;
   return {
     entries,
     append(entry) {
+      // The descriptor may be another file's by now.
+      if (isClosed) throw new JournalFailed("the journal is closed");
       const line = Buffer.from(`${JSON.stringify(entry)}\n`);
       try {
         // A full disk may take a part and say nothing.
         if (writeSync(file, line) < line.length) throw new Error("the journal is cut: disk full?");
       } catch (error) {
         ftruncateSync(file, length);
-        throw error;
+        throw new JournalFailed((error as Error).message, { cause: error });
       }
       length += line.length;
       entries.push(entry);
@@ -94,6 +103,10 @@ export function openJournal(directory: string): Journal {
         (entry): entry is Extract<Entry, { at: A }> =>
           entry.at === at && which(entry as Extract<Entry, { at: A }>),
       ),
-    close: () => closeSync(file),
+    close() {
+      if (isClosed) return;
+      isClosed = true;
+      closeSync(file);
+    },
   };
 }

@@ -12,7 +12,8 @@ import { JobStopped, StepFailed, type JobContext, type JobSettings, type Step } 
 import type { Facts } from "./facts.ts";
 import { isolationOf } from "./isolation/isolation.ts";
 import { JobRefused, type JobApi } from "./job-api.ts";
-import type { Journal, StopReason } from "./journal.ts";
+import type { JobStop } from "./job-stop.ts";
+import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
 import { maskerOf, secretsOf } from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
 import { jobDirectory, workspaceOf } from "./workspace.ts";
@@ -26,28 +27,6 @@ export interface JobRun {
   readonly api: JobApi;
   /** Stops the job; the first reason wins. */
   readonly stop: JobStop;
-}
-
-/** Why and when a job is to be stopped: remembered in the journal, so that a restart does not forget it. */
-export class JobStop {
-  readonly #controller = new AbortController();
-  readonly #journal: Journal;
-
-  constructor(journal: Journal) {
-    this.#journal = journal;
-    const before = journal.find("stopping");
-    if (before) this.#controller.abort(before.reason);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  request(reason: StopReason): void {
-    if (this.signal.aborted) return;
-    if (!this.#journal.find("reported")) this.#journal.append({ at: "stopping", reason });
-    this.#controller.abort(reason);
-  }
 }
 
 /** Runs the job to its acknowledged end and leaves nothing of it on this machine. */
@@ -77,14 +56,18 @@ async function perform(base: Base, stop: JobStop): Promise<JobResult> {
   const { api, journal } = base;
   const gaveUp = new AbortController();
   // Opening sends nothing, so it may happen while the start is reported.
-  const [isOurs, log] = await Promise.all([
+  // Each is waited for, whatever becomes of the others: the next try must find nothing of this one still at work.
+  const [started, opened, flushed] = await Promise.allSettled([
     reportStart(base),
     openLog(base, stop, gaveUp),
     journal.flush(),
   ]);
+  if (opened.status === "rejected") throw opened.reason;
+  const log = opened.value;
   let timer: NodeJS.Timeout | undefined;
   try {
-    if (!isOurs) return "ABANDONED";
+    for (const part of [started, flushed]) if (part.status === "rejected") throw part.reason;
+    if (started.status === "fulfilled" && !started.value) return "ABANDONED";
     timer = setTimeout(() => stop.request("timed out"), remaining(base));
     resumeLog({ ...base, log });
     const report = journal.find("ended")?.report ?? (await decide({ ...base, log }, stop.signal));
@@ -162,10 +145,13 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
       ...(summary ? { plan_summary: summary } : {}),
     };
   } catch (error) {
+    // Whether the step has succeeded is not lost: it is found again, by what it left.
+    if (error instanceof JournalFailed) throw error;
     report = failure(base, error as Error, name, stop);
+  } finally {
+    over.abort();
+    context.prepared?.cancel();
   }
-  over.abort();
-  context.prepared?.cancel();
   log.system([report.status, report.error_message].filter(Boolean).join(": "));
   journal.append({ at: "ended", report });
   return report;

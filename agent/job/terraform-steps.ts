@@ -1,5 +1,5 @@
 /** The steps that run terraform: init, plan, apply and reading the results. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { checkBackend, injectBackend } from "./backend.ts";
 import { known, StepFailed, type JobContext, type Step } from "./context.ts";
@@ -118,14 +118,18 @@ export const apply: Step = {
   name: "apply",
   command: applyCommand,
   async run(context) {
-    const end = await runTerraform(context, "apply", applyCommand(context), {
-      logged: true,
-      patience: context.settings.patience.apply,
-      changes: true,
-    });
-    if (end.code === 0) return {};
-    const rescue = await rescueState(context);
-    throw new StepFailed(`${await failureOf("apply", end)}${rescue}`);
+    const options = { logged: true, patience: context.settings.patience.apply, changes: true };
+    let failed: string;
+    try {
+      const end = await runTerraform(context, "apply", applyCommand(context), options);
+      if (end.code === 0) return {};
+      failed = await failureOf("apply", end);
+    } catch (error) {
+      // Gone without an exit code: it may have left its state behind all the same.
+      if (!(error instanceof StepFailed)) throw error;
+      failed = error.message;
+    }
+    throw new StepFailed(`${failed}${await rescueState(context)}`);
   },
 };
 
@@ -159,8 +163,19 @@ async function countResources(context: JobContext): Promise<number> {
     logged: false,
     suffix: "-list",
   });
+  if (end.code !== 0) return countWithoutList(context, await failureOf("state", end));
   const listed = readFileSync(end.stdout, "utf8");
   return listed.split("\n").filter(Boolean).length;
+}
+
+/** `state list` fails where there is no state at all, and then alone `state pull` succeeds and prints nothing. */
+async function countWithoutList(context: JobContext, failure: string): Promise<0> {
+  const end = await runTerraform(context, "state", ["state", "pull"], {
+    logged: false,
+    suffix: "-pull",
+  });
+  if (end.code === 0 && statSync(end.stdout).size === 0) return 0;
+  throw new StepFailed(failure);
 }
 
 /**

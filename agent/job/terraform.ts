@@ -7,7 +7,7 @@ import { stateEnvironment } from "./backend.ts";
 import { JobStopped, known, StepFailed, type JobContext } from "./context.ts";
 import { cloudEnvironment } from "./credentials.ts";
 import { environmentOf } from "./environment.ts";
-import type { StopReason } from "./journal.ts";
+import { JournalFailed, type StopReason } from "./journal.ts";
 import { openRun, type Run, type StopPatience } from "./process.ts";
 import { prepareRun, type PreparedRun, type RunCommand } from "./process-spawn.ts";
 
@@ -132,8 +132,15 @@ async function stoppable(
   let climbing = Promise.resolve();
   const climb = (): void => {
     const interrupted = journal.find("interrupted", (entry) => entry.run === run) !== undefined;
-    if (!interrupted) journal.append({ at: "interrupted", run });
+    try {
+      if (!interrupted) journal.append({ at: "interrupted", run });
+    } catch (error) {
+      if (!(error instanceof JournalFailed)) throw error;
+      // A full disk must not keep a job from being stopped.
+    }
     climbing = process.stop(patience, interrupted);
+    // Its failure is told below; until then nobody listens.
+    climbing.catch(() => undefined);
   };
   if (stop.aborted) climb();
   else stop.addEventListener("abort", climb, { once: true });

@@ -3,7 +3,7 @@
  * may take the job; a sweep looks by itself in case a wakeup was lost.
  */
 import { lose } from "../domain/job.ts";
-import { mayTake, type Claimant } from "../domain/worker.ts";
+import { mayTake } from "../domain/worker.ts";
 import type { WorkerCaller } from "../auth/callers.ts";
 import { Refusal } from "../problem.ts";
 import {
@@ -20,6 +20,7 @@ import type { QueuedHint } from "../wakeups/wakeups.ts";
 import { claimedJob } from "./claimed-job.ts";
 import type { Context } from "./context.ts";
 import { changeJob, writeJobs } from "./job-changes.ts";
+import { newParked, type Parked } from "./parked-claim.ts";
 
 /** An Idempotency-Key is remembered this long (decisions.md). */
 const keyMilliseconds = 10 * 60_000;
@@ -43,20 +44,6 @@ export interface Claims {
   parked(): number;
   /** Ends what is parked; resolves when every job that was taken is answered or back in the queue. */
   close(): Promise<void>;
-}
-
-/** One parked request, or several that repeat the same key. */
-interface Parked {
-  readonly claimant: Claimant;
-  readonly caller: WorkerCaller;
-  readonly key: string | undefined;
-  /** Connections that still want the answer. */
-  waiting: number;
-  isTrying: boolean;
-  readonly answer: Promise<ClaimRow | null>;
-  /** Settles the answer; false when it was settled before. */
-  readonly end: (job: ClaimRow | null) => boolean;
-  readonly fail: (error: unknown) => void;
 }
 
 /** The queue's claims over one context; `close` ends what is parked. */
@@ -170,7 +157,7 @@ export function claimService(context: Context): Claims {
     request: ClaimRequest,
     join: Parked | undefined,
   ): Promise<ClaimRow | null> => {
-    const entry = join ?? newEntry(request);
+    const entry = join ?? newParked(request);
     const gone = request.gone();
     const leave = () => {
       entry.waiting -= 1;
@@ -235,26 +222,5 @@ export function claimService(context: Context): Claims {
       for (const end of unlisten) end();
       await Promise.all(tries);
     },
-  };
-}
-
-function newEntry({ worker, key }: ClaimRequest): Parked {
-  const { promise, resolve, reject } = Promise.withResolvers<ClaimRow | null>();
-  let isSettled = false;
-  const settle = (how: () => void): boolean => {
-    if (isSettled) return false;
-    isSettled = true;
-    how();
-    return true;
-  };
-  return {
-    claimant: { ...worker, labels: JSON.parse(worker.labels) as string[] },
-    caller: worker,
-    key,
-    waiting: 0,
-    isTrying: false,
-    answer: promise,
-    end: (job) => settle(() => resolve(job)),
-    fail: (error) => settle(() => reject(error)),
   };
 }

@@ -14,6 +14,7 @@ import {
   type TestWorker,
 } from "../helpers/plane.ts";
 import { addJob, addOwner, addSpec, type Owner } from "../helpers/rows.ts";
+import { origin } from "../helpers/sign-in.ts";
 
 const { claimJob, cancelJob, drainWorker, rotateWorkerToken, reportStatus, createJob } = endpoints;
 
@@ -156,7 +157,7 @@ describe("a claim", () => {
     const claims = claimService(plane.context);
     const ask = () =>
       claims.claim({
-        worker: worker_caller!,
+        worker: { ...worker_caller!, origin },
         key: "key-3",
         waitMilliseconds: 0,
         gone: () => new AbortController().signal,

@@ -1,12 +1,18 @@
 /** A job that a killed agent left between two steps: the journal is all that the next one has. */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JobSettings } from "../../../agent/job/context.ts";
 import { JobRefused, type JobApi } from "../../../agent/job/job-api.ts";
-import { openJournal, type Entry, type Journal } from "../../../agent/job/journal.ts";
-import { JobStop, runJob } from "../../../agent/job/run-job.ts";
+import {
+  JournalFailed,
+  openJournal,
+  type Entry,
+  type Journal,
+} from "../../../agent/job/journal.ts";
+import { JobStop } from "../../../agent/job/job-stop.ts";
+import { runJob } from "../../../agent/job/run-job.ts";
 import { stepsOf } from "../../../agent/job/steps.ts";
 import type { ClaimedJob, ReportStatus } from "../../../protocol/executions.ts";
 
@@ -65,7 +71,9 @@ function server(refusal?: JobRefused): { api: JobApi; reports: ReportStatus[]; l
   };
 }
 
-function left(...entries: Entry[]): Journal {
+const left = (...entries: Entry[]): Journal => leftOf(claim, ...entries);
+
+function leftOf(claim: ClaimedJob, ...entries: Entry[]): Journal {
   const directory = join(workDir, "jobs", claim.job.id);
   mkdirSync(directory, { recursive: true });
   const journal = openJournal(directory);
@@ -134,7 +142,87 @@ test.each(["ended", "lost", "refused"] as const)(
   },
 );
 
+/** A DESTROY_WORKER that is about to look at its plan, which destroys nothing; `commands` are what its terraform does. */
+function teardown(commands: string): Journal {
+  const path = join(workDir, "terraform");
+  const script = `#!/bin/sh\ncase "$1 $2" in\n"show -json") echo '{"errored":false}';;\n${commands}\nesac\n`;
+  writeFileSync(path, script, { mode: 0o700 });
+  const steps = stepsOf("DESTROY_WORKER").map(({ name }) => name);
+  return leftOf(
+    { ...claim, job: { ...claim.job, job_type: "DESTROY_WORKER" } },
+    { at: "started", boot: null, uptime: 0 },
+    ...steps.slice(0, steps.indexOf("show")).map((step): Entry => ({
+      at: "done",
+      step,
+      facts:
+        step === "engine"
+          ? { engine: { engine: "terraform", version: "1.0.0", path }, folder: workDir }
+          : {},
+    })),
+  );
+}
+
+test.each([
+  [
+    "no state at all",
+    `"state list") exit 1;;
+"state pull") ;;`,
+    "SUCCESS",
+  ],
+  [
+    "a state that cannot be listed",
+    `"state list") exit 1;;
+"state pull") echo '{}';;`,
+    "FAILED",
+  ],
+  [
+    "a state that cannot be read",
+    `"state list") exit 1;;
+"state pull") exit 1;;`,
+    "FAILED",
+  ],
+  ["a state with resources", `"state list") echo a.b;;`, "FAILED"],
+])(
+  "tearing down nothing, where there is %s, is told as what it is",
+  async (_state, commands, result) => {
+    const { api, reports } = server();
+    expect(await run(teardown(commands), api)).toBe(result);
+    expect(reports.map(({ status }) => status)).toEqual([result]);
+  },
+);
+
+/** A journal whose disk is full for these entries. */
+const full = (journal: Journal, at: Entry["at"]): Journal => ({
+  ...journal,
+  append: (entry) => {
+    if (entry.at === at) throw new JournalFailed("ENOSPC");
+    journal.append(entry);
+  },
+});
+
+test("a step that succeeded on a full disk is not a failure; it is found again when there is room", async () => {
+  const { api, reports } = server();
+  const journal = teardown(`"state list") ;;`);
+  await expect(run(full(journal, "done"), api)).rejects.toThrow("ENOSPC");
+  expect(reports.filter(({ status }) => status !== "PROCESSING")).toEqual([]);
+  expect(await run(journal, api)).toBe("SUCCESS");
+});
+
+test("a full disk keeps no job from being stopped", () => {
+  const stop = new JobStop(full(left(), "stopping"));
+  stop.request("cancelled");
+  expect(stop.signal.reason).toBe("cancelled");
+});
+
+test("a closed journal takes no more, and is closed once", () => {
+  const journal = left();
+  journal.close();
+  journal.close();
+  expect(() => journal.append({ at: "reported" })).toThrow("closed");
+});
+
 test("an apply that was under way when the machine went down is FAILED, its outcome unknown", async () => {
+  writeFileSync(join(workDir, "errored.tfstate"), "state");
   const before = stepsOf("DESTROY").map(({ name }) => name);
   const done = before.slice(0, -1).map((step): Entry => ({
     at: "done",
@@ -153,4 +241,7 @@ test("an apply that was under way when the machine went down is FAILED, its outc
   );
   expect(await run(journal, api)).toBe("FAILED");
   expect(reports[0]?.error_message).toMatch(/^apply: the machine was restarted; outcome unknown/);
+  // What it could save nowhere is not wiped with the workspace.
+  expect(reports[0]?.error_message).toContain("is kept on the runner");
+  expect(readFileSync(join(workDir, "rescued-states", "job.tfstate"), "utf8")).toBe("state");
 });

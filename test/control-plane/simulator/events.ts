@@ -8,6 +8,7 @@ import { breakStateLock } from "../../../control-plane/services/state-versions.t
 import { lockState, unlockState } from "../../../control-plane/services/states.ts";
 import { deleteWorker, setDraining } from "../../../control-plane/services/workers.ts";
 import { addSpec, addWorker, addOwner, type Owner } from "../../helpers/rows.ts";
+import { origin } from "../../helpers/sign-in.ts";
 import { workerTokenHash, type World } from "./world.ts";
 
 export type Random = (below: number) => number;
@@ -64,7 +65,13 @@ async function addRunner({ world, owner, specs, runners }: Scene, labels: string
 type Event = (scene: Scene) => Promise<unknown>;
 
 const pick = <T>({ random }: Scene, from: readonly T[]): T | undefined => from[random(from.length)];
-const person = ({ owner }: Scene) => ({ user_id: owner.id, email: "", login_id: "" });
+const person = ({ owner }: Scene) => ({
+  user_id: owner.id,
+  email: "",
+  login_id: "",
+  login_kind: "cli" as const,
+  origin,
+});
 const jobs = ({ world }: Scene): { id: string }[] =>
   world.connection.prepare("select id from jobs").all() as { id: string }[];
 

@@ -1,0 +1,28 @@
+import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
+
+/** Why and when a job is to be stopped: remembered in the journal, so that a restart does not forget it. */
+export class JobStop {
+  readonly #controller = new AbortController();
+  readonly #journal: Journal;
+
+  constructor(journal: Journal) {
+    this.#journal = journal;
+    const before = journal.find("stopping");
+    if (before) this.#controller.abort(before.reason);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  request(reason: StopReason): void {
+    if (this.signal.aborted) return;
+    try {
+      if (!this.#journal.find("reported")) this.#journal.append({ at: "stopping", reason });
+    } catch (error) {
+      // On a full disk it is stopped all the same.
+      if (!(error instanceof JournalFailed)) throw error;
+    }
+    this.#controller.abort(reason);
+  }
+}

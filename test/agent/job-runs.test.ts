@@ -1,0 +1,40 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { JobRuns } from "../../agent/job-runs.ts";
+import { openJournal } from "../../agent/job/journal.ts";
+import type { ClaimedJob } from "../../protocol/executions.ts";
+
+test("a job that cannot be cleaned up gives its slot back, and the next start tries again", async () => {
+  const workDir = mkdtempSync(join(tmpdir(), "job-runs-"));
+  const directory = join(workDir, "jobs", "job");
+  mkdirSync(directory, { recursive: true });
+  const journal = openJournal(directory);
+  const claim = { job: { id: "job", job_type: "PLAN", config_snapshot: {} } } as ClaimedJob;
+  journal.append({ at: "claimed", claim });
+  journal.append({ at: "ended", report: { status: "FAILED" } });
+  journal.append({ at: "reported" });
+  journal.close();
+  // No folder, so nothing in it can be removed.
+  writeFileSync(join(workDir, "workspaces"), "");
+  const ended: string[] = [];
+  const adopt = async () => {
+    const jobs = new JobRuns({
+      api: { forJob: () => ({}) } as never,
+      settings: { workDir } as never,
+      log: pino({ level: "silent" }),
+      onEnd: (result) => ended.push(result),
+    });
+    expect(jobs.adopt()).toBe(1);
+    await jobs.allDone();
+  };
+  await adopt();
+  expect(existsSync(directory)).toBe(true);
+  rmSync(join(workDir, "workspaces"));
+  await adopt();
+  expect(existsSync(directory)).toBe(false);
+  expect(ended).toEqual(["FAILED", "ABANDONED"]);
+  rmSync(workDir, { recursive: true });
+});
