@@ -140,17 +140,21 @@ export class JobRuns {
           stop: running.stop,
         });
       } catch (error) {
-        journal.close();
         const told = { job: id, error: (error as Error).stack };
         if (journal.find("reported")) {
           // Its end is told; what is left on the disk must not keep the slot from other jobs.
+          journal.close();
           log.error(told, "the job could not be cleaned up; the next start tries again");
           return (journal.find("ended")?.report.status as JobResult | undefined) ?? "ABANDONED";
         }
         log.error(told, "the job is interrupted; going on soon");
         await sleep(backoff(tries, Math.random()));
+        journal.close();
         journal = openJournal(jobDirectory(settings.workDir, id));
+        const { signal } = running.stop;
         running.stop = new JobStop(journal);
+        // The journal may not have had room for it.
+        if (signal.aborted) running.stop.request(signal.reason as StopReason);
       }
     }
   }
