@@ -186,16 +186,22 @@ async function rescueState(context: JobContext): Promise<string> {
   const file = join(known(context, "folder"), "errored.tfstate");
   if (!existsSync(file)) return "";
   const kept = rescuedState(context.settings.workDir, context.claim.job.id);
-  const end = await runTerraform(
-    context,
-    "state",
-    ["state", "push", "-lock-timeout=60s", "errored.tfstate"],
-    { logged: true, suffix: "-push" },
-  );
-  if (end.code === 0) return "; the state was saved after all";
+  const args = ["state", "push", "-lock-timeout=60s", "errored.tfstate"];
+  if (await succeeds(runTerraform(context, "state", args, { logged: true, suffix: "-push" })))
+    return "; the state was saved after all";
   mkdirSync(dirname(kept), { recursive: true, mode: 0o700 });
   await copyJobFile(context.workspace.root, file, kept);
   return `; the state could not be saved and is kept on the runner as ${kept}`;
+}
+
+/** A push that could not even run is one that failed: the state must be kept all the same. */
+async function succeeds(run: ReturnType<typeof runTerraform>): Promise<boolean> {
+  try {
+    return (await run).code === 0;
+  } catch (error) {
+    if (error instanceof StepFailed) return false;
+    throw error;
+  }
 }
 
 /** The last moment before anything of the job runs: what the agent has prepared becomes the job's. */

@@ -23,7 +23,7 @@ test("a job that cannot be cleaned up gives its slot back, and the next start tr
   const adopt = async () => {
     const jobs = new JobRuns({
       api: { forJob: () => ({}) } as never,
-      settings: { workDir } as never,
+      settings: { workDir, isolation: { level: "process" } } as never,
       log: pino({ level: "silent" }),
       onEnd: (result) => ended.push(result),
     });

@@ -222,14 +222,16 @@ test("a closed journal takes no more, and is closed once", () => {
 });
 
 test("an apply that was under way when the machine went down is FAILED, its outcome unknown", async () => {
-  writeFileSync(join(workDir, "errored.tfstate"), "state");
+  const folder = join(workDir, "workspaces", "job", "source");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "errored.tfstate"), "state");
   const before = stepsOf("DESTROY").map(({ name }) => name);
   const done = before.slice(0, -1).map((step): Entry => ({
     at: "done",
     step,
     facts:
       step === "engine"
-        ? { engine: { engine: "terraform", version: "1.0.0", path: "/bin/false" }, folder: workDir }
+        ? { engine: { engine: "terraform", version: "1.0.0", path: "/bin/false" }, folder }
         : {},
   }));
   const { api, reports } = server();
