@@ -1,5 +1,4 @@
 /** Device login: a browser approves a device code and shows six characters, the client types them (interface.md §5.2). */
-import { randomInt } from "node:crypto";
 import type { DeviceLogin, ExchangeDeviceLogin, ExchangedTokens } from "../../protocol/auth.ts";
 import type { Origin, UserCaller } from "../auth/callers.ts";
 import type { RefusalLimit } from "../auth/rate-limit.ts";
@@ -28,10 +27,11 @@ const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 /** POST /api/auth/cli/generate: the same person gets the same code until it ends. */
 export async function generateDeviceLogin(
-  { store, now }: Context,
+  context: Context,
   user: UserCaller,
   deviceCode: string,
 ): Promise<DeviceLogin> {
+  const { store, now } = context;
   const device_code = deviceCode.toLowerCase();
   const { user_id: profile_id } = user;
   const login = await store.write(async (tx) => {
@@ -42,7 +42,8 @@ export async function generateDeviceLogin(
     const made: CliLoginRow = {
       device_code,
       profile_id,
-      verification_code: Array.from({ length: 6 }, () => alphabet[randomInt(32)]).join(""),
+      // Derived, so that whoever reads the disk cannot type it.
+      verification_code: "",
       wrong_guesses: 0,
       created_at: now(),
       expires_at: now() + lifetimeMilliseconds,
@@ -59,7 +60,7 @@ export async function generateDeviceLogin(
   });
   return {
     device_code: deviceCode,
-    verification_code: login.verification_code,
+    verification_code: codeOf(context, login),
     expires_at: time(login.expires_at),
   };
 }
@@ -78,11 +79,11 @@ export async function exchangeDeviceLogin(
   const device_code = deviceCode.toLowerCase();
   const outcome = await context.store.write(async (tx) => {
     for (const limit of limits) limit.check();
-    const judged = await judgeGuess(
-      tx,
-      { device_code, guess: verification_code, origin },
-      context.now(),
-    );
+    const judged = await judgeGuess(context, tx, {
+      device_code,
+      guess: verification_code,
+      origin,
+    });
     if (typeof judged === "string") for (const limit of limits) limit.count();
     return judged;
   });
@@ -94,10 +95,11 @@ export async function exchangeDeviceLogin(
 
 /** A new login for the right code, or why not: refusals must be recorded, so they are not thrown here. */
 async function judgeGuess(
+  context: Context,
   tx: Queries,
   { device_code, guess, origin }: { device_code: string; guess: string; origin: Origin },
-  now: number,
 ) {
+  const now = context.now();
   const login = await tx.first(takeGuess, { device_code, limit: guesses, now });
   if (!login)
     return (await tx.first(findCliLogin, { device_code }))
@@ -105,7 +107,7 @@ async function judgeGuess(
       : ("authorization_pending" as const);
   const id = idOf(device_code);
   const owner = login.profile_id;
-  if (!equalSecrets(upperCase(guess), login.verification_code)) {
+  if (!equalSecrets(upperCase(guess), codeOf(context, login))) {
     if (login.wrong_guesses >= guesses) {
       const by = { kind: "anonymous", id: null, name: null, origin } as const;
       await record(tx, { by, owner, action: "device_code.burn", id }, now);
@@ -125,6 +127,13 @@ async function judgeGuess(
 
 /** What the audit log calls a device code: it opens a login as long as it lives. */
 const idOf = (deviceCode: string): string => fingerprint(hashToken(deviceCode));
+
+/** The six characters of one approval: a keyed hash of it, five bits each. */
+function codeOf({ box }: Context, { device_code, profile_id, created_at }: CliLoginRow): string {
+  const hash = box("verification-code").sign(`${device_code}:${profile_id}:${created_at}`);
+  const bytes = Buffer.from(hash, "base64url").subarray(0, 6);
+  return [...bytes].map((byte) => alphabet[byte % alphabet.length]).join("");
+}
 
 /** Of A–Z only: other scripts have letters whose upper case is one of these, and they are not the code. */
 const upperCase = (text: string): string =>

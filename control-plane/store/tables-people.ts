@@ -47,6 +47,7 @@ export interface LoginsTable {
 export interface CliLoginsTable {
   device_code: string;
   profile_id: string;
+  /** Empty: the code is derived (services/device-login.ts). Releases up to 0.1.0 kept it here. */
   verification_code: string;
   wrong_guesses: number;
   created_at: Millis;
