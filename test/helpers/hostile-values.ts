@@ -24,6 +24,11 @@ export interface Schema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
+  /** Of a map: what its names and its values are. */
+  readonly propertyNames?: Schema;
+  readonly additionalProperties?: Schema | boolean;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
+  readonly oneOf?: readonly Schema[];
 }
 
 export interface Hostile {
@@ -43,12 +48,16 @@ export function hostile(random: () => number, ids: () => readonly string[]): Hos
   const pick = <T>(values: readonly T[]): T => values[below(values.length)] as T;
   const rarely = (n: number): boolean => below(n) === 0;
   const text = (): string => pick(texts)();
+  const hex = (digits: number): string =>
+    Array.from({ length: digits }, () => below(16).toString(16)).join("");
+  const uuid = (): string => `${hex(8)}-${hex(4)}-4${hex(3)}-8${hex(3)}-${hex(12)}`;
   const absurd = (): unknown => pick(absurdities)();
   const value = (schema: Schema, wrong: number): unknown => {
     if (rarely(wrong)) return rarely(2) ? absurd() : text();
     if (schema.const !== undefined) return schema.const;
     if (schema.enum) return pick(schema.enum);
-    if (schema.anyOf) return value(pick(schema.anyOf), wrong);
+    const choices = schema.anyOf ?? schema.oneOf;
+    if (choices) return value(pick(choices), wrong);
     switch (typeof schema.type === "string" ? schema.type : schema.type?.[0]) {
       case "object":
         return objectOf(schema, wrong);
@@ -60,7 +69,7 @@ export function hostile(random: () => number, ids: () => readonly string[]): Hos
       case "boolean":
         return rarely(2);
       case "string":
-        if (schema.format === "uuid") return rarely(8) ? crypto.randomUUID() : pick(ids());
+        if (schema.format === "uuid") return rarely(8) ? uuid() : pick(ids());
         return rarely(10) ? "x".repeat((schema.maxLength ?? 100) + 1) : pick(words);
       case "null":
         return null;
@@ -72,6 +81,11 @@ export function hostile(random: () => number, ids: () => readonly string[]): Hos
     const entries = Object.entries(schema.properties ?? {})
       .filter(([name]) => (schema.required?.includes(name) ? !rarely(wrong) : rarely(2)))
       .map(([name, of]): [string, unknown] => [name, value(of, wrong)]);
+    const each =
+      schema.additionalProperties ?? Object.values(schema.patternProperties ?? {})[0] ?? false;
+    if (typeof each === "object")
+      for (let left = 1 + below(3); left > 0; left -= 1)
+        entries.push([rarely(wrong) ? text() : pick(names), value(each, wrong)]);
     if (rarely(wrong)) entries.push([pick(["__proto__", "constructor", text()]), absurd()]);
     return Object.fromEntries(entries);
   };
@@ -79,6 +93,9 @@ export function hostile(random: () => number, ids: () => readonly string[]): Hos
 }
 
 const words = ["zone", "main.tf", "1.2.3", "worker", "aws", "x", "a b", "é", "STDOUT"];
+
+/** Of variables, files and environments; the last ones are refused of an environment. */
+const names = ["a", "name_1", "main.tf", "dir/main.tf", "A_B", "LD_PRELOAD", "TF_VAR_a"];
 
 const texts: readonly (() => string)[] = [
   () => "",
