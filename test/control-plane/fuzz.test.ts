@@ -3,6 +3,7 @@ import { randomInt } from "node:crypto";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { Agent } from "undici";
+import type { Caller } from "../../protocol/endpoint.ts";
 import { problemCodes } from "../../protocol/problem.ts";
 import { breaches } from "../helpers/invariants.ts";
 import { hostile, seeded, type Hostile, type Schema } from "../helpers/hostile-values.ts";
@@ -52,14 +53,17 @@ it(
     const tally = new Map<number, number>();
     const wrong: string[] = [];
     for (let done = 0; done < requests; done += perWorld) {
-      const { ids, credentials } = await newWorld();
+      const { ids, credentials, fitting } = await newWorld();
       const count = Math.min(perWorld, requests - done);
       await Promise.all(
         Array.from({ length: lanes }, async (_, lane) => {
           // Each lane has its own generator: what it asks does not depend on how fast the others are.
           const of = hostile(seeded(seed + done * lanes + lane), () => ids);
           for (let at = lane; at < count; at += lanes) {
-            const asked = makeRequest(of, of.pick(routes), of.pick(credentials));
+            const route = of.pick(routes);
+            const right = fitting[route.endpoint?.caller ?? "anyone"];
+            // Mostly one that the route takes: at the door only the door is tried.
+            const asked = makeRequest(of, route, of.pick(of.rarely(4) ? credentials : right));
             const { status, fault } = await judge(asked);
             tally.set(status, (tally.get(status) ?? 0) + 1);
             if (fault && wrong.length < 20)
@@ -238,18 +242,30 @@ async function newWorld() {
   const over = await addHeldJob(plane, owner, worker, { spec_id: spec, ...failed });
   const { username, password } = jobCredential(plane, held);
   const client = await clientHeaders(plane, owner);
+  const browser = (await openBrowser(plane)).headers;
+  const job = {
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+  };
+  const pipeline = { authorization: `Bearer ${secret}` };
   const stranger = await addOwner(store);
   const foreign = await addSpec(store, stranger);
   return {
     ids: [owner.zone, spec, busy, worker.id, held.id, plan.id, over.id, owner.id, foreign],
+    fitting: {
+      anyone: [{}, client],
+      session: [browser],
+      client: [client, client, browser],
+      worker: [worker.headers],
+      registrant: [client, worker.headers],
+      job: [job],
+      pipeline: [pipeline],
+    } as Record<Caller, Record<string, string>[]>,
     credentials: [
       client,
-      client,
-      { ...(await openBrowser(plane)).headers },
+      browser,
       worker.headers,
-      worker.headers,
-      { authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}` },
-      { authorization: `Bearer ${secret}` },
+      job,
+      pipeline,
       await clientHeaders(plane, stranger),
       {},
       { authorization: "Bearer x.y.z" },

@@ -82,6 +82,7 @@ const rules: Record<string, Rule> = {
   "DELETE /api/cli/configurations/:name/state/lock": "person",
   "GET /api/cli/logins": "person",
   "DELETE /api/cli/logins/:id": "person",
+  "GET /api/cli/audit": "person",
   "GET /api/cli/jobs/:id/plan": "person",
   "GET /api/jobs/:id/logs/stream": "person",
   "POST /api/jobs/claim": "worker",
