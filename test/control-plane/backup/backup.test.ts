@@ -380,7 +380,9 @@ describe("a restore", () => {
         status: "CANCELLED",
         released_at: expect.any(Number),
       });
-      expect(await readJob(again, over)).toEqual(over);
+      // It is so old that its log goes at once.
+      const { log_pruned_at: _, ...kept } = over;
+      expect(await readJob(again, over)).toMatchObject(kept);
       const runner = callsOf(again, worker.headers);
       expect(await runner.ask(endpoints.claimJob, {})).toBeNull();
       // What may still be changed by a runner waits for it, or for a person.
