@@ -28,6 +28,7 @@ import {
   overviewPage,
   refusalPage,
 } from "./pages.ts";
+import { problemPages } from "./problem-pages.ts";
 
 const jobsShown = 25;
 /** Chunks of a log that the plain page shows; the whole log is at /api/cli/jobs/{id}/logs. */
@@ -52,6 +53,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     );
     oauthRoutes(pages, context);
     docsRoutes(pages);
+    problemPages(pages);
     pages.get("/login", async ({ query }, reply) => {
       const body = loginPage(nextOf(query), offered);
       sendPage(reply, { title: "Sign in", body });

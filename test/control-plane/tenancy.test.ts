@@ -37,6 +37,7 @@ const rules: Record<string, Rule> = {
   "GET /metrics": "open",
   "GET /openapi.json": "open",
   "GET /docs": "open",
+  "GET /problems/:code": "open",
   "GET /docs/start.js": "open",
   "GET /docs/swagger-ui.css": "open",
   "GET /docs/swagger-ui-bundle.js": "open",

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { problemCodes } from "../../../protocol/problem.ts";
 import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
 
 let plane: Plane;
@@ -35,5 +36,17 @@ describe("the page of the API", () => {
   it("is named at the foot of every page", async () => {
     const { body } = await ask(plane, "GET", "/login");
     expect(body.toString()).toMatch(/<footer>\s*<a href="\/docs">/);
+  });
+});
+
+describe("the page of a problem", () => {
+  it("is there for the type of every problem, and says where it comes from", async () => {
+    const pages = await Promise.all(
+      Object.keys(problemCodes).map((code) => ask(plane, "GET", `/problems/${code}`)),
+    );
+    expect(pages.map(({ status }) => status)).toEqual(pages.map(() => 200));
+    const { body } = await ask(plane, "GET", "/problems/plan_is_stale");
+    expect(body.toString()).toContain("<code>POST /api/jobs</code>");
+    expect((await ask(plane, "GET", "/problems/constructor")).status).toBe(404);
   });
 });
