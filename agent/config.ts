@@ -4,7 +4,9 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { Type, type Static } from "typebox";
 import { Errors, Convert, Default } from "typebox/value";
+import { addressOf, defaultWorkDir, listOf, networkOf, type Address } from "./config-values.ts";
 import { cloudSettings, type CloudSettings } from "./job/cloud-providers.ts";
+import { readGitAccess, type GitAccess } from "./job/git-access.ts";
 import { Labels, Name, OneOf } from "../protocol/fields.ts";
 import type { Level } from "./job/isolation/isolation.ts";
 import { isolationConfig, type IsolationConfig } from "./job/isolation/settings.ts";
@@ -38,6 +40,7 @@ const Settings = Type.Object({
   WINDLASS_APPLY_GRACE_SECONDS: Seconds(600),
   WINDLASS_KILL_GRACE_SECONDS: Seconds(10),
   WINDLASS_LOG_LIMIT_MIB: Type.Number({ default: 256, minimum: 0.001, maximum: 1_000_000 }),
+  WINDLASS_GIT_CREDENTIALS: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000 })),
   WINDLASS_ENGINE_MIRROR: Type.Optional(Type.String({ pattern: "^https?://\\S+$" })),
   WINDLASS_ENGINE_OFFLINE: Type.Boolean({ default: false }),
   /** A file with armored OpenPGP keys, for releases that an organisation signs itself. */
@@ -63,14 +66,12 @@ const listNames: ReadonlySet<string> = new Set(["WINDLASS_LABELS", "WINDLASS_JOB
 const secretNames: readonly SettingName[] = [
   "WINDLASS_WORKER_TOKEN",
   "WINDLASS_REGISTRATION_TOKEN",
+  "WINDLASS_GIT_CREDENTIALS",
 ];
 
 /** Settings of the other roles and of the starter, which may share one file of settings with the agent. */
 const othersNames =
   /^WINDLASS_(HOST|PORT|PUBLIC_URL|TRUSTED_PROXIES|DATA_DIR|DATABASE_URL|ARTIFACTS_URL|SECRET_KEY(_FILE)?|OFFLINE_SECONDS|LOST_SECONDS|DRAIN_SECONDS|TOKEN|CONFIG_DIR|PROVE)$/;
-
-/** What terraform and git need to reach anything from inside of some networks. */
-const networkNames = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 
 export interface AgentConfig extends IsolationConfig {
   readonly url: string;
@@ -88,11 +89,12 @@ export interface AgentConfig extends IsolationConfig {
   /** In milliseconds. */
   readonly grace: Readonly<Record<"init" | "plan" | "apply" | "kill", number>>;
   readonly logLimitBytes: number;
+  readonly gitAccess: readonly GitAccess[];
   readonly engineMirror: string | undefined;
   readonly engineOffline: boolean;
   readonly enginePublicKeys: string | undefined;
   /** None: nothing is served. */
-  readonly statusAddress: { readonly host: string; readonly port: number } | undefined;
+  readonly statusAddress: Address | undefined;
   /** What systemd tells its service; both undefined elsewhere. */
   readonly systemd: {
     readonly socket: string | undefined;
@@ -146,6 +148,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
       kill: seconds("WINDLASS_KILL_GRACE_SECONDS"),
     },
     logLimitBytes: Math.round(settings.WINDLASS_LOG_LIMIT_MIB * 1024 * 1024),
+    gitAccess: gitAccessOf(settings.WINDLASS_GIT_CREDENTIALS),
     engineMirror: settings.WINDLASS_ENGINE_MIRROR,
     engineOffline: settings.WINDLASS_ENGINE_OFFLINE,
     enginePublicKeys: fileOf("WINDLASS_ENGINE_KEYS", settings.WINDLASS_ENGINE_KEYS),
@@ -207,32 +210,12 @@ function checked(values: Record<string, unknown>): Settings {
   throw new ConfigError(`${name} ${fault.message}${given}`);
 }
 
-const listOf = (value: string): string[] =>
-  value
-    .split(",")
-    .map((part) => part.trim())
-    .filter(Boolean);
-
-function defaultWorkDir(environment: NodeJS.ProcessEnv): string {
-  const fromSystemd = environment["STATE_DIRECTORY"]?.split(":")[0];
-  if (fromSystemd) return fromSystemd;
-  const isCheckout = existsSync(join(import.meta.dirname, "..", "main.ts"));
-  return isCheckout ? ".windlass/agent" : "/var/lib/windlass-agent";
-}
-
-function addressOf(text: string | undefined): AgentConfig["statusAddress"] {
-  if (text === undefined) return undefined;
-  const { hostname: host, port } = new URL(`http://${text}`);
-  return { host: host.replace(/^\[|\]$/g, ""), port: Number(port || 80) };
-}
-
-function networkOf(environment: NodeJS.ProcessEnv): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const name of networkNames.flatMap((each) => [each, each.toLowerCase()])) {
-    const value = environment[name];
-    if (value) found[name] = value;
+function gitAccessOf(text = ""): GitAccess[] {
+  try {
+    return readGitAccess(text);
+  } catch (error) {
+    throw new ConfigError(`WINDLASS_GIT_CREDENTIALS: ${(error as Error).message}`);
   }
-  return found;
 }
 
 function unknownNames(environment: NodeJS.ProcessEnv): string[] {

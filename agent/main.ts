@@ -31,6 +31,7 @@ Settings come from the environment; secrets also from a file (NAME_FILE) or a sy
   WINDLASS_JOB_PATHS           what jobs may read where the level hides the rest, comma-separated
   WINDLASS_CONTAINER_IMAGE, WINDLASS_CONTAINER_ENGINE
                                what jobs run in, and docker or podman (docker)
+  WINDLASS_GIT_CREDENTIALS     lines of https://user:token@host for private repositories (see docs/sources.md)
   WINDLASS_ONCE                1: run one job, end with 0 if it succeeded and 1 if not
   WINDLASS_STATUS_ADDRESS      serve /healthz and /metrics on this machine, like 127.0.0.1:9185 (not served)
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE

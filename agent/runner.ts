@@ -168,6 +168,7 @@ function jobSettings(
     path: config.path,
     network: config.network,
     cloud: config.cloud,
+    gitAccess: config.gitAccess,
     engineMirror: config.engineMirror,
     engineOffline: config.engineOffline,
     enginePublicKeys: config.enginePublicKeys,

@@ -3,6 +3,7 @@ import type { ClaimedJob } from "../../protocol/executions.ts";
 import type { JobLog } from "../logs/job-log.ts";
 import type { CloudSettings } from "./cloud-providers.ts";
 import type { Facts } from "./facts.ts";
+import type { GitAccess } from "./git-access.ts";
 import type { Isolation, IsolationSettings } from "./isolation/isolation.ts";
 import type { JobApi } from "./job-api.ts";
 import type { Journal, StopReason } from "./journal.ts";
@@ -20,6 +21,8 @@ export interface JobSettings {
   /** Proxies and certificates that terraform needs in this network. */
   readonly network: Readonly<Record<string, string>>;
   readonly cloud: CloudSettings;
+  /** For git and for the modules that `init` fetches with it; never for what runs of the job itself. */
+  readonly gitAccess: readonly GitAccess[];
   readonly engineMirror: string | undefined;
   readonly engineOffline: boolean;
   readonly enginePublicKeys: string | undefined;

@@ -5,6 +5,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { redactorOf } from "../logs/redactor.ts";
 import type { JobContext } from "./context.ts";
+import { secretsOfGitAccess } from "./git-access.ts";
 import { texts } from "./outcome.ts";
 
 type Known = Pick<JobContext, "claim" | "journal" | "settings">;
@@ -17,6 +18,7 @@ export function secretsOf({ claim: { job }, journal, settings }: Known): string[
     ...variables.filter(({ sensitive }) => sensitive).flatMap(({ value }) => texts(value)),
     ...(job.job_token ? [job.job_token] : []),
     settings.workerToken,
+    ...secretsOfGitAccess(settings.gitAccess),
     ...journal.entries.flatMap((entry) => (entry.at === "secrets" ? open(entry.sealed, key) : [])),
   ];
 }

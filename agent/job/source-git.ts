@@ -3,6 +3,7 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StepFailed, type JobSettings } from "./context.ts";
 import type { SourceRevision } from "./facts.ts";
+import { gitAccessEnvironment } from "./git-access.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface GitWish {
@@ -11,22 +12,53 @@ export interface GitWish {
   readonly ref?: string | undefined;
 }
 
+export type GitSettings = Pick<JobSettings, "path" | "network" | "gitAccess">;
+
 /** Fetches exactly one commit into the source folder and says which. `protocols` is there for tests. */
 export async function fetchGit(
-  { url, ref = "HEAD" }: GitWish,
+  wish: GitWish,
   workspace: Workspace,
-  settings: Pick<JobSettings, "path" | "network">,
+  settings: GitSettings,
   signal: AbortSignal,
   protocols = "https:ssh",
 ): Promise<SourceRevision> {
+  const { url, ref } = wish;
   if (!isSafeUrl(url, protocols.split(":"))) {
     throw new StepFailed("source: only https and ssh addresses of git repositories are fetched");
   }
-  if (!isSafeRef(ref)) throw new StepFailed(`source: "${ref}" cannot be the name of a git ref`);
-  const git = await runner(workspace, settings, signal, protocols);
-  await git("init", "--quiet");
-  await git("fetch", "--quiet", "--depth=1", "--no-tags", "--", url, ref);
-  await git("checkout", "--quiet", "--detach", "FETCH_HEAD");
+  if (hasPassword(url)) {
+    throw new StepFailed(
+      "source: the address of the repository holds a password, which everybody sees who sees the configuration: " +
+        "take it out and give the agent's WINDLASS_GIT_CREDENTIALS a token for that host",
+    );
+  }
+  if (ref !== undefined && !isSafeRef(ref)) {
+    throw new StepFailed(`source: "${ref}" cannot be the name of a git ref`);
+  }
+  return fetchCommit(wish, workspace, settings, signal, protocols);
+}
+
+/**
+ * The fetching, which would run nothing of an address or a ref either if it had not been judged before. Submodules stay empty: a snapshot
+ * has no word to ask for them.
+ */
+export async function fetchCommit(
+  { url, ref = "HEAD" }: GitWish,
+  workspace: Workspace,
+  settings: GitSettings,
+  signal: AbortSignal,
+  protocols = "https:ssh",
+): Promise<SourceRevision> {
+  const environment = {
+    ...gitEnvironment(workspace, settings, url),
+    GIT_ALLOW_PROTOCOL: protocols,
+  };
+  const git = await runner(workspace, environment, signal);
+  // Without the machine's templates, which may bring hooks.
+  await git("init", "--quiet", "--template=");
+  const fetch = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"];
+  await git(...fetch, "--", url, ref);
+  await git("checkout", "--quiet", "--detach", "--no-recurse-submodules", "FETCH_HEAD");
   const commit = await git("rev-parse", "HEAD");
   if (/^[0-9a-f]{40,64}$/.test(ref) && commit !== ref) {
     throw new StepFailed(`source: git gave commit ${commit} for ${ref}`);
@@ -46,40 +78,53 @@ export function isSafeUrl(url: string, protocols: readonly string[]): boolean {
   return protocols.includes(protocol) && !authority.startsWith("-") && !authority.includes("@-");
 }
 
+const hasPassword = (url: string): boolean => /^[a-z]+:\/\/[^/]*:[^/]*@/.test(url);
+
 /** As `git check-ref-format` has it, and nothing that could be read as an option or a refspec. */
 export const isSafeRef = (ref: string): boolean =>
   /^[A-Za-z0-9_][A-Za-z0-9_./@+#=-]*$/.test(ref) &&
   !/\.\.|\/\/|@\{|\/\.|\.lock(\/|$)|[./]$/.test(ref) &&
   ref.length <= 255;
 
+/** What keeps git from asking anybody, from trusting hosts that nobody has vouched for and from reading settings of this machine. */
+function gitEnvironment(
+  workspace: Workspace,
+  { path, network, gitAccess }: GitSettings,
+  url: string,
+): Record<string, string> {
+  return {
+    ...network,
+    PATH: path,
+    LANG: "C.UTF-8",
+    HOME: workspace.home,
+    TMPDIR: workspace.temporary,
+    GIT_TERMINAL_PROMPT: "0",
+    GIT_ASKPASS: askpassOf(workspace),
+    // Keys and known hosts are those of the agent's user.
+    GIT_SSH_COMMAND: "ssh -oBatchMode=yes -oStrictHostKeyChecking=yes -oForwardAgent=no",
+    GIT_CONFIG_NOSYSTEM: "1",
+    GIT_CONFIG_GLOBAL: "/dev/null",
+    ...gitAccessEnvironment(gitAccess, url, network),
+  };
+}
+
+const askpassOf = ({ temporary }: Workspace): string => join(temporary, "no-password");
+
 async function runner(
   workspace: Workspace,
-  settings: Pick<JobSettings, "path" | "network">,
+  env: Readonly<Record<string, string>>,
   signal: AbortSignal,
-  protocols: string,
 ): Promise<(...args: string[]) => Promise<string>> {
   // 40 ms to load, for git alone.
   const { execa } = await import("execa");
-  const askpass = join(workspace.temporary, "no-password");
+  const askpass = askpassOf(workspace);
   await writeFile(askpass, "#!/bin/sh\nexit 1\n");
   await chmod(askpass, 0o700);
   return async (...args) => {
     const result = await execa("git", ["-c", "core.hooksPath=/dev/null", ...args], {
       cwd: workspace.source,
       extendEnv: false,
-      env: {
-        ...settings.network,
-        PATH: settings.path,
-        LANG: "C.UTF-8",
-        HOME: workspace.home,
-        TMPDIR: workspace.temporary,
-        GIT_TERMINAL_PROMPT: "0",
-        GIT_ASKPASS: askpass,
-        GIT_SSH_COMMAND: "ssh -oBatchMode=yes",
-        GIT_CONFIG_NOSYSTEM: "1",
-        GIT_CONFIG_GLOBAL: "/dev/null",
-        GIT_ALLOW_PROTOCOL: protocols,
-      },
+      env: { ...env },
       stdin: "ignore",
       cancelSignal: signal,
       reject: false,
@@ -87,6 +132,11 @@ async function runner(
     });
     if (result.exitCode === 0) return result.stdout.trim();
     const said = result.stderr.trim().split("\n").slice(-3).join(" ");
+    if (/returned error: 30\d/.test(said)) {
+      throw new StepFailed(
+        `source: the repository has moved (${said}): name its present address, for no token is sent after a redirect`,
+      );
+    }
     throw new StepFailed(`source: git ${args[0]} failed: ${said || (result.shortMessage ?? "")}`);
   };
 }

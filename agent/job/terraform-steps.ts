@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { checkBackend, injectBackend } from "./backend.ts";
 import { known, StepFailed, type JobContext, type Step } from "./context.ts";
 import { failureOf } from "./diagnostics.ts";
+import { gitAccessEnvironment } from "./git-access.ts";
 import { copyJobFile } from "./job-files.ts";
 import { metadataOf } from "./outcome.ts";
 import { packPlan } from "./plan-artifact.ts";
@@ -27,6 +28,7 @@ export const init: Step = {
     const end = await runTerraform(context, "init", args, {
       logged: true,
       patience: context.settings.patience.init,
+      environment: moduleAccess(context),
     });
     if (end.code !== 0) throw new StepFailed(await failureOf("init", end));
     checkBackend(context, folder);
@@ -202,6 +204,13 @@ async function succeeds(run: ReturnType<typeof runTerraform>): Promise<boolean> 
     if (error instanceof StepFailed) return false;
     throw error;
   }
+}
+
+/** Modules may be private repositories of the host that the configuration itself comes from. */
+function moduleAccess({ claim, settings }: JobContext): Record<string, string> {
+  const { source } = claim.job.config_snapshot;
+  const host = source.type === "git" ? source.url : undefined;
+  return gitAccessEnvironment(settings.gitAccess, host, settings.network);
 }
 
 /** The last moment before anything of the job runs: what the agent has prepared becomes the job's. */

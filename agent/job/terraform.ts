@@ -20,6 +20,8 @@ export interface TerraformOptions {
   readonly patience?: StopPatience;
   /** It changes the world: that it may have run must be known even after a power cut. */
   readonly changes?: boolean;
+  /** What this command gets besides, and no other of the job. */
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 export interface TerraformEnd {
@@ -37,7 +39,7 @@ export async function runTerraform(
 ): Promise<TerraformEnd> {
   const { journal, log } = context;
   const run = runName(context.position, `${name}${options.suffix ?? ""}`);
-  const command = commandOf(context, run, args);
+  const command = commandOf(context, run, args, options.environment);
   const { directory } = command;
   const before = journal.find("run", (entry) => entry.run === run);
   if (before && before.boot !== bootId() && !existsSync(join(directory, "exit"))) {
@@ -86,20 +88,28 @@ async function endRest({ isolation, log }: JobContext): Promise<void> {
 const runName = (position: number, name: string): string =>
   `${String(position).padStart(2, "0")}-${name}`;
 
-const commandOf = (context: JobContext, run: string, args: readonly string[]): RunCommand =>
+const commandOf = (
+  context: JobContext,
+  run: string,
+  args: readonly string[],
+  more: Readonly<Record<string, string>> = {},
+): RunCommand =>
   context.isolation.wrap({
     directory: join(context.directory, "runs", run),
     command: known(context, "engine").path,
     args,
     cwd: known(context, "folder"),
-    env: environmentOf({
-      path: context.settings.path,
-      network: context.settings.network,
-      own: context.claim.job.config_snapshot.environment ?? {},
-      workspace: context.workspace,
-      state: stateEnvironment(context),
-      cloud: cloudEnvironment(context),
-    }),
+    env: {
+      ...environmentOf({
+        path: context.settings.path,
+        network: context.settings.network,
+        own: context.claim.job.config_snapshot.environment ?? {},
+        workspace: context.workspace,
+        state: stateEnvironment(context),
+        cloud: cloudEnvironment(context),
+      }),
+      ...more,
+    },
   });
 
 /** The wrapper that waits, if it is for this very command. */

@@ -18,7 +18,7 @@ const root = mkdtempSync(join(tmpdir(), "git-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
 const origin = join(root, "origin");
-const settings = { path: process.env["PATH"] ?? "", network: {} };
+const settings = { path: process.env["PATH"] ?? "", network: {}, gitAccess: [] };
 const never = new AbortController().signal;
 const commits: string[] = [];
 const git = (...args: string[]): string =>

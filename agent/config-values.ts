@@ -1,0 +1,43 @@
+/** Reads the values of single settings. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** The parts between commas. */
+export const listOf = (value: string): string[] =>
+  value
+    .split(",")
+    .map((part) => part.trim())
+    .filter(Boolean);
+
+/** Where an agent works that was told nothing. */
+export function defaultWorkDir(environment: NodeJS.ProcessEnv): string {
+  const fromSystemd = environment["STATE_DIRECTORY"]?.split(":")[0];
+  if (fromSystemd) return fromSystemd;
+  const isCheckout = existsSync(join(import.meta.dirname, "..", "main.ts"));
+  return isCheckout ? ".windlass/agent" : "/var/lib/windlass-agent";
+}
+
+/** `host:port`, where a host of version 6 stands in brackets. */
+export function addressOf(text: string | undefined): Address | undefined {
+  if (text === undefined) return undefined;
+  const { hostname: host, port } = new URL(`http://${text}`);
+  return { host: host.replace(/^\[|\]$/g, ""), port: Number(port || 80) };
+}
+
+/** What terraform and git need to reach anything from inside of some networks. */
+const networkNames = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+/** The proxies and authorities that the environment names. */
+export function networkOf(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of networkNames.flatMap((each) => [each, each.toLowerCase()])) {
+    const value = environment[name];
+    if (value) found[name] = value;
+  }
+  return found;
+}

@@ -1,0 +1,25 @@
+/** A certificate for the loopback that nobody knows, in files, as a network with an authority of its own has it. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface Certificate {
+  /** What `SSL_CERT_FILE` may name. */
+  readonly file: string;
+  readonly tls: { readonly key: Buffer; readonly cert: Buffer };
+}
+
+/** Makes one for 127.0.0.1 and these names in the folder. */
+export function makeCertificate(folder: string, ...names: string[]): Certificate {
+  const [file, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+  const alternatives = ["IP:127.0.0.1", ...names.map((name) => `DNS:${name}`)].join(",");
+  const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+  const rest = ["-days", "2", "-subj", "/CN=windlass.test"];
+  execFileSync(
+    "openssl",
+    // prettier-ignore
+    ["req", "-x509", ...kind, "-keyout", key, "-out", file, ...rest, "-addext", `subjectAltName=${alternatives}`],
+    { stdio: "ignore" },
+  );
+  return { file, tls: { key: readFileSync(key), cert: readFileSync(file) } };
+}

@@ -1,0 +1,120 @@
+/** A host of git repositories on the loopback: TLS, git's own `http-backend` behind it, and a token where one is asked for. */
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type { Certificate } from "./certificate.ts";
+
+export interface GitHost extends AsyncDisposable {
+  /** `127.0.0.1:port`. */
+  readonly host: string;
+  /** What came, with the credentials that came along. */
+  readonly requests: { path: string; authorization: string | undefined }[];
+  /** Asks for this user and password, like `user:token`; undefined: for none. */
+  password: string | undefined;
+  /** Sends whoever asks for anything to this address instead. */
+  redirect: string | undefined;
+  /** Puts these files into the repository as a new commit of a branch; answers the commit. */
+  commit(name: string, files: Readonly<Record<string, string>>, branch?: string): string;
+  /** Git in the repository of this name. */
+  git(name: string, ...args: string[]): string;
+}
+
+/** Starts an empty one. */
+export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
+  const root = mkdtempSync(join(tmpdir(), "git-host-"));
+  const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim());
+  const server = createServer(tls, (request, response) => {
+    const path = request.url ?? "";
+    const { authorization } = request.headers;
+    host.requests.push({ path, authorization });
+    const { password, redirect } = host;
+    const expected = password && `Basic ${Buffer.from(password).toString("base64")}`;
+    if (redirect !== undefined) {
+      response.writeHead(302, { location: redirect + path }).end();
+    } else if (expected !== undefined && authorization !== expected) {
+      response.writeHead(401, { "www-authenticate": 'Basic realm="git"' }).end();
+    } else {
+      serve(join(backend, "git-http-backend"), root, request, response);
+    }
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const git = (name: string, ...args: string[]): string => {
+    const who = ["-c", "user.name=x", "-c", "user.email=x@x"];
+    return execFileSync("git", ["-C", join(root, name), ...who, ...args], {
+      encoding: "utf8",
+      stdio: "pipe",
+    }).trim();
+  };
+  const host: GitHost = {
+    host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: [],
+    password: undefined,
+    redirect: undefined,
+    git,
+    commit(name, files, branch = "main") {
+      const folder = join(root, name);
+      mkdirSync(folder, { recursive: true });
+      git(name, "init", "--quiet", `--initial-branch=${branch}`);
+      for (const [path, text] of Object.entries(files)) {
+        mkdirSync(dirname(join(folder, path)), { recursive: true });
+        writeFileSync(join(folder, path), text);
+      }
+      git(name, "add", ".");
+      git(name, "commit", "--quiet", "--allow-empty", "-m", "change");
+      return git(name, "rev-parse", "HEAD");
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+  return host;
+}
+
+/** CGI, as a web server speaks it with git. */
+function serve(
+  backend: string,
+  root: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const { pathname, search } = new URL(request.url ?? "/", "http://x");
+  const child = spawn(backend, {
+    env: {
+      PATH: process.env["PATH"],
+      GIT_PROJECT_ROOT: root,
+      GIT_HTTP_EXPORT_ALL: "1",
+      REQUEST_METHOD: request.method,
+      PATH_INFO: pathname,
+      QUERY_STRING: search.slice(1),
+      CONTENT_TYPE: request.headers["content-type"] ?? "",
+      HTTP_CONTENT_ENCODING: String(request.headers["content-encoding"] ?? ""),
+      GIT_PROTOCOL: String(request.headers["git-protocol"] ?? ""),
+      REMOTE_ADDR: "127.0.0.1",
+      GIT_CONFIG_COUNT: "1",
+      GIT_CONFIG_KEY_0: "safe.directory",
+      GIT_CONFIG_VALUE_0: "*",
+    },
+    stdio: ["pipe", "pipe", "ignore"],
+  });
+  request.pipe(child.stdin);
+  child.stdin.on("error", () => undefined);
+  const parts: Buffer[] = [];
+  child.stdout.on("data", (part: Buffer) => parts.push(part));
+  child.once("close", () => {
+    const answer = Buffer.concat(parts);
+    const end = answer.indexOf("\r\n\r\n");
+    for (const line of answer.subarray(0, end).toString("latin1").split("\r\n")) {
+      const [name = "", value = ""] = line.split(/:\s*/, 2);
+      if (name === "Status") response.statusCode = Number.parseInt(value, 10);
+      else if (name) response.setHeader(name, value);
+    }
+    response.end(answer.subarray(end + 4));
+  });
+}
