@@ -17,8 +17,18 @@ export function makeCertificate(folder: string, ...names: string[]): Certificate
   const rest = ["-days", "2", "-subj", "/CN=windlass.test"];
   execFileSync(
     "openssl",
-    // prettier-ignore
-    ["req", "-x509", ...kind, "-keyout", key, "-out", file, ...rest, "-addext", `subjectAltName=${alternatives}`],
+    [
+      "req",
+      "-x509",
+      ...kind,
+      "-keyout",
+      key,
+      "-out",
+      file,
+      ...rest,
+      "-addext",
+      `subjectAltName=${alternatives}`,
+    ],
     { stdio: "ignore" },
   );
   return { file, tls: { key: readFileSync(key), cert: readFileSync(file) } };

@@ -94,7 +94,7 @@ function serve(
       PATH_INFO: pathname,
       QUERY_STRING: search.slice(1),
       CONTENT_TYPE: request.headers["content-type"] ?? "",
-      HTTP_CONTENT_ENCODING: String(request.headers["content-encoding"] ?? ""),
+      HTTP_CONTENT_ENCODING: request.headers["content-encoding"] ?? "",
       GIT_PROTOCOL: String(request.headers["git-protocol"] ?? ""),
       REMOTE_ADDR: "127.0.0.1",
       GIT_CONFIG_COUNT: "1",

@@ -86,9 +86,9 @@ describe("a private repository", () => {
     const url = `https://${host.host}/team/app`;
     await expect(fetch(url, settings())).rejects.toThrow(/^source: git fetch failed: /);
     const wrong = settings(`https://x-access-token:wrong-token-0815@${host.host}`);
-    const error = await fetch(url, wrong).catch((reason: unknown) => reason as Error);
-    expect(String(error)).toMatch(/git fetch failed/);
-    expect(String(error)).not.toContain("wrong-token");
+    const error = await fetch(url, wrong).catch(String);
+    expect(error).toMatch(/git fetch failed/);
+    expect(error).not.toContain("wrong-token");
   });
 
   test("of a part of the host that the token is not for gets no token", async () => {
@@ -131,9 +131,9 @@ test("another host gets another token, or none", async () => {
 
 test("an address that holds a password is refused before anything is asked", async () => {
   const address = `https://me:planted@${host.host}/team/app`;
-  const error = await fetch(address, settings()).catch((reason: unknown) => reason as Error);
-  expect(String(error)).toMatch(/WINDLASS_GIT_CREDENTIALS/);
-  expect(String(error)).not.toContain("planted");
+  const error = await fetch(address, settings()).catch(String);
+  expect(error).toMatch(/WINDLASS_GIT_CREDENTIALS/);
+  expect(error).not.toContain("planted");
   expect(host.requests).toEqual([]);
 });
 

@@ -143,8 +143,8 @@ test("none of them gets into the environment, alone or with the others", () => {
 });
 
 test("terraform, git and shells that get them all execute nothing and write nowhere", async () => {
-  const place_ = { id: "j", workspace, state: undefined, user: undefined };
-  const isolation = openIsolation("process", place_, { path: process.env["PATH"] ?? "" } as never);
+  const job = { id: "j", workspace, state: undefined, user: undefined };
+  const isolation = openIsolation("process", job, { path: process.env["PATH"] ?? "" } as never);
   const terraform = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
   for (const which of values("").keys()) {
     const own = Object.fromEntries(hostile.map((name) => [name, values(name)[which]]));
