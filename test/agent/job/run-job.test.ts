@@ -30,6 +30,7 @@ const settings = () =>
     title: "Agent",
     logLimitBytes: 1e6,
     workerToken: "wlw_token",
+    gitAccess: [],
     patience: { init: patience, plan: patience, apply: patience },
   }) as JobSettings;
 const claim: ClaimedJob = {

@@ -16,7 +16,7 @@ const contextOf = (directory: string, workerToken: string) => {
   const context = {
     claim,
     journal: openJournal(directory),
-    settings: { workerToken },
+    settings: { gitAccess: [], workerToken },
     log: { addSecrets: (more: string[]) => masked.push(...more) },
   };
   return { context: context as unknown as JobContext, masked };
