@@ -32,7 +32,7 @@ const settings = () =>
     workerToken: "wlw_token",
     gitAccess: [],
     patience: { init: patience, plan: patience, apply: patience },
-  }) as JobSettings;
+  }) as unknown as JobSettings;
 const claim: ClaimedJob = {
   job: {
     id: "job",
