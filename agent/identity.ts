@@ -23,12 +23,11 @@ export async function identify(
   log: Logger,
   signal: AbortSignal,
 ): Promise<Identity> {
-  const { workerId, workerToken } = config;
-  if (workerId !== undefined && workerToken !== undefined) return { workerId, workerToken };
-  const path = join(config.workDir, "identity.json");
-  const kept = readKept(path);
-  if (kept?.server === config.url) return kept;
+  const known = knownIdentity(config);
+  if (known) return known;
+  const path = keptIn(config.workDir);
   if (config.registrationToken === undefined) {
+    const kept = readKept(path);
     throw new ConfigError(
       kept
         ? `WINDLASS_URL is ${config.url}, but ${path} belongs to ${kept.server}: set WINDLASS_REGISTRATION_TOKEN to register there`
@@ -40,6 +39,20 @@ export async function identify(
   log.info({ worker_id: identity.workerId, name: config.workerName }, "registered");
   return identity;
 }
+
+/** Who the agent is already, by its settings or by an earlier registration at this server. Throws `ConfigError` when the file is damaged. */
+export function knownIdentity({
+  workerId,
+  workerToken,
+  workDir,
+  url,
+}: AgentConfig): Identity | undefined {
+  if (workerId !== undefined && workerToken !== undefined) return { workerId, workerToken };
+  const kept = readKept(keptIn(workDir));
+  return kept?.server === url ? kept : undefined;
+}
+
+const keptIn = (workDir: string): string => join(workDir, "identity.json");
 
 /**
  * Names this installation, so that the server can tell a restart from a second agent with the same identity. The host is part of

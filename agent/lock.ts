@@ -35,6 +35,12 @@ export async function lockWorkDir(workDir: string): Promise<() => void> {
 
 const takeOverPause = 50;
 
+/** The agent that works in the directory now; undefined when there is none. */
+export function holderOf(workDir: string): ProcessIdentity | undefined {
+  const holder = parse(readIfExists(join(workDir, "lock")));
+  return holder && isAlive(holder) ? holder : undefined;
+}
+
 function refuseIfAlive(path: string, workDir: string): void {
   const holder = parse(readIfExists(path));
   if (!holder || !isAlive(holder)) return;

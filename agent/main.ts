@@ -12,6 +12,7 @@ jobs end, the second cancels them, the third leaves at once; what runs then is t
 
 Commands:
   install                      make it a service of this machine (systemd)
+  doctor                       try everything that an agent needs here, and say what to do
 
 Options:
   -h, --help                   show this help
@@ -50,6 +51,10 @@ export async function main(args: string[]): Promise<void> {
   if (option === "--version" || option === "-V") return void process.stdout.write(`${version()}\n`);
   if (option === "install") {
     process.exitCode = (await import("./install/command.ts")).installCommand(rest);
+    return;
+  }
+  if (option === "doctor") {
+    process.exitCode = await (await import("./doctor/command.ts")).doctorCommand(rest);
     return;
   }
   if (option !== undefined) return fail(`windlass agent has no "${option}"\n\n${usage}`, 2);

@@ -82,6 +82,11 @@ function changeOwner(path: string, user: number): void {
 
 /** Lets the jobs' users through to their own workspaces, and to nothing else of the work directory. */
 export function openWorkDir(workDir: string): void {
+  // /tmp and its like are everybody's: their mode is not the agent's to change, and nothing in them is safe from others.
+  if (existsSync(workDir) && (statSync(workDir).mode & 0o022) !== 0)
+    throw new Error(
+      `${workDir} can be written by others: give the agent a work directory of its own`,
+    );
   const folders = { "": 0o711, workspaces: 0o711, state: 0o711, engines: 0o755 };
   for (const [name, mode] of Object.entries(folders)) {
     mkdirSync(join(workDir, name), { recursive: true });

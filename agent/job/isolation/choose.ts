@@ -28,7 +28,11 @@ type Probing = Omit<IsolationSettings, "level">;
 
 /** The level that is asked for, else the strongest that works. Never a weaker one: then it throws `IsolationMissing`. */
 export async function chooseIsolation(settings: Probing, asked?: Level): Promise<Choice> {
-  if (settings.users) openWorkDir(settings.workDir);
+  try {
+    if (settings.users) openWorkDir(settings.workDir);
+  } catch (error) {
+    throw new IsolationMissing((error as Error).message);
+  }
   if (asked) {
     const lack = await lackOf(asked, settings);
     if (lack === undefined) return { level: asked, missing: [] };

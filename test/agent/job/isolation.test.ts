@@ -315,3 +315,15 @@ test("a file that a job links to the agent's own is not read", async () => {
 test("the default level of this machine is one of those that were tried", () => {
   expect(working).toContain(strongest);
 });
+
+test.runIf(process.getuid?.() === 0)(
+  "a folder that others may write is refused as work directory, and its mode stays",
+  async () => {
+    const shared = join(place.path, "shared");
+    mkdirSync(shared);
+    chmodSync(shared, 0o1777);
+    const inShared = { ...settings, workDir: shared };
+    await expect(chooseIsolation(inShared)).rejects.toThrow("a work directory of its own");
+    expect(statSync(shared).mode & 0o7777).toBe(0o1777);
+  },
+);

@@ -1,0 +1,119 @@
+/** `windlass agent doctor`: tries everything that an agent needs, and says in one line each what to do. */
+import { existsSync } from "node:fs";
+import { loadEnvFile } from "node:process";
+import { parseArgs, styleText } from "node:util";
+import { ConfigError, readConfig, type AgentConfig } from "../config.ts";
+import { useNetwork } from "../network.ts";
+import { finding, ok, type Finding, type State } from "./finding.ts";
+
+const usage = `Usage: windlass agent doctor [options]
+
+Tries everything that an agent needs here: settings, server, certificate, proxy, clock, identity, work directory, engine, git,
+isolation, and a cloud role if you name one. Changes nothing. Ends with 1 if something keeps the agent from its work.
+
+Settings come from the environment, as for windlass agent; without WINDLASS_URL there, from /etc/windlass/agent.env.
+
+Options:
+  --role-arn ARN       really take this AWS role on, as a job would
+  --external-id ID     with the external id of the cloud identity
+  --json               print the findings as one array
+  -h, --help           show this help
+
+Examples:
+  windlass agent doctor
+  sudo -u windlass-agent windlass agent doctor
+  windlass agent doctor --role-arn arn:aws:iam::123456789012:role/windlass --external-id 0198…
+`;
+
+const installed = "/etc/windlass/agent.env";
+
+/** Runs the command; answers the exit code: 0 all is well, 1 something failed, 2 wrong usage. */
+export async function doctorCommand(args: string[]): Promise<number> {
+  let options: ReturnType<typeof read>;
+  try {
+    options = read(args);
+  } catch (error) {
+    process.stderr.write(`windlass agent doctor: ${(error as Error).message}\n\n${usage}`);
+    return 2;
+  }
+  if (options.help) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  const findings: Finding[] = [];
+  for await (const one of examine(options["role-arn"], options["external-id"])) {
+    findings.push(one);
+    if (!options.json) process.stdout.write(`${lineOf(one)}\n`);
+  }
+  if (options.json) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
+  const failed = findings.filter(({ state }) => state === "failed").length;
+  if (!options.json)
+    process.stdout.write(failed === 0 ? "\nThe agent can work here.\n" : `\n${failed} to mend.\n`);
+  return failed === 0 ? 0 : 1;
+}
+
+const read = (args: string[]) =>
+  parseArgs({
+    args,
+    options: {
+      "role-arn": { type: "string" },
+      "external-id": { type: "string" },
+      json: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
+    },
+  }).values;
+
+/** Each finding as soon as it is known: some take seconds. */
+async function* examine(
+  arn: string | undefined,
+  externalId: string | undefined,
+): AsyncGenerator<Finding> {
+  let config: AgentConfig;
+  try {
+    config = settings();
+    useNetwork(config.network);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    yield finding("settings", "failed", error.message, "windlass agent --help lists them");
+    return;
+  }
+  const { warnings } = config;
+  yield warnings.length > 0
+    ? finding("settings", "warning", warnings.join("; "), "is a name misspelt?")
+    : ok("settings", "understood");
+  const { serverChecks } = await import("./server-checks.ts");
+  yield* await serverChecks(config);
+  const machine = await import("./machine-checks.ts");
+  yield await machine.workDirectory(config);
+  yield await machine.engines(config);
+  yield await machine.git(config);
+  yield await machine.isolation(config);
+  yield await machine.cloudRole(config, { arn, externalId });
+}
+
+function settings(): AgentConfig {
+  try {
+    return readConfig();
+  } catch (error) {
+    // Nothing is set: the agent that is installed here is meant.
+    if (!(error as Error).message.startsWith("WINDLASS_URL is not set") || !existsSync(installed))
+      throw error;
+    loadEnvFile(installed);
+    return readConfig();
+  }
+}
+
+const marks: Readonly<
+  Record<State, readonly [mark: string, colour: "green" | "yellow" | "red" | "dim"]>
+> = {
+  ok: ["ok", "green"],
+  warning: ["warning", "yellow"],
+  failed: ["failed", "red"],
+  skipped: ["skipped", "dim"],
+};
+
+function lineOf({ check, state, text, advice }: Finding): string {
+  const [mark, colour] = marks[state];
+  const shown = styleText(colour, mark.padEnd(8), { stream: process.stdout });
+  return `${shown} ${check.padEnd(11)} ${text}${advice ? ` → ${advice}` : ""}`;
+}

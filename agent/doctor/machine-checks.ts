@@ -1,0 +1,147 @@
+/** What this machine has for jobs: a place, an engine, git, isolation, a cloud role. */
+import { execFile } from "node:child_process";
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import type { Engine } from "../../protocol/configurations.ts";
+import type { AgentConfig } from "../config.ts";
+import { roleAssumer } from "../job/assume-role.ts";
+import { findInstalled } from "../job/engine-installed.ts";
+import { chooseIsolation } from "../job/isolation/choose.ts";
+import { parseConstraint } from "../job/version-constraint.ts";
+import { holderOf } from "../lock.ts";
+import { finding, ok, type Finding } from "./finding.ts";
+
+/** A job needs room for providers, which are hundreds of megabytes. */
+const littleSpace = 2 * 1024 ** 3;
+
+/** The work directory: there, the agent's own, with room, and programs may run in it. */
+export async function workDirectory({ workDir, path }: AgentConfig): Promise<Finding> {
+  const check = "work dir";
+  let probe: string | undefined;
+  try {
+    accessSync(workDir, constants.R_OK | constants.W_OK | constants.X_OK);
+    probe = mkdtempSync(join(workDir, "doctor-"));
+    const program = join(probe, "program");
+    writeFileSync(program, "#!/bin/sh\n", { mode: 0o700 });
+    await promisify(execFile)(program, { env: { PATH: path } });
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" && probe === undefined)
+      return ok(check, `${workDir} is made at the first start`);
+    const advice =
+      code === "EACCES" && probe !== undefined
+        ? "programs may not run there (noexec): set WINDLASS_WORK_DIR to another place"
+        : "run this as the agent's own user (sudo -u windlass-agent windlass agent doctor), or set WINDLASS_WORK_DIR";
+    return finding(check, "failed", `${workDir}: ${message}`, advice);
+  } finally {
+    if (probe !== undefined) rmSync(probe, { recursive: true, force: true });
+  }
+  const { bavail, bsize } = statfsSync(workDir);
+  const free = bavail * bsize;
+  const text = `${workDir}, ${(free / 1024 ** 3).toFixed(1)} GiB free`;
+  if (free < littleSpace)
+    return finding(check, "warning", text, "providers and plans take gigabytes: make room");
+  const holder = holderOf(workDir);
+  return ok(check, holder ? `${text}; an agent works there (pid ${holder.pid})` : text);
+}
+
+/** Terraform and OpenTofu: on the PATH, in the cache, or to be fetched. */
+export async function engines(config: AgentConfig): Promise<Finding> {
+  const found: string[] = [];
+  const cacheDirectory = join(config.workDir, "engines");
+  const where = { path: config.path, cacheDirectory, signal: AbortSignal.timeout(30_000) };
+  for (const engine of ["terraform", "opentofu"] satisfies Engine[]) {
+    const { fitting } = await findInstalled(engine, parseConstraint(null), where);
+    if (fitting) found.push(`${engine} ${fitting.version.text} (${fitting.path})`);
+  }
+  if (found.length > 0) return ok("engine", found.join(", "));
+  if (config.engineOffline)
+    return finding(
+      "engine",
+      "failed",
+      "neither terraform nor tofu is here, and WINDLASS_ENGINE_OFFLINE forbids to fetch one",
+      "install one on the agent's PATH",
+    );
+  return finding(
+    "engine",
+    "warning",
+    "neither terraform nor tofu is on the PATH; a job fetches the one it asks for",
+    "install one, or see that the release hosts can be reached (WINDLASS_ENGINE_MIRROR)",
+  );
+}
+
+/** git, for configurations that come from a repository. */
+export async function git({ path }: AgentConfig): Promise<Finding> {
+  try {
+    const { stdout } = await promisify(execFile)("git", ["--version"], { env: { PATH: path } });
+    return ok("git", stdout.trim().replace(/^git version /, ""));
+  } catch {
+    const text = "git is not on the PATH: configurations from repositories fail here";
+    return finding("git", "warning", text, "install git");
+  }
+}
+
+/** The level that jobs get, and why not a stronger one. */
+export async function isolation(config: AgentConfig): Promise<Finding> {
+  const { path, users, readable, container } = config;
+  let place: string | undefined;
+  try {
+    place = mkdtempSync(join(trialFolder(config), ".windlass-doctor-"));
+    const settings = { workDir: place, path, users, readable, container };
+    const { level, missing } = await chooseIsolation(settings, config.isolation);
+    const stronger = missing.length > 0 ? ` (stronger ones: ${missing.join("; ")})` : "";
+    const text = `${level}${stronger}`;
+    return level === "process"
+      ? finding("isolation", "warning", text, "jobs can read what the agent can: docs/isolation.md")
+      : ok("isolation", text);
+  } catch (error) {
+    return finding("isolation", "failed", (error as Error).message, "see docs/isolation.md");
+  } finally {
+    if (place !== undefined) rmSync(place, { recursive: true, force: true });
+  }
+}
+
+/** Beside the work directory, which stays as it is; where that may not be written, in it. */
+function trialFolder({ workDir, users }: AgentConfig): string {
+  let folder = users ? dirname(workDir) : workDir;
+  while (!existsSync(folder)) folder = dirname(folder);
+  return folder;
+}
+
+/** A real AssumeRole, exactly as a job does it. Without a role there is nothing to try. */
+export async function cloudRole(
+  config: AgentConfig,
+  role: { arn: string | undefined; externalId: string | undefined },
+): Promise<Finding> {
+  const { arn, externalId } = role;
+  if (arn === undefined)
+    return finding(
+      "cloud role",
+      "skipped",
+      "--role-arn ARN --external-id ID tries to take a role on",
+    );
+  const tags = { "windlass:job": "doctor" };
+  const { cloud, network } = config;
+  const session = { arn, externalId, session: "windlass-doctor", tags };
+  try {
+    const assume = roleAssumer(session, { aws: cloud.aws, network });
+    const { life } = await assume(AbortSignal.timeout(30_000));
+    return ok("cloud role", `${arn} was taken on for ${Math.round(life / 60_000)} minutes`);
+  } catch (error) {
+    const { message, name } = error as Error;
+    const advice =
+      name === "RoleRefused"
+        ? undefined
+        : "can AWS STS be reached from here? Check proxy and region";
+    return finding("cloud role", "failed", message, advice);
+  }
+}

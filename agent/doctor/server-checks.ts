@@ -1,0 +1,118 @@
+/** What lies between this machine and the control plane: network, proxy, certificate, clock, identity. */
+import { endpoints } from "../../protocol/endpoints.ts";
+import { ProblemError, send } from "../../protocol/transport.ts";
+import type { AgentConfig } from "../config.ts";
+import { knownIdentity } from "../identity.ts";
+import { dispatcherOf } from "../network.ts";
+import { finding, ok, type Finding } from "./finding.ts";
+
+const patience = 10_000;
+
+/** Server and clock first; the identity only if there is somebody to ask about it. */
+export async function serverChecks(config: AgentConfig): Promise<Finding[]> {
+  const dispatcher = dispatcherOf(config.network);
+  const signal = AbortSignal.timeout(patience);
+  const asked = Date.now();
+  try {
+    const answer = await send(config.url, endpoints.readReadiness, {}, { dispatcher, signal });
+    await answer.body.dump();
+    const milliseconds = Date.now() - asked;
+    const server = ok("server", `${config.url} answers in ${milliseconds} ms${viaProxy(config)}`);
+    const clock = clockOf(String(answer.headers.date), asked + milliseconds / 2);
+    return [server, clock, await identityOf(config, dispatcher)];
+  } catch (error) {
+    return [unreachable(config, error as Error)];
+  } finally {
+    await dispatcher.destroy();
+  }
+}
+
+const viaProxy = ({ network, url }: AgentConfig): string => {
+  const name = url.startsWith("https:") ? "HTTPS_PROXY" : "HTTP_PROXY";
+  return (network[name] ?? network[name.toLowerCase()]) ? `, ${name} is set` : "";
+};
+
+function unreachable({ url, network }: AgentConfig, error: Error): Finding {
+  if (error instanceof ProblemError) {
+    const advice =
+      error.status === 503
+        ? "it starts, stops, or cannot store anything: look at its own log"
+        : "is this the address of a Windlass control plane?";
+    return finding("server", "failed", `${url} answers ${error.status}: ${error.message}`, advice);
+  }
+  const code = codeOf(error);
+  const advice =
+    adviceFor[code] ??
+    (Object.keys(network).length > 0
+      ? "check the address, and the proxy settings"
+      : "check the address; behind a proxy set HTTPS_PROXY");
+  return finding("server", "failed", `${url} cannot be reached: ${error.message || code}`, advice);
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error
+    ? ((error as NodeJS.ErrnoException).code ?? (error.cause ? codeOf(error.cause) : error.name))
+    : "";
+
+const authority =
+  "set SSL_CERT_FILE to a file with the authority's certificate (often /etc/ssl/certs/ca-certificates.crt)";
+const adviceFor: Readonly<Record<string, string>> = {
+  ENOTFOUND: "its name is not known here: check WINDLASS_URL and this machine's DNS",
+  EAI_AGAIN: "names cannot be looked up: check this machine's DNS",
+  ECONNREFUSED: "nothing listens there: check address and port, and that windlass server runs",
+  UND_ERR_CONNECT_TIMEOUT: "a firewall may stand in between, or a proxy is needed: set HTTPS_PROXY",
+  TimeoutError: "a firewall may stand in between, or a proxy is needed: set HTTPS_PROXY",
+  SELF_SIGNED_CERT_IN_CHAIN: authority,
+  DEPTH_ZERO_SELF_SIGNED_CERT: authority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: authority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: authority,
+  CERT_HAS_EXPIRED: "renew the server's certificate, or check this machine's clock",
+  ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another name: check WINDLASS_URL",
+  EPROTO: "it does not speak TLS there: is it http instead of https?",
+};
+
+/** A `Date` header has whole seconds. Jobs do not mind a wrong clock; certificates and AWS do. */
+function clockOf(date: string, now: number): Finding {
+  const seconds = Math.round((now - Date.parse(date)) / 1000);
+  if (Number.isNaN(seconds)) return finding("clock", "skipped", "the server told no time");
+  const off = Math.abs(seconds);
+  if (off <= 5) return ok("clock", "agrees with the server's");
+  const text = `${off} s ${seconds > 0 ? "ahead of" : "behind"} the server's`;
+  const advice = "let this machine keep time: timedatectl set-ntp true";
+  // AWS refuses signatures that are 5 minutes off.
+  return finding("clock", off > 240 ? "failed" : "warning", text, advice);
+}
+
+async function identityOf(
+  config: AgentConfig,
+  dispatcher: ReturnType<typeof dispatcherOf>,
+): Promise<Finding> {
+  const identity = knownIdentity(config);
+  if (!identity) {
+    return config.registrationToken === undefined
+      ? finding(
+          "identity",
+          "failed",
+          "this agent is not registered",
+          "make a registration token in the console and set WINDLASS_REGISTRATION_TOKEN",
+        )
+      : ok("identity", "registers at its first start, with the registration token");
+  }
+  const { workerId: id, workerToken } = identity;
+  const headers = { "x-worker-id": id, "x-worker-token": workerToken };
+  try {
+    const input = { params: { id } };
+    const answer = await send(config.url, endpoints.readWorker, input, { headers, dispatcher });
+    const { name, status } = (await answer.body.json()) as { name?: string; status?: string };
+    return ok("identity", `worker ${name ?? id}${status ? `, ${status}` : ""}`);
+  } catch (error) {
+    if (error instanceof ProblemError && error.status === 401)
+      return finding(
+        "identity",
+        "failed",
+        `the server refuses the token of worker ${id}`,
+        "it was replaced or the worker removed: remove identity.json from the work directory and register again",
+      );
+    return finding("identity", "warning", `could not be asked: ${(error as Error).message}`);
+  }
+}
