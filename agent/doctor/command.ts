@@ -1,9 +1,8 @@
 /** `windlass agent doctor`: tries everything that an agent needs, and says in one line each what to do. */
-import { existsSync } from "node:fs";
-import { loadEnvFile } from "node:process";
 import { parseArgs, styleText } from "node:util";
-import { ConfigError, readConfig, type AgentConfig } from "../config.ts";
+import { ConfigError, type AgentConfig } from "../config.ts";
 import { useNetwork } from "../network.ts";
+import { readConfigOrInstalled } from "./config.ts";
 import { finding, ok, type Finding, type State } from "./finding.ts";
 
 const usage = `Usage: windlass agent doctor [options]
@@ -24,8 +23,6 @@ Examples:
   sudo -u windlass-agent windlass agent doctor
   windlass agent doctor --role-arn arn:aws:iam::123456789012:role/windlass --external-id 0198…
 `;
-
-const installed = "/etc/windlass/agent.env";
 
 /** Runs the command; answers the exit code: 0 all is well, 1 something failed, 2 wrong usage. */
 export async function doctorCommand(args: string[]): Promise<number> {
@@ -70,7 +67,7 @@ async function* examine(
 ): AsyncGenerator<Finding> {
   let config: AgentConfig;
   try {
-    config = settings();
+    config = readConfigOrInstalled();
     useNetwork(config.network);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -89,18 +86,6 @@ async function* examine(
   yield await machine.git(config);
   yield await machine.isolation(config);
   yield await machine.cloudRole(config, { arn, externalId });
-}
-
-function settings(): AgentConfig {
-  try {
-    return readConfig();
-  } catch (error) {
-    // Nothing is set: the agent that is installed here is meant.
-    if (!(error as Error).message.startsWith("WINDLASS_URL is not set") || !existsSync(installed))
-      throw error;
-    loadEnvFile(installed);
-    return readConfig();
-  }
 }
 
 const marks: Readonly<
