@@ -2,7 +2,8 @@
  * Masks secrets in output, on bytes, and says where output may be cut so that masking the parts gives what masking the whole
  * would give. Everything here is a pure function of its arguments and the secrets: after a crash it gives the same again.
  */
-import { patternsOf } from "./secret-forms.ts";
+import { patternsOf, type Patterns } from "./secret-forms.ts";
+import { brokenLength, brokenOccurrences, couldBecome } from "./wrapped.ts";
 
 const mask = "***";
 const newline = 0x0a;
@@ -32,7 +33,12 @@ export interface Redactor {
 /** A redactor for these secrets. */
 export function redactorOf(secrets: readonly string[]): Redactor {
   const patterns = patternsOf(secrets);
-  const longest = Math.max(1, ...patterns.map((pattern) => pattern.length));
+  const starts = startsOf(patterns);
+  const longest = Math.max(
+    1,
+    ...patterns.plain.map(({ length }) => length),
+    ...patterns.base64.map(brokenLength),
+  );
   return {
     // At least one byte, which tells whether a long stretch goes on.
     lookahead: Math.max(1, longest - 1),
@@ -43,7 +49,7 @@ export function redactorOf(secrets: readonly string[]): Redactor {
       return render(bytes, merge([...known, ...occurrences(patterns, bytes)]), skip > 0);
     },
     cut(bytes, limit, final, skip = 0) {
-      let length = Math.min(limit, final ? bytes.length : possibleStart(patterns, longest, bytes));
+      let length = Math.min(limit, final ? bytes.length : possibleStart(starts, longest, bytes));
       if (length < bytes.length && length >= 16_384) {
         const line = bytes.lastIndexOf(newline, length - 1) + 1;
         if (line > length / 2) length = line;
@@ -84,9 +90,9 @@ interface Region {
 }
 
 /** Every place of every pattern, those that overlap included. */
-function occurrences(patterns: readonly Buffer[], bytes: Buffer): Region[] {
-  const found: Region[] = [];
-  for (const pattern of patterns) {
+function occurrences(patterns: Patterns, bytes: Buffer): Region[] {
+  const found: Region[] = brokenOccurrences(patterns.base64, bytes);
+  for (const pattern of patterns.plain) {
     let start = bytes.indexOf(pattern);
     while (start >= 0) {
       found.push({ start, end: start + pattern.length });
@@ -108,10 +114,23 @@ function merge(regions: Region[]): Region[] {
   return merged;
 }
 
+/** Says whether the bytes from a place to their end could be the start of a pattern. */
+type CouldBecome = (bytes: Buffer, start: number) => boolean;
+
+/** By the first byte of a pattern, because few bytes of output are one. */
+function startsOf({ plain, base64 }: Patterns): readonly CouldBecome[][] {
+  const starts: CouldBecome[][] = Array.from({ length: 256 }, () => []);
+  for (const pattern of plain)
+    starts[pattern[0] ?? 0]?.push((bytes, start) => startsWithRest(pattern, bytes, start));
+  for (const pattern of base64)
+    starts[pattern[0] ?? 0]?.push((bytes, start) => couldBecome(pattern, bytes, start));
+  return starts;
+}
+
 /** The first place from which the rest of the bytes could be the start of a pattern. */
-function possibleStart(patterns: readonly Buffer[], longest: number, bytes: Buffer): number {
+function possibleStart(starts: readonly CouldBecome[][], longest: number, bytes: Buffer): number {
   for (let start = Math.max(0, bytes.length - longest + 1); start < bytes.length; start++) {
-    if (patterns.some((pattern) => startsWithRest(pattern, bytes, start))) return start;
+    if (starts[bytes[start] ?? 0]?.some((could) => could(bytes, start))) return start;
   }
   return bytes.length;
 }

@@ -9,31 +9,32 @@ const shortestSecret = 6;
 /** Longer forms are masked piece by piece, so that the bytes held back behind a cut stay few whatever the secret. */
 const longestPattern = 4096;
 
+export interface Patterns {
+  /** Stand in output as they are. */
+  readonly plain: readonly Buffer[];
+  /** Base64, which may be broken over lines. */
+  readonly base64: readonly Buffer[];
+}
+
 /** Byte patterns of all forms of all secrets, without doubles. */
-export function patternsOf(secrets: readonly string[]): Buffer[] {
-  const forms = new Set(
-    secrets
-      // A secret read from a file often ends in a newline that is not printed with it.
-      .flatMap((secret) => [secret, secret.trim()])
-      .filter((secret) => Buffer.byteLength(secret) >= shortestSecret)
-      .flatMap((secret) => [secret, ...linesOf(secret)].flatMap(formsOf)),
-  );
-  return [...forms].map((form) => Buffer.from(form)).flatMap(piecesOf);
+export function patternsOf(secrets: readonly string[]): Patterns {
+  const texts = secrets
+    // A secret read from a file often ends in a newline that is not printed with it.
+    .flatMap((secret) => [secret, secret.trim()])
+    .filter((secret) => Buffer.byteLength(secret) >= shortestSecret)
+    .flatMap((secret) => [secret, ...linesOf(secret)]);
+  const patterns = (formsOf: (text: string) => string[]): Buffer[] =>
+    [...new Set(texts.flatMap(formsOf))].map((form) => Buffer.from(form)).flatMap(piecesOf);
+  return {
+    plain: patterns((text) => [text, ...jsonForms(text), ...urlForms(text.toWellFormed())]),
+    base64: patterns((text) => base64Forms(Buffer.from(text))),
+  };
 }
 
 /** Terraform indents what has several lines, so key material is found line by line too. */
 function linesOf(secret: string): string[] {
   const lines = secret.split("\n").map((line) => line.trim());
   return lines.length < 2 ? [] : lines.filter((line) => line.length >= 16);
-}
-
-function formsOf(secret: string): string[] {
-  return [
-    secret,
-    ...base64Forms(Buffer.from(secret)),
-    ...jsonForms(secret),
-    ...urlForms(secret.toWellFormed()),
-  ];
 }
 
 /**

@@ -92,9 +92,36 @@ describe("masking", () => {
   });
 
   test("of a secret of a megabyte needs no more lookahead than of four kilobytes", () => {
-    const secret = Array.from({ length: 20_000 }, (_, i) => `${i} some words`).join(",");
-    expect(redactorOf([secret]).lookahead).toBeLessThan(4096);
+    const text = (words: number) =>
+      Array.from({ length: words }, (_, i) => `${i} some words`).join(",");
+    const secret = text(20_000);
+    expect(redactorOf([secret]).lookahead).toBe(redactorOf([text(500)]).lookahead);
+    expect(redactorOf([secret]).lookahead).toBeLessThan(16 * 1024);
     expect(redact(`<${secret}>`, secret).replaceAll("*", "")).toBe("<>");
+  });
+
+  test("finds base64 that is broken over lines, indented, or quoted in an error of terraform", () => {
+    const secret = "s3cr3t-token-of-the-database-0123456789-abcdefghijklmnopqrstuvwxyz";
+    for (const before of ["", "u", "us", "the user and the "]) {
+      const base64 = Buffer.from(`${before}${secret} and more`).toString("base64");
+      for (const [width, margin] of [
+        [76, "\n"],
+        [64, "\r\n"],
+        [20, "\n        "],
+        [16, "\n│ "],
+        [16, "\n \t|  "],
+      ] as const) {
+        const lines = base64.match(new RegExp(`.{1,${width}}`, "g")) ?? [];
+        const left = redact(lines.join(margin), secret)
+          .replaceAll(/[\s│|]/g, "")
+          .split("***");
+        expect(left).toHaveLength(2);
+        // What is left is the text around it and what also depends on that.
+        expect(left[0]!.length).toBeLessThanOrEqual(Math.ceil((before.length * 4) / 3));
+        expect(left[1]!.length).toBeLessThanOrEqual(Math.ceil((9 * 4) / 3) + 3);
+      }
+      expect(redact(base64.replace(/(?<=^.{40})/, "\n\n"), secret)).not.toContain("***");
+    }
   });
 
   test("shows what is no UTF-8 as U+FFFD and everything else as it is", () => {
@@ -145,6 +172,13 @@ describe("for any output, secrets, growth and size of pieces", () => {
   const letters = fc.constantFrom("a", "b", "aa", "ab", "é", "€", "🚀", "\n", '"', "/", "%");
   const word = (minLength: number, maxLength: number) =>
     fc.array(letters, { minLength, maxLength }).map((parts) => parts.join(""));
+  /** Base64 as it is, or over lines of some width with some margin. */
+  const breaks = fc
+    .tuple(fc.integer({ min: 16, max: 30 }), fc.constantFrom("", "\n", "\r\n", "\n  ", "\n│ "))
+    .map(([width, margin]) => (base64: string) => {
+      const lines = base64.match(new RegExp(`.{1,${width}}`, "g")) ?? [];
+      return lines.join(margin);
+    });
   const part = (secrets: readonly string[]) =>
     fc.oneof(
       { weight: 3, arbitrary: word(0, 6).map((text) => Buffer.from(text)) },
@@ -170,10 +204,13 @@ describe("for any output, secrets, growth and size of pieces", () => {
             {
               weight: 1,
               arbitrary: fc
-                .tuple(fc.constantFrom(...secrets), word(0, 3), fc.boolean())
-                .map(([secret, before, url]) =>
-                  Buffer.from(Buffer.from(before + secret).toString(url ? "base64url" : "base64")),
-                ),
+                .tuple(fc.constantFrom(...secrets), word(0, 3), fc.boolean(), breaks)
+                .map(([secret, before, url, broken]) => {
+                  const base64 = Buffer.from(before + secret).toString(
+                    url ? "base64url" : "base64",
+                  );
+                  return Buffer.from(broken(base64));
+                }),
             },
           ]),
     );
@@ -205,6 +242,8 @@ describe("for any output, secrets, growth and size of pieces", () => {
         for (const secret of secrets) {
           if (Buffer.byteLength(secret) < 6 || masked.test(secret)) continue;
           expect(text.includes(secret)).toBe(false);
+          const base64 = Buffer.from(secret).toString("base64").replace(/.?=*$/, "");
+          expect(text.replaceAll(/[\s│|]/g, "").includes(base64)).toBe(false);
         }
       }),
       runs,
