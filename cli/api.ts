@@ -1,7 +1,14 @@
 /** The control plane as a signed-in person calls it: which server, whose token, refreshed when it ends. */
 import type { Endpoint } from "../protocol/endpoint.ts";
 import { endpoints } from "../protocol/endpoints.ts";
-import { call, ProblemError, send, type Called, type SendInput } from "../protocol/transport.ts";
+import {
+  call,
+  ProblemError,
+  send,
+  type Called,
+  type CallOptions,
+  type SendInput,
+} from "../protocol/transport.ts";
 import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.ts";
 import type { ClientSettings } from "./config.ts";
 import { describeFailure } from "./failures.ts";
@@ -18,11 +25,7 @@ export interface Api {
   /** Calls an endpoint by its name. Throws `Failure` with what happened and what to do. */
   call<N extends keyof Endpoints>(name: N, input?: Input<Endpoints[N]>): Promise<Answered<N>>;
   /** Like `call`, for bytes in or out; the caller reads the body. */
-  send(
-    name: keyof Endpoints,
-    input?: SendInput,
-    headers?: Record<string, string>,
-  ): ReturnType<typeof send>;
+  send(name: keyof Endpoints, input?: SendInput, options?: CallOptions): ReturnType<typeof send>;
 }
 
 export interface ApiOptions {
@@ -59,11 +62,13 @@ export function openApi({ settings, server, profile, signal }: ApiOptions): Api 
       }
     },
     send: async (name, input = {}, more = {}) => {
+      const signals = [signal, more.signal].filter((one) => one !== undefined);
       try {
         return await attempt((headers) =>
           send(credential.server, endpoints[name], input, {
-            headers: { ...headers, ...more },
-            ...options,
+            ...more,
+            headers: { ...headers, ...more.headers },
+            signal: AbortSignal.any(signals),
           }),
         );
       } catch (error) {

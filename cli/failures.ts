@@ -4,12 +4,22 @@ import { Failure } from "./output.ts";
 
 /** The error as the user reads it. What is not about the network or an answer stays as it is. */
 export function describeFailure(error: unknown, server: string): unknown {
-  if (error instanceof ProblemError) return new Failure(problemText(error));
+  if (error instanceof ProblemError) return new Failure(problemText(error), 1, error);
   if (!(error instanceof Error) || error instanceof Failure || error.name === "AbortError")
     return error;
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) return error;
-  return new Failure(`${server} cannot be reached: ${advice[code] ?? error.message ?? code}`);
+  const why = advice[code] ?? error.message ?? code;
+  return new Failure(`${server} cannot be reached: ${why}`, 1, error);
+}
+
+/** Whether the same call may do better later: the network, a server that starts or stops, too many calls. */
+export function mayPass(error: unknown): boolean {
+  const cause = error instanceof Failure ? error.cause : error;
+  if (cause instanceof ProblemError) return cause.status >= 500 || cause.status === 429;
+  if (!(cause instanceof Error)) return false;
+  // An answer that was cut off within its chunks has a name and no code.
+  return cause.name === "HTTPParserError" || (cause as NodeJS.ErrnoException).code !== undefined;
 }
 
 const advice: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 /** The grammar of the command line: `windlass <noun> <verb> [name]`, nouns in the plural, the same verbs everywhere. */
-import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { Command, Option, type CommandUnknownOpts } from "@commander-js/extra-typings";
 
 /** A noun; its verbs are added to it. Without a verb it shows its help. */
 export const noun = (name: string, description: string) =>
@@ -15,3 +15,13 @@ export function examples<C extends CommandUnknownOpts>(
   command.addHelpText("after", `\nExamples:\n${shown.join("\n")}\n`);
   return command;
 }
+
+/** An option that may come several times, one value each: `--label gpu --label eu`. */
+export const repeated = <const F extends string>(flags: F, description: string) =>
+  new Option(flags, description).argParser((value: string, before: string[] | undefined) => [
+    ...(before ?? []),
+    value,
+  ]);
+
+/** `--yes`, of every verb that asks. */
+export const yes = () => new Option("-y, --yes", "do not ask");

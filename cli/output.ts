@@ -6,8 +6,8 @@ export class Failure extends Error {
   override readonly name = "Failure";
   readonly exitCode: number;
 
-  constructor(message: string, exitCode = 1) {
-    super(message);
+  constructor(message: string, exitCode = 1, cause?: unknown) {
+    super(message, { cause });
     this.exitCode = exitCode;
   }
 }
@@ -61,6 +61,35 @@ export function table(rows: readonly (readonly string[])[]): string[] {
       .join("  "),
   );
 }
+
+/** Rows that fit into the terminal: the widest columns are cut, but never the last one, which is the id. Unchanged in a pipe. */
+export function fitted(
+  rows: readonly (readonly string[])[],
+  columns = process.stdout.isTTY ? process.stdout.columns : Infinity,
+): readonly (readonly string[])[] {
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.max(...rows.map((row) => width(row[at] ?? ""))),
+  );
+  let excess = widths.reduce((sum, one) => sum + one + 2, -2) - columns;
+  while (excess > 0) {
+    const widest = Math.max(...widths.slice(0, -1));
+    if (!(widest > narrowest)) break;
+    widths[widths.indexOf(widest)] = widest - 1;
+    excess--;
+  }
+  return rows.map((row) => row.map((cell, at) => cut(cell, widths[at] ?? 0)));
+}
+
+/** What a column is never cut below. */
+const narrowest = 12;
+
+function cut(cell: string, to: number): string {
+  const text = stripVTControlCharacters(cell);
+  return text.length <= to ? cell : `${text.slice(0, to - 1)}…`;
+}
+
+/** Somebody else's text on one line of a table: without control characters, its colours left alone. */
+export const clean = (text: string): string => logLine(text.replaceAll(/[\r\n\t]+/g, " "));
 
 const width = (cell: string): number => stripVTControlCharacters(cell).length;
 

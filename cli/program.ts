@@ -48,6 +48,12 @@ const entries: readonly Entry[] = [
     description: "places where configurations live",
     load: async () => (await import("./commands/zones.ts")).zonesCommand(),
   },
+  {
+    name: "jobs",
+    group: "Work",
+    description: "what is queued, runs and has run",
+    load: async () => (await import("./commands/jobs.ts")).jobsCommand(),
+  },
   // main.ts at the root starts these two before the client is loaded; here they are listed.
   {
     name: "server",

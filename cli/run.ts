@@ -2,7 +2,7 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { Api } from "./api.ts";
 import type { ClientSettings } from "./config.ts";
-import { Failure, print, say, table } from "./output.ts";
+import { clean, Failure, fitted, print, say, table } from "./output.ts";
 
 export interface GlobalOptions {
   readonly server?: string;
@@ -16,6 +16,8 @@ export interface Run extends GlobalOptions {
   readonly api: Api;
   /** Aborted by Ctrl-C; the command then ends with 130. */
   readonly signal: AbortSignal;
+  /** Has Ctrl-C call this instead, until what is answered is disposed of. */
+  onInterrupt(handle: () => void): Disposable;
   /** One thing: as JSON, or as lines of names and values. */
   show(value: object, fields: Fields): void;
   /** Several: as one JSON array, or as a table; `none` says on stderr what to do when there are none. */
@@ -39,10 +41,14 @@ export const action =
   async (...args: [...A, ...unknown[]]): Promise<void> => {
     const command = args.at(-1) as CommandUnknownOpts;
     const interrupted = new AbortController();
-    const onInterrupt = (): void => interrupted.abort(new Interrupted());
-    process.once("SIGINT", onInterrupt);
+    const abort = (): void => interrupted.abort(new Interrupted());
+    let handler = abort;
+    const onInterrupt = (): void => handler();
+    process.on("SIGINT", onInterrupt);
     try {
-      const run = await runOf(command.optsWithGlobals(), interrupted.signal);
+      const run = await runOf(command.optsWithGlobals(), interrupted.signal, (next) => {
+        handler = next ?? abort;
+      });
       await handle(run, ...(args as unknown as A));
     } catch (error) {
       if (interrupted.signal.aborted) throw new Interrupted();
@@ -59,7 +65,11 @@ class Interrupted extends Failure {
   }
 }
 
-async function runOf(options: GlobalOptions, signal: AbortSignal): Promise<Run> {
+async function runOf(
+  options: GlobalOptions,
+  signal: AbortSignal,
+  setHandler: (handle: (() => void) | undefined) => void,
+): Promise<Run> {
   const [{ openApi }, { clientSettings }] = await Promise.all([
     import("./api.ts"),
     import("./config.ts"),
@@ -74,21 +84,32 @@ async function runOf(options: GlobalOptions, signal: AbortSignal): Promise<Run> 
       const { server, profile } = options;
       return (api ??= openApi({ settings, server, profile, signal }));
     },
+    onInterrupt(handle) {
+      setHandler(handle);
+      return { [Symbol.dispose]: () => setHandler(undefined) };
+    },
     show(value, fields) {
       if (options.json) return print(JSON.stringify(value, null, 2));
-      const rows = Object.entries(fields).flatMap(([name, field]) =>
-        field === null || field === undefined || field === "" ? [] : [[name, String(field)]],
-      );
-      for (const line of table(rows)) print(line);
+      for (const line of table(Object.entries(fields).flatMap(rowsOf))) print(line.trimEnd());
     },
     list(items, columns, none) {
       if (options.json) return print(JSON.stringify(items, null, 2));
       if (items.length === 0) return say(none);
-      const rows = items.map((item) => Object.values(columns).map((of) => String(of(item) ?? "-")));
-      for (const line of table([Object.keys(columns), ...rows])) print(line.trimEnd());
+      const rows = items.map((item) =>
+        Object.values(columns).map((of) => clean(String(of(item) ?? "-"))),
+      );
+      for (const line of table(fitted([Object.keys(columns), ...rows]))) print(line.trimEnd());
     },
     done(text) {
       if (!options.json) say(text);
     },
   };
+}
+
+/** A value of several lines goes on below itself. */
+function rowsOf([name, field]: [string, Fields[string]]): string[][] {
+  if (field === null || field === undefined || field === "") return [];
+  return String(field)
+    .split("\n")
+    .map((line, index) => [index === 0 ? name : "", clean(line)]);
 }

@@ -20,7 +20,7 @@ function zoneOf(at: Date): string {
 }
 
 /** A length of time in its two largest units, such as `1h 5m`. */
-function duration(milliseconds: number): string {
+export function duration(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   const units: [size: number, name: string][] = [
     [86_400, "d"],

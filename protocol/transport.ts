@@ -37,6 +37,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** How long the answer's headers may take, in milliseconds. */
   readonly timeout?: number;
+  /** How long the answer's body may be silent, in milliseconds; undici's default is five minutes. */
+  readonly silence?: number;
   readonly dispatcher?: Dispatcher;
 }
 
@@ -96,6 +98,7 @@ export async function send(
         (input.body === undefined ? null : JSON.stringify(input.body))) as never,
       ...(options.signal ? { signal: options.signal } : {}),
       ...(options.timeout === undefined ? {} : { headersTimeout: options.timeout }),
+      ...(options.silence === undefined ? {} : { bodyTimeout: options.silence }),
       ...(options.dispatcher ? { dispatcher: options.dispatcher } : {}),
     },
   );

@@ -11,6 +11,8 @@ type Input<E extends Endpoint> = Parameters<typeof call<E>>[2];
 
 export interface User {
   readonly plane: Plane;
+  /** The settings of this person's command line. */
+  readonly environment: { readonly WINDLASS_URL: string; readonly WINDLASS_TOKEN: string };
   call<E extends Endpoint>(endpoint: E, input: Input<E>): Promise<NonNullable<Called<E>>>;
   /** A new configuration in the user's zone. */
   configure(fields: Record<string, unknown>): Promise<string>;
@@ -33,6 +35,7 @@ export async function newUser(plane: Plane): Promise<User> {
   let count = 0;
   const user: User = {
     plane,
+    environment: { WINDLASS_URL: plane.url, WINDLASS_TOKEN: access_token },
     call: async (endpoint, input) => {
       const answer = await call(plane.url, endpoint, input, { headers });
       if (answer === null) throw new Error(`${endpoint.path} answered nothing`);

@@ -1,0 +1,19 @@
+/** Terraform's outputs as people read them. */
+import type { Job } from "../../protocol/jobs.ts";
+import { clean, styled, table } from "../output.ts";
+
+interface Output {
+  readonly value?: unknown;
+  readonly sensitive?: boolean;
+}
+
+/** One line for each output of a deployment; a sensitive one has no value here. */
+export function outputLines({ execution_metadata }: Pick<Job, "execution_metadata">): string[] {
+  const outputs = Object.entries(execution_metadata?.outputs ?? {}) as [string, Output][];
+  return table(outputs.map(([name, output]) => [`  ${clean(name)}`, `= ${valueOf(output)}`]));
+}
+
+function valueOf({ value, sensitive }: Output): string {
+  if (sensitive) return styled("dim", "(sensitive)");
+  return clean(typeof value === "string" ? value : JSON.stringify(value ?? null));
+}

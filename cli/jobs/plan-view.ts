@@ -1,0 +1,95 @@
+/** What a plan would do, drawn for people: counts first, then each resource with a sign, and why it is replaced. */
+import type { PlanAction, PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
+import { clean, styled } from "../output.ts";
+
+const signs: Readonly<
+  Record<PlanAction, readonly [sign: string, style: Parameters<typeof styled>[0]]>
+> = {
+  create: ["+", "green"],
+  update: ["~", "yellow"],
+  replace: ["-/+", "magenta"],
+  delete: ["-", "red"],
+  forget: [".", "yellow"],
+  read: ["<=", "cyan"],
+  none: ["", "dim"],
+};
+
+/** Terraform's words for why, as `terraform show -json` has them. */
+const reasons: Readonly<Record<string, string>> = {
+  replace_because_tainted: "it is tainted",
+  replace_because_cannot_update: "it cannot be changed in place",
+  replace_by_request: "it was asked for",
+  replace_by_triggers: "something that it depends on is replaced",
+  delete_because_no_resource_config: "the configuration has no such resource any more",
+  delete_because_no_module: "the configuration has no such module any more",
+  delete_because_wrong_repetition: "count or for_each was added or taken away",
+  delete_because_count_index: "count is smaller now",
+  delete_because_each_key: "for_each has no such key any more",
+  delete_because_no_move_target: "it was moved to what is not in the configuration",
+  read_because_config_unknown: "its configuration is known only after the apply",
+  read_because_dependency_pending: "what it depends on changes first",
+  read_because_check_nested: "a check needs it",
+};
+
+/** The plan as lines. */
+export function planView(plan: PlanSummary): string[] {
+  const lines = [styled("bold", headline(plan))];
+  for (const change of plan.changes) lines.push(changeLine(change));
+  if (plan.changes_omitted > 0) lines.push(`  … and ${plan.changes_omitted} more`);
+  if (plan.outputs.some(({ action }) => action !== "none")) {
+    lines.push("Outputs:");
+    for (const { name, action, sensitive } of plan.outputs)
+      if (action !== "none") lines.push(signed(action, name, sensitive ? "sensitive" : ""));
+  }
+  if (plan.drift.length > 0) {
+    lines.push("Changed outside of terraform since the last apply:");
+    for (const { address, action } of plan.drift) lines.push(signed(action, address));
+    if (plan.drift_omitted > 0) lines.push(`  … and ${plan.drift_omitted} more`);
+  }
+  for (const { address, status } of plan.checks)
+    lines.push(
+      styled(status === "unknown" ? "yellow" : "red", `  ! ${clean(address)}: ${checks[status]}`),
+    );
+  if (!plan.complete) lines.push("This is a part: another plan is needed after it is applied.");
+  return lines;
+}
+
+const checks = {
+  fail: "a check does not hold",
+  error: "a check could not be made",
+  unknown: "a check is known only after the apply",
+};
+
+/** Such as `2 to add, 1 to replace`. */
+function headline({ counts, applyable }: PlanSummary): string {
+  const parts = [
+    [counts.create, "to add"],
+    [counts.update, "to change"],
+    [counts.replace, "to replace"],
+    [counts.delete, "to destroy"],
+    [counts.forget, "to forget"],
+    [counts.move, "to move"],
+    [counts.import, "to import"],
+  ] as const;
+  const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
+  if (said.length > 0) return `Plan: ${said.join(", ")}`;
+  return applyable ? "Plan: only outputs change" : "Plan: nothing to do, all is as configured";
+}
+
+function changeLine(change: PlannedChange): string {
+  const { address, action, reason, replaced_by, attributes, previous_address, imported } = change;
+  const notes = [
+    previous_address === undefined ? "" : `moved from ${previous_address}`,
+    imported ? "imported" : "",
+    reason === undefined ? "" : (reasons[reason] ?? reason.replaceAll("_", " ")),
+    replaced_by?.length ? `because of ${replaced_by.join(", ")}` : "",
+    action === "update" && attributes?.length ? attributes.join(", ") : "",
+  ];
+  return signed(action, address, notes.filter(Boolean).join("; "));
+}
+
+function signed(action: PlanAction, name: string, note = ""): string {
+  const [sign, style] = signs[action];
+  const said = note === "" ? "" : styled("dim", `  (${clean(note)})`);
+  return `${styled(style, `${sign.padStart(5)} ${clean(name)}`)}${said}`;
+}

@@ -1,0 +1,139 @@
+/** The verbs of `windlass jobs` that read. */
+import type { Job, JobStatus } from "../../protocol/jobs.ts";
+import { find } from "../find.ts";
+import { print, say } from "../output.ts";
+import { countOf, readPages } from "../pages.ts";
+import type { Run } from "../run.ts";
+import { ago, time } from "../times.ts";
+import { logLines } from "./log-lines.ts";
+import { outputLines } from "./outputs.ts";
+import { planView } from "./plan-view.ts";
+import { mirror, watchJob } from "./watch.ts";
+import { followJob } from "./follow.ts";
+import { statusOf, tookOf, waitingWords } from "./words.ts";
+
+export interface ListOptions {
+  readonly status?: string | undefined;
+  readonly zone?: string | undefined;
+  readonly limit: string;
+}
+
+export interface ShowOptions {
+  readonly plan?: true | undefined;
+}
+export interface LogsOptions {
+  readonly follow?: true | undefined;
+}
+
+/** `jobs list`. */
+export async function list(run: Run, { status, zone, limit }: ListOptions): Promise<void> {
+  const zone_id =
+    zone === undefined
+      ? undefined
+      : find("zone", "zones", (await run.api.call("listZones")).zones, zone).id;
+  const wanted = countOf("--limit", limit);
+  const { items, more } = await readPages(wanted, async (page) => {
+    const { jobs, next_cursor } = await run.api.call("listJobs", {
+      query: {
+        ...page,
+        ...(status === undefined ? {} : { status: status.toUpperCase() as JobStatus }),
+        ...(zone_id === undefined ? {} : { zone_id }),
+      },
+    });
+    return { items: jobs, next_cursor };
+  });
+  run.list(
+    items,
+    {
+      TYPE: ({ job_type }) => job_type,
+      CONFIGURATION: ({ config_snapshot }) => config_snapshot?.name,
+      STATUS: (job) => statusOf(job.status),
+      CREATED: ({ created_at }) => ago(created_at),
+      TOOK: (job) => tookOf(job),
+      ID: ({ id }) => id,
+    },
+    status === undefined && zone === undefined
+      ? "There are no jobs yet. Queue one: windlass jobs plan CONFIGURATION"
+      : "There are no such jobs.",
+  );
+  if (more) run.done(`There are older ones: --limit ${wanted * 5}`);
+}
+
+/** `jobs show`. */
+export async function show(run: Run, id: string, { plan }: ShowOptions): Promise<void> {
+  const job = await run.api.call("getJob", { params: { id } });
+  if (!plan) showJob(run, job);
+  if (plan || (!run.json && hasPlan(job))) {
+    if (!run.json && !plan) print();
+    await showPlan(run, job);
+  }
+  const outputs = plan || run.json ? [] : outputLines(job);
+  if (outputs.length > 0) for (const line of ["", "Outputs:", ...outputs]) print(line);
+}
+
+const hasPlan = ({ job_type, status, plan_job_id }: Job): boolean =>
+  plan_job_id !== null || (job_type === "PLAN" && status === "SUCCESS");
+
+/** The job's plan: as lines, or under `--json` as the server answers it. */
+export async function showPlan(run: Run, { id }: Job): Promise<void> {
+  const answer = await run.api.call("getPlanSummary", { params: { id } });
+  if (run.json) return run.show(answer, {});
+  if (answer.plan_summary === null) return say("There is no summary of a plan.");
+  for (const line of planView(answer.plan_summary)) print(line);
+}
+
+/** The job as names and values. */
+export function showJob(run: Run, job: Job): void {
+  const snapshot = job.config_snapshot;
+  run.show(job, {
+    id: job.id,
+    type: job.job_type,
+    configuration: snapshot?.name,
+    status: statusOf(job.status),
+    waiting: job.waiting_reason && waitingWords[job.waiting_reason],
+    error: job.error_message,
+    plan: job.plan_job_id,
+    worker: job.worker_id ?? job.assigned_worker_id,
+    labels: job.labels.join(", "),
+    created: `${time(job.created_at)} (${ago(job.created_at)})`,
+    started: job.started_at && time(job.started_at),
+    ended: job.ended_at && time(job.ended_at),
+    took: tookOf(job),
+    log:
+      job.log_pruned_at === null
+        ? job.log_complete === false
+          ? "some of it never arrived"
+          : null
+        : `removed by retention at ${time(job.log_pruned_at)}`,
+  });
+}
+
+/** `jobs logs`: what there is, or with `--follow` to the job's end. */
+export async function logs(run: Run, id: string, { follow }: LogsOptions): Promise<void> {
+  // Refusals come before the log; a connection that breaks later is opened again.
+  const job = await run.api.call("getJob", { params: { id } });
+  if (job.log_pruned_at !== null)
+    return say(`The log was removed by retention at ${time(job.log_pruned_at)}.`);
+  if (follow && run.json) {
+    await followJob(run.api, id, {
+      signal: run.signal,
+      onChunk: (chunk) => print(JSON.stringify(chunk)),
+      onProgress: () => undefined,
+      onTrouble: (why) => why !== undefined && say(why),
+    });
+    return mirror(run, await run.api.call("getJob", { params: { id } }));
+  }
+  if (follow) return mirror(run, await watchJob(run, job));
+  const lines = logLines(print);
+  let after: number | null = 0;
+  while (after !== null) {
+    const query: { after: number; limit: number } = { after, limit: 1000 };
+    const page = await run.api.call("getJobLogs", { params: { id }, query });
+    for (const chunk of page.logs) {
+      if (run.json) print(JSON.stringify(chunk));
+      else lines.add(chunk);
+    }
+    after = page.next_after;
+  }
+  lines.flush();
+}

@@ -1,0 +1,65 @@
+/** One line at the bottom of the terminal that says what goes on, and makes way for what is printed. In a pipe it is silent. */
+import { clean, print, say } from "./output.ts";
+
+export interface LiveLine extends Disposable {
+  /** What it says from now on; asked again every second, so that time passes. */
+  set(text: () => string): void;
+  /** Prints data to stdout, above the line. */
+  print(line: string): void;
+  /** Says something on stderr, above the line. */
+  say(line: string): void;
+  /** Takes the line away until the end of a question. */
+  paused<T>(ask: () => Promise<T>): Promise<T>;
+}
+
+const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const frameMilliseconds = 120;
+
+/** Opens the line. What is printed while it is paused is shown afterwards. */
+export function liveLine(out: (line: string) => void = print): LiveLine {
+  const shows = process.stderr.isTTY === true;
+  let text: (() => string) | undefined;
+  let held: (() => void)[] | undefined;
+  let frame = 0;
+  const erase = (): void => void (shows && process.stderr.write("\r\u001b[K"));
+  const draw = (): void => {
+    if (!shows || held || !text) return;
+    const width = (process.stderr.columns ?? 80) - 3;
+    process.stderr.write(
+      `\r\u001b[K${frames[frame % frames.length]} ${clean(text()).slice(0, width)}`,
+    );
+  };
+  const timer = setInterval(() => {
+    frame++;
+    draw();
+  }, frameMilliseconds);
+  const above = (write: () => void): void => {
+    if (held) return void held.push(write);
+    erase();
+    write();
+  };
+  return {
+    set: (next) => {
+      text = next;
+      draw();
+    },
+    print: (line) => above(() => out(line)),
+    say: (line) => above(() => say(line)),
+    paused: async (ask) => {
+      erase();
+      held = [];
+      try {
+        return await ask();
+      } finally {
+        const waiting = held;
+        held = undefined;
+        for (const write of waiting) write();
+        draw();
+      }
+    },
+    [Symbol.dispose]: () => {
+      clearInterval(timer);
+      erase();
+    },
+  };
+}

@@ -1,0 +1,152 @@
+/** A log that is followed through whatever happens to its connections. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { connect, createServer } from "node:net";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import type { LogChunk } from "../../../protocol/jobs.ts";
+import { call } from "../../../protocol/transport.ts";
+import { followJob } from "../../../cli/jobs/follow.ts";
+import { openApi } from "../../../cli/api.ts";
+import { until } from "../../helpers/agent-process.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  clientHeaders,
+  startPlane,
+  type Plane,
+} from "../../helpers/plane.ts";
+import { addOwner } from "../../helpers/rows.ts";
+import { spawnServer, newLink } from "../../helpers/server-process.ts";
+import { approve, cookieOf } from "../../helpers/sign-in.ts";
+import { ask } from "../../helpers/plane.ts";
+import { windlass } from "../../helpers/windlass.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+const inOrder = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`);
+
+interface Runner {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly job: string;
+}
+
+const post = ({ url, headers, job: id }: Runner, log_chunk: string, seq: number) =>
+  call(
+    url,
+    endpoints.appendLogs,
+    { params: { id }, body: { log_chunk, stream_type: "STDOUT", seq } },
+    { headers },
+  );
+const end = ({ url, headers, job: id }: Runner, last_seq: number) =>
+  call(
+    url,
+    endpoints.reportStatus,
+    { params: { id }, body: { status: "SUCCESS", last_seq } },
+    { headers },
+  );
+
+test("goes on after each of many cuts, and has each chunk once", { timeout: 60_000 }, async () => {
+  const owner = await addOwner(plane.context.store);
+  const worker = await addTestWorker(plane, owner);
+  const job = await addHeldJob(plane, owner, worker);
+  const { authorization } = await clientHeaders(plane, owner);
+  // Between the two: each connection is cut after a few hundred bytes, wherever that is.
+  const { port } = new URL(plane.url);
+  const cuts = createServer((client) => {
+    let left = 300 + Math.floor(Math.random() * 900);
+    const server = connect(Number(port), "127.0.0.1");
+    for (const one of [client, server]) one.on("error", () => undefined);
+    client.pipe(server);
+    server.on("data", (bytes) => {
+      client.write(bytes.subarray(0, left));
+      left -= bytes.length;
+      if (left <= 0) client.end();
+      if (left <= 0) server.destroy();
+    });
+    client.on("close", () => server.destroy());
+  });
+  cuts.listen(0, "127.0.0.1");
+  await once(cuts, "listening");
+  const { port: cutPort } = cuts.address() as { port: number };
+  const { send } = openApi({
+    settings: { url: undefined, token: authorization?.slice(7), directory: "/nonexistent" },
+    server: `http://127.0.0.1:${cutPort}`,
+    profile: undefined,
+  });
+  const seen: LogChunk[] = [];
+  let troubles = 0;
+  const followed = followJob({ send }, job.id, {
+    signal: new AbortController().signal,
+    onChunk: (chunk) => seen.push(chunk),
+    onProgress: () => undefined,
+    onTrouble: (why) => why !== undefined && troubles++,
+  });
+  const runner = { url: plane.url, headers: worker.headers, job: job.id };
+  for (const [at, text] of inOrder(40).entries()) await post(runner, text, at + 1);
+  await end(runner, 40);
+  expect(await followed).toMatchObject({ status: "SUCCESS", log_complete: true });
+  expect(seen.map(({ log_chunk }) => log_chunk)).toEqual(inOrder(40));
+  expect(troubles).toBeGreaterThan(2);
+  cuts.close();
+});
+
+test("goes on after the server was killed and started again", { timeout: 60_000 }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), "server-"));
+  const first = spawnServer(directory);
+  const url = await first.ready;
+  const { headers: browser } = await ask({ url }, "GET", await newLink(directory));
+  const cookie = cookieOf({ headers: browser } as never) ?? "";
+  const login = await approve({ url }, { email: "", headers: { cookie, origin: url } });
+  const { device_code, verification_code } = login;
+  const tokens = await call(url, endpoints.exchangeDeviceLogin, {
+    body: { device_code, verification_code },
+  });
+  const token = tokens?.access_token ?? "";
+  const env = { WINDLASS_URL: url, WINDLASS_TOKEN: token, WINDLASS_CONFIG_DIR: directory };
+  const json = async (...words: string[]) =>
+    JSON.parse((await windlass([...words, "--json"], { env })).stdout as string) as never;
+  const { id: zone_id } = (await json("zones", "create", "zone")) as { id: string };
+  const headers = { authorization: `Bearer ${token}` };
+  const source = { type: "inline" as const, files: { "main.tf": "" } };
+  const body = { name: "one", zone_id, source };
+  await call(url, endpoints.createConfiguration, { body }, { headers });
+  const worker = await call(url, endpoints.createWorker, { body: { name: "one" } }, { headers });
+  const { id } = (await json("jobs", "plan", "one")) as { id: string };
+  const runner = {
+    url,
+    job: id,
+    headers: {
+      "x-worker-id": worker?.worker_id ?? "",
+      "x-worker-token": worker?.worker_token ?? "",
+    },
+  };
+  await call(url, endpoints.claimJob, { query: {} }, { headers: runner.headers });
+  await post(runner, "before\n", 1);
+
+  const follower = windlass(["jobs", "logs", id, "--follow"], { env });
+  let shown = "";
+  let said = "";
+  follower.stdout?.on("data", (text: Buffer) => void (shown += text.toString()));
+  follower.stderr?.on("data", (text: Buffer) => void (said += text.toString()));
+  await until(() => shown === "before\n");
+  first.kill("SIGKILL");
+  await first.exited;
+  await until(() => said.includes("trying to follow it again"));
+  await using second = spawnServer(directory, { WINDLASS_PORT: new URL(url).port });
+  await second.ready;
+  await post(runner, "after\n", 2);
+  await end(runner, 2);
+  expect(await follower).toMatchObject({ exitCode: 0, stdout: "before\nafter" });
+  expect(said).toContain("Following it again.");
+  second.kill("SIGTERM");
+  await second.exited;
+  rmSync(directory, { recursive: true });
+});

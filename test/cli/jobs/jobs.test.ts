@@ -1,0 +1,162 @@
+/** `windlass jobs` against a real server, with a real runner and real terraform. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Job } from "../../../protocol/jobs.ts";
+import { until } from "../../helpers/agent-process.ts";
+import { inlineSnapshot } from "../../helpers/fixtures.ts";
+import { startPlane, type Plane } from "../../helpers/plane.ts";
+import { someone } from "../../helpers/someone.ts";
+import { openTerminal } from "../../helpers/terminal.ts";
+import { windlass } from "../../helpers/windlass.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+const cluster = inlineSnapshot("success-cluster", {
+  variables: { cluster_name: { value: "prod" } },
+});
+const ticking = (seconds: number) =>
+  inlineSnapshot("long-running", { variables: { seconds: { value: seconds } } });
+
+describe.concurrent("windlass jobs", { timeout: 90_000 }, () => {
+  test("plans, deploys that plan and destroys, in a pipe: the log and what it is about on stdout", async () => {
+    await using ada = await someone(plane, { agent: true });
+    await ada.user.configure({ name: "prod", ...cluster });
+    const plan = await ada.run("jobs", "plan", "prod", "--wait");
+    expect(plan.exitCode, String(plan.stderr)).toBe(0);
+    expect(plan.stdout).toContain("Terraform will perform the following actions");
+    expect(plan.stdout).toMatch(/^Plan: \d+ to add$/m);
+    expect(plan.stdout).not.toContain("\u001b");
+    expect(plan.stderr).toContain('The plan of "prod" succeeded after');
+    const id = /--plan (\S+) --wait/.exec(String(plan.stderr))?.[1] ?? "";
+    const shown = await ada.run("jobs", "show", id);
+    expect(shown.stdout).toMatch(/^ +\+ terraform_data\.\w+/m);
+    const { plan_summary } = (await ada.json("jobs", "show", id, "--plan")) as {
+      plan_summary: { counts: { create: number } };
+    };
+    expect(plan_summary.counts.create).toBeGreaterThan(0);
+
+    const deployed = (await ada.json("jobs", "deploy", "--plan", id, "--wait")) as Job;
+    expect(deployed).toMatchObject({ status: "SUCCESS", plan_job_id: id });
+    const outputs = await ada.run("jobs", "show", deployed.id);
+    expect(outputs.stdout).toMatch(/^ {2}cluster_name += prod$/m);
+    const again = await ada.run("jobs", "deploy", "--plan", id);
+    expect(again).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(again.stderr).toMatch(/^windlass: .*plan/i);
+
+    const unasked = await ada.run("jobs", "destroy", "prod");
+    expect(unasked).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(unasked.stderr).toContain("add --yes");
+    const destroyed = await ada.run("jobs", "destroy", "prod", "--yes", "--wait");
+    expect(destroyed.exitCode).toBe(0);
+    expect(destroyed.stdout).toContain("3 to destroy");
+
+    const listed = (await ada.json("jobs", "list", "--limit", "2")) as Job[];
+    expect(listed.map(({ job_type }) => job_type)).toEqual(["DESTROY", "DEPLOY"]);
+    const table = await ada.run("jobs", "list", "--status", "success");
+    expect(String(table.stdout).split("\n")).toHaveLength(4);
+    expect(table.stdout).toMatch(/^PLAN +prod +SUCCESS +\S+ ago +\S+ +[\da-f-]+$/m);
+    const logs = await ada.run("jobs", "logs", deployed.id);
+    expect(logs.stdout).toContain("Apply complete!");
+    const chunks = String((await ada.run("jobs", "logs", deployed.id, "--json")).stdout).split(
+      "\n",
+    );
+    const text = chunks
+      .map((line) => (JSON.parse(line) as { log_chunk: string }).log_chunk)
+      .join("");
+    expect(text).toContain("Apply complete!");
+    expect(await ada.run("jobs", "logs", deployed.id, "--follow")).toMatchObject({
+      exitCode: 0,
+      stdout: logs.stdout,
+    });
+  });
+
+  test("mirrors a failed job in its exit code, and asks again with retry", async () => {
+    await using ada = await someone(plane, { agent: true });
+    await ada.user.configure({ name: "broken", ...inlineSnapshot("fail-plan") });
+    const failed = await ada.run("jobs", "plan", "broken", "--wait", "--json");
+    expect(failed.exitCode).toBe(1);
+    const job = JSON.parse(failed.stdout as string) as Job;
+    expect(job.status).toBe("FAILED");
+    // The log went to stderr, where it is no data.
+    expect(failed.stderr).toMatch(/windlass: the plan of "broken" failed after .*: plan failed/);
+    const again = (await ada.json("jobs", "retry", job.id)) as Job;
+    expect(again).toMatchObject({ job_type: "PLAN" });
+    expect(again.id).not.toBe(job.id);
+    expect((await ada.run("jobs", "logs", again.id, "-f")).exitCode).toBe(1);
+  });
+
+  test("says why a job waits, and detaches in a pipe at Ctrl-C with 130 and how to go on", async () => {
+    await using ada = await someone(plane);
+    await ada.user.configure({ name: "waiting", ...cluster });
+    const run = windlass(["jobs", "plan", "waiting", "--wait"], { env: ada.environment });
+    let told = "";
+    run.stderr?.on("data", (text: Buffer) => {
+      told += text.toString();
+    });
+    await until(() => told.includes("no worker has its labels"));
+    run.kill("SIGINT");
+    const { exitCode, stdout, stderr } = await run;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
+    const id = /windlass jobs logs (\S+) --follow\n/.exec(stderr as string)?.[1] ?? "";
+    const shown = (await ada.json("jobs", "show", id)) as Job;
+    expect(shown).toMatchObject({ status: "QUEUED", waiting_reason: "no_matching_worker" });
+    const cancelled = await ada.run("jobs", "cancel", id, "--wait");
+    expect(cancelled).toMatchObject({ exitCode: 0 });
+    expect(cancelled.stdout).toMatch(/^status +CANCELLED$/m);
+    expect((await ada.run("jobs", "cancel", id)).exitCode).toBe(1);
+  });
+
+  test("shows terraform's colours and a line of progress in a terminal, and asks at Ctrl-C", async () => {
+    await using ada = await someone(plane, { agent: true });
+    await ada.user.configure({ name: "ticking", ...ticking(60) });
+    await using terminal = openTerminal(["jobs", "deploy", "ticking", "--wait"], ada.environment);
+    await terminal.shows('deployment of "ticking" · running · ');
+    await terminal.shows("Still creating...");
+    expect(terminal.raw()).toContain("\u001b[1m");
+    terminal.type("\u0003");
+    await terminal.shows("cancel it (c)");
+    terminal.type("c\r");
+    await terminal.shows("Cancelled; waiting for the runner to stop terraform.");
+    expect(await terminal.exited).toBe(1);
+    expect(terminal.screen()).toContain('the deployment of "ticking" was cancelled after');
+  });
+
+  test("leaves the job to itself when the person at the terminal wants that", async () => {
+    await using ada = await someone(plane);
+    await ada.user.configure({ name: "later", ...cluster });
+    await using terminal = openTerminal(["jobs", "plan", "later", "--wait"], ada.environment);
+    await terminal.shows("no worker has its labels");
+    terminal.type("\u0003");
+    await terminal.shows("go on watching (Enter)?");
+    terminal.type("\r");
+    await until(() => terminal.screen().split("watching (Enter)?")[1]?.includes('plan of "later"'));
+    terminal.type("\u0003");
+    await until(() => terminal.screen().split("(d = detach)").length > 2);
+    terminal.type("d\r");
+    expect(await terminal.exited).toBe(130);
+    expect(terminal.screen()).toContain("windlass: detached. The job goes on:");
+    expect(await ada.json("jobs", "list")).toMatchObject([{ status: "QUEUED" }]);
+  });
+
+  test("says what is wrong, and what to do", async () => {
+    await using ada = await someone(plane);
+    const none = await ada.run("jobs", "list");
+    expect(none).toMatchObject({ exitCode: 0, stdout: "" });
+    expect(none.stderr).toContain("windlass jobs plan CONFIGURATION");
+    expect(await ada.json("jobs", "list")).toEqual([]);
+    for (const words of [["list", "--limit", "no"], ["list", "--status", "lost"], ["deploy"]])
+      expect(await ada.run("jobs", ...words), words.join(" ")).toMatchObject({
+        exitCode: 2,
+        stdout: "",
+      });
+    expect((await ada.run("jobs", "plam", "x")).stderr).toContain("Did you mean plan?");
+    await ada.user.configure({ name: "network", ...cluster });
+    expect((await ada.run("jobs", "plan", "netwrok")).stderr).toBe(
+      'windlass: there is no configuration "netwrok": did you mean network?',
+    );
+    expect((await ada.run("jobs", "show", "x")).exitCode).toBe(1);
+  });
+});
