@@ -1,9 +1,10 @@
 /** Questions to the person at the terminal. They stand on stderr; in a pipe nothing is asked. */
 import { createInterface } from "node:readline";
+import { Writable } from "node:stream";
 import { Failure, say } from "./output.ts";
 
 /** Whether somebody can answer. */
-export const canAsk = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true;
+export const canAsk = (): boolean => process.stdin.isTTY && process.stderr.isTTY;
 
 /** One line from the terminal, trimmed; undefined when there is none, when Ctrl-C came, or when `signal` ends the question. */
 export async function askLine(question: string, signal?: AbortSignal): Promise<string | undefined> {
@@ -40,4 +41,25 @@ export async function confirm(
     throw new Failure("", 130);
   }
   if (!/^y(es)?$/i.test(answer)) throw new Failure("nothing was done", 1);
+}
+
+/** One line that the terminal does not show while it is typed. Throws `Failure` when none comes. */
+export async function askSecret(question: string): Promise<string> {
+  process.stderr.write(question);
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
+  try {
+    const answer = await new Promise<string | undefined>((resolve) => {
+      lines.once("SIGINT", () => lines.close());
+      lines.once("close", () => resolve(undefined));
+      lines.once("line", resolve);
+    });
+    if (answer === undefined) throw new Failure("", 130);
+    if (answer === "") throw new Failure("no value was given");
+    return answer;
+  } finally {
+    lines.close();
+    process.stdin.pause();
+    say("");
+  }
 }

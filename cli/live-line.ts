@@ -17,7 +17,7 @@ const frameMilliseconds = 120;
 
 /** Opens the line. What is printed while it is paused is shown afterwards. */
 export function liveLine(out: (line: string) => void = print): LiveLine {
-  const shows = process.stderr.isTTY === true;
+  const shows = process.stderr.isTTY;
   let text: (() => string) | undefined;
   let held: (() => void)[] | undefined;
   let frame = 0;

@@ -11,7 +11,7 @@ export function examples<C extends CommandUnknownOpts>(
   lines: readonly (readonly [command: string, meaning: string])[],
 ): C {
   const width = Math.max(...lines.map(([text]) => text.length));
-  const shown = lines.map(([text, meaning]) => `  ${text.padEnd(width)}   ${meaning}`);
+  const shown = lines.map(([text, meaning]) => `  ${text.padEnd(width)}   ${meaning}`.trimEnd());
   command.addHelpText("after", `\nExamples:\n${shown.join("\n")}\n`);
   return command;
 }

@@ -49,10 +49,58 @@ const entries: readonly Entry[] = [
     load: async () => (await import("./commands/zones.ts")).zonesCommand(),
   },
   {
+    name: "configurations",
+    group: "Work",
+    description: "terraform directories with their zone and values",
+    load: async () => (await import("./commands/configurations.ts")).configurationsCommand(),
+  },
+  {
     name: "jobs",
     group: "Work",
     description: "what is queued, runs and has run",
     load: async () => (await import("./commands/jobs.ts")).jobsCommand(),
+  },
+  {
+    name: "state",
+    group: "Work",
+    description: "the terraform state that is kept here: versions and lock",
+    load: async () => (await import("./commands/state.ts")).stateCommand(),
+  },
+  {
+    name: "workers",
+    group: "Work",
+    description: "the runners that do the work",
+    load: async () => (await import("./commands/workers.ts")).workersCommand(),
+  },
+  {
+    name: "tokens",
+    group: "Work",
+    description: "registration tokens for runners",
+    load: async () => (await import("./commands/workers.ts")).tokensCommand(),
+  },
+  {
+    name: "identities",
+    group: "Work",
+    description: "the roles that jobs take on in your cloud account",
+    load: async () => (await import("./commands/identities.ts")).identitiesCommand(),
+  },
+  {
+    name: "repositories",
+    group: "Work",
+    description: "your repositories at a code host",
+    load: async () => (await import("./commands/account.ts")).repositoriesCommand(),
+  },
+  {
+    name: "logins",
+    group: "Work",
+    description: "where you are signed in",
+    load: async () => (await import("./commands/account.ts")).loginsCommand(),
+  },
+  {
+    name: "audit",
+    group: "Work",
+    description: "who did what to your things",
+    load: async () => (await import("./commands/account.ts")).auditCommand(),
   },
   // main.ts at the root starts these two before the client is loaded; here they are listed.
   {

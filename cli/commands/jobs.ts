@@ -5,18 +5,19 @@ import { action, type Run } from "../run.ts";
 import type { AskingOptions, CreateOptions, DeployOptions } from "../jobs/create.ts";
 import type { ListOptions, LogsOptions, ShowOptions } from "../jobs/read.ts";
 
+const create = () => import("../jobs/create.ts");
+const read = () => import("../jobs/read.ts");
+const wait = () => new Option("--wait", "follow the job to its end; the exit code is the job's");
+const worker = () => new Option("--worker <name>", "only this worker may take it: name or id");
+const label = () =>
+  repeated(
+    "--label <label>",
+    "the worker must have it, in place of the configuration's; again for more",
+  );
+
 /** The command with its verbs; their work is loaded when they run. */
 export function jobsCommand() {
   const jobs = noun("jobs", "what is queued, runs and has run: plans, deployments, destructions");
-  const create = async () => import("../jobs/create.ts");
-  const read = async () => import("../jobs/read.ts");
-  const wait = () => new Option("--wait", "follow the job to its end; the exit code is the job's");
-  const worker = () => new Option("--worker <name>", "only this worker may take it: name or id");
-  const label = () =>
-    repeated(
-      "--label <label>",
-      "the worker must have it, in place of the configuration's; again for more",
-    );
 
   examples(
     jobs

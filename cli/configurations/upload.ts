@@ -1,0 +1,33 @@
+/** A packed directory on its way to the server. */
+import type { Source } from "../../protocol/configurations.ts";
+import type { Run } from "../run.ts";
+import { packDirectory } from "./pack.ts";
+
+/** Packs and uploads a directory; says on stderr what goes and what stays. */
+export async function uploadDirectory(run: Run, directory: string): Promise<Source> {
+  const { bytes, sha256, files, left } = await packDirectory(directory);
+  const size =
+    bytes.length < 1024 * 1024
+      ? `${Math.ceil(bytes.length / 1024)} KB`
+      : `${(bytes.length / 1024 / 1024).toFixed(1)} MB`;
+  const digest = Buffer.from(sha256, "hex").toString("base64");
+  const answer = await run.api.send(
+    "uploadArchive",
+    { bytes },
+    { headers: { "content-digest": `sha-256=:${digest}:` } },
+  );
+  await answer.body.dump();
+  const known = answer.statusCode === 200 ? ", which the server has already" : "";
+  run.done(
+    `Packed ${files.length} ${files.length === 1 ? "file" : "files"} of ${directory} (${size})${known}.`,
+  );
+  if (left.length > 0) run.done(`Left out: ${listed(left)}.`);
+  return { type: "archive", sha256 };
+}
+
+const shownAtMost = 12;
+
+function listed(paths: readonly string[]): string {
+  const more = paths.length - shownAtMost;
+  return paths.slice(0, shownAtMost).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
