@@ -24,6 +24,8 @@ export interface ClaimLoop {
   readonly once: boolean;
   /** Keeps the job on disk and starts it; it gives the slot back at its end. False: it runs already. */
   start(claim: ClaimedJob): Promise<boolean>;
+  /** Resolves when there is room for one more job. */
+  room(signal: AbortSignal): Promise<void>;
 }
 
 const waitSeconds = 30;
@@ -40,9 +42,10 @@ export async function claimLoop(loop: ClaimLoop): Promise<void> {
       // Only the signal ends the waiting for a slot.
       return;
     }
-    contact.resume("claim");
     let started = false;
     try {
+      await loop.room(noMoreWork);
+      contact.resume("claim");
       const asked = performance.now();
       const claim = await api.claim(waitSeconds, key.current(), noMoreWork);
       contact.heard("claim");

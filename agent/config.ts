@@ -7,6 +7,7 @@ import { Errors, Convert, Default } from "typebox/value";
 import { addressOf, defaultWorkDir, listOf, networkOf, type Address } from "./config-values.ts";
 import { cloudSettings, type CloudSettings } from "./job/cloud-providers.ts";
 import { readGitAccess, type GitAccess } from "./job/git-access.ts";
+import type { CacheLimits } from "./job/shared-cache.ts";
 import { Labels, Name, OneOf } from "../protocol/fields.ts";
 import type { Level } from "./job/isolation/isolation.ts";
 import { isolationConfig, type IsolationConfig } from "./job/isolation/settings.ts";
@@ -43,6 +44,12 @@ const Settings = Type.Object({
   WINDLASS_GIT_CREDENTIALS: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000 })),
   WINDLASS_ENGINE_MIRROR: Type.Optional(Type.String({ pattern: "^https?://\\S+$" })),
   WINDLASS_ENGINE_OFFLINE: Type.Boolean({ default: false }),
+  WINDLASS_PROVIDER_MIRROR: Type.Optional(Type.String({ pattern: "^(/|https://)[^\\s$%]+$" })),
+  /** Engines and provider packages that are kept for later jobs: together, and since their last use. */
+  WINDLASS_CACHE_GIB: Type.Number({ default: 10, minimum: 0, maximum: 100_000 }),
+  WINDLASS_CACHE_DAYS: Type.Number({ default: 90, minimum: 0, maximum: 36_500 }),
+  /** With less room than this no job is taken. */
+  WINDLASS_FREE_DISK_MIB: Type.Number({ default: 1024, minimum: 0, maximum: 1e9 }),
   /** A file with armored OpenPGP keys, for releases that an organisation signs itself. */
   WINDLASS_ENGINE_KEYS: Type.Optional(Type.String({ minLength: 1 })),
   /** Where `/healthz` and `/metrics` are served on this machine. */
@@ -92,6 +99,9 @@ export interface AgentConfig extends IsolationConfig {
   readonly gitAccess: readonly GitAccess[];
   readonly engineMirror: string | undefined;
   readonly engineOffline: boolean;
+  readonly providerMirror: string | undefined;
+  readonly cache: CacheLimits;
+  readonly freeDiskBytes: number;
   readonly enginePublicKeys: string | undefined;
   /** None: nothing is served. */
   readonly statusAddress: Address | undefined;
@@ -151,6 +161,12 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     gitAccess: gitAccessOf(settings.WINDLASS_GIT_CREDENTIALS),
     engineMirror: settings.WINDLASS_ENGINE_MIRROR,
     engineOffline: settings.WINDLASS_ENGINE_OFFLINE,
+    providerMirror: settings.WINDLASS_PROVIDER_MIRROR,
+    cache: {
+      bytes: Math.round(settings.WINDLASS_CACHE_GIB * 1024 ** 3),
+      days: settings.WINDLASS_CACHE_DAYS,
+    },
+    freeDiskBytes: Math.round(settings.WINDLASS_FREE_DISK_MIB * 1024 ** 2),
     enginePublicKeys: fileOf("WINDLASS_ENGINE_KEYS", settings.WINDLASS_ENGINE_KEYS),
     statusAddress: addressOf(settings.WINDLASS_STATUS_ADDRESS),
     systemd: {

@@ -1,5 +1,5 @@
 /** The jobs that this agent holds: started from a claim, or found in the work directory at its start. */
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
@@ -10,7 +10,7 @@ import type { JobSettings } from "./job/context.ts";
 import { openJournal, type Journal, type StopReason } from "./job/journal.ts";
 import { JobStop } from "./job/job-stop.ts";
 import { runJob, type JobResult } from "./job/run-job.ts";
-import { jobDirectory, workspaceId } from "./job/workspace.ts";
+import { jobDirectory, workspaceId, workspacesFolder } from "./job/workspace.ts";
 
 interface Running {
   readonly claim: ClaimedJob;
@@ -28,6 +28,7 @@ export interface JobRunsOptions {
 export class JobRuns {
   readonly #options: JobRunsOptions;
   readonly #running = new Map<string, Running>();
+  #isAnyUnreadable = false;
   #changed = Promise.withResolvers<void>();
 
   constructor(options: JobRunsOptions) {
@@ -53,6 +54,16 @@ export class JobRuns {
     return this.#running.size;
   }
 
+  /** Folders of jobs that are not here any more. None while a journal is unreadable: its job may be alive in any of them. */
+  leftWorkspaces(): string[] {
+    const folder = workspacesFolder(this.#options.settings.workDir);
+    if (this.#isAnyUnreadable || !existsSync(folder)) return [];
+    const held = new Set([...this.#running.values()].map(({ claim }) => workspaceId(claim.job)));
+    return readdirSync(folder)
+      .filter((name) => !held.has(name))
+      .map((name) => join(folder, name));
+  }
+
   #adopt(directory: string, id: string): void {
     const { log } = this.#options;
     let journal: Journal;
@@ -60,6 +71,7 @@ export class JobRuns {
       journal = openJournal(directory);
     } catch (error) {
       // Whatever damaged it: the other jobs go on, and the server will miss this one.
+      this.#isAnyUnreadable = true;
       log.error({ job: id, error: (error as Error).message }, "the journal of a job is unreadable");
       return;
     }

@@ -1,9 +1,9 @@
 /** What the agent says of itself on its own machine: `/healthz` for a supervisor, `/metrics` for Prometheus. No names, no secrets. */
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
-import { statfs } from "node:fs/promises";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "@prometheus-io/client";
 import type { Contact } from "./contact.ts";
+import { freeBytes } from "./disk-space.ts";
 import type { JobResult } from "./job/run-job.ts";
 import { version } from "../version.ts";
 
@@ -17,6 +17,8 @@ export interface LocalStatusOptions {
   readonly slots: number;
   readonly workDir: string;
   running(): number;
+  /** Whether no jobs are taken for want of room. */
+  isDiskLow(): boolean;
 }
 
 export interface LocalStatus {
@@ -92,10 +94,14 @@ function metricsOf(options: LocalStatusOptions): {
   gauge("windlass_agent_contact_age_seconds", "Time since the control plane last answered.", () =>
     options.contact.silence(),
   );
-  gauge("windlass_agent_disk_free_bytes", "Free bytes where jobs run.", async () => {
-    const { bavail, bsize } = await statfs(options.workDir);
-    return bavail * bsize;
-  });
+  gauge("windlass_agent_disk_free_bytes", "Free bytes where jobs run.", () =>
+    freeBytes(options.workDir),
+  );
+  gauge(
+    "windlass_agent_disk_low",
+    "1 while no jobs are taken because too little disk is free.",
+    () => (options.isDiskLow() ? 1 : 0),
+  );
   const jobs = new Counter({
     name: "windlass_agent_jobs_total",
     help: "Jobs that ended here, by type and result.",

@@ -33,6 +33,10 @@ Settings come from the environment; secrets also from a file (NAME_FILE) or a sy
   WINDLASS_CONTAINER_IMAGE, WINDLASS_CONTAINER_ENGINE
                                what jobs run in, and docker or podman (docker)
   WINDLASS_GIT_CREDENTIALS     lines of https://user:token@host for private repositories (see docs/sources.md)
+  WINDLASS_PROVIDER_MIRROR     a folder or https address where alone providers come from (their registries)
+  WINDLASS_CACHE_GIB, WINDLASS_CACHE_DAYS
+                               what is kept of engines and providers for later jobs (10 GiB, 90 days after the last use)
+  WINDLASS_FREE_DISK_MIB       with less room than this no job is taken (1024)
   WINDLASS_ONCE                1: run one job, end with 0 if it succeeded and 1 if not
   WINDLASS_STATUS_ADDRESS      serve /healthz and /metrics on this machine, like 127.0.0.1:9185 (not served)
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE

@@ -14,6 +14,7 @@ export interface Overseen {
   readonly contact: Contact;
   readonly isolation: string;
   running(): number;
+  isDiskLow(): boolean;
 }
 
 /** Silence of the control plane, in heartbeats, that is not health any more: the server too calls the agent OFFLINE after two. */
@@ -23,7 +24,7 @@ const silentHeartbeats = 2;
 export async function oversee(
   config: AgentConfig,
   log: Logger,
-  { contact, isolation, running }: Overseen,
+  { contact, isolation, running, isDiskLow }: Overseen,
 ): Promise<Oversight> {
   const { socket, watchdogSeconds: periodSeconds } = config.systemd;
   const watchdog = openWatchdog({ socket, periodSeconds, contact, log });
@@ -36,6 +37,7 @@ export async function oversee(
         contact,
         isolation,
         running,
+        isDiskLow,
         silenceSeconds: Math.max(1, config.heartbeatSeconds * silentHeartbeats),
         slots: config.concurrency,
         workDir: config.workDir,

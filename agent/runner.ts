@@ -7,6 +7,7 @@ import { claimLoop } from "./claim-loop.ts";
 import { openClaimKey } from "./claim-key.ts";
 import type { AgentConfig } from "./config.ts";
 import { Contact } from "./contact.ts";
+import { DiskFloor } from "./disk-space.ts";
 import { Revocation } from "./failures.ts";
 import { heartbeatLoop } from "./heartbeat.ts";
 import { identify, instanceId } from "./identity.ts";
@@ -14,11 +15,13 @@ import { JobRuns } from "./job-runs.ts";
 import type { JobSettings } from "./job/context.ts";
 import { chooseIsolation } from "./job/isolation/choose.ts";
 import type { IsolationSettings } from "./job/isolation/isolation.ts";
+import { makeOpen, storeFolder } from "./job/provider-store.ts";
 import type { JobResult } from "./job/run-job.ts";
 import { lockWorkDir } from "./lock.ts";
 import { useNetwork } from "./network.ts";
 import { oversee } from "./oversight.ts";
 import { Slots } from "./slots.ts";
+import { openTidiness } from "./tidiness.ts";
 import { version } from "../version.ts";
 
 /** The two ways to stop, and never one for both (style.md): no new work, and an end to the work there is. */
@@ -89,12 +92,18 @@ async function work(
       last = result;
       oversight.ended(type, result);
       slots.give();
+      tidy.trim();
     },
   });
   const running = (): number => jobs.ids().length;
-  await using oversight = await oversee(config, log, { contact, isolation, running });
+  const floor = openFloor(config, log);
+  const isDiskLow = (): boolean => floor.isLow;
+  await using oversight = await oversee(config, log, { contact, isolation, running, isDiskLow });
+  const tidy = openTidiness(config, log);
+  tidy.begin();
   const adopted = jobs.adopt();
   for (let job = 0; job < adopted; job++) slots.takeAnyway();
+  await tidy.sweep(jobs.leftWorkspaces());
   stopWork.addEventListener("abort", () => jobs.stop("agent stopped"));
 
   const accepted = Promise.withResolvers<void>();
@@ -138,6 +147,7 @@ async function work(
       pollEvery: (config.heartbeatSeconds * 1000) / 15,
       once: config.once,
       start: (claim) => jobs.start(claim),
+      room: (signal) => floor.wait(signal),
     });
     contact.rest("claim");
   }
@@ -147,9 +157,24 @@ async function work(
   return last;
 }
 
+const openFloor = (
+  { workDir, freeDiskBytes, heartbeatSeconds }: AgentConfig,
+  log: Logger,
+): DiskFloor =>
+  new DiskFloor({ workDir, bytes: freeDiskBytes, every: (heartbeatSeconds * 1000) / 6, log });
+
 async function isolate(config: AgentConfig, log: Logger): Promise<IsolationSettings> {
-  const { workDir, path, users, readable, container } = config;
-  const settings = { workDir, path, users, readable, container };
+  const { workDir, path, users, container, providerMirror } = config;
+  const store = storeFolder(workDir);
+  makeOpen(workDir, store);
+  const mirror = providerMirror?.startsWith("/") ? [providerMirror] : [];
+  const settings = {
+    workDir,
+    path,
+    users,
+    container,
+    readable: [...config.readable, store, ...mirror],
+  };
   const { level, missing } = await chooseIsolation(settings, config.isolation);
   log.info({ isolation: level, ...(missing.length > 0 ? { missing } : {}) }, `isolation: ${level}`);
   return { ...settings, level };
@@ -171,6 +196,9 @@ function jobSettings(
     gitAccess: config.gitAccess,
     engineMirror: config.engineMirror,
     engineOffline: config.engineOffline,
+    providerMirror: config.providerMirror,
+    cacheBytes: config.cache.bytes,
+    freeDiskBytes: config.freeDiskBytes,
     enginePublicKeys: config.enginePublicKeys,
     logLimitBytes: config.logLimitBytes,
     patience: {

@@ -24,6 +24,12 @@ export interface JobSettings {
   /** For git and for the modules that `init` fetches with it; never for what runs of the job itself. */
   readonly gitAccess: readonly GitAccess[];
   readonly engineMirror: string | undefined;
+  /** Where alone providers come from: a folder, or an https address; undefined: their registries. */
+  readonly providerMirror: string | undefined;
+  /** Of all engines and provider packages that are kept for later jobs; 0: no packages are kept. */
+  readonly cacheBytes: number;
+  /** What stays free on the disk. */
+  readonly freeDiskBytes: number;
   readonly engineOffline: boolean;
   readonly enginePublicKeys: string | undefined;
   readonly logLimitBytes: number;

@@ -15,6 +15,7 @@ import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LockHeld, lockWorkDir } from "../lock.ts";
+import type { Network } from "../network.ts";
 import { fetchBytes, fetchFile } from "./engine-fetch.ts";
 import { askVersion, cachedPath, type Installed } from "./engine-installed.ts";
 import { signedChecksum } from "./engine-signature.ts";
@@ -31,6 +32,7 @@ export interface DownloadOptions {
   readonly publicKeys: string;
   readonly cacheDirectory: string;
   readonly path: string;
+  readonly network: Network;
   readonly signal: AbortSignal;
   readonly limits: DownloadLimits;
   /** Names what is being done from now on. */
@@ -71,10 +73,10 @@ export async function downloadTerraform(options: DownloadOptions): Promise<Insta
 }
 
 async function chooseVersion(options: DownloadOptions): Promise<Version> {
-  const { constraint, mirror, signal, limits, onPhase } = options;
+  const { constraint, mirror, network, signal, limits, onPhase } = options;
   const address = `${mirror}/${program}/index.json`;
   onPhase(() => `reading the list of terraform releases at ${mirror}`);
-  const bytes = await fetchBytes(address, { limit: limits.index, signal });
+  const bytes = await fetchBytes(address, { limit: limits.index, network, signal });
   const offered = versionsIn(bytes, address).filter(
     ({ pre }) => pre === "" || constraint.text !== "",
   );
@@ -103,7 +105,7 @@ function versionsIn(bytes: Buffer, address: string): Version[] {
 }
 
 async function install(version: Version, path: string, options: DownloadOptions): Promise<void> {
-  const { mirror, publicKeys, signal, limits, onPhase } = options;
+  const { mirror, publicKeys, network, signal, limits, onPhase } = options;
   const folder = dirname(path);
   const release = `${mirror}/${program}/${version.text}`;
   const prefix = `${program}_${version.text}`;
@@ -112,7 +114,7 @@ async function install(version: Version, path: string, options: DownloadOptions)
   const partial = mkdtempSync(join(folder, partialPrefix));
   try {
     onPhase(() => `reading the checksums of terraform ${version.text}`);
-    const small = { limit: 1024 * 1024, signal };
+    const small = { limit: 1024 * 1024, network, signal };
     const sums = await fetchBytes(`${release}/${prefix}_SHA256SUMS`, small);
     const signature = await fetchBytes(`${release}/${prefix}_SHA256SUMS.sig`, small);
     const expected = await signedChecksum(zip, sums, signature, publicKeys);
@@ -122,6 +124,7 @@ async function install(version: Version, path: string, options: DownloadOptions)
     onPhase(() => `downloading ${release}/${zip}: ${megabytes()} MB so far`);
     const actual = await fetchFile(`${release}/${zip}`, join(partial, "release.zip"), {
       limit: limits.zip,
+      network,
       signal,
       onBytes: (count) => (bytes = count),
     });

@@ -4,8 +4,9 @@ import { open } from "node:fs/promises";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Agent, interceptors, request, type Dispatcher } from "undici";
+import { interceptors, request, type Dispatcher } from "undici";
 import { backoff } from "../backoff.ts";
+import { dispatcherOf, type Network } from "../network.ts";
 
 /** The server answers, but not with the file. `status` tells an absent file from a failing server. */
 class FetchRefused extends Error {
@@ -24,9 +25,15 @@ class TooLarge extends Error {
 
 export interface FetchOptions {
   readonly limit: number;
+  readonly network: Network;
   readonly signal: AbortSignal;
   /** Told the bytes so far. */
   onBytes?(count: number): void;
+}
+
+/** Whoever asks by https is not to be led to where anybody on the way may answer. */
+class Downgraded extends Error {
+  override readonly name = "Downgraded";
 }
 
 /** The content of a small file. */
@@ -63,7 +70,7 @@ async function repeated<T>(
   options: FetchOptions,
   read: (body: Transform) => Promise<T>,
 ): Promise<T> {
-  const agent = new Agent({ connect: { timeout: 10_000 }, bodyTimeout: 30_000 });
+  const agent = dispatcherOf(options.network);
   // A mirror may keep the files elsewhere. What comes from there is checked all the same.
   const dispatcher = agent.compose(interceptors.redirect({ maxRedirections: 3 }));
   try {
@@ -73,7 +80,9 @@ async function repeated<T>(
       } catch (error) {
         options.signal.throwIfAborted();
         const isFinal =
-          error instanceof TooLarge || (error instanceof FetchRefused && error.status < 500);
+          error instanceof TooLarge ||
+          error instanceof Downgraded ||
+          (error instanceof FetchRefused && error.status < 500);
         if (isFinal || tried === tries) throw error;
         await sleep(backoff(tried, Math.random()), undefined, { signal: options.signal });
       }
@@ -89,7 +98,13 @@ async function once<T>(
   dispatcher: Dispatcher,
   read: (body: Transform) => Promise<T>,
 ): Promise<T> {
-  const answer = await request(address, { dispatcher, signal, headersTimeout: 30_000 });
+  const answer = await request(address, {
+    dispatcher,
+    signal,
+    headersTimeout: 30_000,
+    bodyTimeout: 30_000,
+  });
+  refuseDowngrade(address, answer.context);
   if (answer.statusCode !== 200) {
     await answer.body.dump();
     throw new FetchRefused(address, answer.statusCode);
@@ -108,4 +123,13 @@ async function once<T>(
   if (piped.status === "rejected") throw piped.reason;
   if (result.status === "rejected") throw result.reason;
   return result.value;
+}
+
+/** What came is checked by its signature all the same; a mirror that does this is set up wrongly. */
+function refuseDowngrade(address: string, context: unknown): void {
+  const { history = [] } = (context ?? {}) as { history?: readonly URL[] };
+  const plain = history.find(({ protocol }) => protocol !== "https:");
+  if (address.startsWith("https:") && plain) {
+    throw new Downgraded(`${address} leads to ${plain.origin}, which is not https`);
+  }
 }

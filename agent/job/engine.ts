@@ -1,5 +1,6 @@
 /** Finds the terraform or tofu binary a job needs: on the PATH, else in the cache, else by a checked download. */
 import type { Engine } from "../../protocol/configurations.ts";
+import type { Network } from "../network.ts";
 import { downloadTerraform, usualLimits, type DownloadLimits } from "./engine-download.ts";
 import { findInstalled, programs, type Found } from "./engine-installed.ts";
 import { hashicorpKey } from "./hashicorp-key.ts";
@@ -15,6 +16,8 @@ export interface EngineBinary {
 export interface EngineOptions {
   /** The PATH to search. */
   readonly path: string;
+  /** The proxies on the way to the releases. */
+  readonly network: Network;
   readonly cacheDirectory: string;
   /** Base address of releases; default https://releases.hashicorp.com. */
   readonly mirror: string | undefined;

@@ -1,36 +1,41 @@
 /** What each type of job does, in order. Read these lists and you know the product. */
 import { chmodSync } from "node:fs";
-import { dirname, join, sep } from "node:path";
+import { dirname, sep } from "node:path";
 import type { JobType } from "../../protocol/jobs.ts";
 import { StepFailed, type Step } from "./context.ts";
 import { obtainCredentials } from "./credentials.ts";
 import { resolveEngine } from "./engine.ts";
 import { downloadPlan, uploadPlan } from "./plan-artifact.ts";
+import { engineCache, holdEngine } from "./shared-cache.ts";
 import { fetchSource } from "./source.ts";
 import { apply, checkPlan, checkTeardown, init, plan, readOutputs } from "./terraform-steps.ts";
 import { prepareWorkspace } from "./workspace.ts";
 
 const findEngine: Step = {
   name: "engine",
-  async run({ claim, settings, facts, stop, log }) {
+  async run({ claim, settings, workspace, facts, stop, log }) {
     const { engine = "terraform", engine_version: constraint = null } = claim.job.config_snapshot;
     try {
-      const cacheDirectory = join(settings.workDir, "engines");
-      const found = await resolveEngine(
-        // Plans do not cross versions.
-        { engine, constraint: facts.manifest?.engine_version ?? constraint },
-        {
-          path: settings.path,
-          cacheDirectory,
-          mirror: settings.engineMirror,
-          offline: settings.engineOffline,
-          publicKeys: settings.enginePublicKeys,
-          signal: stop,
-          onProgress: (text) => log.system(text),
-        },
-      );
-      openFolders(found.path, cacheDirectory);
-      return { engine: found };
+      const cacheDirectory = engineCache(settings.workDir);
+      for (;;) {
+        const found = await resolveEngine(
+          // Plans do not cross versions.
+          { engine, constraint: facts.manifest?.engine_version ?? constraint },
+          {
+            path: settings.path,
+            network: settings.network,
+            cacheDirectory,
+            mirror: settings.engineMirror,
+            offline: settings.engineOffline,
+            publicKeys: settings.enginePublicKeys,
+            signal: stop,
+            onProgress: (text) => log.system(text),
+          },
+        );
+        if (!holdEngine(settings.workDir, workspace, found.path)) continue;
+        openFolders(found.path, cacheDirectory);
+        return { engine: found };
+      }
     } catch (error) {
       throw new StepFailed(`engine: ${(error as Error).message}`);
     }

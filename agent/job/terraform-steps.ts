@@ -10,6 +10,7 @@ import { metadataOf } from "./outcome.ts";
 import { packPlan } from "./plan-artifact.ts";
 import { readPlan } from "./plan-json.ts";
 import { conceal, maskerOf } from "./secrets.ts";
+import { keepProviders, offerProviders } from "./shared-providers.ts";
 import { runTerraform } from "./terraform.ts";
 import { localStateFolder, rescuedState } from "./workspace.ts";
 
@@ -22,6 +23,7 @@ export const init: Step = {
       // Never what somebody's own machine left in the source: other backends, a half-done state.
       rmSync(join(folder, ".terraform"), { recursive: true, force: true });
       rmSync(join(folder, "errored.tfstate"), { force: true });
+      offerProviders(context, folder);
       injectBackend(context, folder);
       giveWorkspace(context);
     }
@@ -32,6 +34,7 @@ export const init: Step = {
     });
     if (end.code !== 0) throw new StepFailed(await failureOf("init", end));
     checkBackend(context, folder);
+    await keepProviders(context, folder);
     return {};
   },
 };

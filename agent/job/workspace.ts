@@ -2,7 +2,7 @@
  * The folder in which a job's terraform lives: everything that terraform may read and write, and nothing of the agent's. The path is
  * the same for a PLAN and the DEPLOY of that plan, because `path.cwd` is baked into plans.
  */
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ClaimedJob } from "../../protocol/executions.ts";
 import type { Step } from "./context.ts";
@@ -19,6 +19,8 @@ export interface Workspace {
   readonly plan: string;
   readonly variables: string;
   readonly cliConfig: string;
+  /** Links to what the job was given of the engines and providers that jobs share. */
+  readonly shared: string;
   /** All of the above that are folders, the root first. The job may write in those that it is given. */
   readonly folders: Readonly<Record<"root" | "source" | "home" | "temporary" | "artifact", string>>;
 }
@@ -29,7 +31,10 @@ export const jobDirectory = (workDir: string, jobId: string): string =>
 
 /** The folders that a job works in: the same ones for a PLAN and the DEPLOY of that plan, because plans hold paths. */
 export const workspaceOf = (workDir: string, { job }: ClaimedJob): Workspace =>
-  workspaceAt(join(workDir, "workspaces", workspaceId(job)));
+  workspaceAt(join(workspacesFolder(workDir), workspaceId(job)));
+
+/** Where the workspaces of all jobs are. */
+export const workspacesFolder = (workDir: string): string => join(workDir, "workspaces");
 
 /** Jobs with the same one cannot be here at the same time. */
 export const workspaceId = (job: ClaimedJob["job"]): string => job.plan_job_id ?? job.id;
@@ -51,6 +56,7 @@ export function workspaceAt(root: string): Workspace {
     plan: join(artifact, "tfplan"),
     variables: join(root, "job.tfvars.json"),
     cliConfig: join(root, "terraform.rc"),
+    shared: join(root, "shared"),
   };
 }
 
@@ -70,10 +76,7 @@ export const rescuedState = (workDir: string, jobId: string): string =>
 export const prepareWorkspace: Step = {
   name: "workspace",
   run: async ({ workspace }) => {
-    const { folders, cliConfig } = workspace;
-    for (const folder of Object.values(folders)) emptyFolder(folder);
-    // Generated, so that the configuration of whoever runs the agent has no say.
-    writeFileSync(cliConfig, "disable_checkpoint = true\n", { mode: 0o600 });
+    for (const folder of Object.values(workspace.folders)) emptyFolder(folder);
     return {};
   },
 };

@@ -9,8 +9,12 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { readKey } from "openpgp";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { usualLimits, type DownloadLimits } from "../../../agent/job/engine-download.ts";
@@ -20,6 +24,7 @@ import {
   type EngineOptions,
   type EngineWish,
 } from "../../../agent/job/engine.ts";
+import { makeCertificate } from "../../helpers/certificate.ts";
 import { hashicorpFingerprint, hashicorpKey } from "../../../agent/job/hashicorp-key.ts";
 import {
   fakeTerraform,
@@ -63,6 +68,7 @@ function resolve(
     { engine: "terraform", constraint: null, ...want },
     {
       path: join(root, "bin"),
+      network: {},
       cacheDirectory: cache(),
       mirror: `${mirror.url}/`,
       offline: false,
@@ -425,6 +431,28 @@ describe("one line says what to do", () => {
       /^engine_version "\^1\.5" cannot be read/,
     );
   });
+});
+
+test("a mirror over https may not lead to where anybody on the way can answer", async () => {
+  await publish(mirror, key, [{ version: "1.11.4" }]);
+  const certificate = makeCertificate(root);
+  const secure = createServer(certificate.tls, (request, response) => {
+    response.writeHead(302, { location: `${mirror.url}${request.url}` }).end();
+  }).listen(0, "127.0.0.1");
+  const before = getCACertificates("default");
+  try {
+    setDefaultCACertificates([...before, certificate.tls.cert.toString()]);
+    await once(secure, "listening");
+    const { port } = secure.address() as AddressInfo;
+    expect(await failure(resolve({}, { mirror: `https://127.0.0.1:${port}` }))).toMatch(
+      /leads to http:\/\/127\.0\.0\.1:\d+, which is not https/,
+    );
+    expect(existsSync(cache("terraform", "1.11.4", "terraform"))).toBe(false);
+  } finally {
+    setDefaultCACertificates(before);
+    secure.close();
+    secure.closeAllConnections();
+  }
 });
 
 test("the pinned key is HashiCorp's", async () => {

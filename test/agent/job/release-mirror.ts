@@ -5,7 +5,8 @@ import type { AddressInfo } from "node:net";
 import { crc32, deflateRawSync } from "node:zlib";
 import { createMessage, generateKey, readPrivateKey, sign } from "openpgp";
 
-const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
+/** As releases and providers name it. */
+export const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
 
 export interface Key {
   readonly publicKey: string;
@@ -140,7 +141,9 @@ export function zipOf(files: Readonly<Record<string, string>>, claimed?: number)
     const local = Buffer.concat([Buffer.from("PK\x03\x04"), common, Buffer.from(name), packed]);
     const rest = Buffer.alloc(14);
     rest.writeUInt32LE(offset, 10);
-    central.push(Buffer.from("PK\x01\x02\x14\0", "latin1"), common, rest, Buffer.from(name));
+    // Made on Unix, and executable there.
+    rest.writeUInt32LE(0o100755 * 0x1_0000, 6);
+    central.push(Buffer.from("PK\x01\x02\x14\x03", "latin1"), common, rest, Buffer.from(name));
     locals.push(local);
     offset += local.length;
   }

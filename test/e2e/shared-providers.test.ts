@@ -1,0 +1,195 @@
+/** Provider packages that jobs share: real agent, real terraform, a registry over TLS whose downloads are counted. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { packageHash } from "../../agent/job/provider-store.ts";
+import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { makeCertificate } from "../helpers/certificate.ts";
+import {
+  startInterfaceOnlyServer,
+  type InterfaceOnlyServer,
+  type PlainJob,
+} from "../helpers/interface-only-server.ts";
+import { startProviderRegistry, type ProviderRegistry } from "../helpers/provider-registry.ts";
+
+const place = scratch();
+const certificate = makeCertificate(place.path, "localhost");
+let server: InterfaceOnlyServer;
+let registry: ProviderRegistry;
+beforeAll(async () => {
+  server = await startInterfaceOnlyServer();
+  registry = await startProviderRegistry(certificate);
+  agent = agentIn(workDir);
+});
+afterAll(async () => {
+  await agent[Symbol.asyncDispose]();
+  await registry[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+  place[Symbol.dispose]();
+});
+
+let agent: AgentProcess;
+let count = 0;
+const workDir = join(place.path, "agent");
+let name: string;
+let executable: string;
+beforeEach(() => {
+  name = `thing${++count}`;
+  executable = registry.publish(name, "1.0.0");
+});
+
+const agentIn = (directory: string, more: Record<string, string> = {}): AgentProcess =>
+  startAgent({
+    WINDLASS_URL: server.url,
+    WINDLASS_WORKER_ID: server.workerId,
+    WINDLASS_WORKER_TOKEN: server.workerToken,
+    WINDLASS_WORK_DIR: directory,
+    WINDLASS_CONCURRENCY: "4",
+    WINDLASS_FREE_DISK_MIB: "1",
+    SSL_CERT_FILE: certificate.file,
+    ...more,
+  });
+
+const source = (): string => `${registry.host}/team/${name}`;
+const main = (): string =>
+  `terraform {\n  required_providers {\n    thing = {\n      source = "${source()}"\n    }\n  }\n}\noutput "it" {\n  value = 1\n}\n`;
+const snapshot = (files: Record<string, string> = {}, more: object = {}) => ({
+  source: { type: "inline", files: { "main.tf": main(), ...files } },
+  ...more,
+});
+const ended = (job: PlainJob) =>
+  until(() => ["SUCCESS", "FAILED", "CANCELLED"].includes(job.status) && job);
+const plan = async (config_snapshot: object = snapshot()): Promise<PlainJob> => {
+  const job = await ended(server.enqueue({ job_type: "PLAN", config_snapshot }));
+  expect([
+    job.status,
+    job.reports.at(-1),
+    job.status === "FAILED" && server.log(job, "STDERR"),
+  ]).toEqual(["SUCCESS", expect.anything(), false]);
+  return job;
+};
+const lockOf = (job: PlainJob): string => {
+  const file = join(place.path, "artifact.tar.gz");
+  writeFileSync(file, job.artifact ?? "");
+  return execFileSync("tar", ["-xzOf", file, ".terraform.lock.hcl"], { encoding: "utf8" });
+};
+const store = (): string => join(workDir, "providers", source(), "1.0.0");
+const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
+const kept = (): string =>
+  readFileSync(join(store(), platform, `terraform-provider-${name}_v1.0.0`), "utf8");
+const downloads = async <T>(work: () => Promise<T>): Promise<[T, number]> => {
+  const before = registry.downloads();
+  return [await work(), registry.downloads() - before];
+};
+
+describe("a provider", () => {
+  test("is downloaded once; the next jobs share it, and get the very lock file that a download makes", async () => {
+    const [first, once] = await downloads(() => plan());
+    expect(once).toBe(1);
+    expect(kept()).toBe(executable);
+    const [others, none] = await downloads(() => Promise.all([plan(), plan(), plan(), plan()]));
+    expect(none).toBe(0);
+    expect(lockOf(first)).toMatch(/"h1:[^"]+",\n(\s+"zh:[0-9a-f]{64}",\n){2}/);
+    for (const other of others) expect(lockOf(other)).toBe(lockOf(first));
+    expect(lockOf(first)).toContain(`"${await packageHash(join(store(), platform))}"`);
+  });
+
+  test("that several jobs want at the same time for the first time reaches each, and is kept whole and once", async () => {
+    const [, number] = await downloads(() => Promise.all([plan(), plan(), plan(), plan()]));
+    expect(number).toBeLessThanOrEqual(4);
+    expect(kept()).toBe(executable);
+    expect(readdirSync(store()).toSorted()).toEqual([platform, `${platform}.json`]);
+    expect(readdirSync(join(workDir, "providers"))).toEqual([registry.host]);
+    expect((await downloads(() => plan()))[1]).toBe(0);
+  });
+
+  test("in a newer version is found though an older one is kept", async () => {
+    await plan();
+    registry.publish(name, "1.1.0");
+    const [newer, number] = await downloads(() => plan());
+    expect([number, lockOf(newer)]).toEqual([1, expect.stringContaining('version = "1.1.0"')]);
+  });
+
+  test("of a plan made on one runner is deployed on another, which downloads it", async () => {
+    await plan();
+    const made = await plan();
+    await agent[Symbol.asyncDispose]();
+    {
+      await using elsewhere = agentIn(join(place.path, "elsewhere"));
+      await until(() => elsewhere.log().includes("ready for jobs"));
+      const deploy = { job_type: "DEPLOY", config_snapshot: snapshot(), plan: made };
+      const [job, number] = await downloads(() => ended(server.enqueue(deploy)));
+      expect([job.status, number]).toEqual(["SUCCESS", 1]);
+    }
+    agent = agentIn(workDir);
+  });
+});
+
+describe("a lock file in the source", () => {
+  test("that names the kept package lets it be used", async () => {
+    const lock = lockOf(await plan());
+    registry.publish(name, "1.1.0");
+    const [job, number] = await downloads(() => plan(snapshot({ ".terraform.lock.hcl": lock })));
+    expect([number, lockOf(job)]).toEqual([0, lock]);
+  });
+
+  test("that was made on another platform does, whether the package is kept or not", async () => {
+    const lock = lockOf(await plan());
+    const foreign = lock.replace(/h1:[^"]+/, `h1:${"+".repeat(43)}=`);
+    const [job, number] = await downloads(() => plan(snapshot({ ".terraform.lock.hcl": foreign })));
+    expect(number).toBe(0);
+    const both = lock.replace(/ {4}"h1:/, `    "h1:${"+".repeat(43)}=",\n$&`);
+    expect(lockOf(job)).toBe(both);
+    rmSync(join(workDir, "providers", registry.host), { recursive: true });
+    const [again, once] = await downloads(() => plan(snapshot({ ".terraform.lock.hcl": foreign })));
+    expect([once, lockOf(again)]).toEqual([1, both]);
+  });
+});
+
+describe("nothing gets into what is kept", () => {
+  const evil = (): string => executable.replace("// ", "// evil");
+  const names = (): string => `${source()}/1.0.0/${platform}/terraform-provider-${name}_v1.0.0`;
+
+  test("from what the source brings along, and the jobs work", async () => {
+    const places = ["terraform.d/plugins", ".terraform/providers", "shared/providers"];
+    for (const path of places) await plan(snapshot({ [`${path}/${names()}`]: evil() }));
+    await plan();
+    expect(kept()).toBe(executable);
+  });
+
+  test("from a job that says whom terraform is to ask", async () => {
+    // Here they say what is so anyway; they could as well say something else.
+    await plan(snapshot({}, { environment: { SSL_CERT_FILE: certificate.file } }));
+    await plan(snapshot({}, { environment: { NO_PROXY: "localhost" } }));
+    expect(existsSync(store())).toBe(false);
+    const [, number] = await downloads(() =>
+      plan(snapshot({}, { environment: { TF_VAR_x: "1" } })),
+    );
+    expect([number, kept()]).toEqual([1, executable]);
+    const environment = { SSL_CERT_FILE: certificate.file };
+    expect((await downloads(() => plan(snapshot({}, { environment }))))[1]).toBe(0);
+  });
+});
+
+test("where nothing is to be kept every job downloads; with a mirror of one's own nothing else is asked", async () => {
+  await plan();
+  const mirror = join(place.path, "mirror");
+  execFileSync("cp", ["-r", join(workDir, "providers"), mirror]);
+  await agent[Symbol.asyncDispose]();
+  {
+    const other = join(place.path, "keeps-nothing");
+    await using forgetful = agentIn(other, { WINDLASS_CACHE_GIB: "0" });
+    await until(() => forgetful.log().includes("ready for jobs"));
+    expect((await downloads(() => Promise.all([plan(), plan()])))[1]).toBe(2);
+    expect(readdirSync(join(other, "providers"))).toEqual([]);
+  }
+  await using mirrored = agentIn(join(place.path, "mirrored"), {
+    WINDLASS_PROVIDER_MIRROR: mirror,
+  });
+  await until(() => mirrored.log().includes("ready for jobs"));
+  const before = registry.requests.length;
+  await plan();
+  expect(registry.requests.length).toBe(before);
+  agent = agentIn(workDir);
+});

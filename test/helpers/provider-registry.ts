@@ -1,0 +1,110 @@
+/** A registry of providers on the loopback, over TLS, with signed checksums; what it serves is a provider that terraform can really run. */
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { readKey } from "openpgp";
+import { makeKey, platform, signatureOf, zipOf } from "../agent/job/release-mirror.ts";
+import type { Certificate } from "./certificate.ts";
+
+export interface ProviderRegistry extends AsyncDisposable {
+  /** `localhost:port`, the first part of a provider's source. */
+  readonly host: string;
+  readonly requests: string[];
+  /** How often a zip was fetched. */
+  downloads(): number;
+  /** Offers a version of `team/NAME`; `mark` tells packages of the same version apart. Answers the executable. */
+  publish(name: string, version: string, mark?: string): string;
+}
+
+/** Starts an empty one. */
+export async function startProviderRegistry(certificate: Certificate): Promise<ProviderRegistry> {
+  const key = await makeKey();
+  const keyId = (await readKey({ armoredKey: key.publicKey })).getKeyID().toHex().toUpperCase();
+  const files = new Map<string, () => Buffer | Promise<Buffer>>();
+  const versions = new Map<string, string[]>();
+  const requests: string[] = [];
+  const json = (value: unknown) => () => Buffer.from(JSON.stringify(value));
+  files.set("/.well-known/terraform.json", json({ "providers.v1": "/v1/providers/" }));
+  const server = createServer(certificate.tls, (request, response) => {
+    const path = request.url ?? "";
+    requests.push(`${request.method} ${path}`);
+    const file = files.get(path);
+    if (!file) return void response.writeHead(404).end();
+    void Promise.resolve(file()).then((bytes) =>
+      response.writeHead(200, { "content-type": "application/json" }).end(bytes),
+    );
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const host = `localhost:${(server.address() as AddressInfo).port}`;
+  return {
+    host,
+    requests,
+    downloads: () => requests.filter((each) => /^GET .*\.zip$/.test(each)).length,
+    publish(name, version, mark = "") {
+      const executable = `${runnable(certificate)}// ${mark}\n`;
+      const zip = zipOf({ [`terraform-provider-${name}_v${version}`]: executable });
+      const filename = `terraform-provider-${name}_${version}_${platform}.zip`;
+      const [os, arch] = platform.split("_");
+      const shasum = createHash("sha256").update(zip).digest("hex");
+      // Another platform's too, which nobody fetches: a lock file is to have it.
+      const other = `terraform-provider-${name}_${version}_plan9_mips.zip`;
+      const elsewhere = createHash("sha256").update(`${name}${version}${mark}`).digest("hex");
+      const sums = Buffer.from(`${shasum}  ${filename}\n${elsewhere}  ${other}\n`);
+      const base = `/v1/providers/team/${name}`;
+      const known = [...(versions.get(name) ?? []), version];
+      versions.set(name, known);
+      const offered = known.map((each) => ({
+        version: each,
+        protocols: ["5.0"],
+        platforms: [{ os, arch }],
+      }));
+      files.set(`${base}/versions`, json({ versions: offered }));
+      files.set(
+        `${base}/${version}/download/${os}/${arch}`,
+        json({
+          protocols: ["5.0"],
+          os,
+          arch,
+          filename,
+          shasum,
+          download_url: `https://${host}/files/${filename}`,
+          shasums_url: `https://${host}/files/${filename}.sums`,
+          shasums_signature_url: `https://${host}/files/${filename}.sums.sig`,
+          signing_keys: { gpg_public_keys: [{ key_id: keyId, ascii_armor: key.publicKey }] },
+        }),
+      );
+      files.set(`/files/${filename}`, () => zip);
+      files.set(`/files/${filename}.sums`, () => sums);
+      files.set(`/files/${filename}.sums.sig`, () => signatureOf(sums, key));
+      return executable;
+    },
+    [Symbol.asyncDispose]: async () => {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** Speaks just enough of terraform's plugin protocol to have a schema without anything in it. */
+const runnable = ({ tls }: Certificate): string => `#!/usr/bin/env node
+const cert = ${JSON.stringify(tls.cert.toString())};
+const server = require("node:http2").createSecureServer({ cert, key: ${JSON.stringify(tls.key.toString())} });
+const answer = (stream, message) => {
+  stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+  stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+  const head = Buffer.alloc(5);
+  head.writeUInt32BE(message.length, 1);
+  stream.end(Buffer.concat([head, message]));
+};
+server.on("stream", (stream, { ":path": path }) => {
+  stream.on("error", () => undefined);
+  if (path === "/tfplugin5.Provider/GetSchema") answer(stream, Buffer.from([0x0a, 2, 0x12, 0]));
+  else if (path === "/plugin.GRPCController/Shutdown") process.exit();
+  else stream.respond({ ":status": 200, "content-type": "application/grpc", "grpc-status": "12" }, { endStream: true });
+});
+server.listen(0, "127.0.0.1", () => {
+  const der = cert.replace(/-----.*-----|\\s|=+/g, "");
+  console.log("1|5|tcp|127.0.0.1:" + server.address().port + "|grpc|" + der);
+});
+`;
