@@ -45,7 +45,9 @@ export interface PackageRecord {
   readonly bytes: number;
 }
 
+/** Where an agent with this work directory keeps them. */
 export const storeFolder = (workDir: string): string => join(workDir, "providers");
+/** What is being copied, and nobody else's yet. */
 export const partialPrefix = ".partial-";
 
 /** Where a package stands. */

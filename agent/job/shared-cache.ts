@@ -25,6 +25,7 @@ export interface CacheLimits {
   readonly days: number;
 }
 
+/** Where downloaded engines are kept. */
 export const engineCache = (workDir: string): string => join(workDir, "engines");
 
 interface Kept {

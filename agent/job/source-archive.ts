@@ -1,6 +1,7 @@
 /** Archives of terraform files: the digest first, then a look at every entry, and only then is anything written. */
 import { createHash } from "node:crypto";
 import { createReadStream, readFileSync, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type * as Tar from "tar";
 import { StepFailed } from "./context.ts";
@@ -42,21 +43,29 @@ export async function unpack(
   // tar takes 25 ms to load; inline sources never need it.
   const tar = await import("tar");
   await inspect(tar, file, limits, what, mayContain);
-  await tar.extract({
-    file,
-    cwd: folder,
-    strict: true,
-    noMtime: true,
-    dmode: 0o700,
-    filter: (_path, entry) => {
-      if ("type" in entry) entry.mode = (entry.mode ?? 0) & 0o100 ? 0o700 : 0o600;
-      return true;
-    },
-  });
+  try {
+    await tar.extract({
+      file,
+      cwd: folder,
+      strict: true,
+      noMtime: true,
+      dmode: 0o700,
+      filter: (_path, entry) => {
+        if ("type" in entry) entry.mode = (entry.mode ?? 0) & 0o100 ? 0o700 : 0o600;
+        return true;
+      },
+    });
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    if (!faultsOfArchives.test(code)) throw error;
+    throw new StepFailed(`${what}: the archive cannot be unpacked: ${message}`);
+  }
 }
 
-/** The SHA-256 of a file, in hex. */
-/** Small files are read at once: a stream takes longer to set up than they take to hash. */
+/** Names that are too long, and one name for a file and a folder. Anything else that fails is this machine's. */
+const faultsOfArchives = /^(TAR_.*|ENAMETOOLONG|ENOTDIR|EISDIR|EEXIST|ENOTEMPTY)$/;
+
+/** The SHA-256 of a file, in hex. Small files are read at once: a stream takes longer to set up than they take to hash. */
 export async function sha256Of(file: string): Promise<string> {
   const digest = createHash("sha256");
   if (statSync(file).size <= smallFile) return digest.update(readFileSync(file)).digest("hex");
@@ -74,6 +83,7 @@ async function inspect(
   mayContain: (path: string) => boolean,
 ): Promise<void> {
   const source = createReadStream(file);
+  const places = new Set<string>();
   let entries = 0;
   let bytes = 0;
   const refuse = (why: string): void => {
@@ -87,7 +97,8 @@ async function inspect(
       else if (path !== "" && path !== "." && !isSafePath(path))
         refuse(`"${entry.path}" as a path`);
       else if (path !== "" && !mayContain(path)) refuse(`"${entry.path}" does not belong there`);
-      else if (++entries > limits.entries) refuse(`over ${limits.entries} entries`);
+      else if (++entries > limits.entries || !fits(path, places, limits.entries))
+        refuse(`over ${limits.entries} entries`);
       entry.on("data", (part: Buffer) => {
         bytes += part.length;
         if (bytes > limits.bytes) refuse(`over ${limits.bytes} bytes unpacked`);
@@ -95,6 +106,8 @@ async function inspect(
       entry.resume();
     },
   });
+  // Kinds that the library does not know it would pass over without a word.
+  parser.on("ignoredEntry", ({ path, type }: Tar.ReadEntry) => refuse(`"${path}" is a ${type}`));
   try {
     await new Promise<void>((resolve, reject) => {
       source.on("error", reject);
@@ -108,6 +121,14 @@ async function inspect(
   } finally {
     source.destroy();
   }
+}
+
+/** Also folders that are made on the way count: one long name can ask for thousands. */
+function fits(path: string, places: Set<string>, limit: number): boolean {
+  for (let at = path; at !== "." && !places.has(at) && places.size <= limit; at = dirname(at)) {
+    places.add(at);
+  }
+  return places.size <= limit;
 }
 
 const plainTypes = new Set(["File", "OldFile", "ContiguousFile", "Directory"]);
