@@ -69,6 +69,12 @@ export const ReportStatus = Type.Object({
   status: OneOf(["PROCESSING", "SUCCESS", "FAILED", "CANCELLED"]),
   execution_metadata: Type.Optional(Nullable(ExecutionMetadata)),
   error_message: Type.Optional(Nullable(ErrorMessage)),
+  outcome_unknown: Type.Optional(
+    about(
+      Type.Boolean(),
+      "Of FAILED and CANCELLED: the runner went down in the middle of an apply and cannot say what it did. A lock of the managed state stays until a person unlocks it.",
+    ),
+  ),
   /** What the plan that the job made would do. */
   plan_summary: Type.Optional(Nullable(PlanSummary)),
   last_seq: Type.Optional(

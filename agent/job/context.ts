@@ -75,7 +75,12 @@ export interface Step {
 
 /** A step failed; the message is what the user reads as the job's `error_message`. */
 export class StepFailed extends Error {
-  override readonly name = "StepFailed";
+  override readonly name: string = "StepFailed";
+}
+
+/** Nobody can say what came of an apply: its machine went down, or somebody killed what watched it. */
+export class OutcomeUnknown extends StepFailed {
+  override readonly name = "OutcomeUnknown";
 }
 
 /** The job is being stopped and this step gave up. */

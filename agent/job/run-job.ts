@@ -8,7 +8,14 @@ import type { ReportStatus } from "../../protocol/executions.ts";
 import { timeoutSecondsDefault } from "../../protocol/configurations.ts";
 import { openJobLog, type JobLog } from "../logs/job-log.ts";
 import { bootId } from "../process-identity.ts";
-import { JobStopped, StepFailed, type JobContext, type JobSettings, type Step } from "./context.ts";
+import {
+  JobStopped,
+  OutcomeUnknown,
+  StepFailed,
+  type JobContext,
+  type JobSettings,
+  type Step,
+} from "./context.ts";
 import type { Facts } from "./facts.ts";
 import { isolationOf } from "./isolation/isolation.ts";
 import { JobRefused, type JobApi } from "./job-api.ts";
@@ -181,14 +188,19 @@ function failure(base: Base, error: Error, step: string, stop: AbortSignal): Rep
   const said = isOurs ? error.message : `${step}: the agent failed: ${error.message}`;
   const mask = maskerOf(base);
   const message = (text: string): string => mask(text).slice(0, messageLimit);
-  if (!stop.aborted) return { status: "FAILED", error_message: message(said) };
+  const unknown = error instanceof OutcomeUnknown ? { outcome_unknown: true } : {};
+  if (!stop.aborted) return { status: "FAILED", error_message: message(said), ...unknown };
   const detail = error instanceof StepFailed ? `; ${said}` : "";
   if (stop.reason === "timed out") {
     const text = `timed out after ${timeoutOf(base)} s, during ${step}${detail}`;
-    return { status: "FAILED", error_message: message(text) };
+    return { status: "FAILED", error_message: message(text), ...unknown };
   }
   const why = stop.reason === "agent stopped" ? "the agent was stopped" : "cancelled";
-  return { status: "CANCELLED", error_message: message(`${why} during ${step}${detail}`) };
+  return {
+    status: "CANCELLED",
+    error_message: message(`${why} during ${step}${detail}`),
+    ...unknown,
+  };
 }
 
 /** Undefined when the server takes no more of the log: then the end is reported without it. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { bootId } from "../process-identity.ts";
 import { stateEnvironment } from "./backend.ts";
-import { JobStopped, known, StepFailed, type JobContext } from "./context.ts";
+import { JobStopped, known, OutcomeUnknown, StepFailed, type JobContext } from "./context.ts";
 import { cloudEnvironment } from "./credentials.ts";
 import { environmentOf } from "./environment.ts";
 import { JournalFailed, type StopReason } from "./journal.ts";
@@ -43,7 +43,7 @@ export async function runTerraform(
   const { directory } = command;
   const before = journal.find("run", (entry) => entry.run === run);
   if (before && before.boot !== bootId() && !existsSync(join(directory, "exit"))) {
-    throw new StepFailed(outcomeUnknown(name, "the machine was restarted"));
+    throw gone(name, "the machine was restarted", options);
   }
   if (!before) {
     if (options.patience && context.stop.aborted) throw new JobStopped(context.stop.reason);
@@ -63,7 +63,7 @@ export async function runTerraform(
     throw new StepFailed(`${name}: terraform could not be started: ${end.reason}`);
   }
   if (end.kind === "unknown") {
-    throw new StepFailed(outcomeUnknown(name, "it is gone without an exit code"));
+    throw gone(name, "it is gone without an exit code", options);
   }
   return {
     code: end.code,
@@ -162,5 +162,8 @@ async function stoppable(
   }
 }
 
-const outcomeUnknown = (name: string, why: string): string =>
-  `${name}: ${why}; outcome unknown. What it had done is in the state as far as it was saved, and the state may still be locked`;
+function gone(name: string, why: string, { changes }: TerraformOptions): StepFailed {
+  if (!changes) return new StepFailed(`${name}: ${why}`);
+  const done = "What it had done is in the state as far as it was saved";
+  return new OutcomeUnknown(`${name}: ${why}; outcome unknown. ${done}`);
+}

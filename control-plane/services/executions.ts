@@ -78,14 +78,16 @@ export async function reportStatus(
         : job.execution_metadata,
       last_seq: report.last_seq ?? job.last_seq,
     };
-    const ended = await changeJob(tx, rings, job, reportEnd(job, end, now), now);
+    // What it did is for a person to look at, before another job goes on from a state that may not know of it.
+    const keepLock = report.status !== "SUCCESS" && report.outcome_unknown === true;
+    const ended = await changeJob(tx, rings, job, reportEnd(job, end, now), now, { keepLock });
     await recordOutcome(
       tx,
       { by: runner(worker), action: "job.end", before: job, after: ended },
       now,
     );
     // A late report ends the lock of a lost job, also when it says no more than was presumed.
-    if (ended === job && job.spec_id !== null && (await releaseLock(tx, job.id)))
+    if (ended === job && !keepLock && job.spec_id !== null && (await releaseLock(tx, job.id)))
       await ringNextOfSpec(tx, rings, job.spec_id);
     if (report.plan_summary) await keepPlanSummary(tx, id, report.plan_summary);
     await removeTornDownWorker(tx, rings, ended, runner(worker), now);

@@ -30,7 +30,7 @@ export async function writeJobs<T>(
 }
 
 export interface ChangeOptions {
-  /** A lost job may have left its state half written: its lock stays until the late report or until a person unlocks. */
+  /** A job that was lost, or whose runner cannot say what it did, may have left its state half written: its lock stays. */
   readonly keepLock?: boolean;
 }
 

@@ -17,8 +17,16 @@ import {
 } from "../helpers/plane.ts";
 import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
 
-const { appendLogs, cancelJob, claimJob, createJob, getConfiguration, getJob, reportStatus } =
-  endpoints;
+const {
+  appendLogs,
+  breakStateLock,
+  cancelJob,
+  claimJob,
+  createJob,
+  getConfiguration,
+  getJob,
+  reportStatus,
+} = endpoints;
 
 let plane: Plane;
 let owner: Owner;
@@ -48,12 +56,17 @@ const report = (
   params: { id: string },
   body: Parameters<typeof runner.get<typeof reportStatus>>[1]["body"],
 ) => runner.get(reportStatus, { params, body });
+/** The job's terraform locks the state. */
+const lockAs = (id: string) =>
+  plane.context.store.write((tx) =>
+    addLock(tx, { spec_id: spec, lock_id: "l", job_id: id, info: "{}", created_at: Date.now() }),
+  );
 /** The job's worker is lost while terraform has the state locked. */
 async function loseWithLock(id: string) {
   const now = Date.now();
+  await lockAs(id);
   await writeJobs(plane.context, async (tx, rings) => {
     const job = (await tx.first(findJob, { id }))!;
-    await addLock(tx, { spec_id: spec, lock_id: "l", job_id: id, info: "{}", created_at: now });
     await changeJob(tx, rings, job, lose(job, now), now, { keepLock: true });
   });
   expect(await lockOf()).toMatchObject({ job_id: id });
@@ -185,6 +198,25 @@ describe("a report", () => {
       await report(job, { status });
     },
   );
+
+  it("of an unknown outcome leaves the state locked, before and after a presumed loss", async () => {
+    for (const isLost of [false, true]) {
+      const job = await held("DEPLOY");
+      await report(job, { status: "PROCESSING" });
+      if (isLost) await loseWithLock(job.id);
+      else await lockAs(job.id);
+      const end = { status: "FAILED", error_message: "restarted", outcome_unknown: true } as const;
+      for (const _ of ["told", "repeated"]) {
+        expect(await report(job, end)).toMatchObject({
+          status: "FAILED",
+          error_message: "restarted",
+        });
+        expect(await lockOf()).toMatchObject({ job_id: job.id });
+      }
+      await client.ask(breakStateLock, { params: { name: spec } });
+      expect(await lockOf()).toBeUndefined();
+    }
+  });
 
   it("counts from the holder and its attempt only", async () => {
     const job = await held();
