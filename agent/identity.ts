@@ -90,7 +90,9 @@ async function register(
       const failure = sortFailure(error);
       const why = (error as Error).message;
       if (failure.kind === "unauthorized") {
-        throw new ConfigError(`WINDLASS_REGISTRATION_TOKEN was refused: ${why}`);
+        // The answer to an earlier try may be lost, and with it the identity that was made.
+        const hint = tries > 1 ? "; an earlier try may have used it up: make a new one" : "";
+        throw new ConfigError(`WINDLASS_REGISTRATION_TOKEN was refused: ${why}${hint}`);
       }
       if (failure.kind === "give up")
         throw new Error(`the registration was refused: ${why}`, { cause: error });

@@ -1,6 +1,6 @@
 /** Where a job's state lives, and how terraform is told. */
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
 import { StepFailed, type JobContext } from "./context.ts";
 import { readJobFile } from "./job-files.ts";
@@ -41,6 +41,10 @@ const isInjected = (name: string): boolean => name.startsWith(injectedPrefix);
  * the last wins; the random part keeps a `.tofu` twin from hiding it.
  */
 export function injectBackend(context: JobContext, folder: string): void {
+  // A file that a killed agent had made and not yet written would be no JSON to terraform.
+  for (const name of readdirSync(folder).filter(isInjected)) {
+    rmSync(join(folder, name), { recursive: true, force: true });
+  }
   const backend = backendOf(context, folder);
   if (backend.kind === "own") return;
   let config: object = { http: {} };

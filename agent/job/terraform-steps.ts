@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { checkBackend, injectBackend } from "./backend.ts";
-import { known, StepFailed, type JobContext, type Step } from "./context.ts";
+import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "./context.ts";
 import { failureOf } from "./diagnostics.ts";
 import { gitAccessEnvironment } from "./git-access.ts";
 import { copyJobFile } from "./job-files.ts";
@@ -12,6 +12,7 @@ import { readPlan } from "./plan-json.ts";
 import { conceal, maskerOf } from "./secrets.ts";
 import { keepProviders, offerProviders } from "./shared-providers.ts";
 import { runTerraform } from "./terraform.ts";
+import { lockLeft } from "./state-lock.ts";
 import { localStateFolder, rescuedState } from "./workspace.ts";
 
 export const init: Step = {
@@ -19,7 +20,7 @@ export const init: Step = {
   async run(context) {
     const folder = known(context, "folder");
     const args = ["init", "-input=false", ...(context.facts.locked ? ["-lockfile=readonly"] : [])];
-    if (!context.journal.find("run", (entry) => entry.run.endsWith("-init"))) {
+    if (!hasRun(context, "init")) {
       // Never what somebody's own machine left in the source: other backends, a half-done state.
       rmSync(join(folder, ".terraform"), { recursive: true, force: true });
       rmSync(join(folder, "errored.tfstate"), { force: true });
@@ -48,7 +49,8 @@ export const plan = (destroy?: "destroy"): Step => ({
     if (!args) return {};
     const { variables } = context.workspace;
     const given = variablesOf(context);
-    if (given) {
+    // Not again while a terraform that outlived its agent may be reading it.
+    if (given && !hasRun(context, "plan")) {
       writeFileSync(variables, JSON.stringify(given), { mode: 0o600 });
       context.isolation.give(variables);
     }
@@ -124,17 +126,17 @@ export const apply: Step = {
   command: applyCommand,
   async run(context) {
     const options = { logged: true, patience: context.settings.patience.apply, changes: true };
-    let failed: string;
     try {
       const end = await runTerraform(context, "apply", applyCommand(context), options);
       if (end.code === 0) return {};
-      failed = await failureOf("apply", end);
+      throw new StepFailed(await failureOf("apply", end));
     } catch (error) {
       // Gone without an exit code: it may have left its state behind all the same.
       if (!(error instanceof StepFailed)) throw error;
-      failed = error.message;
+      const failed = `${error.message}${await rescueState(context)}`;
+      if (!(error instanceof OutcomeUnknown)) throw new StepFailed(failed);
+      throw new OutcomeUnknown(`${failed}; ${await lockLeft(context)}`);
     }
-    throw new StepFailed(`${failed}${await rescueState(context)}`);
   },
 };
 
@@ -215,6 +217,10 @@ function moduleAccess({ claim, settings }: JobContext): Record<string, string> {
   const host = source.type === "git" ? source.url : undefined;
   return gitAccessEnvironment(settings.gitAccess, host, settings.network);
 }
+
+/** Whether this agent or a former one has come to start the command. */
+const hasRun = ({ journal }: JobContext, name: string): boolean =>
+  journal.find("run", ({ run }) => run.endsWith(`-${name}`)) !== undefined;
 
 /** The last moment before anything of the job runs: what the agent has prepared becomes the job's. */
 function giveWorkspace({ workspace, claim, settings, isolation }: JobContext): void {

@@ -1,0 +1,197 @@
+/** A network that loses calls, and a server that is away: what the agent has to say arrives all the same, once. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { scratch, startAgent, until } from "../helpers/agent-process.ts";
+import { heldTerraform } from "../helpers/held-terraform.ts";
+import {
+  archiveOf,
+  configuration,
+  keep,
+  rightResult,
+  sideEffects,
+  written,
+} from "../helpers/kill-jobs.ts";
+import { commandsOf } from "../helpers/kill-points.ts";
+import { meddlingProxy, type ProxiedCall } from "../helpers/meddling-proxy.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { newUser } from "../helpers/user.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  // So that several heartbeats fall into one job.
+  plane = await startPlane({ WINDLASS_HEARTBEAT_SECONDS: "1" });
+});
+afterAll(() => plane.close());
+
+/** Calls that are one kind to a runner: `PUT status SUCCESS`, `POST logs`, `LOCK state`. */
+function kindOf({ method, path, body }: ProxiedCall): string {
+  const noun = /\/(claim|heartbeat|logs|plan-artifact|source|status|state|register)\b/.exec(
+    path,
+  )?.[1];
+  const { status } = JSON.parse(body || "{}") as { status?: string };
+  return [method, noun, status].filter(Boolean).join(" ");
+}
+
+/** Somebody whose agent talks through the proxy, with a terraform that is counted. */
+async function someone(place: string, more: Record<string, string> = {}) {
+  const user = await newUser(plane);
+  const proxy = await meddlingProxy(plane.url);
+  const terraform = heldTerraform(join(place, "bin"));
+  const work = join(place, "work");
+  const agent = startAgent({
+    WINDLASS_URL: proxy.url,
+    WINDLASS_WORK_DIR: work,
+    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
+    PATH: terraform.path,
+    // A sandbox would hide the script that counts.
+    WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
+    ...more,
+  });
+  const source = await archiveOf(join(place, "source"), configuration(join(place, "bin")));
+  const configuration_id = await user.configure({
+    source: { type: "archive", sha256: await user.upload(source) },
+  });
+  await until(() => agent.log().includes("ready for jobs"));
+  return {
+    user,
+    proxy,
+    terraform,
+    work,
+    agent,
+    configuration_id,
+    [Symbol.asyncDispose]: async () => {
+      await agent[Symbol.asyncDispose]();
+      await proxy.close();
+    },
+  };
+}
+
+test.concurrent("every call of a runner may be lost, once on its way there and once on its way back: each job runs once and is told whole", async () => {
+  using place = scratch();
+  await using one = await someone(place.path);
+  const { user, proxy, terraform, work, configuration_id } = one;
+  const lost = new Set<string>();
+  let kept = "";
+  let runs = "";
+  const lose = (way: string, call: ProxiedCall): boolean => {
+    const what = `${kindOf(call)}, ${way}`;
+    if (lost.has(what)) return true;
+    lost.add(what);
+    return false;
+  };
+  proxy.onRequest = (call) => {
+    if (/^PUT status [SFC]/.test(kindOf(call))) keep(runs, kept);
+    return lose("request", call);
+  };
+  // A claim that nothing was found for has nothing to lose.
+  proxy.onAnswer = (call, status) => status === 204 || lose("answer", call);
+  let plan_job_id: string | undefined;
+  for (const kind of ["PLAN", "DEPLOY of a plan"] as const) {
+    terraform.forget();
+    const before = sideEffects(join(place.path, "bin"));
+    const job = await user.queue({
+      job_type: kind === "PLAN" ? "PLAN" : "DEPLOY",
+      configuration_id,
+      ...(plan_job_id === undefined ? {} : { plan_job_id }),
+    });
+    plan_job_id = job.id;
+    [kept, runs] = [join(place.path, job.id), join(work, "jobs", job.id, "runs")];
+    const end = await user.released(job);
+    expect(end).toMatchObject({
+      status: "SUCCESS",
+      attempt: 1,
+      error_message: null,
+      log_complete: true,
+    });
+    expect(terraform.ran().filter((command) => command !== "version")).toEqual(commandsOf[kind]);
+    await rightResult(user, kind, end, before, sideEffects(join(place.path, "bin")));
+    for (const stream of ["STDOUT", "STDERR"])
+      expect(await user.log(job, stream)).toBe(written(kept, stream.toLowerCase()));
+    await until(() => readdirSync(join(work, "jobs")).length === 0);
+  }
+  const calls = [
+    "GET plan-artifact",
+    "GET source",
+    "GET state",
+    "LOCK state",
+    "POST claim",
+    "POST heartbeat",
+    "POST logs",
+    "POST plan-artifact",
+    "POST state",
+    "PUT status PROCESSING",
+    "PUT status SUCCESS",
+    "UNLOCK state",
+  ];
+  expect([...lost].toSorted()).toEqual(
+    calls.flatMap((call) => [`${call}, answer`, `${call}, request`]).toSorted(),
+  );
+});
+
+test.concurrent("a server that is away for the rest of a job gets log, result and artifact when it is back, byte for byte", async () => {
+  using place = scratch();
+  await using one = await someone(place.path);
+  const { user, proxy, terraform, work, agent, configuration_id } = one;
+  let isAway = false;
+  // Managed state goes another way here: a state that cannot be saved is a failure of terraform's, whoever runs it.
+  proxy.onRequest = ({ path }) => !isAway || path.includes("/api/state/");
+  const job = await user.queue({ job_type: "PLAN", configuration_id });
+  const upload = terraform.hold("end-show");
+  await upload.reached;
+  isAway = true;
+  upload.letGo();
+  const journal = join(work, "jobs", job.id, "journal.ndjson");
+  await until(() => readFileSync(journal, "utf8").includes('{"at":"begun","step":"artifact"'));
+  await until(() => (agent.log().match(/upload plan.*tried again/g) ?? []).length >= 3);
+  const kept = join(place.path, "kept");
+  keep(join(work, "jobs", job.id, "runs"), kept);
+  isAway = false;
+  expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
+  expect(await user.log(job)).toBe(written(kept, "stdout"));
+  const again = await user.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: job.id });
+  expect(await user.released(again)).toMatchObject({ status: "SUCCESS" });
+});
+
+test.concurrent("while the server is away terraform is not slowed, and the agent keeps what it prints on disk, not in memory", async () => {
+  using place = scratch();
+  await using one = await someone(place.path);
+  const { user, proxy, work, agent } = one;
+  const lines = process.env["WINDLASS_PROVE"] === "1" ? 600_000 : 60_000;
+  const configuration_id = await user.configure({
+    source: {
+      type: "inline",
+      files: {
+        "main.tf": `resource "terraform_data" "chatty" {
+          provisioner "local-exec" {
+            command = "seq -f 'line %08.0f the quick brown fox jumps over the lazy dog' ${lines}"
+          }
+        }`,
+      },
+    },
+  });
+  let isAway = false;
+  proxy.onRequest = ({ path }) => !isAway || path.includes("/api/state/");
+  const job = await user.queue({ job_type: "DEPLOY", configuration_id });
+  const runs = join(work, "jobs", job.id, "runs");
+  await until(() => sizeOf(join(runs, "08-apply", "stdout")) > 100_000);
+  isAway = true;
+  await until(() => sizeOf(join(runs, "08-apply", "exit")) > 0);
+  await until(() =>
+    readFileSync(join(work, "jobs", job.id, "journal.ndjson"), "utf8").includes('"at":"ended"'),
+  );
+  expect(sizeOf(join(runs, "08-apply", "stdout"))).toBeGreaterThan(lines * 70);
+  expect(residentOf(agent.pid)).toBeLessThan(150 * 1024 * 1024);
+  const kept = join(place.path, "kept");
+  keep(runs, kept);
+  isAway = false;
+  expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
+  expect((await user.log(job)) === written(kept, "stdout")).toBe(true);
+});
+
+/** 0 when there is no such file yet. */
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
+/** Bytes of memory. */
+const residentOf = (pid: number): number =>
+  Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;

@@ -1,0 +1,53 @@
+/** The real terraform behind a script that counts its commands, where no sandbox hides it, and can be held before and behind each. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "./agent-process.ts";
+
+export interface HeldTerraform {
+  /** For the agent: it finds the script first. */
+  readonly path: string;
+  /** The commands that were run since the last `forget`, in order. */
+  ran(): string[];
+  forget(): void;
+  /** The next time it comes to this place, such as `begin-apply` or `end-plan`, it waits until let go. */
+  hold(place: string): { readonly reached: Promise<void>; letGo(): void };
+}
+
+/** Puts the script into a folder. */
+export function heldTerraform(folder: string): HeldTerraform {
+  mkdirSync(folder);
+  // Whoever the job is, it may write there.
+  chmodSync(folder, 0o777);
+  const real = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
+  const ran = join(folder, "ran");
+  const forget = (): void => {
+    writeFileSync(ran, "");
+    chmodSync(ran, 0o666);
+  };
+  forget();
+  const script = `#!/bin/sh
+at() { if [ -e "${folder}/hold-$1" ]; then : > "${folder}/held-$1"; fi
+       while [ -e "${folder}/hold-$1" ]; do sleep 0.02; done; }
+umask 0
+echo "$1" >> "${ran}"
+at "begin-$1"
+"${real}" "$@"
+code=$?
+at "end-$1"
+exit $code
+`;
+  writeFileSync(join(folder, "terraform"), script, { mode: 0o755 });
+  return {
+    path: `${folder}:${process.env["PATH"]}`,
+    ran: () => readFileSync(ran, "utf8").split("\n").filter(Boolean),
+    forget,
+    hold(place) {
+      writeFileSync(join(folder, `hold-${place}`), "");
+      return {
+        reached: until(() => existsSync(join(folder, `held-${place}`))).then(() => undefined),
+        letGo: () => rmSync(join(folder, `hold-${place}`), { force: true }),
+      };
+    },
+  };
+}

@@ -1,0 +1,240 @@
+/**
+ * The moments in a job's life at which its agent is killed. Each is held open from outside (a call in the proxy, terraform in its script,
+ * a frozen agent) or, where nothing outside can be held, hit within milliseconds of its entry in the journal.
+ */
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { stepsOf } from "../../agent/job/steps.ts";
+import { until, type AgentProcess } from "./agent-process.ts";
+import type { HeldTerraform } from "./held-terraform.ts";
+import type { MeddlingProxy, ProxiedCall } from "./meddling-proxy.ts";
+
+export const kinds = ["PLAN", "DEPLOY of a plan", "DEPLOY", "DESTROY", "DESTROY_WORKER"] as const;
+export type Kind = (typeof kinds)[number];
+
+/** What terraform does in a job of each kind, once each. */
+export const commandsOf: Readonly<Record<Kind, readonly string[]>> = {
+  PLAN: ["init", "plan", "show"],
+  "DEPLOY of a plan": ["init", "apply", "output"],
+  DEPLOY: ["init", "plan", "apply", "output"],
+  DESTROY: ["init", "plan", "apply"],
+  DESTROY_WORKER: ["init", "plan", "show", "apply"],
+};
+
+export interface Stand {
+  readonly proxy: MeddlingProxy;
+  readonly terraform: HeldTerraform;
+  readonly agent: AgentProcess;
+  /** A provisioner goes on when this file is gone. */
+  readonly gate: string;
+  /** `jobs/<id>` of the agent, once the job has an id. */
+  readonly directory: Promise<string>;
+}
+
+export interface Reached {
+  /** Resolves when the job is there. */
+  readonly reached: Promise<unknown>;
+  /** Called after the kill. */
+  letGo(): void;
+}
+
+export interface Point {
+  readonly name: string;
+  readonly of: readonly Kind[];
+  arm(stand: Stand): Reached;
+}
+
+const withCommand = (command: string): Kind[] =>
+  kinds.filter((kind) => commandsOf[kind].includes(command));
+
+const isReport =
+  (...statuses: string[]) =>
+  ({ method, path, body }: ProxiedCall): boolean =>
+    method === "PUT" &&
+    path.endsWith("/status") &&
+    statuses.includes((JSON.parse(body) as { status: string }).status);
+const calls =
+  (wanted: string, end: string) =>
+  ({ method, path }: ProxiedCall): boolean =>
+    method === wanted && path.endsWith(end);
+
+/** Holds the first such call on its way there or back; after the kill it is lost, or passes where terraform made it. */
+function held(
+  way: "onRequest" | "onAnswer",
+  is: (call: ProxiedCall, stand: Stand, status?: number) => boolean,
+  after: "lost" | "passes" = "lost",
+) {
+  return (stand: Stand): Reached => {
+    const there = Promise.withResolvers<void>();
+    const gone = Promise.withResolvers<void>();
+    let isOver = false;
+    const before = stand.proxy[way];
+    stand.proxy[way] = async (call: ProxiedCall, status?: number) => {
+      if (isOver || !is(call, stand, status)) return before(call, status ?? 0);
+      isOver = true;
+      there.resolve();
+      await gone.promise;
+      return after === "passes";
+    };
+    return { reached: there.promise, letGo: gone.resolve };
+  };
+}
+
+const journalSays =
+  (text: string) =>
+  (stand: Stand): Reached => ({
+    reached: stand.directory.then(async (directory) => {
+      const path = join(directory, "journal.ndjson");
+      // The very last moment may be over between two looks.
+      for (let seen = false; ; seen ||= existsSync(path)) {
+        const now = existsSync(path) ? readFileSync(path, "utf8") : undefined;
+        if (now?.includes(text) || (seen && now === undefined)) return;
+        await sleep(1);
+      }
+    }),
+    letGo: () => undefined,
+  });
+
+/** The agent stands still while terraform ends and its exit code is written, and is killed then. */
+const unread =
+  (command: string) =>
+  (stand: Stand): Reached => {
+    const place = stand.terraform.hold(`end-${command}`);
+    const reached = async (): Promise<void> => {
+      await place.reached;
+      const runs = join(await stand.directory, "runs");
+      stand.agent.kill("SIGSTOP");
+      place.letGo();
+      const names = ["05", "06", "07", "08", "09"].map((at) => `${at}-${command}`);
+      await until(() => names.some((name) => existsSync(join(runs, name, "exit"))));
+    };
+    return { reached: reached(), letGo: () => undefined };
+  };
+
+/** Terraform's own calls for its state show where it is. */
+const stateCalls: Readonly<Record<string, string>> = {
+  init: "GET",
+  plan: "LOCK",
+  apply: "POST",
+  output: "GET",
+};
+
+const commandPoints = (command: string): Point[] => {
+  const of = withCommand(command);
+  const terraform = (place: string) => (stand: Stand) => stand.terraform.hold(place);
+  const method = stateCalls[command];
+  return [
+    { name: `${command}: before terraform runs`, of, arm: terraform(`begin-${command}`) },
+    ...(method === undefined
+      ? []
+      : [
+          {
+            name: `${command}: while terraform waits for its state (${method})`,
+            of,
+            arm: held(
+              "onRequest",
+              (call, stand) =>
+                call.path.includes("/api/state/") &&
+                call.method === method &&
+                stand.terraform.ran().at(-1) === command,
+              "passes",
+            ),
+          },
+        ]),
+    { name: `${command}: terraform ends without an agent`, of, arm: terraform(`end-${command}`) },
+    { name: `${command}: its exit code is there and not read`, of, arm: unread(command) },
+  ];
+};
+
+const midApply = ({ gate, terraform }: Stand): Reached => {
+  writeFileSync(gate, "");
+  rmSync(`${gate}-reached`, { force: true });
+  const reached = until(() => terraform.ran().at(-1) === "apply" && existsSync(`${gate}-reached`));
+  return { reached, letGo: () => rmSync(gate) };
+};
+
+const stepNames = [
+  ...new Set(
+    (["PLAN", "DEPLOY", "DESTROY", "DESTROY_WORKER"] as const).flatMap((type) =>
+      stepsOf(type).map(({ name }) => name),
+    ),
+  ),
+];
+const withStep = (step: string): Kind[] =>
+  kinds.filter((kind) =>
+    stepsOf(kind === "DEPLOY of a plan" ? "DEPLOY" : kind).some(({ name }) => name === step),
+  );
+const ends = isReport("SUCCESS", "FAILED", "CANCELLED");
+
+/** In the order of a job's life. */
+export const points: readonly Point[] = [
+  {
+    name: "the claim is answered and not received",
+    of: kinds,
+    arm: held("onAnswer", (call, _, status) => calls("POST", "/claim")(call) && status === 200),
+  },
+  {
+    name: "claimed, its start not told",
+    of: kinds,
+    arm: held("onRequest", isReport("PROCESSING")),
+  },
+  {
+    name: "its start told, not answered",
+    of: kinds,
+    arm: held("onAnswer", isReport("PROCESSING")),
+  },
+  {
+    name: "the first log post is under way",
+    of: kinds,
+    arm: held("onRequest", calls("POST", "/logs")),
+  },
+  {
+    name: "the first log post is stored, not answered",
+    of: kinds,
+    arm: held("onAnswer", calls("POST", "/logs")),
+  },
+  ...stepNames.flatMap((step): Point[] => [
+    {
+      name: `step ${step} begun`,
+      of: withStep(step),
+      arm: journalSays(`{"at":"begun","step":"${step}"`),
+    },
+    {
+      name: `step ${step} done`,
+      of: withStep(step),
+      arm: journalSays(`{"at":"done","step":"${step}"`),
+    },
+  ]),
+  { name: "the source is on its way", of: kinds, arm: held("onAnswer", calls("GET", "/source")) },
+  {
+    name: "the plan comes down",
+    of: ["DEPLOY of a plan"],
+    arm: held("onAnswer", calls("GET", "/plan-artifact")),
+  },
+  {
+    name: "the engine is asked for its version",
+    of: kinds,
+    arm: ({ terraform }) => terraform.hold("begin-version"),
+  },
+  ...["init", "plan", "show", "apply", "output"].flatMap(commandPoints),
+  {
+    name: "apply: a provisioner runs",
+    of: withCommand("apply"),
+    arm: midApply,
+  },
+  {
+    name: "the plan goes up",
+    of: ["PLAN"],
+    arm: held("onRequest", calls("POST", "/plan-artifact")),
+  },
+  {
+    name: "the plan is stored, not answered",
+    of: ["PLAN"],
+    arm: held("onAnswer", calls("POST", "/plan-artifact")),
+  },
+  { name: "the outcome is decided", of: kinds, arm: journalSays('{"at":"ended"') },
+  { name: "its end not told", of: kinds, arm: held("onRequest", ends) },
+  { name: "its end told, not answered", of: kinds, arm: held("onAnswer", ends) },
+  { name: "it is wiped", of: kinds, arm: journalSays('{"at":"reported"') },
+];
