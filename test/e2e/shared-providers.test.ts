@@ -158,6 +158,14 @@ describe("nothing gets into what is kept", () => {
     expect(kept()).toBe(executable);
   });
 
+  test("and a provider that no registry has is still found where the source brings it", async () => {
+    const own = `${registry.host}/team/brought`;
+    const path = `terraform.d/plugins/${own}/1.0.0/${platform}/terraform-provider-brought_v1.0.0`;
+    const files = { "main.tf": main().replace(source(), own), [path]: executable };
+    await plan({ source: { type: "inline", files } });
+    expect(existsSync(join(workDir, "providers", own))).toBe(false);
+  });
+
   test("from a job that says whom terraform is to ask", async () => {
     // Here they say what is so anyway; they could as well say something else.
     await plan(snapshot({}, { environment: { SSL_CERT_FILE: certificate.file } }));
