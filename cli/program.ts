@@ -43,6 +43,12 @@ const entries: readonly Entry[] = [
     load: async () => (await import("./commands/profiles.ts")).profilesCommand(),
   },
   {
+    name: "up",
+    group: "Start here",
+    description: "upload a directory, plan it, ask, deploy it",
+    load: async () => (await import("./commands/up.ts")).upCommand(),
+  },
+  {
     name: "zones",
     group: "Work",
     description: "places where configurations live",
@@ -150,6 +156,7 @@ function inheriting(parent: CommandUnknownOpts, command: CommandUnknownOpts) {
 const examples = `
 Examples:
   windlass demo             see a plan and a deployment run on this machine, in ten seconds
+  windlass up               deploy the terraform of this directory
   windlass server           run the control plane on http://127.0.0.1:8080
   windlass server login-link --email you@example.com
                             print a link that signs you in once

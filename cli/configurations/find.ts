@@ -6,7 +6,10 @@ import { find } from "../find.ts";
 import { Failure } from "../output.ts";
 
 /** The configuration of this name or id, undefined when there is none. */
-async function maybeConfiguration(api: Api, name: string): Promise<Configuration | undefined> {
+export async function maybeConfiguration(
+  api: Api,
+  name: string,
+): Promise<Configuration | undefined> {
   try {
     return await api.call("getConfiguration", { params: { name } });
   } catch (error) {

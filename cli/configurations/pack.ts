@@ -17,10 +17,7 @@ export interface Packed {
   readonly left: readonly string[];
 }
 
-/** In each directory, what is listed in these is left out, as git reads `.gitignore`; the later file wins. */
-const ignoreFiles = [".gitignore", ".windlassignore"];
-
-/** Left out unless `.windlassignore` of the packed directory takes it back with `!`. */
+/** Left out whatever `.gitignore` says, unless a `.windlassignore` takes it back with `!`. */
 const defaults = [
   ".git/",
   ".hg/",
@@ -54,6 +51,8 @@ const defaults = [
   "*.kubeconfig",
   "kubeconfig",
 ];
+
+const unwanted = ignore().add(defaults);
 
 /** The runner takes no more (agent/job/source-archive.ts). */
 const filesLimit = 20_000;
@@ -109,26 +108,26 @@ function walk(directory: string): Found {
   } catch (error) {
     throw new Failure(`${directory} cannot be packed: ${(error as Error).message}`);
   }
-  visit(directory, "", [{ base: "", rules: ignore().add(defaults) }], found);
+  visit(directory, "", [], found);
   return found;
 }
 
-interface Rules {
-  /** The directory that the rules are about, with a slash at its end. */
+/** What the ignore files of one directory say, as git reads them. */
+interface Level {
+  /** The directory, with a slash at its end. */
   readonly base: string;
-  readonly rules: Ignore;
+  readonly git: Ignore;
+  readonly windlass: Ignore;
 }
 
-function visit(root: string, base: string, above: readonly Rules[], found: Found): void {
+function visit(root: string, base: string, above: readonly Level[], found: Found): void {
   const entries = readdirSync(join(root, base), { withFileTypes: true });
-  const levels = [
-    ...above,
-    ...rulesOf(
-      root,
-      base,
-      entries.map(({ name }) => name),
-    ),
-  ];
+  const read = (name: string): Ignore => {
+    const rules = ignore({ ignorecase: false });
+    const isThere = entries.some((entry) => entry.name === name && entry.isFile());
+    return isThere ? rules.add(readFileSync(join(root, base, name), "utf8")) : rules;
+  };
+  const levels = [...above, { base, git: read(".gitignore"), windlass: read(".windlassignore") }];
   // In a fixed order, whatever the file system's.
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = `${base}${entry.name}${entry.isDirectory() ? "/" : ""}`;
@@ -144,19 +143,16 @@ function visit(root: string, base: string, above: readonly Rules[], found: Found
   }
 }
 
-function rulesOf(root: string, base: string, names: readonly string[]): Rules[] {
-  return ignoreFiles
-    .filter((name) => names.includes(name))
-    .map((name) => ({ base, rules: ignore().add(readFileSync(join(root, base, name), "utf8")) }));
-}
-
-/** The last rule that says anything about the path decides, as in git. */
-function isIgnored(path: string, levels: readonly Rules[]): boolean {
+/** The last rule that says anything about the path decides: git's, then what is never wanted, then `.windlassignore`. */
+function isIgnored(path: string, levels: readonly Level[]): boolean {
   let ignored = false;
-  for (const { base, rules } of levels) {
+  const apply = (rules: Ignore, base: string): void => {
     const verdict = rules.test(path.slice(base.length));
     if (verdict.ignored) ignored = true;
     else if (verdict.unignored) ignored = false;
-  }
+  };
+  for (const { base, git } of levels) apply(git, base);
+  apply(unwanted, "");
+  for (const { base, windlass } of levels) apply(windlass, base);
   return ignored;
 }

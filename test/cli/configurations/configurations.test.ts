@@ -1,0 +1,166 @@
+/** `windlass configurations` against a real server. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Configuration } from "../../../protocol/configurations.ts";
+import { fixtureFiles } from "../../helpers/fixtures.ts";
+import { startPlane, type Plane } from "../../helpers/plane.ts";
+import { someone } from "../../helpers/someone.ts";
+import { openTerminal } from "../../helpers/terminal.ts";
+import { windlass } from "../../helpers/windlass.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+function fill(directory: string, files: Readonly<Record<string, string>>): string {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), text);
+  }
+  return directory;
+}
+
+describe.concurrent("windlass configurations", { timeout: 90_000 }, () => {
+  test("makes one of a directory that a runner can then plan, and says what stayed here", async () => {
+    await using ada = await someone(plane, { agent: true });
+    const directory = fill(join(ada.path, "network"), {
+      ...fixtureFiles("success-cluster"),
+      ".terraform/providers/huge": "x",
+      "terraform.tfstate": "{}",
+      ".env": "TOKEN=hunter2",
+    });
+    const made = await ada.run(
+      "configurations",
+      "create",
+      "--dir",
+      directory,
+      "--var",
+      "cluster_name=dir",
+    );
+    expect(made).toMatchObject({ exitCode: 0 });
+    expect(made.stderr).toMatch(/^Packed \d+ files of /);
+    expect(made.stderr).toContain("Left out: .env, .terraform/, terraform.tfstate.");
+    expect(made.stderr).toContain("Next: windlass jobs plan network --wait");
+    const planned = await ada.run("jobs", "plan", "network", "--wait");
+    expect(planned).toMatchObject({ exitCode: 0 });
+    expect(planned.stdout).toContain('"dir"');
+    const again = await ada.run("configurations", "update", "network", "--dir", directory);
+    expect(again.stderr).toContain("which the server has already");
+    const listed = await ada.run("configurations", "list");
+    expect(listed.stdout).toMatch(/^network +zone +NEW +archive [\da-f]{12}/m);
+  });
+
+  test("changes what is named and nothing else, and deletes", async () => {
+    await using ada = await someone(plane);
+    const file = join(ada.path, "dns.json");
+    writeFileSync(
+      file,
+      JSON.stringify({ name: "dns", labels: ["eu"], variables: { a: { value: 1 } } }),
+    );
+    const git = ["--git", "https://example.com/dns.git", "--ref", "v1", "--path", "live"];
+    const made = (await ada.json(
+      "configurations",
+      "create",
+      "--file",
+      file,
+      ...git,
+    )) as Configuration;
+    expect(made).toMatchObject({
+      name: "dns",
+      labels: ["eu"],
+      source: { type: "git", url: "https://example.com/dns.git", ref: "v1", path: "live" },
+      variables: { a: { value: 1 } },
+    });
+    const list = ["--var", 'b=["x","y"]', "--env", "HELM_DRIVER=eu-west-1", "--rename", "names"];
+    const changed = (await ada.json("configurations", "update", "dns", ...list)) as Configuration;
+    expect(changed).toMatchObject({
+      name: "names",
+      labels: ["eu"],
+      variables: { a: { value: 1 }, b: { value: ["x", "y"] } },
+      environment: { HELM_DRIVER: "eu-west-1" },
+    });
+    const less = (await ada.json(
+      "configurations",
+      "update",
+      "names",
+      "--unset",
+      "a",
+    )) as Configuration;
+    expect(less.variables).toEqual({ b: { value: ["x", "y"] } });
+    expect(await ada.run("configurations", "delete", "names")).toMatchObject({ exitCode: 2 });
+    expect(await ada.run("configurations", "delete", "names", "--yes")).toMatchObject({
+      exitCode: 0,
+    });
+    expect(await ada.json("configurations", "list")).toEqual([]);
+  });
+
+  test("reads a secret from a pipe or without echo, and shows it nowhere", async () => {
+    await using ada = await someone(plane);
+    await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
+    const secret = "correct horse battery staple";
+    const words = ["configurations", "update", "db", "--sensitive"];
+    const piped = await windlass([...words, "password"], {
+      env: ada.environment,
+      input: `${secret}\n`,
+      stdin: undefined as never,
+    });
+    expect(piped).toMatchObject({ exitCode: 0 });
+    expect(String(piped.stdout)).toMatch(/^variables +password = \(sensitive\)$/m);
+    await using terminal = openTerminal([...words, "token", "--var", "size=3"], ada.environment);
+    await terminal.shows("Value of token: ");
+    terminal.type(`${secret}\r`);
+    expect(await terminal.exited).toBe(0);
+    expect(terminal.raw() + String(piped.stdout) + String(piped.stderr)).not.toContain(secret);
+    const { variables } = (await ada.json("configurations", "show", "db")) as Configuration;
+    expect(variables).toEqual({
+      password: { sensitive: true },
+      token: { sensitive: true },
+      size: { value: "3" },
+    });
+    expect((await ada.run(...words, "other")).stderr).toContain(
+      "stdin must have the value of other",
+    );
+  });
+
+  test("asks on a terminal before it deletes", async () => {
+    await using ada = await someone(plane);
+    await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
+    for (const [answer, code] of [
+      ["n\r", 1],
+      ["\u0003", 130],
+      ["y\r", 0],
+    ] as const) {
+      await using terminal = openTerminal(["configurations", "delete", "db"], ada.environment);
+      await terminal.shows('Delete the configuration "db"');
+      terminal.type(answer);
+      expect(await terminal.exited).toBe(code);
+    }
+    expect(await ada.json("configurations", "list")).toEqual([]);
+  });
+
+  test("says what is missing or wrong before anything is made", async () => {
+    await using ada = await someone(plane);
+    const directory = fill(join(ada.path, "empty"), { "readme.md": "" });
+    const wrong: [string[], string][] = [
+      [["create", "x"], "where are its files?"],
+      [["create", "x", "--dir", directory], "has no .tf files"],
+      [["create", "x", "--dir", join(ada.path, "nowhere")], "cannot be packed"],
+      [["create", "x", "--git", "https://a.example", "--dir", "."], "two sources"],
+      [["create", "x", "--dir", directory, "--zone", "zonee"], "did you mean zone?"],
+      [["create", "x", "--dir", directory, "--var", "novalue"], "is not name=value"],
+      [["create", "--file", join(ada.path, "no.json")], "cannot be read"],
+      [["update", "y"], 'there is no configuration "y"'],
+    ];
+    for (const [words, message] of wrong) {
+      const { exitCode, stdout, stderr } = await ada.run("configurations", ...words);
+      expect({ words, stdout }).toEqual({ words, stdout: "" });
+      expect(exitCode).toBeGreaterThan(0);
+      expect(stderr).toContain(message);
+    }
+    expect(readFileSync(join(directory, "readme.md"), "utf8")).toBe("");
+    expect(await ada.json("configurations", "list")).toEqual([]);
+  });
+});

@@ -1,0 +1,102 @@
+/** Directories as archives: what goes, what stays, and that the same files are the same bytes. */
+import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { dirname, join } from "node:path";
+import { list } from "tar";
+import { describe, expect, test } from "vitest";
+import { packDirectory } from "../../../cli/configurations/pack.ts";
+import { scratch } from "../../helpers/agent-process.ts";
+
+function fill(directory: string, files: Readonly<Record<string, string | Buffer>>): string {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), text);
+  }
+  return directory;
+}
+
+describe("packing a directory", () => {
+  test("gives the same bytes of the same files, whenever they were written", async () => {
+    using place = scratch();
+    const files = { "main.tf": "a", "modules/b/main.tf": "b", "@odd": "c" };
+    const one = fill(join(place.path, "one"), files);
+    const two = fill(
+      join(place.path, "two"),
+      Object.fromEntries(Object.entries(files).toReversed()),
+    );
+    utimesSync(join(two, "main.tf"), 1, 1);
+    const [first, second] = [await packDirectory(one), await packDirectory(two)];
+    expect(first.bytes.equals(second.bytes)).toBe(true);
+    const paths: string[] = [];
+    list({ sync: true, onReadEntry: ({ path }) => paths.push(path) }).end(first.bytes);
+    expect(paths.map((path) => path.replace("./", "")).toSorted()).toEqual(
+      Object.keys(files).toSorted(),
+    );
+    writeFileSync(join(two, "main.tf"), "A");
+    expect((await packDirectory(two)).sha256).not.toBe(first.sha256);
+  });
+
+  test("leaves out what git ignores, as deep as it says so, and takes back what it takes back", async () => {
+    using place = scratch();
+    const directory = fill(place.path, {
+      "main.tf": "",
+      ".gitignore": "*.log\n/build/\n!keep.log\n",
+      "a.log": "",
+      "keep.log": "",
+      "build/x": "",
+      "sub/build/y": "",
+      "sub/.gitignore": "secret.txt\n",
+      "sub/secret.txt": "",
+      "secret.txt": "",
+      ".windlassignore": "docs/\n",
+      "docs/a.md": "",
+    });
+    const { files, left } = await packDirectory(directory);
+    expect(files.filter((file) => !file.includes("ignore"))).toEqual([
+      "keep.log",
+      "main.tf",
+      "secret.txt",
+      "sub/build/y",
+    ]);
+    expect(left).toEqual(["a.log", "build/", "docs/", "sub/secret.txt"]);
+  });
+
+  test("never takes terraform's folder, states, plans, keys and the like, unless it is told to", async () => {
+    using place = scratch();
+    const secrets = [
+      ".env",
+      ".env.local",
+      ".git/config",
+      ".terraform/modules/modules.json",
+      "a.tfplan",
+      "deep/down/terraform.tfstate",
+      "id_rsa",
+      "node_modules/x/index.js",
+      "server.pem",
+      "terraform.tfstate",
+      "terraform.tfstate.backup",
+    ];
+    const all = Object.fromEntries(
+      [...secrets, "main.tf", ".terraform.lock.hcl"].map((path) => [path, ""]),
+    );
+    const directory = fill(place.path, all);
+    expect((await packDirectory(directory)).files).toEqual([".terraform.lock.hcl", "main.tf"]);
+    writeFileSync(join(directory, ".gitignore"), "!terraform.tfstate\n!.env\n");
+    expect((await packDirectory(directory)).left).toContain("terraform.tfstate");
+    writeFileSync(join(directory, ".windlassignore"), "!server.pem\n");
+    expect((await packDirectory(directory)).files).toContain("server.pem");
+  });
+
+  test("refuses links, and what is too large, and names the largest files", async () => {
+    using place = scratch();
+    const directory = fill(place.path, { "main.tf": "", "blob.bin": randomBytes(53_000_000) });
+    await expect(packDirectory(directory)).rejects.toThrow(
+      /more than the 50\.0 MB.*\n +50\.5 MB {2}blob\.bin/s,
+    );
+    writeFileSync(join(directory, ".windlassignore"), "*.bin\n");
+    symlinkSync("/etc", join(directory, "link"));
+    await expect(packDirectory(directory)).rejects.toThrow(
+      /link is a link, which the runner refuses/,
+    );
+  });
+});
