@@ -4,7 +4,7 @@ import { Failure } from "./output.ts";
 
 /** The error as the user reads it. What is not about the network or an answer stays as it is. */
 export function describeFailure(error: unknown, server: string): unknown {
-  if (error instanceof ProblemError) return new Failure(problemText(error), 1, error);
+  if (error instanceof ProblemError) return new Failure(problemText(error, server), 1, error);
   if (!(error instanceof Error) || error instanceof Failure || error.name === "AbortError")
     return error;
   const { code } = error as NodeJS.ErrnoException;
@@ -39,8 +39,18 @@ const advice: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: "its certificate has expired",
 };
 
-function problemText({ status, problem, message }: ProblemError): string {
+/** What to do about a refusal, where the client knows more than the server says. */
+const remedies: Readonly<Record<string, (server: string) => string>> = {
+  provider_not_connected: (server) => `sign in with it in the browser: ${server}/login`,
+  provider_token_rejected: (server) => `sign in with it again in the browser: ${server}/login`,
+  state_locked: () => "windlass state unlock CONFIGURATION, once its terraform is gone",
+  plan_is_stale: () => "plan again: windlass jobs plan CONFIGURATION",
+  plan_already_used: () => "plan again: windlass jobs plan CONFIGURATION",
+};
+
+function problemText({ status, problem, message }: ProblemError, server: string): string {
+  const remedy = remedies[problem.code ?? ""]?.(server);
   const faults = (problem.errors ?? []).map(({ path, message: text }) => `\n  ${path}: ${text}`);
   const id = status >= 500 && problem.request_id ? ` (request ${problem.request_id})` : "";
-  return `${message}${id}${faults.join("")}`;
+  return `${message}${id}${faults.join("")}${remedy === undefined ? "" : `: ${remedy}`}`;
 }

@@ -16,6 +16,19 @@ export function examples<C extends CommandUnknownOpts>(
   return command;
 }
 
+/** One example for each verb that has none of its own yet: what follows its name, and what that is for. */
+export function verbExamples<C extends CommandUnknownOpts>(
+  command: C,
+  texts: Readonly<Record<string, readonly [rest: string, meaning: string]>>,
+): C {
+  for (const verb of command.commands) {
+    const text = texts[verb.name()];
+    if (text)
+      examples(verb, [[`windlass ${command.name()} ${verb.name()} ${text[0]}`.trimEnd(), text[1]]]);
+  }
+  return command;
+}
+
 /** An option that may come several times, one value each: `--label gpu --label eu`. */
 export const repeated = <const F extends string>(flags: F, description: string) =>
   new Option(flags, description).argParser((value: string, before: string[] | undefined) => [

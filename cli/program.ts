@@ -108,6 +108,12 @@ const entries: readonly Entry[] = [
     description: "who did what to your things",
     load: async () => (await import("./commands/account.ts")).auditCommand(),
   },
+  {
+    name: "completion",
+    group: "Start here",
+    description: "print what lets a shell complete these commands",
+    load: async () => (await import("./commands/completion.ts")).completionCommand(),
+  },
   // main.ts at the root starts these two before the client is loaded; here they are listed.
   {
     name: "server",
@@ -145,6 +151,10 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
   }
   return program;
 }
+
+/** The parser with every command loaded: for the documentation and for completion. */
+export const wholeProgram = (): Promise<CommandUnknownOpts> =>
+  buildProgram(entries.map(({ name }) => name));
 
 /** Settings such as how errors are thrown, for a command and its verbs. */
 function inheriting(parent: CommandUnknownOpts, command: CommandUnknownOpts) {

@@ -1,6 +1,6 @@
 /** `windlass logins`, `repositories` and `audit`: what belongs to the person. */
 import { Option } from "@commander-js/extra-typings";
-import { examples, noun } from "../noun.ts";
+import { examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { time } from "../times.ts";
 
@@ -36,6 +36,10 @@ export function loginsCommand() {
         run.done("That login is ended.");
       }),
     );
+  verbExamples(logins, {
+    list: ["", "to find what should not be there"],
+    delete: ["01890a5d-…", "one of them"],
+  });
   return examples(logins, [["windlass logins list", "to find what should not be there"]]);
 }
 

@@ -1,7 +1,7 @@
 /** `windlass configurations`: what is deployed where, and with which values. */
 import { Option, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ChangeOptions } from "../configurations/verbs.ts";
-import { examples, noun, repeated, yes } from "../noun.ts";
+import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 
 const verbs = () => import("../configurations/verbs.ts");
@@ -61,6 +61,11 @@ export function configurationsCommand() {
         (await verbs()).remove(run, name, options),
       ),
     );
+  verbExamples(configurations, {
+    list: ["--json", "for programs"],
+    show: ["network", "with its outputs"],
+    delete: ["preview-42 --yes", "in a pipeline"],
+  });
   return examples(configurations, [
     ["windlass configurations create network --dir ./network --zone production", "make one"],
     ["windlass configurations show network", "with the outputs of its last deployment"],

@@ -1,6 +1,6 @@
 /** `windlass identities`: the roles that jobs take on in a cloud account. */
 import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
-import { examples, noun, yes } from "../noun.ts";
+import { examples, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { time } from "../times.ts";
 
@@ -106,6 +106,12 @@ export function identitiesCommand() {
       ],
     ],
   );
+  verbExamples(identities, {
+    list: ["--json", "for programs"],
+    show: ["production", "with its external id"],
+    update: ["production --rename live", "another name"],
+    delete: ["production", "asks first"],
+  });
   return identities;
 }
 

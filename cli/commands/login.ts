@@ -28,30 +28,36 @@ export const loginCommand = () =>
 
 /** Ends the login, here and at the server. */
 export const logoutCommand = () =>
-  new Command("logout").description("end this sign-in, here and at the server").action(
-    action(async (run) => {
-      const { logout } = await import("../sign-in.ts");
-      await logout(run);
-    }),
+  examples(
+    new Command("logout").description("end this sign-in, here and at the server").action(
+      action(async (run) => {
+        const { logout } = await import("../sign-in.ts");
+        await logout(run);
+      }),
+    ),
+    [["windlass logout --profile staging", "there only"]],
   );
 
 /** Says who one is, as the server sees it. */
 export const whoamiCommand = () =>
-  new Command("whoami").description("show who you are, and at which server").action(
-    action(async ({ api, show }) => {
-      const { logins } = await api.call("listLogins");
-      const login = logins.find(({ current }) => current);
-      const value = {
-        server: api.server,
-        user_email: api.email ?? null,
-        login_id: login?.id ?? null,
-        signed_in_at: login?.created_at ?? null,
-      };
-      show(value, {
-        server: value.server,
-        email: value.user_email ?? "unknown: the token comes from WINDLASS_TOKEN",
-        "signed in": `${time(value.signed_in_at)} (${ago(value.signed_in_at)})`,
-        login: value.login_id,
-      });
-    }),
+  examples(
+    new Command("whoami").description("show who you are, and at which server").action(
+      action(async ({ api, show }) => {
+        const { logins } = await api.call("listLogins");
+        const login = logins.find(({ current }) => current);
+        const value = {
+          server: api.server,
+          user_email: api.email ?? null,
+          login_id: login?.id ?? null,
+          signed_in_at: login?.created_at ?? null,
+        };
+        show(value, {
+          server: value.server,
+          email: value.user_email ?? "unknown: the token comes from WINDLASS_TOKEN",
+          "signed in": `${time(value.signed_in_at)} (${ago(value.signed_in_at)})`,
+          login: value.login_id,
+        });
+      }),
+    ),
+    [["windlass whoami --json | jq -r .server", "for a script"]],
   );

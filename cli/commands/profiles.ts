@@ -1,5 +1,5 @@
 /** `windlass profiles`: the servers at which the user is signed in, and which of them commands go to. */
-import { examples, noun } from "../noun.ts";
+import { examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 
 /** The command with its verbs. */
@@ -45,6 +45,10 @@ export function profilesCommand() {
         run.done(`Commands go to "${name}" now.`);
       }),
     );
+  verbExamples(profiles, {
+    list: ["", "where you are signed in"],
+    use: ["staging", "from now on"],
+  });
   return examples(profiles, [
     ["windlass profiles use staging", "from now on"],
     ["windlass jobs list --profile staging", "this once"],

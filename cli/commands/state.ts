@@ -1,6 +1,6 @@
 /** `windlass state`: the managed state of a configuration. */
 import type { StateVersion } from "../../protocol/state-versions.ts";
-import { examples, noun, yes } from "../noun.ts";
+import { examples, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../times.ts";
 
@@ -89,6 +89,10 @@ export function stateCommand() {
         run.done(`The state of "${found}" is unlocked; waiting jobs go on.`);
       }),
     );
+  verbExamples(state, {
+    versions: ["network", "newest first"],
+    unlock: ["network", "after a runner was lost in mid-apply"],
+  });
   return examples(state, [
     ["windlass state versions network", "what there is"],
     ["windlass state unlock network", "after a runner was lost in mid-apply"],

@@ -1,6 +1,6 @@
 /** `windlass workers` and `windlass tokens`: the runners, and what they sign in with. */
 import type { Worker } from "../../protocol/workers.ts";
-import { examples, noun, repeated, yes } from "../noun.ts";
+import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../times.ts";
 
@@ -90,6 +90,14 @@ export function workersCommand() {
         run.done(`The worker "${worker.name}" is removed.`);
       }),
     );
+  verbExamples(workers, {
+    list: ["", "who is there"],
+    show: ["runner-1", "what it runs, and where"],
+    drain: ["runner-1", "before its machine is serviced"],
+    undrain: ["runner-1", "afterwards"],
+    "rotate-token": ["runner-1 --yes --json", "for a script"],
+    delete: ["runner-1", "asks first"],
+  });
   return examples(workers, [
     ["windlass workers create runner-1", "make one, and see how to start it"],
     ["windlass workers drain runner-1", "before its machine is serviced"],

@@ -1,6 +1,6 @@
 /** `windlass zones`: the places where configurations live, such as a region, an account or a customer. */
 import type { Zone } from "../../protocol/configurations.ts";
-import { examples, noun } from "../noun.ts";
+import { examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { find } from "../find.ts";
 import { time } from "../times.ts";
@@ -62,6 +62,13 @@ export function zonesCommand() {
         run.done(`The zone "${zone.name}" is deleted.`);
       }),
     );
+  verbExamples(zones, {
+    list: ["--json", "for programs"],
+    show: ["production", "with its configurations"],
+    create: ["production", "make one"],
+    rename: ["production live", "what is in it stays"],
+    delete: ["preview", "once it is empty"],
+  });
   return examples(zones, [
     ["windlass zones create production", "make one"],
     ["windlass zones list --json", "for programs"],

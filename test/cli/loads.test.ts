@@ -1,0 +1,49 @@
+/** What the client loads: it starts fast because it leaves the server, the agent and the cloud alone. */
+import { execa } from "execa";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { root } from "../helpers/source-files.ts";
+
+/** The files that a command line loads, below the project. */
+async function loadedBy(...words: string[]): Promise<string[]> {
+  const { stdout } = await execa(
+    process.execPath,
+    [
+      "--input-type=module",
+      "--eval",
+      `import { registerHooks } from "node:module";
+       const loaded = [];
+       registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
+       process.on("exit", () => { process.exitCode = 0; console.log("\\n" + JSON.stringify(loaded)); });
+       process.argv.splice(1, 0, "windlass", ...${JSON.stringify(words)});
+       await import(${JSON.stringify(`file://${root}/main.ts`)});`,
+    ],
+    { env: { WINDLASS_URL: "http://127.0.0.1:9", WINDLASS_TOKEN: "x" } },
+  );
+  const urls = JSON.parse(stdout.split("\n").at(-1) ?? "[]") as string[];
+  return urls.flatMap((url) =>
+    url.startsWith(`file://${root}/`) ? [url.slice(root.length + 8)] : [],
+  );
+}
+
+const foreign =
+  /^(agent|control-plane)\/|node_modules\/(@aws-sdk|@smithy|fastify|better-sqlite3|kysely|pino)\//;
+
+test.concurrent.each([
+  [["jobs", "list"], "cli/jobs/read.ts"],
+  [["up", join(root, "samples/hello-cluster"), "--yes"], "cli/up/up.ts"],
+  [["configurations", "show", "x"], "cli/configurations/verbs.ts"],
+  [["completion", "bash"], "cli/commands/jobs.ts"],
+])("of %j is neither server nor agent nor cloud", async (words, expected) => {
+  const loaded = await loadedBy(...words);
+  expect(loaded).toContain(expected);
+  expect(loaded.filter((file) => foreign.test(file))).toEqual([]);
+});
+
+test("of one noun's list is not the code of the others", async () => {
+  const loaded = await loadedBy("zones", "list");
+  expect(loaded).toContain("cli/commands/zones.ts");
+  expect(
+    loaded.filter((file) => /^cli\/(jobs|configurations|up|commands\/jobs)/.test(file)),
+  ).toEqual([]);
+});
