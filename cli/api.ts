@@ -1,6 +1,7 @@
 /** The control plane as a signed-in person calls it: which server, whose token, refreshed when it ends. */
 import type { Endpoint } from "../protocol/endpoint.ts";
-import { endpoints } from "../protocol/endpoints.ts";
+import { endpointPaths } from "../protocol/endpoint-paths.ts";
+import type { endpoints } from "../protocol/endpoints.ts";
 import {
   call,
   ProblemError,
@@ -54,7 +55,7 @@ export function openApi({ settings, server, profile, signal }: ApiOptions): Api 
     call: async (name, input) => {
       try {
         const answer = await attempt((headers) =>
-          call(credential.server, endpoints[name], (input ?? {}) as never, { headers, ...options }),
+          call(credential.server, calledAt(name), (input ?? {}) as never, { headers, ...options }),
         );
         return answer as never;
       } catch (error) {
@@ -65,7 +66,7 @@ export function openApi({ settings, server, profile, signal }: ApiOptions): Api 
       const signals = [signal, more.signal].filter((one) => one !== undefined);
       try {
         return await attempt((headers) =>
-          send(credential.server, endpoints[name], input, {
+          send(credential.server, calledAt(name), input, {
             ...more,
             headers: { ...headers, ...more.headers },
             signal: AbortSignal.any(signals),
@@ -77,6 +78,10 @@ export function openApi({ settings, server, profile, signal }: ApiOptions): Api 
     },
   };
 }
+
+/** The transport needs method and path; what else an endpoint has is known to the compiler. */
+const calledAt = <N extends keyof Endpoints>(name: N): Endpoints[N] =>
+  endpointPaths[name] as Endpoints[N];
 
 /** An address as it is kept and compared: without a slash at its end. */
 export function serverOf(text: string): string {
@@ -174,7 +179,7 @@ async function tokenOf(directory: string, name: string, renew: boolean): Promise
 
 async function refreshed({ server, refresh_token }: Profile) {
   try {
-    const pair = await call(server, endpoints.refreshTokens, { body: { refresh_token } });
+    const pair = await call(server, calledAt("refreshTokens"), { body: { refresh_token } });
     if (pair) return pair;
   } catch (error) {
     if (error instanceof ProblemError && error.status === 401)

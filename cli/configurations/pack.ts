@@ -6,7 +6,6 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import ignore, { type Ignore } from "ignore";
-import { archiveLimit } from "../../protocol/configurations.ts";
 import { Failure } from "../output.ts";
 
 export interface Packed {
@@ -67,8 +66,11 @@ export async function packDirectory(directory: string): Promise<Packed> {
     );
   if (!files.some((file) => /\.tf(\.json)?$|\.tofu(\.json)?$/.test(file)))
     throw new Failure(`${directory} has no .tf files: is it the right directory?`);
+  // Loaded here, for it brings the schemas of all that is in that file.
+  const { archiveLimit } = await import("../../protocol/configurations.ts");
+  const tooLarge = (bytes: number): Failure => sizeFailure(directory, bytes, archiveLimit, files);
   // Text packs well, but a gigabyte of it is not read into memory to find out.
-  if (size > 10 * archiveLimit) throw tooLarge(directory, size, files);
+  if (size > 10 * archiveLimit) throw tooLarge(size);
   const { create } = await import("tar");
   const parts: Buffer[] = [];
   // Times and owners would make other bytes of the same files; gzip's own header has a time of zero already.
@@ -78,18 +80,23 @@ export async function packDirectory(directory: string): Promise<Packed> {
   );
   for await (const part of pack) parts.push(part);
   const bytes = Buffer.concat(parts);
-  if (bytes.length > archiveLimit) throw tooLarge(directory, bytes.length, files);
+  if (bytes.length > archiveLimit) throw tooLarge(bytes.length);
   return { bytes, sha256: createHash("sha256").update(bytes).digest("hex"), files, left };
 }
 
-function tooLarge(directory: string, size: number, files: readonly string[]): Failure {
+function sizeFailure(
+  directory: string,
+  size: number,
+  limit: number,
+  files: readonly string[],
+): Failure {
   const largest = files
     .map((file) => ({ file, size: statSync(join(directory, file)).size }))
     .toSorted((a, b) => b.size - a.size)
     .slice(0, 5)
     .map((one) => `\n  ${megabytes(one.size)}  ${one.file}`);
   return new Failure(
-    `${directory} is ${megabytes(size)}, more than the ${megabytes(archiveLimit)} of an archive: leave something out in .windlassignore. The largest files:${largest.join("")}`,
+    `${directory} is ${megabytes(size)}, more than the ${megabytes(limit)} of an archive: leave something out in .windlassignore. The largest files:${largest.join("")}`,
   );
 }
 

@@ -6,7 +6,7 @@ import { duration } from "../times.ts";
 /** Why a queued job does not run yet, and where there is something to do, what. */
 export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   waiting_for_worker: "waiting for a worker to be free",
-  no_matching_worker: "no worker has its labels: windlass workers list",
+  no_matching_worker: "no worker has its labels, or there is none: windlass workers list",
   no_worker_online: "no worker that may take it is online: windlass workers list",
   assigned_worker_offline: "the worker it is meant for is offline",
   assigned_worker_draining: "the worker it is meant for is draining",

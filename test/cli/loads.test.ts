@@ -27,7 +27,7 @@ async function loadedBy(...words: string[]): Promise<string[]> {
 }
 
 const foreign =
-  /^(agent|control-plane)\/|node_modules\/(@aws-sdk|@smithy|fastify|better-sqlite3|kysely|pino)\//;
+  /^(agent|control-plane)\/|node_modules\/(@aws-sdk|@smithy|fastify|better-sqlite3|kysely|pino|typebox)\//;
 
 test.concurrent.each([
   [["jobs", "list"], "cli/jobs/read.ts"],
