@@ -12,7 +12,8 @@ import { Labels, Name, OneOf } from "../protocol/fields.ts";
 import type { Level } from "./job/isolation/isolation.ts";
 import { isolationConfig, type IsolationConfig } from "./job/isolation/settings.ts";
 
-const Seconds = (value: number) => Type.Number({ default: value, minimum: 0.01, maximum: 86_400 });
+const Seconds = (value: number, maximum = 86_400) =>
+  Type.Number({ default: value, minimum: 0.01, maximum });
 
 /** One entry per setting, under the name that the environment has for it. */
 const Settings = Type.Object({
@@ -35,11 +36,14 @@ const Settings = Type.Object({
   }),
   WINDLASS_CONTAINER_IMAGE: Type.Optional(Type.String({ pattern: "^[A-Za-z0-9]\\S{0,254}$" })),
   WINDLASS_HEARTBEAT_SECONDS: Seconds(30),
-  /** From the first SIGINT to the second, by what terraform is doing; and from the second to SIGKILL. */
-  WINDLASS_INIT_GRACE_SECONDS: Seconds(5),
-  WINDLASS_PLAN_GRACE_SECONDS: Seconds(30),
-  WINDLASS_APPLY_GRACE_SECONDS: Seconds(600),
-  WINDLASS_KILL_GRACE_SECONDS: Seconds(10),
+  /**
+   * From the first SIGINT to the second, by what terraform is doing; and from the second to SIGKILL. Together they leave a minute of the
+   * fifteen after which the server gives the state of a cancelled job to the next one, for the log and the state that is left.
+   */
+  WINDLASS_INIT_GRACE_SECONDS: Seconds(5, 780),
+  WINDLASS_PLAN_GRACE_SECONDS: Seconds(30, 780),
+  WINDLASS_APPLY_GRACE_SECONDS: Seconds(600, 780),
+  WINDLASS_KILL_GRACE_SECONDS: Seconds(10, 60),
   WINDLASS_LOG_LIMIT_MIB: Type.Number({ default: 256, minimum: 0.001, maximum: 1_000_000 }),
   WINDLASS_GIT_CREDENTIALS: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000 })),
   WINDLASS_ENGINE_MIRROR: Type.Optional(Type.String({ pattern: "^https?://\\S+$" })),

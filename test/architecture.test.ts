@@ -70,6 +70,15 @@ describe("the rules find", () => {
     expect(planted("agent/config.ts", `/** . */ ${text}`)).toEqual([]);
   });
 
+  it.each(["Date.now()", "new Date()", 'Date["now"]()'])("the agent at the clock: %s", (look) => {
+    const text = `/** . */ export const at = () => ${look};`;
+    expect(planted("agent/claim-loop.ts", text)).toEqual([
+      expect.stringContaining("reads the clock"),
+    ]);
+    expect(planted("agent/job/role-session.ts", text)).toEqual([]);
+    expect(planted("agent/claim-loop.ts", "new Date(0).toISOString();")).toEqual([]);
+  });
+
   it("a file that grew too long", () => {
     expect(planted("agent/api.ts", "\n".repeat(251))).toEqual([
       expect.stringContaining("has 251 lines"),

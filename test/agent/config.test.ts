@@ -83,6 +83,7 @@ describe("settings", () => {
     [{ WINDLASS_URL: "https://user:secret@example.com" }, /^WINDLASS_URL /],
     [{ ...url, WINDLASS_CONCURRENCY: "0" }, /^WINDLASS_CONCURRENCY .*"0"/],
     [{ ...url, WINDLASS_CONCURRENCY: "many" }, /^WINDLASS_CONCURRENCY .*"many"/],
+    [{ ...url, WINDLASS_APPLY_GRACE_SECONDS: "781" }, /^WINDLASS_APPLY_GRACE_SECONDS .*"781"/],
     [{ ...url, WINDLASS_ONCE: "perhaps" }, /^WINDLASS_ONCE /],
     [{ ...url, WINDLASS_LABELS: "a b" }, /^WINDLASS_LABELS /],
     [{ ...url, WINDLASS_LOG_LEVEL: "loud" }, /^WINDLASS_LOG_LEVEL /],

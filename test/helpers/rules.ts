@@ -88,6 +88,18 @@ const importRules: readonly ImportRule[] = [
 /** Who else than a config.ts may read the environment, and why. */
 const environmentReaders: Readonly<Record<string, string>> = {};
 
+/** Files of the agent that may read the clock, and why. All else goes by `performance.now()`, which no change of the clock moves. */
+const clockReaders: Readonly<Record<string, string>> = {
+  "agent/job/assume-role.ts":
+    "AWS checks a signature's time: the clock and what it is off are sent",
+  "agent/job/credential-endpoint.ts":
+    "terraform compares the end of its credentials with this clock",
+  "agent/doctor/server-checks.ts": "the doctor looks at the clock itself",
+  "agent/job/shared-cache.ts": "times of files: a jump costs a download, nothing in use goes",
+  "agent/job/shared-providers.ts": "times of files: a jump costs a download, nothing in use goes",
+  "agent/job/role-session.ts": "credentials end by whichever of both clocks comes first",
+};
+
 /** A file longer than this holds more than one concern. */
 const lineLimit = 250;
 
@@ -106,6 +118,9 @@ export const breaches = (files: readonly SourceFile[]): string[] =>
       ? [
           `${file.path} reads process.env: only config.ts does, so that all settings stand in one place`,
         ]
+      : []),
+    ...(file.readsClock && file.path.startsWith("agent/") && !(file.path in clockReaders)
+      ? [`${file.path} reads the clock: a jump of it must not matter, so use performance.now()`]
       : []),
     ...(file.lines > lineLimit
       ? [

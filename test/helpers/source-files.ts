@@ -11,6 +11,8 @@ export interface SourceFile {
   /** Files of ours by their path, packages by their name, Node's modules as `node:…`; type-only ones included. */
   readonly imports: readonly string[];
   readonly readsEnvironment: boolean;
+  /** `Date.now()`, `new Date()`: the clock that people and NTP set. */
+  readonly readsClock: boolean;
   readonly undocumentedFunctions: readonly string[];
 }
 
@@ -44,6 +46,7 @@ export function sourceFile(path: string, text: string): SourceFile {
     ),
   ];
   let readsEnvironment = false;
+  let readsClock = false;
   const undocumentedFunctions: string[] = [];
   const documented = (start: number) =>
     comments.some(
@@ -64,6 +67,12 @@ export function sourceFile(path: string, text: string): SourceFile {
       if (object.type === "Identifier" && object.name === "process" && name === "env") {
         readsEnvironment = true;
       }
+      if (object.type === "Identifier" && object.name === "Date" && name === "now")
+        readsClock = true;
+    },
+    NewExpression({ callee, arguments: given }) {
+      if (callee.type === "Identifier" && callee.name === "Date" && given.length === 0)
+        readsClock = true;
     },
     VariableDeclarator({ id, init }) {
       if (init?.type === "Identifier" && init.name === "process" && id.type === "ObjectPattern") {
@@ -98,6 +107,7 @@ export function sourceFile(path: string, text: string): SourceFile {
       specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : specifier,
     ),
     readsEnvironment,
+    readsClock,
     undocumentedFunctions: [...new Set(undocumentedFunctions)],
   };
 }

@@ -1,0 +1,146 @@
+/** Real cancels of real applies, by the control plane: how soon terraform hears of it, what is left, and what happens to one that does not listen. */
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { Job } from "../../protocol/jobs.ts";
+import { scratch, startAgent, until } from "../helpers/agent-process.ts";
+import { fixtureFiles } from "../helpers/fixtures.ts";
+import { levelsHere } from "../helpers/isolation.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { processesOf } from "../helpers/processes.ts";
+import { newUser, type User } from "../helpers/user.ts";
+
+const proving = process.env["WINDLASS_PROVE"] === "1";
+const { working } = await levelsHere();
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+const ticking = {
+  source: { type: "inline", files: fixtureFiles("long-running") },
+  variables: { seconds: { value: 600 } },
+};
+
+/** Somebody with an agent that has this many places. */
+async function someone(place: string, settings: Record<string, string>) {
+  const user = await newUser(plane);
+  const work = join(place, "work");
+  const agent = startAgent({
+    WINDLASS_URL: plane.url,
+    WINDLASS_WORK_DIR: work,
+    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
+    ...settings,
+  });
+  await until(() => agent.log().includes("ready for jobs"));
+  return { user, work, agent };
+}
+
+const locksOf = (job: Job) =>
+  plane.context.store.read.sql
+    .selectFrom("state_locks")
+    .selectAll()
+    .where("job_id", "=", job.id)
+    .execute();
+
+const output = (work: string, { id }: Job): string => {
+  const path = join(work, "jobs", id, "runs", "08-apply", "stdout");
+  return existsSync(path) ? readFileSync(path, "utf8") : "";
+};
+
+/** Cancels a job in the middle of its apply; answers how many milliseconds later terraform had its SIGINT. */
+async function cancelled(user: User, work: string): Promise<number> {
+  const configuration_id = await user.configure(ticking);
+  const job = await user.queue({ job_type: "DEPLOY", configuration_id });
+  await until(() => output(work, job).includes("tick 1"));
+  const asked = performance.now();
+  const cancel = user.call(endpoints.cancelJob, { params: { id: job.id } });
+  while (!output(work, job).includes("Interrupt received")) await sleep(5);
+  const heard = performance.now() - asked;
+  await cancel;
+  const end = await user.released(job);
+  expect(end).toMatchObject({ status: "CANCELLED", log_complete: true, attempt: 1 });
+  expect(await user.log(job)).not.toContain("Two interrupts received");
+  expect(await locksOf(job)).toEqual([]);
+  expect(processesOf(join(work, "workspaces", job.id))).toEqual([]);
+  return heard;
+}
+
+test("a cancel is terraform's SIGINT within two seconds, and leaves no lock and no process", async () => {
+  using place = scratch();
+  const { user, work, agent } = await someone(place.path, { WINDLASS_CONCURRENCY: "5" });
+  await using _ = agent;
+  const heard: number[] = [];
+  for (let round = 0; round < (proving ? 20 : 2); round++) {
+    heard.push(...(await Promise.all(Array.from({ length: 5 }, () => cancelled(user, work)))));
+  }
+  heard.sort((a, b) => a - b);
+  const p99 = heard[Math.ceil(heard.length * 0.99) - 1] ?? Infinity;
+  if (proving) {
+    const [p50] = [heard[Math.floor(heard.length / 2)]];
+    process.stdout.write(
+      `${heard.length} cancels, SIGINT after ${Math.round(p50 ?? 0)} ms (p50), ${Math.round(p99)} ms (p99)\n`,
+    );
+  }
+  // The rest of the suite runs beside it.
+  expect(p99).toBeLessThan(proving ? 2000 : 4000);
+  await until(() => readdirSync(join(work, "workspaces")).length === 0);
+});
+
+describe.concurrent.each(working)("at level %s", (level) => {
+  test("a terraform that ignores every signal is killed with all that it started, and its lock ends with the job", async () => {
+    using place = scratch();
+    const { user, work, agent } = await someone(place.path, {
+      PATH: stubbornTerraform(join(place.path, "bin")),
+      WINDLASS_ISOLATION: level,
+      WINDLASS_APPLY_GRACE_SECONDS: "0.3",
+      WINDLASS_KILL_GRACE_SECONDS: "0.3",
+    });
+    await using _ = agent;
+    const configuration_id = await user.configure({
+      source: {
+        type: "inline",
+        files: {
+          "main.tf": `resource "terraform_data" "deaf" {
+            provisioner "local-exec" {
+              command = "trap '' INT TERM; setsid sh -c 'trap \\"\\" INT TERM; sleep 601' & echo tick 1; sleep 600"
+            }
+          }`,
+        },
+      },
+    });
+    const job = await user.queue({ job_type: "DEPLOY", configuration_id });
+    await until(() => output(work, job).includes("tick 1"));
+    expect(await locksOf(job)).toHaveLength(1);
+    await user.call(endpoints.cancelJob, { params: { id: job.id } });
+    const end = await user.released(job);
+    expect(end).toMatchObject({ status: "CANCELLED", log_complete: true });
+    expect(end.error_message).toContain("apply failed (exit code 137)");
+    // Dead before the end is told, not some time after it.
+    expect(processesOf(work).filter((line) => /terraform|sleep/.test(line))).toEqual([]);
+    expect(await locksOf(job)).toEqual([]);
+  });
+});
+
+/** A PATH whose terraform ignores every SIGINT, as one that hangs in a provider does. */
+function stubbornTerraform(folder: string): string {
+  const real = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
+  mkdirSync(folder);
+  writeFileSync(join(folder, "terraform"), `#!/bin/sh\ntrap '' INT\n"${real}" "$@"\nexit $?\n`, {
+    mode: 0o755,
+  });
+  chmodSync(folder, 0o755);
+  return `${folder}:${process.env["PATH"]}`;
+}

@@ -1,0 +1,133 @@
+/** Four jobs of one agent at once: each has its own, and what happens to one is nothing to the others. */
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { Job } from "../../protocol/jobs.ts";
+import { scratch, startAgent, until } from "../helpers/agent-process.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { processesOf } from "../helpers/processes.ts";
+import { newUser } from "../helpers/user.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+/** Says who and where it is, and counts until it is let go. */
+const configuration = `
+  variable "name" {}
+  variable "secret" { sensitive = true }
+  resource "terraform_data" "one" {
+    provisioner "local-exec" {
+      quiet   = true
+      command = <<-EOT
+        echo "I am $(id -u) in $PWD as \${var.name}, at home in $HOME, of job $TF_HTTP_USERNAME"
+        i=0; while [ ! -e go ]; do i=$((i + 1)); echo "tick $i"; sleep 0.05; done
+        echo "last $i"
+      EOT
+    }
+  }
+  output "cluster_name" { value = var.name }
+  output "secret" {
+    value     = var.secret
+    sensitive = true
+  }`;
+
+test("four jobs at once have their own workspace, user, state and log; one is cancelled, one is killed, and a drain waits for the others", async () => {
+  const user = await newUser(plane);
+  using place = scratch();
+  const work = join(place.path, "work");
+  await using agent = startAgent({
+    WINDLASS_URL: plane.url,
+    WINDLASS_WORK_DIR: work,
+    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
+    WINDLASS_CONCURRENCY: "4",
+  });
+  const names = ["first", "second", "third", "fourth"];
+  const jobs = await Promise.all(
+    names.map(async (name) => {
+      const configuration_id = await user.configure({
+        source: { type: "inline", files: { "main.tf": configuration } },
+        variables: {
+          name: { value: name },
+          secret: { value: `secret-of-${name}`, sensitive: true },
+        },
+      });
+      return user.queue({ job_type: "DEPLOY", configuration_id });
+    }),
+  );
+  const [first, second, third, fourth] = jobs as [Job, Job, Job, Job];
+  const stdout = ({ id }: Job): string => {
+    const path = join(work, "jobs", id, "runs", "08-apply", "stdout");
+    return existsSync(path) ? readFileSync(path, "utf8") : "";
+  };
+  await until(() => jobs.every((job) => stdout(job).includes("tick 3")));
+  const who = jobs.map(
+    (job) => /I am (\d+) in (\S+) as (\w+), at home in (\S+), of job (\S+)/.exec(stdout(job)) ?? [],
+  );
+  expect(who.map(([, , , name]) => name)).toEqual(names);
+  for (const [field, isOwn] of [
+    [2, true],
+    [4, true],
+    [5, true],
+    [1, process.getuid?.() === 0],
+  ] as const)
+    expect(new Set(who.map((found) => found[field])).size).toBe(isOwn ? 4 : 1);
+
+  const fifth = await user.queue({ job_type: "PLAN", configuration_id: first.spec_id ?? "" });
+  await user.call(endpoints.cancelJob, { params: { id: first.id } });
+  expect(await user.released(first)).toMatchObject({ status: "CANCELLED", log_complete: true });
+  for (const pid of applyOf(join(work, "workspaces", second.id))) process.kill(pid, "SIGKILL");
+  const killed = await user.released(second);
+  expect(killed).toMatchObject({ status: "FAILED", log_complete: true });
+  expect(killed.error_message).toContain("exit code 137");
+  // Its place was free then, and it ran beside the two that go on.
+  expect(await user.released(fifth)).toMatchObject({ status: "SUCCESS" });
+
+  agent.kill("SIGTERM");
+  await until(() => agent.log().includes("no new jobs"));
+  const later = await user.queue({ job_type: "PLAN", configuration_id: first.spec_id ?? "" });
+  go(work, third);
+  expect(await user.released(third)).toMatchObject({ status: "SUCCESS", log_complete: true });
+  const ticks = stdout(fourth).match(/tick/g)?.length ?? 0;
+  await until(() => (stdout(fourth).match(/tick/g)?.length ?? 0) > ticks + 3);
+  go(work, fourth);
+  expect(await agent.exited).toBe(0);
+  for (const [job, name] of [
+    [third, "third"],
+    [fourth, "fourth"],
+  ] as const) {
+    expect(await user.read(job)).toMatchObject({
+      status: "SUCCESS",
+      execution_metadata: { cluster_name: name },
+    });
+    await inOrder(job);
+  }
+  await Promise.all([inOrder(first), inOrder(second)]);
+  expect(await user.read(later)).toMatchObject({ status: "QUEUED" });
+  expect([readdirSync(join(work, "jobs")), readdirSync(join(work, "workspaces"))]).toEqual([
+    [],
+    [],
+  ]);
+
+  /** Every tick is there, after the one before it, and none of another job. */
+  async function inOrder(job: Job): Promise<void> {
+    const log = await user.log(job);
+    const seen = Array.from(log.matchAll(/tick (\d+)/g), ([, tick]) => Number(tick));
+    expect(seen).toEqual(Array.from({ length: seen.length }, (_, index) => index + 1));
+    expect(log.match(/I am /g)).toHaveLength(1);
+    expect(log).toContain(`of job ${job.id}`);
+  }
+});
+
+/** Terraform itself, not what the wrapper or a sandbox around it names. */
+const applyOf = (workspace: string): number[] =>
+  processesOf(workspace)
+    .filter((line) => /^\d+: \S*terraform apply/.test(line))
+    .map((line) => Number.parseInt(line, 10));
+
+/** As root, into a folder of the job's user. */
+const go = (work: string, { id }: Job): void =>
+  writeFileSync(join(work, "workspaces", id, "source", "go"), "");
