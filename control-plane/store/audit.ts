@@ -1,4 +1,4 @@
-/** SQL of the audit log. Entries are added and read, never changed or removed. */
+/** SQL of the audit log. Entries are added and read; triggers refuse to change or remove one. */
 import type { AuditAction } from "../../protocol/audit.ts";
 import type { Queries } from "./db.ts";
 import { statement } from "./statement.ts";

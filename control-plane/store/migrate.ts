@@ -4,9 +4,10 @@ import * as start from "./migrations/0001-start.ts";
 import * as planSummaries from "./migrations/0002-plan-summaries.ts";
 import * as retention from "./migrations/0003-retention.ts";
 import * as audit from "./migrations/0004-audit.ts";
+import * as onlyAdded from "./migrations/0005-only-added.ts";
 
 /** In order; the schema's version is how many of them have run. */
-const migrations = [start, planSummaries, retention, audit];
+const migrations = [start, planSummaries, retention, audit, onlyAdded];
 
 export interface SchemaTransaction {
   begin(): void;

@@ -43,12 +43,10 @@ export interface LoginsTable {
   rotated_at: Millis | null;
 }
 
-/** A device login that a browser approved (the interface's cli_logins). */
+/** A device login that a browser approved (the interface's cli_logins). Its code is derived (services/device-login.ts). */
 export interface CliLoginsTable {
   device_code: string;
   profile_id: string;
-  /** Empty: the code is derived (services/device-login.ts). Releases up to 0.1.0 kept it here. */
-  verification_code: string;
   wrong_guesses: number;
   created_at: Millis;
   expires_at: Millis;
