@@ -60,6 +60,13 @@ async function goThrough(browser: TestBrowser, name: ProviderName, query = "") {
 }
 
 const users = () => plane.context.store.read.sql.selectFrom("users").selectAll().execute();
+const entriesOf = (user: string) =>
+  plane.context.store.read.sql
+    .selectFrom("audit_entries")
+    .selectAll()
+    .where("owner_id", "=", user)
+    .orderBy("id")
+    .execute();
 const accounts = () => plane.context.store.read.sql.selectFrom("accounts").selectAll().execute();
 
 describe.each(providerNames)("sign-in with %s", (name) => {
@@ -87,6 +94,31 @@ describe.each(providerNames)("sign-in with %s", (name) => {
     const [account] = (await accounts()).slice(-1);
     expect(account).toMatchObject({ provider: name, subject: providers[name].person.subject });
     expect(Buffer.from(account?.access_token ?? "", "base64url")[0]).toBe(1);
+  });
+
+  test("is in the audit log with its way, and so is a renewal; a refusal is not", async () => {
+    const browser = new TestBrowser();
+    await goThrough(browser, name);
+    const [account] = (await accounts()).slice(-1);
+    const mine = () => entriesOf(account?.user_id ?? "");
+    const signedIn = await mine();
+    expect(signedIn).toMatchObject([{ action: "login.create", ip_address: "127.0.0.1" }]);
+    expect(JSON.parse(signedIn[0]?.details ?? "")).toEqual({ way: name });
+    // Once more, by the person who is signed in: the account is renewed.
+    await goThrough(browser, name);
+    const [, connected, ...more] = await mine();
+    expect(connected).toMatchObject({
+      action: "account.connect",
+      actor_kind: "session",
+      actor_id: signedIn[0]?.target_id,
+      target_id: account?.subject,
+      details: JSON.stringify({ provider: name }),
+    });
+    expect(more).toEqual([]);
+    const stranger = new TestBrowser();
+    await stranger.visit(plane.url + (await newLink(plane, `${account?.subject}@example.com`)));
+    expect((await goThrough(stranger, name)).status).toBe(409);
+    expect(await mine()).toHaveLength(2);
   });
 
   test("refuses an e-mail that is not verified", async () => {

@@ -1,0 +1,35 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { watchOnce } from "../../../control-plane/timers/worker-watch.ts";
+import { addHeldJob, addTestWorker, readJob, startPlane, type Plane } from "../../helpers/plane.ts";
+import { addOwner } from "../../helpers/rows.ts";
+
+let plane: Plane;
+beforeAll(async () => void (plane = await startPlane()));
+afterAll(() => plane.close());
+
+const entriesOf = (id: string) =>
+  plane.context.store.read.sql
+    .selectFrom("audit_entries")
+    .selectAll()
+    .where("target_id", "=", id)
+    .execute();
+
+it("records once, as the system's, that a cancel nobody answered has freed its spec", async () => {
+  const owner = await addOwner(plane.context.store);
+  const worker = await addTestWorker(plane, owner);
+  const cancelled = { status: "CANCELLED", started_at: 1, cancelled_at: 2, ended_at: 2 } as const;
+  const job = await addHeldJob(plane, owner, worker, cancelled);
+  for (const _round of [1, 2]) await watchOnce(plane.context, 0);
+  expect((await readJob(plane, job)).released_at).not.toBeNull();
+  const entries = await entriesOf(job.id);
+  expect(entries).toMatchObject([
+    { action: "job.release", owner_id: owner.id, actor_kind: "system", actor_id: null },
+  ]);
+  expect(entries[0]).toMatchObject({ ip_address: null, user_agent: null, request_id: null });
+  expect(JSON.parse(entries[0]?.details ?? "")).toEqual({
+    status: "CANCELLED",
+    status_before: "CANCELLED",
+    worker_id: worker.id,
+    attempt: 1,
+  });
+});
