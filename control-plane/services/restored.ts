@@ -9,7 +9,9 @@ import { addLock, findLock } from "../store/states.ts";
 import type { JobRow } from "../domain/job.ts";
 import type { Queries } from "../store/db.ts";
 import type { Context } from "./context.ts";
+import { record, system } from "./audit.ts";
 import { changeJob, writeJobs } from "./job-changes.ts";
+import { recordOutcome } from "./job-outcomes.ts";
 import { time } from "./job-views.ts";
 
 /** Settles a restore, once; answers how many jobs have an unknown outcome, or undefined when there was none. */
@@ -23,9 +25,14 @@ export async function settleRestore(context: Context): Promise<number | undefine
       const isHeld = job.worker_id !== null;
       // The runner may be at it still: its spec waits for its report, or for a person who has looked.
       if (isHeld && job.job_type !== "PLAN") await lockFor(tx, job, from, now);
-      await changeJob(tx, rings, job, outliveRestore(job, from, now), now, { keepLock: isHeld });
+      const settled = outliveRestore(job, from, now);
+      const after = await changeJob(tx, rings, job, settled, now, { keepLock: isHeld });
+      await recordOutcome(tx, { by: system, action: "job.lose", before: job, after }, now);
     }
-    await endAllSignIns(tx, now);
+    for (const { id, user_id: owner, kind: name } of await endAllSignIns(tx, now)) {
+      const details = { reason: "restored" };
+      await record(tx, { by: system, owner, action: "login.revoke", id, name, details }, now);
+    }
     await removeFact(tx, restorePending);
     await setFact(tx, restoredAt, String(now));
     return jobs.length;

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { JobRow } from "../domain/job.ts";
 import type { Queries } from "./db.ts";
 import { statement } from "./statement.ts";
+import type { Row } from "./tables.ts";
 
 /** Jobs that wait or that a worker holds, of everybody, oldest first. */
 export const findAllUnreleased = statement<Record<string, never>, JobRow>((db) =>
@@ -18,9 +19,17 @@ export const findAllUnreleased = statement<Record<string, never>, JobRow>((db) =
     .orderBy("id"),
 );
 
-/** Ends all sessions and logins, and removes every link, code and registration token: they may have been ended or used. */
-export async function endAllSignIns({ sql: db }: Queries, now: number): Promise<void> {
-  await db.updateTable("logins").set({ revoked_at: now }).where("revoked_at", "is", null).execute();
+/** Ends and answers all sessions and logins, and removes every link, code and registration token: they may have been ended or used. */
+export async function endAllSignIns(
+  { sql: db }: Queries,
+  now: number,
+): Promise<Pick<Row<"logins">, "id" | "user_id" | "kind">[]> {
   for (const table of ["login_links", "cli_logins", "registration_tokens"] as const)
     await db.deleteFrom(table).execute();
+  return db
+    .updateTable("logins")
+    .set({ revoked_at: now })
+    .where("revoked_at", "is", null)
+    .returning(["id", "user_id", "kind"])
+    .execute();
 }

@@ -380,6 +380,19 @@ describe("a restore", () => {
         status: "CANCELLED",
         released_at: expect.any(Number),
       });
+      // Who asks the audit log how they ended finds it.
+      const entries = await again.context.store.read.sql
+        .selectFrom("audit_entries")
+        .selectAll()
+        .where("actor_kind", "=", "system")
+        .execute();
+      const targets = (action: string) =>
+        entries.filter((entry) => entry.action === action).map(({ target_id }) => target_id);
+      expect(targets("job.lose").toSorted()).toEqual(
+        [queued, claimed, running, planning, cancelled].map(({ id }) => id).toSorted(),
+      );
+      expect(targets("login.revoke").length).toBeGreaterThan(0);
+      expect(entries.filter(({ owner_id }) => owner_id === null)).toEqual([]);
       // It is so old that its log goes at once.
       const { log_pruned_at: _, ...kept } = over;
       expect(await readJob(again, over)).toMatchObject(kept);
