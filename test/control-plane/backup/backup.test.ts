@@ -388,9 +388,9 @@ describe("a restore", () => {
         .execute();
       const targets = (action: string) =>
         entries.filter((entry) => entry.action === action).map(({ target_id }) => target_id);
-      expect(targets("job.lose").toSorted()).toEqual(
-        [queued, claimed, running, planning, cancelled].map(({ id }) => id).toSorted(),
-      );
+      const ended = [queued, claimed, running, planning, cancelled];
+      expect(targets("job.lose")).toHaveLength(ended.length);
+      expect(new Set(targets("job.lose"))).toEqual(new Set(ended.map(({ id }) => id)));
       expect(targets("login.revoke").length).toBeGreaterThan(0);
       expect(entries.filter(({ owner_id }) => owner_id === null)).toEqual([]);
       // It is so old that its log goes at once.
