@@ -24,7 +24,7 @@ export function liveLine(out: (line: string) => void = print): LiveLine {
   const erase = (): void => void (shows && process.stderr.write("\r\u001b[K"));
   const draw = (): void => {
     if (!shows || held || !text) return;
-    const width = (process.stderr.columns ?? 80) - 3;
+    const width = (process.stderr.columns || 80) - 3;
     process.stderr.write(
       `\r\u001b[K${frames[frame % frames.length]} ${clean(text()).slice(0, width)}`,
     );
@@ -59,6 +59,8 @@ export function liveLine(out: (line: string) => void = print): LiveLine {
     },
     [Symbol.dispose]: () => {
       clearInterval(timer);
+      // A question may still be open; what it held back is printed, the line is not drawn again.
+      text = undefined;
       erase();
     },
   };

@@ -65,7 +65,7 @@ export function table(rows: readonly (readonly string[])[]): string[] {
 /** Rows that fit into the terminal: the widest columns are cut, but never the last one, which is the id. Unchanged in a pipe. */
 export function fitted(
   rows: readonly (readonly string[])[],
-  columns = process.stdout.isTTY ? process.stdout.columns : Infinity,
+  columns = (process.stdout.isTTY && process.stdout.columns) || Infinity,
 ): readonly (readonly string[])[] {
   const widths = (rows[0] ?? []).map((_, at) =>
     Math.max(...rows.map((row) => width(row[at] ?? ""))),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { logLine, table } from "../../cli/output.ts";
+import { fitted, logLine, table } from "../../cli/output.ts";
 
 describe("a line of a log", () => {
   it.each([
@@ -33,5 +33,18 @@ describe("a table", () => {
       ]),
     ).toEqual(["a    \u001b[36mlong\u001b[39m  x", "bcd  e     y z"]);
     expect(table([])).toEqual([]);
+  });
+
+  it("fits into a terminal by cutting the widest columns, and never the id", () => {
+    const rows = [
+      ["NAME", "STATUS", "ID"],
+      ["a name that is rather long", "\u001b[32mSUCCESS\u001b[39m", "0123456789"],
+    ];
+    expect(table(fitted(rows, 36))).toEqual([
+      "NAME             STATUS   ID",
+      "a name that is…  \u001b[32mSUCCESS\u001b[39m  0123456789",
+    ]);
+    expect(fitted(rows, 80)).toEqual(rows);
+    expect(fitted(rows, 5)[1]?.[2]).toBe("0123456789");
   });
 });
