@@ -5,13 +5,15 @@ import { Command, Option, type CommandUnknownOpts } from "@commander-js/extra-ty
 export const noun = (name: string, description: string) =>
   new Command(name).description(description);
 
-/** Adds examples to a command's help. */
+/** Adds examples to a command's help: what each is for beside it, or above where a narrow terminal would break the line. */
 export function examples<C extends CommandUnknownOpts>(
   command: C,
   lines: readonly (readonly [command: string, meaning: string])[],
 ): C {
   const width = Math.max(...lines.map(([text]) => text.length));
-  const shown = lines.map(([text, meaning]) => `  ${text.padEnd(width)}   ${meaning}`.trimEnd());
+  const beside = lines.map(([text, meaning]) => `  ${text.padEnd(width)}   ${meaning}`.trimEnd());
+  const above = lines.map(([text, meaning]) => `${meaning ? `  # ${meaning}\n` : ""}  ${text}`);
+  const shown = beside.every((line) => line.length <= 80) ? beside : above;
   command.addHelpText("after", `\nExamples:\n${shown.join("\n")}\n`);
   return command;
 }

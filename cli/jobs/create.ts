@@ -71,7 +71,7 @@ export async function cancel(run: Run, id: string, { wait }: CreateOptions): Pro
     `The ${nameOf(job)} is cancelled${job.released_at === null ? "; its runner stops terraform" : ""}.`,
   );
   // What was asked for is its cancellation, so that is success here.
-  showJob(run, wait ? await watchJob(run, job) : job);
+  showJob(run, wait ? await watchJob(run, job, { log: false }) : job);
 }
 
 /** `jobs retry`. */

@@ -9,8 +9,8 @@ import { followJob } from "./follow.ts";
 import { logLines } from "./log-lines.ts";
 import { endOf, nameOf, waitingWords } from "./words.ts";
 
-/** Shows the job until it ends and answers it as it ended. Throws `Failure` with 130 when the person leaves it to itself. */
-export async function watchJob(run: Run, job: Job): Promise<Job> {
+/** Shows the job, and its log unless that is not wanted, until it ends and answers it as it ended. Throws `Failure` with 130 when the person leaves it to itself. */
+export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise<Job> {
   // Under --json stdout is for the one object that the command answers.
   using live = liveLine(run.json ? say : print);
   const lines = logLines((line) => live.print(line));
@@ -33,7 +33,7 @@ export async function watchJob(run: Run, job: Job): Promise<Job> {
   try {
     const end = await followJob(run.api, job.id, {
       signal: left.signal,
-      onChunk: (chunk) => lines.add(chunk),
+      onChunk: (chunk) => log && lines.add(chunk),
       onProgress,
       onTrouble: (why) => {
         if (why !== undefined && trouble === undefined)

@@ -17,3 +17,9 @@ test("every verb has examples in its help", async () => {
     "windlass agent",
   ]);
 });
+
+test("no help is wider than the terminal it is made for", async () => {
+  const [, ...helps] = (await cliDocument()).split("```text\n");
+  const lines = helps.flatMap((help) => (help.split("```")[0] ?? "").split("\n"));
+  expect(lines.filter((line) => line.length > 100)).toEqual([]);
+});
