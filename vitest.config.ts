@@ -3,12 +3,12 @@ import { defineConfig } from "vitest/config";
 /** `npm run prove`: the same tests in their long forms, which need more time. */
 const proving = process.env["WINDLASS_PROVE"] === "1";
 
-const project = (name: string, include: string[], timeout: number, exclude: string[] = []) => ({
+const project = (name: string, include: string[], timeout: number, more: object = {}) => ({
   extends: true as const,
   test: {
     name,
     include,
-    exclude,
+    ...more,
     testTimeout: proving ? 3_600_000 : timeout,
     hookTimeout: 60_000,
   },
@@ -22,8 +22,13 @@ export default defineConfig({
     setupFiles: ["test/helpers/nothing-left-behind.ts"],
     reporters: ["default", "./test/helpers/tally.ts"],
     projects: [
-      project("unit", ["test/**/*.test.ts"], 20_000, ["test/e2e/**"]),
+      project("unit", ["test/**/*.test.ts"], 20_000, {
+        exclude: ["test/e2e/**", "test/browser/**"],
+      }),
       project("e2e", ["test/e2e/**/*.test.ts"], 120_000),
+      project("browser", ["test/browser/**/*.test.ts"], 60_000, {
+        globalSetup: ["test/helpers/chromium-setup.ts"],
+      }),
     ],
   },
 });

@@ -1,0 +1,28 @@
+/** Pages in a real browser: the ways in and out. */
+import { AxeBuilder } from "@axe-core/playwright";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, withBrowser } from "../helpers/browser.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () => {
+  const visitor = withBrowser();
+
+  test("a one-time link leads to the overview, signing out to the sign-in", async () => {
+    const { page, complaints } = await visitor.visit(plane, "ada@example.com");
+    expect(new URL(page.url()).pathname).toBe("/");
+    expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Overview");
+    await page.getByRole("button", { name: "Sign out" }).click();
+    expect(new URL(page.url()).pathname).toBe("/login");
+    await page.goto(`${plane.url}/`);
+    expect(new URL(page.url()).pathname).toBe("/login");
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    expect(violations).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+});
