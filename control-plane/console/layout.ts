@@ -1,36 +1,40 @@
 /** The frame of every page. */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import type { FastifyReply } from "fastify";
 import { html, type Html } from "./html.ts";
-
-/** The one style sheet, served from the server itself: a page needs no other network. */
-export const styles = readFileSync(join(import.meta.dirname, "windlass.css"), "utf8");
 
 export interface Page {
   readonly title: string;
   readonly body: Html;
   /** Who is signed in. */
   readonly email?: string;
+  /** Which entry of the navigation it belongs to. */
+  readonly at?: string;
+  /** Its parts marked `data-live` are drawn anew this often, in seconds; a script may also ask for it. */
+  readonly refresh?: number;
 }
 
-/** Sends a page. Nothing of it may run a script, be framed, or load anything from elsewhere. */
-export function sendPage(reply: FastifyReply, { title, body, email }: Page, status = 200): void {
+const places = [
+  ["/", "Overview"],
+  ["/jobs", "Jobs"],
+] as const;
+
+/** Sends a page. It runs scripts of this server only, none of them written into it, is never framed, and loads nothing from elsewhere. */
+export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
   reply
     .code(status)
     .headers({
       "content-security-policy":
-        "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
       "x-content-type-options": "nosniff",
       // Not no-referrer: with that, browsers send our own forms with "Origin: null".
       "referrer-policy": "same-origin",
       "cache-control": "no-store",
     })
     .type("text/html; charset=utf-8")
-    .send(document(title, body, email).text);
+    .send(document(page).text);
 }
 
-const document = (title: string, body: Html, email: string | undefined): Html =>
+const document = ({ title, body, email, at, refresh }: Page): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -39,19 +43,29 @@ const document = (title: string, body: Html, email: string | undefined): Html =>
         <title>${title} · Windlass</title>
         <link rel="stylesheet" href="/assets/windlass.css" />
         <link rel="icon" href="data:," />
+        ${email === undefined ? null : html`<script type="module" src="/assets/live.js"></script>`}
       </head>
       <body>
-        <header>
+        <a class="skip" href="#main">To the content</a>
+        <header class="frame">
           <a class="brand" href="/">Windlass</a>
-          ${
-            email === undefined
-              ? null
-              : html`<form method="post" action="/logout">
-                  <span>${email}</span> <button class="quiet">Sign out</button>
-                </form>`
-          }
+          ${email === undefined ? null : navigation(email, at)}
         </header>
-        <main>${body}</main>
+        <p class="away-note" role="status">The server does not answer: what you see may be old.</p>
+        <main id="main" ${refresh === undefined ? null : html`data-refresh="${refresh}"`}>
+          ${body}
+        </main>
         <footer><a href="/docs">API</a></footer>
       </body>
     </html> `;
+
+const navigation = (email: string, at: string | undefined): Html =>
+  html`<nav aria-label="Pages">
+      ${places.map(
+        ([path, name]) =>
+          html`<a href="${path}" ${path === at ? html`aria-current="page"` : null}>${name}</a>`,
+      )}
+    </nav>
+    <form method="post" action="/logout">
+      <span class="who">${email}</span> <button class="quiet">Sign out</button>
+    </form>`;

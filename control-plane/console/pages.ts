@@ -1,8 +1,7 @@
-/** The pages there are so far: signing in, approving a device, and an overview. */
+/** The pages of signing in and of approving a device, and what a person sees who goes wrong. */
 import type { DeviceLogin } from "../../protocol/auth.ts";
-import type { Job } from "../../protocol/jobs.ts";
-import type { Worker } from "../../protocol/workers.ts";
 import { html, type Html } from "./html.ts";
+import { clock } from "./words.ts";
 
 /** What to do without a session. */
 export const loginPage = (
@@ -63,82 +62,7 @@ export const deadDevicePage = (reason: string): Html =>
     <p>${reason}. Start again at the client: <code>windlass login</code></p>`;
 
 /** Something that was refused. */
-export const refusalPage = (title: string, detail: string): Html =>
+export const refusalPage = (title: string, detail: string, back = "/"): Html =>
   html` <h1>${title}</h1>
     ${detail === title ? null : html`<p>${detail}</p>`}
-    <p><a href="/">To the overview</a></p>`;
-
-/** What is there: workers and the latest jobs. */
-export const overviewPage = (workers: readonly Worker[], jobs: readonly Job[]): Html =>
-  html` <h1>Overview</h1>
-    <h2>Workers</h2>
-    ${
-      workers.length === 0
-        ? html`<p class="soft">
-            No worker yet. Make a registration token, then start <code>windlass agent</code> with
-            it.
-          </p>`
-        : table(
-            ["Name", "Status", "Version", "Host", "Last heartbeat"],
-            workers.map(({ name, status, version, hostname, last_heartbeat }) => [
-              name,
-              html`<span class="${status}">${status}</span>`,
-              version ?? "–",
-              hostname ?? "–",
-              last_heartbeat ? clock(last_heartbeat) : "never",
-            ]),
-          )
-    }
-    <h2>Latest jobs</h2>
-    ${
-      jobs.length === 0
-        ? html`<p class="soft">No job yet.</p>`
-        : table(
-            ["Job", "Configuration", "Status", "Created", "What"],
-            jobs.map((job) => [
-              html`<a href="/jobs/${job.id}">${job.job_type}</a>`,
-              job.config_snapshot?.name ?? "–",
-              html`<span class="${job.status}">${job.status}</span>`,
-              clock(job.created_at),
-              job.error_message ?? job.waiting_reason?.replaceAll("_", " ") ?? "",
-            ]),
-          )
-    }`;
-
-/** One job with its log. */
-export const jobPage = (job: Job, log: string, isCut: boolean): Html =>
-  html` <h1>${job.job_type} of ${job.config_snapshot?.name ?? "a configuration"}</h1>
-    <p>
-      <span class="${job.status}">${job.status}</span>
-      <span class="soft"
-        >created
-        ${clock(job.created_at)}${job.ended_at === null ? "" : `, ended ${clock(job.ended_at)}`} ·
-        ${job.id}</span
-      >
-    </p>
-    ${job.error_message === null ? null : html`<p class="FAILED">${job.error_message}</p>`}
-    ${isCut ? html`<p class="soft">The log is long: this is its beginning.</p>` : null}
-    <pre class="log" tabindex="0">
-${log === "" ? "No output yet. Reload to look again." : log}</pre>`;
-
-const table = (heads: readonly string[], rows: readonly (readonly (Html | string)[])[]): Html =>
-  html` <div class="scroll">
-    <table>
-      <thead>
-        <tr>
-          ${heads.map((head) => html`<th scope="col">${head}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map(
-          (row) =>
-            html`<tr>
-              ${row.map((cell) => html`<td>${cell}</td>`)}
-            </tr>`,
-        )}
-      </tbody>
-    </table>
-  </div>`;
-
-/** `2026-11-21 10:15:02 UTC`. */
-const clock = (time: string): string => `${time.slice(0, 19).replace("T", " ")} UTC`;
+    <p><a href="${back}">${back === "/" ? "To the overview" : "Back to where you were"}</a></p>`;

@@ -1,0 +1,73 @@
+// @ts-check
+/** The log of a job as it grows. Whatever breaks the connection, it goes on after the last chunk that arrived. */
+
+/** @typedef {{ id: number, log_chunk: string, stream_type: "STDOUT" | "STDERR" | "SYSTEM", created_at: string }} Chunk */
+/** @typedef {{ status: string, log_complete: boolean | null, log_pruned_at: string | null }} Progress */
+/** @typedef {"live" | "away" | "ended" | "signed_out" | "gone"} State */
+
+const shortestPause = 250;
+const longestPause = 5000;
+
+/**
+ * Reads until the job is over.
+ * @param {string} job
+ * @param {{ chunk: (chunk: Chunk) => void, progress: (progress: Progress) => void, state: (state: State) => void }} reader
+ * @returns {() => void} ends the reading
+ */
+export function readLog(job, reader) {
+  let last = 0;
+  let pause = shortestPause;
+  let isOver = false;
+  /** @type {EventSource | undefined} */
+  let source;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+
+  function open() {
+    const stream = new EventSource(`/api/jobs/${job}/logs/stream?after=${last}`);
+    source = stream;
+    stream.addEventListener("open", () => {
+      pause = shortestPause;
+      reader.state("live");
+    });
+    stream.addEventListener("log", ({ data }) => {
+      const chunk = /** @type {Chunk} */ (JSON.parse(data));
+      if (chunk.id <= last) return;
+      last = chunk.id;
+      reader.chunk(chunk);
+    });
+    stream.addEventListener("status", ({ data }) => reader.progress(JSON.parse(data)));
+    stream.addEventListener("end", ({ data }) => {
+      close();
+      reader.progress(JSON.parse(data));
+      reader.state("ended");
+    });
+    // One way back, ours: a browser does not come back by itself after an answer that is no stream.
+    stream.addEventListener("error", () => {
+      stream.close();
+      if (!isOver) void comeBack();
+    });
+  }
+
+  async function comeBack() {
+    reader.state("away");
+    const status = await fetch(`/api/cli/jobs/${job}`).then(
+      (answer) => answer.status,
+      () => 0,
+    );
+    if (isOver) return;
+    if (status === 401) return reader.state("signed_out");
+    if (status === 404) return reader.state("gone");
+    timer = setTimeout(open, pause);
+    pause = Math.min(longestPause, pause * 2);
+  }
+
+  function close() {
+    isOver = true;
+    source?.close();
+    clearTimeout(timer);
+  }
+
+  open();
+  return close;
+}

@@ -1,0 +1,185 @@
+// @ts-check
+/** `<windlass-log>`: the log of a job, live, with search, follow, wrap, times and links to its lines. */
+import { LogLines } from "./log-lines.js";
+import { LogSearch } from "./log-search.js";
+import { readLog } from "./log-stream.js";
+
+/** @typedef {import("./log-stream.js").Chunk} Chunk */
+
+/** Characters written at a time: about a millisecond. */
+const pieceSize = 16_384;
+/** The page gets its turn after so many milliseconds of writing. */
+const turnMilliseconds = 10;
+
+/** What the line below the log says of the connection. */
+const words = {
+  live: "Live",
+  away: "The server does not answer. Trying again; nothing is lost.",
+  ended: "This is the whole log.",
+  signed_out: "You are signed out. Reload the page to sign in again.",
+  gone: "This job is not there any more.",
+};
+
+class WindlassLog extends HTMLElement {
+  /** @type {Chunk[]} */
+  #waiting = [];
+  #isWriting = false;
+  /** @type {keyof typeof words} */
+  #state = "away";
+  /** @type {Element | null} */
+  #marked = null;
+  /** @type {() => void} */
+  #close = () => undefined;
+
+  connectedCallback() {
+    const get = (/** @type {string} */ selector) =>
+      /** @type {HTMLElement} */ (this.querySelector(selector));
+    this.box = get(".lines");
+    this.said = get(".log-state");
+    get(".tools").hidden = false;
+    this.lines = new LogLines(this.box);
+    this.search = new LogSearch(this.lines, (line, said) => {
+      get("output").textContent = said;
+      if (line !== null) this.#go(line);
+    });
+    this.follow = /** @type {HTMLInputElement} */ (get("[name=follow]"));
+    this.follow.checked = !this.hasAttribute("ended") && location.hash === "";
+    this.#listen(get);
+    this.#close = readLog(this.getAttribute("job") ?? "", {
+      chunk: (chunk) => this.#take(chunk),
+      progress: (progress) =>
+        this.dispatchEvent(new CustomEvent("progress", { bubbles: true, detail: progress })),
+      state: (state) => {
+        this.#state = state;
+        if (!this.#isWriting) this.#say();
+      },
+    });
+  }
+
+  disconnectedCallback() {
+    this.#close();
+  }
+
+  /** @param {(selector: string) => HTMLElement} get */
+  #listen(get) {
+    const find = /** @type {HTMLInputElement} */ (get("[name=find]"));
+    let timer = 0;
+    find.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => void this.search?.find(find.value), 150);
+    });
+    find.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      this.search?.step(event.shiftKey ? -1 : 1);
+    });
+    get("[name=previous]").addEventListener("click", () => this.search?.step(-1));
+    get("[name=next]").addEventListener("click", () => this.search?.step(1));
+    get("[name=line]").addEventListener("change", (event) => {
+      const number = Number(/** @type {HTMLInputElement} */ (event.target).value);
+      if (number > 0) location.hash = `L${number}`;
+    });
+    for (const name of ["wrap", "times"]) this.#remember(name, get(`[name=${name}]`));
+    this.follow?.addEventListener("change", () => this.#keepUp());
+    this.box?.addEventListener("scroll", () => this.#scrolled(), { passive: true });
+    this.box?.addEventListener("click", (event) => this.#clicked(event));
+    addEventListener("hashchange", () => this.#goToHash());
+  }
+
+  /** A switch of the reader's taste. @param {string} name @param {HTMLElement} element */
+  #remember(name, element) {
+    const box = /** @type {HTMLInputElement} */ (element);
+    const key = `windlass.log.${name}`;
+    const set = () => this.box?.classList.toggle(name, box.checked);
+    box.checked = localStorage.getItem(key) === "on";
+    set();
+    box.addEventListener("change", () => {
+      localStorage.setItem(key, box.checked ? "on" : "off");
+      set();
+    });
+  }
+
+  /** @param {Chunk} chunk */
+  #take(chunk) {
+    const { log_chunk } = chunk;
+    for (let at = 0; at < log_chunk.length;) {
+      // Not between the two halves of one character.
+      const end = at + pieceSize + (isHalf(log_chunk.charCodeAt(at + pieceSize - 1)) ? 1 : 0);
+      this.#waiting.push({ ...chunk, log_chunk: log_chunk.slice(at, end) });
+      at = end;
+    }
+    if (!this.#isWriting) this.#write();
+  }
+
+  /** Writes for a moment, then lets the page have its turn. */
+  #write() {
+    this.#isWriting = true;
+    const begun = performance.now();
+    let written = 0;
+    for (const piece of this.#waiting) {
+      this.lines?.write(piece);
+      written += 1;
+      if (performance.now() - begun > turnMilliseconds) break;
+    }
+    this.#waiting.splice(0, written);
+    this.#keepUp();
+    if (this.#waiting.length > 0) setTimeout(() => this.#write());
+    else {
+      this.#isWriting = false;
+      this.#say();
+      if (this.#marked === null) this.#goToHash();
+    }
+  }
+
+  #say() {
+    const { count = 0, dropped = 0 } = this.lines ?? {};
+    const shown =
+      dropped === 0
+        ? `${count.toLocaleString("en")} lines`
+        : `the last ${(count - dropped).toLocaleString("en")} of ${count.toLocaleString("en")} lines, the raw log has all`;
+    const text =
+      this.#state === "ended" && count === 0 ? "No output." : `${words[this.#state]} ${shown}.`;
+    if (this.said) this.said.textContent = this.#state === "live" ? `Live: ${shown}.` : text;
+  }
+
+  #keepUp() {
+    if (this.follow?.checked && this.box) this.box.scrollTop = this.box.scrollHeight;
+  }
+
+  /** Whoever scrolls up wants to read; whoever comes back to the end wants to go on with it. */
+  #scrolled() {
+    const { box, follow } = this;
+    if (!box || !follow) return;
+    const below = box.scrollHeight - box.clientHeight - box.scrollTop;
+    if (below > 200) follow.checked = false;
+  }
+
+  /** A click on a line's number is a link to it. @param {MouseEvent} event */
+  #clicked(event) {
+    const target = /** @type {Element} */ (event.target);
+    if (target.parentElement?.className !== "block" || !this.lines) return;
+    if (event.clientX - target.getBoundingClientRect().left > 56) return;
+    location.hash = `L${this.lines.numberOf(target)}`;
+  }
+
+  #goToHash() {
+    const [, number] = /^#L(\d{1,9})$/.exec(location.hash) ?? [];
+    if (number !== undefined) this.#go(Number(number));
+  }
+
+  /** @param {number} number */
+  #go(number) {
+    const line = this.lines?.line(number);
+    if (!line || !this.follow) return;
+    this.follow.checked = false;
+    this.#marked?.classList.remove("marked");
+    this.#marked = line;
+    line.classList.add("marked");
+    line.scrollIntoView({ block: "center" });
+  }
+}
+
+/** @param {number} code */
+const isHalf = (code) => code >= 0xd800 && code < 0xdc00;
+
+customElements.define("windlass-log", WindlassLog);

@@ -1,0 +1,38 @@
+/** The list of all jobs. */
+import type { Job, JobStatus } from "../../protocol/jobs.ts";
+import { jobStatuses } from "../../protocol/jobs.ts";
+import { html, type Html } from "./html.ts";
+import { jobTable } from "./overview-page.ts";
+
+/** A page of the list; `next` continues it. */
+export const jobsPage = (
+  jobs: readonly Job[],
+  status: JobStatus | undefined,
+  next: string | undefined,
+): Html =>
+  html`<h1>Jobs</h1>
+    <nav class="filter" aria-label="Filter by status">
+      ${filter("All", "/jobs", status === undefined)}
+      ${jobStatuses.map((one) => filter(one, `/jobs?status=${one}`, one === status))}
+    </nav>
+    <div id="jobs" data-live>
+      ${
+        jobs.length === 0
+          ? html`<p class="soft">
+              No ${status ?? ""} job here. <code>windlass demo</code> shows everything at once.
+            </p>`
+          : jobTable(jobs)
+      }
+    </div>
+    ${
+      next === undefined
+        ? null
+        : html`<p>
+            <a href="/jobs?${status === undefined ? "" : `status=${status}&`}before=${next}"
+              >Older jobs</a
+            >
+          </p>`
+    }`;
+
+const filter = (name: string, path: string, isOn: boolean): Html =>
+  html`<a href="${path}" ${isOn ? html`aria-current="true"` : null}>${name}</a> `;

@@ -1,0 +1,38 @@
+/** What the pages say in words: times with their zone, lengths of time, states and reasons. */
+import type { JobStatus, WaitingReason } from "../../protocol/jobs.ts";
+import { html, type Html } from "./html.ts";
+
+/** `2026-11-21 10:15:02 UTC`. */
+export const clock = (time: string): Html =>
+  html`<time datetime="${time}">${time.slice(0, 19).replace("T", " ")} UTC</time>`;
+
+/** How long from one time to another: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
+export function between(from: string, to: string): string {
+  const seconds = Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000));
+  const [minutes, hours, days] = [60, 3600, 86_400].map((unit) => Math.floor(seconds / unit));
+  if (days) return `${days} d ${hours! % 24} h`;
+  if (hours) return `${hours} h ${minutes! % 60} min`;
+  if (minutes) return `${minutes} min ${seconds % 60} s`;
+  return `${seconds} s`;
+}
+
+/** A status with its colour; never the colour alone. */
+export const badge = (status: string): Html => html`<span class="badge ${status}">${status}</span>`;
+
+/** Why a queued job waits, and what one can do. */
+export const waiting: Record<WaitingReason, string> = {
+  waiting_for_worker: "A worker takes it as soon as it has a free slot.",
+  no_matching_worker:
+    "No worker has the job's labels: register one that has, or change the labels.",
+  no_worker_online: "The workers that may take it are all offline: start one.",
+  assigned_worker_offline: "The worker that was asked for is offline: start it.",
+  assigned_worker_draining: "The worker that was asked for takes no new jobs: end its drain.",
+  configuration_busy: "Another job of this configuration is not over yet.",
+  state_locked:
+    "The state is locked by a job that was lost or by a person: see whether that still runs, then unlock.",
+  worker_in_use: "The worker to tear down still holds a job.",
+};
+
+/** Whether a job can still change. */
+export const isOpen = (status: JobStatus): boolean =>
+  status === "QUEUED" || status === "PROCESSING";

@@ -1,0 +1,71 @@
+/** Every page as people with other eyes, screens and habits get it. */
+import { AxeBuilder } from "@axe-core/playwright";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, withBrowser } from "../helpers/browser.ts";
+import { pagesOf } from "../helpers/pages.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { fillStage, openStage, type Stage } from "../helpers/scenes.ts";
+
+let plane: Plane;
+let stage: Stage;
+let pages: Record<string, string>;
+beforeAll(async () => {
+  plane = await startPlane();
+  stage = await openStage(plane);
+  pages = pagesOf(await fillStage(stage));
+});
+afterAll(() => plane.close());
+
+describe.runIf(hasBrowser() || process.env["CI"] === "true")("every page", () => {
+  const visitor = withBrowser();
+
+  test.each(["light", "dark"] as const)("has no accessibility finding, %s", async (colorScheme) => {
+    const { page } = await visitor.visit(plane, stage.email, { colorScheme });
+    const findings: string[] = [];
+    for (const [name, path] of Object.entries(pages)) {
+      await page.goto(plane.url + path);
+      // The themes differ in their colours alone.
+      const audit = new AxeBuilder({ page });
+      if (colorScheme === "dark") audit.withRules(["color-contrast"]);
+      const { violations } = await audit.analyze();
+      for (const { id, nodes } of violations)
+        findings.push(`${name}: ${id}: ${nodes.map(({ html }) => html.slice(0, 150)).join(" ")}`);
+    }
+    expect(findings).toEqual([]);
+  });
+
+  test("fits a phone: nothing scrolls sideways but tables and logs", async () => {
+    const options = { viewport: { width: 390, height: 800 } };
+    const { page } = await visitor.visit(plane, stage.email, options);
+    const wide: string[] = [];
+    for (const [name, path] of Object.entries(pages)) {
+      await page.goto(plane.url + path);
+      const width = await page.evaluate<number>("document.documentElement.scrollWidth");
+      if (width > 390) wide.push(`${name}: ${width}`);
+    }
+    expect(wide).toEqual([]);
+  });
+
+  test("says what it has to say without a script", async () => {
+    const { page } = await visitor.visit(plane, stage.email, { javaScriptEnabled: false });
+    await page.goto(plane.url + (pages["job-plan"] ?? ""));
+    expect(await page.locator("pre.log").innerText()).toContain("2 to add, 1 to change");
+    expect(await page.getByRole("button", { name: /Deploy this plan/ }).isVisible()).toBe(true);
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Raw log" }).click();
+    expect((await download).suggestedFilename()).toMatch(/^job-.*\.log$/);
+  });
+
+  test("draws itself anew while it is looked at", async () => {
+    const { page, complaints } = await visitor.visit(plane, stage.email);
+    await page.getByText("Another job of this configuration is not over yet.").waitFor();
+    const [running, waiting] = ["job-running", "job-waiting"].map(
+      (name) => pages[name]?.split("/").at(-1) ?? "",
+    );
+    await stage.end(running ?? "", "SUCCESS");
+    expect(await stage.start()).toBe(waiting);
+    await page.getByText("Nothing waits.").waitFor();
+    expect(await page.locator(`a[href="/jobs/${running}"]`).count()).toBe(1);
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,42 @@
+/** A Chromium that is driven, and a person signed in with it. */
+import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
+import type { Chromium } from "./chromium.ts";
+import { newLink } from "./sign-in.ts";
+import type { Plane } from "./plane.ts";
+
+/** Starts it without a window. */
+export const launch = ({ executablePath, env }: Chromium): Promise<Browser> =>
+  chromium.launch({
+    executablePath,
+    // Its own sandbox needs rights that containers and root do not have; it sees our pages only.
+    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+    env: { ...process.env, ...env },
+  });
+
+export interface Visit {
+  readonly page: Page;
+  /** Errors, refusals of the content security policy and requests to anywhere else. */
+  readonly complaints: string[];
+}
+
+/** Opens a one-time link in a new context. */
+export async function visit(
+  browser: Browser,
+  plane: Plane,
+  email: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(message.text());
+  });
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!url.startsWith(`${plane.url}/`) && !url.startsWith("data:")) complaints.push(url);
+  });
+  await page.goto(plane.url + (await newLink(plane, email)));
+  return { page, complaints };
+}

@@ -1,0 +1,12 @@
+/** Every page of the console, as it is tried and photographed. */
+import { randomUUID } from "node:crypto";
+
+/** Name and path of each; `jobs` are those of a filled stage. */
+export const pagesOf = (jobs: Record<string, string>): Record<string, string> => ({
+  overview: "/",
+  jobs: "/jobs",
+  ...Object.fromEntries(Object.entries(jobs).map(([name, id]) => [`job-${name}`, `/jobs/${id}`])),
+  "cli-login": `/cli/login?device_code=${randomUUID()}`,
+  login: "/login",
+  missing: `/jobs/${randomUUID()}`,
+});

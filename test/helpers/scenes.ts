@@ -1,0 +1,156 @@
+/** A control plane with something of everything, made through its own interface: for screenshots and for tests of all pages. */
+import { randomUUID } from "node:crypto";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { CreateJob, Job } from "../../protocol/jobs.ts";
+import type { PlanSummary } from "../../protocol/plan-summary.ts";
+import { callsOf } from "./calls.ts";
+import { addTestWorker, ask, type Plane } from "./plane.ts";
+import type { Owner } from "./rows.ts";
+import { openBrowser } from "./sign-in.ts";
+
+/** A person with a zone, and a runner of theirs that this test plays. */
+export interface Stage {
+  readonly owner: Owner;
+  readonly email: string;
+  readonly headers: Record<string, string>;
+  configure(name: string): Promise<string>;
+  queue(job: CreateJob): Promise<Job>;
+  /** Hands out the oldest job and starts it. */
+  start(): Promise<string>;
+  log(job: string, text: string, stream?: "STDOUT" | "STDERR" | "SYSTEM"): Promise<void>;
+  end(job: string, status: "SUCCESS" | "FAILED", more?: object): Promise<void>;
+  read(job: string): Promise<Job>;
+}
+
+/** Opens one. */
+export async function openStage(
+  plane: Plane,
+  email = `${randomUUID()}@example.com`,
+): Promise<Stage> {
+  const { headers } = await openBrowser(plane, email);
+  const person = callsOf(plane, headers);
+  const zone = await person.get(endpoints.createZone, { body: { name: "production" } });
+  const user = await plane.context.store.read.sql
+    .selectFrom("users")
+    .select("id")
+    .where("email", "=", email)
+    .executeTakeFirstOrThrow();
+  const owner = { id: user.id, zone: zone.id };
+  const { headers: worker } = await addTestWorker(plane, owner);
+  const runner = callsOf(plane, worker);
+  await runner.get(endpoints.heartbeat, {
+    query: {},
+    body: {
+      version: "0.1.0",
+      hostname: "runner-1.internal",
+      os: "linux",
+      arch: "x64",
+      capacity: 2,
+    },
+  });
+  const report = (id: string, body: object) =>
+    runner.get(endpoints.reportStatus, { params: { id }, body: body as never });
+  return {
+    owner,
+    email,
+    headers,
+    configure: async (name) => {
+      const source = { type: "inline", files: { "main.tf": "" } } as const;
+      const body = { name, zone_id: zone.id, source };
+      return (await person.get(endpoints.createConfiguration, { body })).id;
+    },
+    queue: (body) => person.get(endpoints.createJob, { body }),
+    start: async () => {
+      const { job } = await runner.get(endpoints.claimJob, { query: {} });
+      await report(job.id, { status: "PROCESSING" });
+      return job.id;
+    },
+    log: async (id, log_chunk, stream_type = "STDOUT") => {
+      const body = { log_chunk, stream_type };
+      await runner.get(endpoints.appendLogs, { params: { id }, body });
+    },
+    end: async (id, status, more = {}) => {
+      if (status === "SUCCESS" && "plan_summary" in more)
+        await ask(plane, "POST", `/api/jobs/${id}/plan-artifact`, {
+          headers: { ...worker, "content-type": "application/gzip" },
+          body: Buffer.from("plan"),
+        });
+      await report(id, { status, ...more });
+    },
+    read: (id) => person.get(endpoints.getJob, { params: { id } }),
+  };
+}
+
+/** What a plan with something of everything would do. */
+export const richPlan: PlanSummary = {
+  counts: { create: 2, update: 1, replace: 1, delete: 1, forget: 0, move: 1, import: 0 },
+  changes: [
+    { address: "aws_instance.old", action: "delete", reason: "delete_because_no_resource_config" },
+    {
+      address: 'module.db.aws_db_instance.main["eu"]',
+      action: "replace",
+      reason: "replace_because_cannot_update",
+      replaced_by: ["engine_version", "storage.0.type"],
+    },
+    { address: "aws_security_group.web", action: "update", attributes: ["ingress", "tags"] },
+    { address: "aws_instance.web[0]", action: "create" },
+    { address: "aws_instance.web[1]", action: "create" },
+    { address: "aws_s3_bucket.logs", action: "none", previous_address: "aws_s3_bucket.log" },
+  ],
+  changes_omitted: 0,
+  drift: [{ address: "aws_route53_record.www", action: "update" }],
+  drift_omitted: 0,
+  outputs: [
+    { name: "cluster_endpoint", action: "update", sensitive: false },
+    { name: "admin_password", action: "create", sensitive: true },
+  ],
+  outputs_omitted: 0,
+  checks: [{ address: "check.health", status: "unknown" }],
+  applyable: true,
+  complete: true,
+};
+
+/** Terraform's colours as it writes them. */
+export const planLog = [
+  "\u001b[0m\u001b[1mTerraform will perform the following actions:\u001b[0m",
+  "",
+  "\u001b[1m  # aws_instance.web[0]\u001b[0m will be created",
+  '\u001b[0m  \u001b[32m+\u001b[0m resource "aws_instance" "web" {',
+  '      \u001b[32m+\u001b[0m ami           = "ami-0abcdef"',
+  '      \u001b[33m~\u001b[0m instance_type = "t3.micro" \u001b[33m->\u001b[0m "t3.small"',
+  "    }",
+  "",
+  "\u001b[1mPlan:\u001b[0m 2 to add, 1 to change, 2 to destroy.",
+  "",
+].join("\n");
+
+/** Jobs of every kind; answers those that have a page worth seeing. */
+export async function fillStage(stage: Stage): Promise<Record<string, string>> {
+  const [network, cluster, shop] = await Promise.all(
+    ["network", "cluster-eu", "shop frontend"].map((name) => stage.configure(name)),
+  );
+  const run = async (job_type: CreateJob["job_type"], configuration_id = "") => {
+    await stage.queue({ job_type, configuration_id });
+    return stage.start();
+  };
+  const failed = await run("DEPLOY", network);
+  await stage.log(failed, "Runs terraform 1.11.4\n", "SYSTEM");
+  await stage.log(failed, planLog);
+  const message = "Error: creating EC2 Instance: UnauthorizedOperation";
+  await stage.log(failed, `\u001b[31m╷\n│ ${message}\n╵\u001b[0m\n`, "STDERR");
+  await stage.end(failed, "FAILED", { error_message: message });
+  const deployed = await run("DEPLOY", shop);
+  await stage.log(deployed, "Apply complete! Resources: 3 added.\n");
+  const outputs = {
+    cluster_endpoint: { type: "string", value: "https://shop.example.com", sensitive: false },
+    admin_password: { type: "string", sensitive: true },
+  };
+  await stage.end(deployed, "SUCCESS", { execution_metadata: { outputs } });
+  const plan = await run("PLAN", cluster);
+  await stage.log(plan, planLog);
+  await stage.end(plan, "SUCCESS", { plan_summary: richPlan });
+  const running = await run("DEPLOY", network);
+  await stage.log(running, "aws_instance.web[0]: Creating...\n");
+  const { id: waiting } = await stage.queue({ job_type: "PLAN", configuration_id: network ?? "" });
+  return { failed, deployed, plan, running, waiting };
+}
