@@ -16,6 +16,9 @@ export interface Page {
 const places = [
   ["/", "Overview"],
   ["/jobs", "Jobs"],
+  ["/workers", "Workers"],
+  ["/audit", "Audit"],
+  ["/settings", "Settings"],
 ] as const;
 
 /** Sends a page. It runs scripts of this server only, none of them written into it, is never framed, and loads nothing from elsewhere. */

@@ -86,8 +86,8 @@ export const jobTable = (jobs: readonly Job[]): Html =>
   );
 
 const noWorker = html`<p class="soft">
-  No worker yet. Make a registration token and start
-  <code>windlass agent</code> with it where terraform may run.
+  No worker yet. One is needed to run anything: <a href="/workers">add one</a> where terraform may
+  run.
 </p>`;
 
 const workerRow = ({
@@ -100,7 +100,7 @@ const workerRow = ({
   capacity,
   last_heartbeat,
 }: Worker) => [
-  html`<span id="worker-${id}">${name}</span>`,
+  html`<a href="/workers/${id}">${name}</a>`,
   badge(status),
   version ?? "–",
   hostname ?? "–",

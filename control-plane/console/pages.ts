@@ -1,7 +1,7 @@
 /** The pages of signing in and of approving a device, and what a person sees who goes wrong. */
-import type { DeviceLogin } from "../../protocol/auth.ts";
+import type { ApprovedDevice } from "../services/device-login.ts";
 import { html, type Html } from "./html.ts";
-import { clock } from "./words.ts";
+import { between, clock } from "./words.ts";
 
 /** What to do without a session. */
 export const loginPage = (
@@ -50,11 +50,35 @@ export const approvePage = (deviceCode: string, email: string): Html =>
     </form>
     <p class="soft">Request ${deviceCode}</p>`;
 
-/** The six characters to type at the client. */
-export const codePage = ({ verification_code, expires_at }: DeviceLogin): Html =>
-  html` <h1>Type this code at the client</h1>
-    <p class="code">${verification_code}</p>
-    <p class="soft">It works until ${clock(expires_at)}. Five wrong guesses end it.</p>`;
+/** The six characters to type at the client, how long they work, and whether they were used. */
+export const codePage = (
+  { device_code, verification_code, expires_at, state }: ApprovedDevice,
+  now: string,
+): Html =>
+  html`<div
+    id="device"
+    data-live
+    data-from="/cli/login?device_code=${encodeURIComponent(device_code)}"
+    role="status"
+  >
+    ${
+      state === "used"
+        ? html`<h1>The client is signed in</h1>
+            <p>You can close this page. <a href="/settings">Settings</a> has all your logins.</p>`
+        : state === "dead"
+          ? html`<h1>This code does not work any more</h1>
+              <p>
+                It was too late, or five wrong guesses ended it. Start again at the client:
+                <code>windlass login</code>
+              </p>`
+          : html`<h1>Type this code at the client</h1>
+              <p class="code">${verification_code}</p>
+              <p class="soft">
+                It works for ${between(now, expires_at)}, until ${clock(expires_at)}. Five wrong
+                guesses end it.
+              </p>`
+    }
+  </div>`;
 
 /** Why a device login cannot be approved, and what to do. */
 export const deadDevicePage = (reason: string): Html =>

@@ -7,7 +7,7 @@ import { problemCodes } from "../../protocol/problem.ts";
 import { providerNames, providerTitles } from "../domain/providers.ts";
 import { Refusal, sendProblem } from "../problem.ts";
 import type { Context } from "../services/context.ts";
-import { generateDeviceLogin } from "../services/device-login.ts";
+import { findDeviceLogin, generateDeviceLogin } from "../services/device-login.ts";
 import { endLogin, openLink } from "../services/logins.ts";
 import { assetRoutes } from "./assets.ts";
 import { docsRoutes } from "./docs-routes.ts";
@@ -16,6 +16,7 @@ import { sendPage } from "./layout.ts";
 import { nextOf } from "./next.ts";
 import { oauthRoutes } from "./oauth-routes.ts";
 import { overviewPages } from "./overview-routes.ts";
+import { peoplePages } from "./people-routes.ts";
 import {
   approvePage,
   codePage,
@@ -26,6 +27,7 @@ import {
 } from "./pages.ts";
 import { problemPages } from "./problem-pages.ts";
 import { signedInRoutes } from "./signed-in.ts";
+import { workerPages } from "./worker-routes.ts";
 
 /** Adds the pages. */
 export function consoleRoutes(app: FastifyInstance, context: Context): void {
@@ -69,20 +71,28 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     const signedIn = signedInRoutes(pages, context);
     overviewPages(signedIn, context);
     jobPages(signedIn, context);
-    signedIn("GET", "/cli/login", async ({ email }, { query }, reply) => {
+    workerPages(signedIn, context);
+    peoplePages(signedIn, context);
+    signedIn("GET", "/cli/login", async (caller, { query }, reply) => {
+      const { email } = caller;
       const deviceCode = deviceCodeOf(query);
-      const body = deviceCode
-        ? approvePage(deviceCode, email)
-        : deadDevicePage("The address has no valid device code");
-      sendPage(reply, { title: "Sign in the client", body, email }, deviceCode ? 200 : 400);
+      const found = deviceCode && (await findDeviceLogin(context, caller, deviceCode));
+      const body = found
+        ? codePage(found, nowOf(context))
+        : deviceCode
+          ? approvePage(deviceCode, email)
+          : deadDevicePage("The address has no valid device code");
+      const page = { title: "Sign in the client", email, refresh: 1 };
+      sendPage(reply, { ...page, body }, deviceCode ? 200 : 400);
     });
     signedIn("POST", "/cli/login", async (caller, { body }, reply) => {
       const deviceCode = deviceCodeOf(body);
-      const page = { title: "Sign in the client", email: caller.email };
+      const page = { title: "Sign in the client", email: caller.email, refresh: 1 };
       try {
         if (!deviceCode) throw new Refusal("invalid_request", "The form has no valid device code");
         const login = await generateDeviceLogin(context, caller, deviceCode);
-        sendPage(reply, { ...page, body: codePage(login) });
+        const code = { ...login, state: "waiting" } as const;
+        sendPage(reply, { ...page, body: codePage(code, nowOf(context)) });
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         sendPage(reply, { ...page, body: deadDevicePage(error.message) }, statusOf(error));
@@ -95,6 +105,8 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     });
   });
 }
+
+const nowOf = ({ now }: Context): string => new Date(now()).toISOString();
 
 const statusOf = ({ code }: Refusal): number => problemCodes[code][0];
 

@@ -63,6 +63,30 @@ export async function generateDeviceLogin(
   };
 }
 
+/** A device login that its person may see again. `dead`: too late, or too many wrong guesses. */
+export interface ApprovedDevice extends DeviceLogin {
+  readonly state: "waiting" | "used" | "dead";
+}
+
+/** How a device login that this person approved stands; undefined if they approved none of this code. */
+export async function findDeviceLogin(
+  context: Context,
+  { user_id }: UserCaller,
+  deviceCode: string,
+): Promise<ApprovedDevice | undefined> {
+  const found = await context.store.read.first(findCliLogin, {
+    device_code: deviceCode.toLowerCase(),
+  });
+  if (found?.profile_id !== user_id) return undefined;
+  const isOver = isDead(found, context.now());
+  return {
+    device_code: deviceCode,
+    verification_code: codeOf(context, found),
+    expires_at: time(found.expires_at),
+    state: found.used_at !== null ? "used" : isOver ? "dead" : "waiting",
+  };
+}
+
 /**
  * POST /api/auth/cli/exchange. Unknown and not yet approved look alike; a guess is counted before it is judged.
  *

@@ -12,7 +12,6 @@ const watchPage = `
     if (document.querySelector(".block > div")) window.firstLine = performance.now();
     else requestAnimationFrame(look);
   })()`;
-const hasAllLines = `document.querySelector(".log-state").textContent.includes("200,000 lines")`;
 const scrollThrough = `(async () => {
   const loading = Math.max(0, ...window.longTasks);
   window.longTasks.length = 0;
@@ -103,7 +102,7 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("the log of a job",
     expect(complaints).toEqual([]);
   });
 
-  test("200,000 lines are seen at once and scroll smoothly; a line is found, linked and reached", async () => {
+  test("200,000 lines are seen at once and scroll smoothly", async () => {
     const id = await begin("long");
     for (let chunk = 0; chunk < 400; chunk += 1)
       await stage.log(
@@ -117,7 +116,7 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("the log of a job",
     const { page, complaints } = await visitor.visit(plane, stage.email);
     await page.addInitScript(watchPage);
     await page.goto(`${plane.url}/jobs/${id}`);
-    await page.waitForFunction(hasAllLines);
+    await page.locator(".log-state", { hasText: "200,000 lines" }).waitFor();
     const figures = (await page.evaluate(scrollThrough)) as Record<string, number>;
     process.stdout.write(`200,000 lines: ${JSON.stringify(figures)}\n`);
     expect(figures["firstLine"]).toBeGreaterThan(0);
@@ -125,13 +124,6 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("the log of a job",
     expect(figures["firstLine"]).toBeLessThan(4000);
     expect(figures["scrolling"]).toBeLessThan(400);
 
-    await page.locator("[name=find]").fill("LINE 123456 of");
-    await page.locator("output", { hasText: "1 of 1 lines" }).waitFor();
-    expect(await page.locator(".marked").textContent()).toBe("+ line 123456 of a long apply");
-    await page.goto(`${plane.url}/jobs/${id}#L150000`);
-    await page.reload();
-    await page.locator(".marked").waitFor();
-    expect(await page.locator(".marked").textContent()).toBe("+ line 150000 of a long apply");
     expect(complaints).toEqual([]);
   });
 });

@@ -1,17 +1,24 @@
 /** A Chromium that is driven, and a person signed in with it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
 import type { Chromium } from "./chromium.ts";
 import { newLink } from "./sign-in.ts";
 import type { Plane } from "./plane.ts";
 
-/** Starts it without a window. */
-export const launch = ({ executablePath, env }: Chromium): Promise<Browser> =>
-  chromium.launch({
+/** Starts it without a window. What it leaves in its temporary folder goes with it. */
+export async function launch({ executablePath, env }: Chromium): Promise<Browser> {
+  const scratch = mkdtempSync(join(tmpdir(), "chromium-"));
+  const browser = await chromium.launch({
     executablePath,
     // Its own sandbox needs rights that containers and root do not have; it sees our pages only.
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
-    env: { ...process.env, ...env },
+    env: { ...process.env, ...env, TMPDIR: scratch },
   });
+  browser.once("disconnected", () => rmSync(scratch, { recursive: true, force: true }));
+  return browser;
+}
 
 export interface Visit {
   readonly page: Page;

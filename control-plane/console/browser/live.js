@@ -3,6 +3,10 @@
 
 /** What the server last drew of each part: a reader may have opened and closed things in it since. */
 const drawn = new Map(parts(document).map((part) => [part.id, part.innerHTML]));
+/** A page that answers a form is drawn anew from elsewhere. */
+const from =
+  document.querySelector("[data-from]")?.getAttribute("data-from") ??
+  location.pathname + location.search;
 let isAsking = false;
 let again = false;
 
@@ -21,7 +25,7 @@ async function refresh() {
   isAsking = true;
   again = false;
   try {
-    const answer = await fetch(location.pathname + location.search);
+    const answer = await fetch(from);
     if (answer.redirected) location.reload();
     else if (answer.ok) draw(new DOMParser().parseFromString(await answer.text(), "text/html"));
     document.body.classList.toggle("away", !answer.ok);

@@ -1,0 +1,79 @@
+/** Approving a client, adding a worker, ending a login: in a real browser, against the real interface. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasBrowser, withBrowser } from "../helpers/browser.ts";
+import { ask, startPlane, type Plane } from "../helpers/plane.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+  ask(plane, "POST", path, {
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+
+describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () => {
+  const visitor = withBrowser();
+
+  test("a device is approved, its code shown with the time left, and its use told; the login can be revoked", async () => {
+    const { page, complaints } = await visitor.visit(plane, "ada@example.com");
+    const device_code = randomUUID();
+    await page.goto(`${plane.url}/cli/login?device_code=${device_code}`);
+    await page.getByText("asks to act as ada@example.com").waitFor();
+    await page.getByRole("button", { name: "Show the code" }).click();
+    const verification_code = (await page.locator(".code").textContent()) ?? "";
+    expect(verification_code).toMatch(/^[A-Z2-9]{6}$/);
+    await page.getByText(/It works for 9 min/).waitFor();
+    const exchanged = await post("/api/auth/cli/exchange", { device_code, verification_code });
+    expect(exchanged.status).toBe(200);
+    await page.getByRole("heading", { name: "The client is signed in" }).waitFor();
+
+    await page.getByRole("link", { name: "Settings" }).first().click();
+    await page.getByText("Command-line client").waitFor();
+    await page.getByRole("button", { name: "Revoke" }).first().click();
+    await page.getByText("Command-line client").waitFor({ state: "detached" });
+    const authorization = `Bearer ${String(exchanged.json()["access_token"])}`;
+    const refused = await ask(plane, "GET", "/api/jobs", { headers: { authorization } });
+    expect(refused.status).toBe(401);
+    expect(complaints).toEqual([]);
+  });
+
+  test("a worker is added with a token shown once, drained, given a new token and removed", async () => {
+    const { page, complaints } = await visitor.visit(plane, "bob@example.com");
+    await page.goto(`${plane.url}/workers`);
+    await page.getByRole("button", { name: "Add a worker" }).click();
+    const token = (await page.locator(".secret").textContent())?.trim() ?? "";
+    await page.getByText(`--url ${plane.url} --registration-token-file -`).waitFor();
+    const registration = { "x-registration-token": token };
+    const made = await post("/api/workers/register", { name: "runner-1" }, registration);
+    expect(made.status).toBe(201);
+    await page.getByRole("link", { name: "To the workers" }).click();
+    expect(await page.content()).not.toContain(token);
+    await page.getByRole("link", { name: "runner-1" }).click();
+    await page.getByRole("button", { name: "Drain: take no new jobs" }).click();
+    await page.getByRole("button", { name: "Take jobs again" }).click();
+    await page.getByRole("button", { name: "New token" }).click();
+    const rotated = (await page.locator(".secret").textContent())?.trim() ?? "";
+    const headers = { "x-worker-id": String(made.json()["worker_id"]) };
+    const beat = (secret: string) =>
+      post(
+        "/api/workers/heartbeat",
+        { version: "0.1.0" },
+        { ...headers, "x-worker-token": secret },
+      );
+    expect((await beat(String(made.json()["worker_token"]))).status).toBe(401);
+    expect((await beat(rotated)).status).toBe(200);
+    await page.getByRole("link", { name: "To the worker" }).click();
+    await page.getByText("ONLINE").waitFor();
+    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByText("No worker yet.").waitFor();
+    expect((await beat(rotated)).status).toBe(401);
+    await page.goto(`${plane.url}/audit`);
+    await page.getByText("worker.rotate_token").waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
