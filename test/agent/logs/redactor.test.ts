@@ -242,7 +242,8 @@ describe("for any output, secrets, growth and size of pieces", () => {
         for (const secret of secrets) {
           if (Buffer.byteLength(secret) < 6 || masked.test(secret)) continue;
           expect(text.includes(secret)).toBe(false);
-          const base64 = Buffer.from(secret).toString("base64").replace(/.?=*$/, "");
+          // In front of padding stands a character that says less than six bits.
+          const base64 = Buffer.from(secret).toString("base64").replace(/.=+$/, "");
           expect(text.replaceAll(/[\s│|]/g, "").includes(base64)).toBe(false);
         }
       }),
