@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { request } from "undici";
 import { fill, token, type Filled } from "./lib/fill.ts";
-import { startWindlass } from "./lib/processes.ts";
+import { agentFlags, startWindlass } from "./lib/processes.ts";
 import type { Shipped, ShipOrder } from "./lib/ship-process.ts";
 import { median, printTable } from "./lib/table.ts";
 
@@ -20,9 +20,6 @@ const lineBytes = 56;
 const megabytes = (count: number): number => Math.round((count * 1_000_000) / lineBytes);
 const program = `BEGIN { for (i = 1; i <= lines; i++) { printf "line %07d the quick brown fox jumps over the lazy dog\\n", i; fflush() } }`;
 const secrets = ["wlw_0123456789abcdefghijklmnopqrstuvwxyzABCDEF", "a password of the database"];
-
-/** As bin/windlass starts an agent. */
-const agentFlags = ["--max-semi-space-size=1", "--max-old-space-size=64"];
 
 const directory = mkdtempSync(join(tmpdir(), "windlass-bench-log-"));
 let filled!: Filled;

@@ -16,6 +16,7 @@ const definition = JSON.stringify({ source: { type: "inline", files }, backend: 
 export interface Filled {
   /** A worker with nothing to claim. */
   readonly idleWorker: string;
+  readonly idleOwner: string;
   /** A worker of the owner of the queued jobs. */
   readonly busyWorker: string;
   readonly busyOwner: string;
@@ -34,7 +35,13 @@ export async function fill(dataDirectory: string, queued: number): Promise<Fille
   for (let left = queued; left > 0; left -= 500)
     await Promise.all(Array.from({ length: Math.min(left, 500) }, () => addJob(busy, {})));
   await store.close();
-  return { idleWorker: idle.worker, busyWorker: busy.worker, busyOwner: busy.owner, heldJob };
+  return {
+    idleWorker: idle.worker,
+    idleOwner: idle.owner,
+    busyWorker: busy.worker,
+    busyOwner: busy.owner,
+    heldJob,
+  };
 
   async function addOwner() {
     const [owner, zone, worker] = [uuid(), uuid(), uuid()];

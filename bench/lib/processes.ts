@@ -8,6 +8,9 @@ import { createInterface } from "node:readline";
 
 const root = join(import.meta.dirname, "../..");
 
+/** As bin/windlass starts an agent. */
+export const agentFlags = ["--max-semi-space-size=1", "--max-old-space-size=64"];
+
 export interface BenchServer {
   readonly url: string;
   readonly pid: number;

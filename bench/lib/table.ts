@@ -10,7 +10,7 @@ export interface Figure {
   readonly more?: string;
 }
 
-/** Prints the figures; the values are ratios of medians of one run (docs: goals are ratios, never absolute times). */
+/** Prints the figures; most are ratios of medians of one run, because machines differ and are shared. */
 export function printTable(title: string, figures: readonly Figure[]): void {
   console.log(`${title}\n`);
   const rows = figures.map(({ row, what, value, goal, better, more = "" }) => [
@@ -21,7 +21,7 @@ export function printTable(title: string, figures: readonly Figure[]): void {
     (better === "larger" ? value >= goal : value <= goal) ? "met" : "SHORT",
     more,
   ]);
-  const all = [["row", "figure", "ratio", "goal", "", ""], ...rows];
+  const all = [["row", "figure", "value", "goal", "", ""], ...rows];
   const widths = all[0]!.map((_, column) => Math.max(...all.map((line) => line[column]!.length)));
   for (const line of all)
     console.log(

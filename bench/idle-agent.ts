@@ -1,0 +1,87 @@
+/**
+ * Row 13 of the goals: an agent without a job, beside a bare Node that waits: resident memory as a ratio, and the agent's share of a core. It has
+ * the usual periods: a parked claim and a parked heartbeat, each renewed every 30 s.
+ */
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { fill, token, type Filled } from "./lib/fill.ts";
+import { cpuMicroseconds, startWindlass } from "./lib/processes.ts";
+import { median, printTable } from "./lib/table.ts";
+
+const rounds = 3;
+const settleSeconds = 20;
+const watchSeconds = 60;
+const root = join(import.meta.dirname, "..");
+
+const scratch = mkdtempSync(join(tmpdir(), "windlass-bench-idle-"));
+let filled!: Filled;
+const server = await startWindlass(async (directory) => {
+  filled = await fill(directory, 0);
+});
+
+/** With an identity of its own data: a worker that has nothing to claim. */
+function startAgent(round: number): ChildProcess {
+  return spawn(join(root, "bin/windlass"), ["agent"], {
+    env: {
+      PATH: process.env["PATH"],
+      WINDLASS_URL: server.url,
+      WINDLASS_WORKER_ID: filled.busyWorker,
+      WINDLASS_WORKER_TOKEN: token,
+      WINDLASS_WORK_DIR: join(scratch, `agent-${round}`),
+      WINDLASS_LOG_LEVEL: "warn",
+      WINDLASS_LOG_FORMAT: "json",
+    },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+}
+
+const residentMebibytes = ({ pid }: ChildProcess): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
+
+async function stop(child: ChildProcess): Promise<void> {
+  child.kill("SIGTERM");
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}
+
+const samples: { agent: number; bare: number; cpu: number }[] = [];
+try {
+  for (let round = 0; round < rounds; round++) {
+    const bare = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1e9)"]);
+    const agent = startAgent(0);
+    await pause(settleSeconds * 1000);
+    const before = cpuMicroseconds(agent.pid!);
+    await pause(watchSeconds * 1000);
+    samples.push({
+      cpu: (cpuMicroseconds(agent.pid!) - before) / (watchSeconds * 10_000),
+      agent: residentMebibytes(agent),
+      bare: residentMebibytes(bare),
+    });
+    await Promise.all([stop(agent), stop(bare)]);
+  }
+} finally {
+  await server.stop();
+  rmSync(scratch, { recursive: true, force: true });
+}
+const of = (key: "agent" | "bare" | "cpu"): number => median(samples.map((sample) => sample[key]));
+printTable(`An agent without a job, ${rounds} times ${watchSeconds} s`, [
+  {
+    row: "13",
+    what: "resident memory / that of a bare Node",
+    value: median(samples.map(({ agent, bare }) => agent / bare)),
+    goal: 1.6,
+    better: "smaller",
+    more: `${of("agent").toFixed(0)} MiB, bare ${of("bare").toFixed(0)} MiB`,
+  },
+  {
+    row: "13",
+    what: "share of a core, in per cent",
+    value: of("cpu"),
+    goal: 0.1,
+    better: "smaller",
+    more: samples.map(({ cpu }) => cpu.toFixed(3)).join(", "),
+  },
+]);

@@ -1,0 +1,16 @@
+/** Server-Sent Events out of a response, as far as a figure needs them. */
+export async function* eventsOf(
+  body: AsyncIterable<Buffer>,
+): AsyncIterable<{ event: string; data: string }> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const bytes of body) {
+    const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n\n");
+    rest = parts.pop() ?? "";
+    for (const part of parts) {
+      const field = (name: string): string =>
+        new RegExp(`^${name}: ?(.*)$`, "m").exec(part)?.[1] ?? "";
+      yield { event: field("event"), data: field("data") };
+    }
+  }
+}

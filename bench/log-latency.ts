@@ -1,0 +1,108 @@
+/**
+ * Row 11 of the goals: from the moment a command prints a line to the moment a reader of the job's event stream has it. The line carries its
+ * time; the command, the agent's way of a log, the server and the reader are each a process of their own but for the reader, which is this one.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { request } from "undici";
+import { fill, token, type Filled } from "./lib/fill.ts";
+import { eventsOf } from "./lib/events.ts";
+import { agentFlags, startWindlass } from "./lib/processes.ts";
+import type { ShipOrder } from "./lib/ship-process.ts";
+import { signIn } from "./lib/sign-in.ts";
+import { printTable, type Figure } from "./lib/table.ts";
+
+const speeds = [
+  { perSecond: 3, seconds: 30, share: 0.5, goal: 10 },
+  { perSecond: 2000, seconds: 15, share: 0.99, goal: 120 },
+];
+
+/** Prints lines of about 60 bytes at a pace that it keeps, each in a write of its own; the time is that of the write. */
+const program = `
+const { writeSync } = require("node:fs");
+const [perSecond, lines] = process.argv.slice(1).map(Number);
+const now = () => performance.timeOrigin + performance.now();
+const started = now();
+let line = 0;
+const print = () => {
+  for (; line < lines && now() >= started + (line * 1000) / perSecond; line++)
+    writeSync(1, now().toFixed(3) + " the quick brown fox jumps over the lazy dog\\n");
+  if (line < lines) setTimeout(print, Math.max(0, started + (line * 1000) / perSecond - now()));
+};
+print();`;
+
+const scratch = mkdtempSync(join(tmpdir(), "windlass-bench-latency-"));
+let filled!: Filled;
+let dataDirectory!: string;
+const server = await startWindlass(async (directory) => {
+  dataDirectory = directory;
+  filled = await fill(directory, 2 * speeds.length);
+});
+
+/** Milliseconds of each line, in ascending order. */
+async function latencies(perSecond: number, seconds: number): Promise<number[]> {
+  const identity = { "x-worker-id": filled.busyWorker, "x-worker-token": token };
+  const claim = await request(`${server.url}/api/jobs/claim`, {
+    method: "POST",
+    headers: identity,
+  });
+  const { job } = (await claim.body.json()) as { job: { id: string; attempt: number } };
+  const lines = perSecond * seconds;
+  const order: ShipOrder = {
+    server: server.url,
+    workerId: filled.busyWorker,
+    workerToken: token,
+    jobId: job.id,
+    attempt: job.attempt,
+    directory: join(scratch, job.id),
+    command: process.execPath,
+    args: ["-e", program, String(perSecond), String(lines)],
+    secrets: ["a password of the database"],
+  };
+  mkdirSync(order.directory);
+  const stream = await request(`${server.url}/api/jobs/${job.id}/logs/stream`, { headers });
+  const file = join(import.meta.dirname, "lib/ship-process.ts");
+  const ship = spawn(process.execPath, [...agentFlags, file, JSON.stringify(order)], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const ended = once(ship, "exit");
+  const found: number[] = [];
+  for await (const { event, data } of eventsOf(stream.body)) {
+    if (event !== "log") continue;
+    const now = performance.timeOrigin + performance.now();
+    const { log_chunk: text } = JSON.parse(data) as { log_chunk: string };
+    for (const line of text.split("\n").filter(Boolean)) found.push(now - Number.parseFloat(line));
+    if (found.length >= lines) break;
+  }
+  await ended;
+  if (found.length !== lines) throw new Error(`${found.length} lines of ${lines} came`);
+  return found.toSorted((a, b) => a - b);
+}
+
+const results: Figure[] = [];
+let headers!: Record<string, string>;
+try {
+  headers = await signIn(dataDirectory, filled.busyOwner);
+  await latencies(100, 3);
+  for (const { perSecond, seconds, share, goal } of speeds) {
+    await pause(1000);
+    const sorted = await latencies(perSecond, seconds);
+    const at = (part: number): number => sorted[Math.ceil(part * sorted.length) - 1] ?? NaN;
+    results.push({
+      row: "11",
+      what: `p${share * 100} at ${perSecond} lines a second`,
+      value: at(share),
+      goal,
+      better: "smaller",
+      more: `${sorted.length} lines; p50 ${at(0.5).toFixed(1)}, p99 ${at(0.99).toFixed(1)}, longest ${at(1).toFixed(1)}`,
+    });
+  }
+} finally {
+  await server.stop();
+  rmSync(scratch, { recursive: true, force: true });
+}
+printTable("From a line's print to a reader of the event stream, milliseconds", results);

@@ -1,0 +1,150 @@
+/**
+ * A terraform that prints at full speed, through a real agent and a real control plane: every byte is stored, or counted as dropped; the
+ * agent's memory does not grow with the log, and whoever prints does not wait for it. Under prove a gigabyte.
+ */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { Job } from "../../protocol/jobs.ts";
+import { scratch, startAgent } from "../helpers/agent-process.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { newUser, type User } from "../helpers/user.ts";
+
+const proving = process.env["WINDLASS_PROVE"] === "1";
+const megabytes = proving ? 1000 : 30;
+/** The usual limit under prove. */
+const limitMebibytes = proving ? 256 : 16;
+
+let plane: Plane;
+const place = scratch();
+const output = join(place.path, "output");
+const engines = join(place.path, "bin");
+const timing = join(place.path, "milliseconds");
+/** Says how many milliseconds it took to write the output to where its own output goes. */
+const print = `started=$(date +%s%N); cat ${output}; ended=$(date +%s%N); echo $(( (ended - started) / 1000000 )) > ${timing}`;
+
+beforeAll(async () => {
+  plane = await startPlane();
+  writeOutput();
+  // The real one, whose apply says something else, and much of it.
+  const { stdout } = spawnSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" });
+  const script = `#!/bin/sh
+case $1 in
+  apply) ${stdout.trim()} "$@" > /dev/null; code=$?; ${print}; exit $code;;
+  *) exec ${stdout.trim()} "$@";;
+esac
+`;
+  spawnSync("mkdir", ["-p", engines]);
+  writeFileSync(join(engines, "terraform"), script, { mode: 0o755 });
+}, 300_000);
+afterAll(async () => {
+  await plane.close();
+  place[Symbol.dispose]();
+});
+
+test(`${megabytes} MB of output are stored byte for byte`, async () => {
+  const { stdout, system, peakMebibytes, slowdown } = await printThrough("100000");
+  expect(stdout.bytes).toBe(size);
+  expect(stdout.digest).toBe(digest(size));
+  expect(system).not.toContain("dropped");
+  report(peakMebibytes, slowdown);
+});
+
+test(`${megabytes} MB of output over the limit are stored to the limit, and the rest is counted`, async () => {
+  const { stdout, system, peakMebibytes, slowdown } = await printThrough(`${limitMebibytes}`);
+  const limit = limitMebibytes * 1024 * 1024;
+  // What init and plan say counts too, and a character is not cut in two.
+  expect(stdout.bytes).toBeLessThanOrEqual(limit);
+  expect(stdout.bytes).toBeGreaterThan(limit - 16 * 1024);
+  expect(stdout.digest).toBe(digest(stdout.bytes));
+  expect(system).toMatch(new RegExp(`\\[${size - stdout.bytes} bytes of the output of \\S+apply`));
+  report(peakMebibytes, slowdown);
+});
+
+/** Runs a DEPLOY whose apply prints the output; reads its log back. */
+async function printThrough(limit: string) {
+  const user = await newUser(plane);
+  using work = scratch();
+  await using agent = startAgent({
+    PATH: `${engines}:${process.env["PATH"]}`,
+    WINDLASS_URL: plane.url,
+    WINDLASS_WORK_DIR: work.path,
+    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
+    // The script stands where the other levels let no job look.
+    WINDLASS_ISOLATION: "process",
+    WINDLASS_LOG_LIMIT_MIB: limit,
+  });
+  const files = { "main.tf": 'output "cluster_name" {\n  value = "loud"\n}\n' };
+  const configuration_id = await user.configure({ source: { type: "inline", files } });
+  const job = await user.queue({ job_type: "DEPLOY", configuration_id });
+  expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
+  const peakMebibytes = memoryPeak(agent.pid);
+  const inJob = Number(readFileSync(timing, "utf8"));
+  spawnSync("sh", ["-c", `{ ${print}; } > ${join(work.path, "copy")}`]);
+  const alone = Number(readFileSync(timing, "utf8"));
+  return { ...(await readLog(user, job)), peakMebibytes, slowdown: inJob / alone };
+}
+
+function report(peakMebibytes: number, slowdown: number): void {
+  expect(peakMebibytes).toBeGreaterThan(20);
+  expect(peakMebibytes).toBeLessThan(150);
+  if (!proving) return;
+  console.log({ megabytes, peakMebibytes, slowdown });
+  // The agent and the server are at work on the same cores, so it cannot be 1; a writer that waits for the log takes ten times as long.
+  expect(slowdown).toBeLessThan(4);
+}
+
+/** Linux keeps it; elsewhere the test fails, which is better than to assert nothing. */
+function memoryPeak(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, "utf8");
+  return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024;
+}
+
+let size = 0;
+function writeOutput(): void {
+  const file = openSync(output, "w");
+  for (let line = 0; size < megabytes * 1_000_000;) {
+    let block = "";
+    while (block.length < 64 * 1024) {
+      block += `loud ${String(++line).padStart(9, "0")} äöü €uro 🚀 ${"x".repeat(line % 97)}\n`;
+    }
+    size += writeSync(file, block);
+  }
+  closeSync(file);
+}
+
+/** SHA-256 of the first bytes of the output. */
+function digest(bytes: number): string {
+  const hash = spawnSync("sh", ["-c", `head -c ${bytes} ${output} | sha256sum`], {
+    encoding: "utf8",
+  });
+  return hash.stdout.slice(0, 64);
+}
+
+/** What the server keeps: the output of the apply as a digest, for it is long, and the agent's own lines. */
+async function readLog(user: User, { id }: Job) {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  let system = "";
+  let isLoud = false;
+  let isOver = false;
+  for (let after: number | null = 0; after !== null;) {
+    const query: { after: number; limit: number } = { after, limit: 200 };
+    const page = await user.call(endpoints.getJobLogs, { params: { id }, query });
+    after = page.next_after;
+    for (const { stream_type, log_chunk } of page.logs) {
+      if (stream_type === "SYSTEM") {
+        isOver ||= isLoud;
+        system += log_chunk;
+      }
+      isLoud ||= stream_type === "STDOUT" && log_chunk.startsWith("loud 000000001 ");
+      if (!isLoud || isOver || stream_type !== "STDOUT") continue;
+      hash.update(log_chunk);
+      bytes += Buffer.byteLength(log_chunk);
+    }
+  }
+  return { stdout: { bytes, digest: hash.digest("hex") }, system };
+}
