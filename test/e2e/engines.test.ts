@@ -1,0 +1,80 @@
+/**
+ * What a job yields is the same with terraform and with OpenTofu. No OpenTofu is at hand: a program named `tofu` that is terraform shows that
+ * nothing but the name decides, and not that OpenTofu itself behaves alike.
+ */
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { scratch, startAgent, type AgentProcess } from "../helpers/agent-process.ts";
+import { fixtureFiles } from "../helpers/fixtures.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { newUser, type User } from "../helpers/user.ts";
+
+let plane: Plane;
+let user: User;
+let agent: AgentProcess;
+const place = scratch();
+const engines = join(place.path, "bin");
+beforeAll(async () => {
+  plane = await startPlane();
+  user = await newUser(plane);
+  mkdirSync(engines);
+  chmodSync(engines, 0o755);
+  const real = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
+  writeFileSync(join(engines, "tofu"), `#!/bin/sh\nexec ${real} "$@"\n`, { mode: 0o755 });
+  agent = startAgent({
+    PATH: `${engines}:${process.env["PATH"]}`,
+    WINDLASS_URL: plane.url,
+    WINDLASS_WORK_DIR: join(place.path, "work"),
+    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
+    WINDLASS_CONCURRENCY: "2",
+    WINDLASS_JOB_PATHS: engines,
+  });
+});
+afterAll(async () => {
+  await agent[Symbol.asyncDispose]();
+  await plane.close();
+  place[Symbol.dispose]();
+});
+
+test.concurrent.each(["terraform", "opentofu"] as const)(
+  "%s: the plan's summary, the outputs with their types, and a plan that changes nothing",
+  async (engine) => {
+    const source = { type: "inline", files: fixtureFiles("success-cluster") };
+    const configuration_id = await user.configure({ source, engine });
+    const plan = await user.queue({ job_type: "PLAN", configuration_id });
+    expect(await user.released(plan)).toMatchObject({ status: "SUCCESS", error_message: null });
+    const { plan_summary: made } = await user.call(endpoints.getPlanSummary, { params: plan });
+    expect(made?.counts).toMatchObject({ create: 3, update: 0, delete: 0 });
+    expect(made?.outputs).toContainEqual(
+      expect.objectContaining({ name: "kubeconfig_token", action: "create", sensitive: true }),
+    );
+
+    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: plan.id });
+    const { status, execution_metadata } = await user.released(deploy);
+    expect(status).toBe("SUCCESS");
+    expect(execution_metadata).toMatchObject({
+      cluster_name: "demo",
+      cluster_endpoint: "https://demo.eu-central-1.eks.example.test",
+      outputs: {
+        cluster_name: { type: "string", sensitive: false, value: "demo" },
+        subnets: {
+          type: ["object", { a: "string", b: "string" }],
+          sensitive: false,
+          value: { a: "demo-a", b: "demo-b" },
+        },
+      },
+    });
+    const outputs = execution_metadata?.["outputs"] as Record<string, object>;
+    expect(outputs["kubeconfig_token"]).toEqual({ type: "string", sensitive: true });
+
+    // With -detailed-exitcode this plan ends with 0 and the first one with 2: both are a success.
+    const again = await user.queue({ job_type: "PLAN", configuration_id });
+    expect(await user.released(again)).toMatchObject({ status: "SUCCESS", error_message: null });
+    const { plan_summary: idle } = await user.call(endpoints.getPlanSummary, { params: again });
+    expect(idle?.counts).toMatchObject({ create: 0, update: 0, delete: 0, replace: 0 });
+    expect(await user.log(again)).toContain("No changes");
+  },
+);
