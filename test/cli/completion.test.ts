@@ -40,7 +40,7 @@ describe("completion", () => {
   test.each(["zsh", "fish"].filter(isHere))("is understood by %s", async (shell) => {
     const text = await script(shell);
     const [args, added, offered] = asks[shell]!;
-    const said = execFileSync(shell, [...args, "-c", `${added.replace("SCRIPT", () => text)}`], {
+    const said = execFileSync(shell, [...args, "-c", added.replace("SCRIPT", () => text)], {
       encoding: "utf8",
     });
     expect(said).toMatch(offered);
