@@ -88,12 +88,8 @@ it("finds none of them where it must not be", { timeout: 120_000 }, async () => 
     await call("GET", path, { headers: person });
   for (const path of ["/api/cli/logins", `/api/cli/configurations/${spec}/state/versions`])
     await call("GET", path, { headers: person });
-  for (const path of ["/", "/jobs"])
-    await call("GET", path, {
-      headers: { cookie },
-      own: ["session"],
-      status: path === "/" ? 200 : 404,
-    });
+  for (const path of ["/", "/jobs", "/workers", "/audit", "/settings"])
+    await call("GET", path, { headers: { cookie }, own: ["session"], status: 200 });
   await call("GET", `/api/workers/${worker["x-worker-id"]}`, { headers: worker });
   await call("GET", `/api/state/${spec}`, { headers: state, status: 401 });
 

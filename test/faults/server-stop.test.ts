@@ -113,7 +113,7 @@ describe("SIGTERM of the server", () => {
         expect(load.ledger.ended.size).toBeGreaterThan(2);
         expect(await stop(last)).toMatchObject({ code: 0 });
       }),
-    60_000,
+    240_000,
   );
 
   it(
@@ -235,7 +235,7 @@ describe("SIGTERM of the server", () => {
         expect(second.log()).toContain("their connections are cut");
         stalled.destroy();
       }),
-    60_000,
+    240_000,
   );
 
   it(
