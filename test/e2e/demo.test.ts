@@ -10,7 +10,11 @@ import { windlass } from "../helpers/windlass.ts";
 function demo({ onTestFinished }: TestContext, ...options: string[]) {
   const home = mkdtempSync(join(tmpdir(), "demo-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-  const run = windlass(["demo", ...options], { env: { TMPDIR: home, FORCE_COLOR: undefined } });
+  const run = windlass(["demo", ...options], {
+    env: { TMPDIR: home, FORCE_COLOR: undefined },
+    // It has things to clean up: no SIGKILL behind the signals of these tests.
+    forceKillAfterDelay: false,
+  });
   let output = "";
   run.stdout?.on("data", (data: Buffer) => (output += data.toString()));
   return {
