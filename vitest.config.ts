@@ -24,7 +24,13 @@ export default defineConfig({
     reporters: ["default", "./test/helpers/tally.ts"],
     projects: [
       project("unit", ["test/**/*.test.ts"], 20_000, {
-        exclude: ["test/e2e/**", "test/browser/**"],
+        // The kill of the server runs under prove alone for now: about one run in three of its clients stop asking for no reason that
+        // is known yet, and a test that may hang judges nothing.
+        exclude: [
+          "test/e2e/**",
+          "test/browser/**",
+          ...(proving ? [] : ["test/faults/server-kill.test.ts"]),
+        ],
       }),
       project("e2e", ["test/e2e/**/*.test.ts"], 120_000),
       project("browser", ["test/browser/**/*.test.ts"], 60_000, {
