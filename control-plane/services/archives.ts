@@ -5,7 +5,7 @@ import type { JobRow } from "../domain/job.ts";
 import { notFound, Refusal } from "../problem.ts";
 import { addArchive, findArchive } from "../store/artifacts.ts";
 import { findJob, findSnapshot } from "../store/jobs.ts";
-import { person, record } from "./audit.ts";
+import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { contentOf, storeContent, type Content, type Recorded } from "./stored-content.ts";
 
@@ -21,13 +21,9 @@ export async function uploadArchive(
     const row = { owner_id: user.user_id, ...written, created_at: now, named_at: now };
     const stored = await context.store.write(async (tx) => {
       if (!(await addArchive(tx, row))) return false;
-      const owner = user.user_id;
       const details = { size_bytes };
-      await record(
-        tx,
-        { by: person(user), owner, action: "archive.upload", id: sha256, details },
-        row.created_at,
-      );
+      const entry = { action: "archive.upload", id: sha256, details } as const;
+      await recordOwn(tx, user, entry, row.created_at);
       return true;
     });
     return { answer: { sha256, size_bytes }, stored };

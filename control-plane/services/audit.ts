@@ -104,6 +104,14 @@ export function record(
   });
 }
 
+/** Adds an entry of what somebody has done with what is their own. */
+export const recordOwn = (
+  tx: Queries,
+  user: UserCaller,
+  entry: Omit<Recorded, "by" | "owner">,
+  now: number,
+): Promise<void> => record(tx, { by: person(user), owner: user.user_id, ...entry }, now);
+
 /** A page of GET /api/cli/audit. */
 export async function listAuditEntries(
   { store }: Context,

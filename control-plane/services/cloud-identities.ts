@@ -20,7 +20,7 @@ import {
   type CloudIdentityRow,
 } from "../store/cloud-identities.ts";
 import type { Queries } from "../store/db.ts";
-import { person, record, type Recorded } from "./audit.ts";
+import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 
@@ -43,7 +43,7 @@ export async function createCloudIdentity(
   await store.write(async (tx) => {
     await checkName(tx, owner_id, row.name);
     await insertCloudIdentity(tx, row);
-    await recordChange(tx, user, "cloud_identity.create", row, at);
+    await recordOwn(tx, user, { action: "cloud_identity.create", id: row.id, name: row.name }, at);
   });
   return view(row);
 }
@@ -80,7 +80,14 @@ export async function updateCloudIdentity(
     if (after.name !== before.name) await checkName(tx, user.user_id, after.name);
     await saveCloudIdentity(tx, after);
     const fields = Object.keys(change);
-    await recordChange(tx, user, "cloud_identity.update", after, now(), { fields });
+    const { name } = after;
+    const entry = {
+      action: "cloud_identity.update",
+      id: after.id,
+      name,
+      details: { fields },
+    } as const;
+    await recordOwn(tx, user, entry, now());
     return view(after);
   });
 }
@@ -97,7 +104,7 @@ export async function deleteCloudIdentity(
     if (await tx.first(findUseOfIdentity, { identity, owner: user.user_id }))
       throw new Refusal("cloud_identity_in_use", `a configuration or a job uses "${name}"`);
     await deleteRow(tx, identity);
-    await recordChange(tx, user, "cloud_identity.delete", row, now());
+    await recordOwn(tx, user, { action: "cloud_identity.delete", id: identity, name }, now());
   });
 }
 
@@ -123,16 +130,6 @@ export async function trustPolicy(
     ],
   };
 }
-
-const recordChange = (
-  tx: Queries,
-  user: UserCaller,
-  action: Recorded["action"],
-  { id, name }: CloudIdentityRow,
-  now: number,
-  details: Recorded["details"] = {},
-): Promise<void> =>
-  record(tx, { by: person(user), owner: user.user_id, action, id, name, details }, now);
 
 async function find(queries: Queries, { user_id: owner }: UserCaller, id: string) {
   const row = await queries.first(findCloudIdentity, { id: id.toLowerCase(), owner });

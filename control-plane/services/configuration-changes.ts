@@ -25,7 +25,7 @@ import {
   getConfiguration,
   getZone,
 } from "./configurations.ts";
-import { person, record } from "./audit.ts";
+import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { forget } from "./unnamed-blobs.ts";
 
@@ -44,11 +44,7 @@ export async function updateZone(
       throw new Refusal("name_taken", `there is a zone "${name}" already`);
     await saveZone(tx, { id, name, updated_at: context.now() });
     const details = { fields: ["name"] };
-    await record(
-      tx,
-      { by: person(user), owner, action: "zone.update", id, name, details },
-      context.now(),
-    );
+    await recordOwn(tx, user, { action: "zone.update", id, name, details }, context.now());
   });
   return getZone(context, user, id);
 }
@@ -66,7 +62,7 @@ export async function deleteZone(
     if ((await specsOfZones(tx, [id])).length > 0) throw new Refusal("zone_not_empty");
     await deleteZoneRow(tx, id);
     const { name } = zone;
-    await record(tx, { by: person(user), owner, action: "zone.delete", id, name }, now());
+    await recordOwn(tx, user, { action: "zone.delete", id, name }, now());
   });
 }
 
@@ -104,11 +100,7 @@ export async function updateConfiguration(
     await checkNames(tx, after);
     await saveSpec(tx, after);
     const named = { id: after.id, name: after.name, details: { fields: Object.keys(change) } };
-    await record(
-      tx,
-      { by: person(user), owner, action: "configuration.update", ...named },
-      context.now(),
-    );
+    await recordOwn(tx, user, { action: "configuration.update", ...named }, context.now());
     return before.id;
   });
   return getConfiguration(context, user, id);
@@ -129,11 +121,7 @@ export async function deleteConfiguration(
       throw new Refusal("state_locked", "a lost job left the state locked: unlock it first");
     await refuseResources(tx, spec);
     const named = { id: spec.id, name: spec.name };
-    await record(
-      tx,
-      { by: person(user), owner, action: "configuration.delete", ...named },
-      context.now(),
-    );
+    await recordOwn(tx, user, { action: "configuration.delete", ...named }, context.now());
     return deleteSpec(tx, spec.id);
   });
   await forget(context, unnamed);

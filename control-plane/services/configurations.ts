@@ -28,7 +28,7 @@ import {
   type SpecRow,
   type ZoneRow,
 } from "../store/specs.ts";
-import { person, record } from "./audit.ts";
+import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 
@@ -45,7 +45,7 @@ export async function createZone(
     if (await tx.first(findZoneByName, { name, owner }))
       throw new Refusal("name_taken", `there is a zone "${name}" already`);
     await insertZone(tx, zone);
-    await record(tx, { by: person(user), owner, action: "zone.create", id: zone.id, name }, at);
+    await recordOwn(tx, user, { action: "zone.create", id: zone.id, name }, at);
   });
   return viewZone(zone, []);
 }
@@ -112,7 +112,7 @@ export async function createConfiguration(
     await checkNames(tx, spec);
     await insertSpec(tx, spec);
     const { name } = spec;
-    await record(tx, { by: person(user), owner, action: "configuration.create", id, name }, at);
+    await recordOwn(tx, user, { action: "configuration.create", id, name }, at);
   });
   return viewSpec(spec, []);
 }

@@ -14,7 +14,7 @@ import {
   type CliLoginRow,
 } from "../store/logins.ts";
 import { clientProviderToken } from "./accounts.ts";
-import { fingerprint, person, record } from "./audit.ts";
+import { fingerprint, person, record, recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 import { startCliLogin, tokenPair } from "./logins.ts";
@@ -49,11 +49,7 @@ export async function generateDeviceLogin(
     };
     await insertCliLogin(tx, made);
     const id = idOf(device_code);
-    await record(
-      tx,
-      { by: person(user), owner: profile_id, action: "device_code.approve", id },
-      made.created_at,
-    );
+    await recordOwn(tx, user, { action: "device_code.approve", id }, made.created_at);
     return made;
   });
   return {

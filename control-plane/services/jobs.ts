@@ -18,7 +18,7 @@ import {
 import { findFact, restoredAt } from "../store/facts.ts";
 import { findSpec, type SpecRow } from "../store/specs.ts";
 import { findVisibleWorker } from "../store/workers.ts";
-import { person, record } from "./audit.ts";
+import { person, recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { changeJob, hintOf, writeJobs } from "./job-changes.ts";
 import { readJobView, surroundingsOf, viewJob } from "./job-views.ts";
@@ -50,7 +50,7 @@ export async function createJob(
       ...(retryOf === undefined ? {} : { retry_of: retryOf }),
     };
     const action = retryOf === undefined ? "job.create" : "job.retry";
-    await record(tx, { by, owner, action, id, name: job.job_type, details }, job.created_at);
+    await recordOwn(tx, user, { action, id, name: job.job_type, details }, job.created_at);
     rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
   });
   return readJobView(context, id);
@@ -85,7 +85,7 @@ export async function cancelJob(context: Context, user: UserCaller, id: string):
     await changeJob(tx, rings, job, cancel(job, now), now);
     const details = { status_before: job.status };
     const target = { id: job.id, name: job.job_type, details };
-    await record(tx, { by: person(user), owner, action: "job.cancel", ...target }, now);
+    await recordOwn(tx, user, { action: "job.cancel", ...target }, now);
   });
   return readJobView(context, id);
 }

@@ -3,7 +3,7 @@ import type { Login } from "../../protocol/logins.ts";
 import type { UserCaller } from "../auth/callers.ts";
 import { notFound } from "../problem.ts";
 import { listLogins as listRows, revokeOwnLogin } from "../store/login-lists.ts";
-import { person, record } from "./audit.ts";
+import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 
@@ -35,7 +35,7 @@ export async function endOwnLogin(
     const ended = await revokeOwnLogin(tx, owner, login.toLowerCase(), now());
     if (!ended) throw notFound("login");
     const { id, kind: name } = ended;
-    await record(tx, { by: person(user), owner, action: "login.revoke", id, name }, now());
+    await recordOwn(tx, user, { action: "login.revoke", id, name }, now());
   });
   wakeups.ring("login", login.toLowerCase());
 }

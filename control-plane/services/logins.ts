@@ -18,7 +18,7 @@ import {
   useLink,
   type LoginRow,
 } from "../store/logins.ts";
-import { fingerprint, operator, person, record } from "./audit.ts";
+import { fingerprint, operator, person, record, recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 
 /** A one-time link may be opened this long. */
@@ -86,16 +86,12 @@ export async function endLogin(
   { store, wakeups, now }: Context,
   caller: UserCaller,
 ): Promise<void> {
-  const { login_id: id, user_id: owner, login_kind: name } = caller;
+  const { login_id: id, login_kind: name } = caller;
   await store.write(async (tx) => {
     // Another sign-out of the same moment may have been first.
     if (!(await tx.first(revokeLogin, { id, now: now() }))) return;
     const details = { reason: "signed_out" };
-    await record(
-      tx,
-      { by: person(caller), owner, action: "login.revoke", id, name, details },
-      now(),
-    );
+    await recordOwn(tx, caller, { action: "login.revoke", id, name, details }, now());
   });
   wakeups.ring("login", id);
 }

@@ -3,7 +3,7 @@ import type { CreateRegistrationToken, RegistrationToken } from "../../protocol/
 import type { UserCaller } from "../auth/callers.ts";
 import { hashToken, newToken } from "../domain/tokens.ts";
 import { insertRegistrationToken } from "../store/workers.ts";
-import { fingerprint, person, record } from "./audit.ts";
+import { fingerprint, recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 
@@ -26,7 +26,7 @@ export async function createRegistrationToken(
     const id = fingerprint(token_hash);
     const details = { uses, expires_at: time(expires_at) };
     const entry = { action: "registration_token.create", id, details } as const;
-    await record(tx, { by: person(user), owner: owner_id, ...entry }, created_at);
+    await recordOwn(tx, user, entry, created_at);
   });
   return { registration_token: token, expires_at: time(expires_at), uses_left: uses };
 }

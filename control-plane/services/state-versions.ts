@@ -10,7 +10,6 @@ import { withSerial } from "../domain/state-serial.ts";
 import { notFound, Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import { findJob } from "../store/jobs.ts";
-import type { SpecRow } from "../store/specs.ts";
 import { findStateVersion, listStateVersions as listRows } from "../store/state-versions.ts";
 import {
   addState,
@@ -20,7 +19,7 @@ import {
   type StateVersionRow,
 } from "../store/states.ts";
 import { findNamed } from "./configurations.ts";
-import { person, record, type Recorded } from "./audit.ts";
+import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { ringNextOfSpec, writeJobs } from "./job-changes.ts";
 import { time } from "./job-views.ts";
@@ -49,7 +48,8 @@ export async function findStateContent(
   const version = await store.write(async (tx) => {
     const spec = await findNamed(tx, user.user_id, name);
     const found = await findVersion(tx, spec.id, serial);
-    await recordOf(tx, user, "state.download", spec, now(), { serial });
+    const target = { id: spec.id, name: spec.name };
+    await recordOwn(tx, user, { action: "state.download", ...target, details: { serial } }, now());
     return found;
   });
   return { ...version, read: () => blobs.read(version.blob) };
@@ -91,7 +91,8 @@ export async function rollBackState(
       };
       await addState(tx, row);
       const details = { serial: next, from_serial: serial };
-      await recordOf(tx, user, "state.roll_back", named, row.created_at, details);
+      const target = { id: spec, name: named.name, details };
+      await recordOwn(tx, user, { action: "state.roll_back", ...target }, row.created_at);
       return { answer: view(row), stored: true };
     }),
   );
@@ -116,22 +117,11 @@ export async function breakStateLock(
     if (holder && isHeld(holder))
       throw new Refusal("configuration_busy", "the job that locked the state runs: cancel it");
     await releaseLock(tx, lock.job_id);
-    const details = { job_id: lock.job_id };
-    await recordOf(tx, user, "state.unlock", named, context.now(), details);
+    const target = { id: spec, name: named.name, details: { job_id: lock.job_id } };
+    await recordOwn(tx, user, { action: "state.unlock", ...target }, context.now());
     await ringNextOfSpec(tx, rings, spec);
   });
 }
-
-/** The target of an entry about a state is its configuration. */
-const recordOf = (
-  tx: Queries,
-  user: UserCaller,
-  action: Recorded["action"],
-  { id, name }: SpecRow,
-  now: number,
-  details: Recorded["details"] = {},
-): Promise<void> =>
-  record(tx, { by: person(user), owner: user.user_id, action, id, name, details }, now);
 
 async function findVersion(queries: Queries, spec: string, serial: number) {
   const version = await queries.first(findStateVersion, { spec, serial });

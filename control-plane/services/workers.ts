@@ -18,7 +18,8 @@ import {
   updateWorker,
   useRegistrationToken,
 } from "../store/workers.ts";
-import { fingerprint, person, record, runner, type Actor, type Recorded } from "./audit.ts";
+import { fingerprint, person, record, recordOwn, runner } from "./audit.ts";
+import type { Actor, Recorded } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { writeJobs } from "./job-changes.ts";
 import { removeWorker } from "./teardown.ts";
@@ -131,7 +132,7 @@ export async function setDraining(
     await updateWorker(tx, id, { draining_at });
     const action = isDraining ? "worker.drain" : "worker.undrain";
     const { name } = found;
-    await record(tx, { by: person(user), owner, action, id, name }, context.now());
+    await recordOwn(tx, user, { action, id, name }, context.now());
     return { ...found, draining_at };
   });
   context.wakeups.ring("worker", id);
