@@ -1,10 +1,11 @@
 /** What the browser keeps while it is at a provider: sealed, HTTP-only, for ten minutes, so that only the browser that left can come back. */
-import { parseCookie, stringifySetCookie } from "cookie";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ProviderName } from "../domain/providers.ts";
 import type { Context } from "../services/context.ts";
+import { readCookie, setCookie } from "./cookies.ts";
 import type { Challenge } from "./oauth-client.ts";
 
+const cookieName = "windlass_oauth";
 const seconds = 600;
 
 export interface Flow extends Challenge {
@@ -20,12 +21,12 @@ export interface Flow extends Challenge {
 export function setFlow(context: Context, reply: FastifyReply, flow: Omit<Flow, "expires_at">) {
   const content = JSON.stringify({ ...flow, expires_at: context.now() + seconds * 1000 });
   const value = context.box("oauth-flow").seal(Buffer.from(content), "flow").toString("base64url");
-  addCookie(context, reply, value, seconds);
+  setCookie(context, reply, cookieName, value, seconds);
 }
 
 /** The flow that this browser began; undefined when it began none, or too long ago. */
-export function findFlow(context: Context, { headers }: FastifyRequest): Flow | undefined {
-  const value = parseCookie(headers.cookie ?? "")[cookieName(context)];
+export function findFlow(context: Context, request: FastifyRequest): Flow | undefined {
+  const value = readCookie(context, request, cookieName);
   if (value === undefined) return undefined;
   try {
     const box = Buffer.from(value, "base64url");
@@ -39,24 +40,4 @@ export function findFlow(context: Context, { headers }: FastifyRequest): Flow | 
 
 /** Forgets it: a flow is finished once. */
 export const clearFlow = (context: Context, reply: FastifyReply): void =>
-  addCookie(context, reply, "", 0);
-
-const isSecure = ({ publicUrl }: Context): boolean => publicUrl().startsWith("https:");
-
-const cookieName = (context: Context): string =>
-  isSecure(context) ? "__Host-windlass_oauth" : "windlass_oauth";
-
-/** Beside the session's cookie, which must be set before: setting that one replaces all others. */
-function addCookie(context: Context, reply: FastifyReply, value: string, maxAge: number): void {
-  const cookie = stringifySetCookie({
-    name: cookieName(context),
-    value,
-    maxAge,
-    path: "/",
-    httpOnly: true,
-    // Lax: the provider's redirect is a visit from another site.
-    sameSite: "lax",
-    secure: isSecure(context),
-  });
-  reply.header("set-cookie", cookie);
-}
+  setCookie(context, reply, cookieName, "", 0);

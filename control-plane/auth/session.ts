@@ -1,11 +1,13 @@
 /** The browser's session: a JWT in an HTTP-only cookie, renewed as it is used, refused as a bearer token. */
-import { parseCookie, stringifySetCookie } from "cookie";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Refusal } from "../problem.ts";
 import type { Context } from "../services/context.ts";
 import { findLogin } from "../store/logins.ts";
 import type { SignedIn, UserCaller } from "./callers.ts";
+import { isSecure, readCookie, setCookie } from "./cookies.ts";
 import { secondsOf, signToken, verifyToken } from "./jwt.ts";
+
+const cookieName = "windlass_session";
 
 /** The signed-in person of a request's cookie; undefined without one that works. Renews the cookie. */
 export async function findSession(
@@ -13,7 +15,7 @@ export async function findSession(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<UserCaller | undefined> {
-  const token = parseCookie(request.headers.cookie ?? "")[cookieName(context)];
+  const token = readCookie(context, request, cookieName);
   if (token === undefined) return undefined;
   const claims = await verifyToken(context, "session", token);
   if (!claims) return undefined;
@@ -37,12 +39,12 @@ export async function setSession(
   { user_id: sub, email, login_id: sid }: SignedIn,
 ): Promise<void> {
   const token = await signToken(context, "session", { sub, email, sid, jti: sid });
-  setCookie(context, reply, token, secondsOf.session);
+  setCookie(context, reply, cookieName, token, secondsOf.session);
 }
 
 /** Removes the cookie. */
 export function clearSession(context: Context, reply: FastifyReply): void {
-  setCookie(context, reply, "", 0);
+  setCookie(context, reply, cookieName, "", 0);
 }
 
 /**
@@ -66,24 +68,4 @@ function isOwnOrigin(context: Context, origin: string, host: string | undefined)
   // Under https a page of the same name without encryption is a stranger: anybody on the wire can write it.
   const isSafe = !isSecure(context) || url?.protocol === "https:";
   return isSafe && (url?.host === host || origin === URL.parse(context.publicUrl())?.origin);
-}
-
-const isSecure = ({ publicUrl }: Context): boolean => publicUrl().startsWith("https:");
-
-const cookieName = (context: Context): string =>
-  isSecure(context) ? "__Host-windlass_session" : "windlass_session";
-
-/** The only cookie there is: a later one replaces an earlier one of the same answer. */
-function setCookie(context: Context, reply: FastifyReply, value: string, maxAge: number): void {
-  const cookie = stringifySetCookie({
-    name: cookieName(context),
-    value,
-    maxAge,
-    path: "/",
-    httpOnly: true,
-    sameSite: "lax",
-    secure: isSecure(context),
-  });
-  reply.removeHeader("set-cookie");
-  reply.header("set-cookie", cookie);
 }

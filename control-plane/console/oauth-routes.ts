@@ -81,7 +81,6 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
         return sendFailure(reply, 409, reason);
       }
       await setSession(context, reply, user);
-      clearFlow(context, reply);
       reply.headers(unkept).redirect(flow.next, 303);
     } catch (caught) {
       fail(request, reply, caught, title);
