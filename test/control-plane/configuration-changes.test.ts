@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf } from "../helpers/calls.ts";
 import { addTestWorker, clientHeaders, setJob, startPlane, type Plane } from "../helpers/plane.ts";
-import { addJob, addOwner } from "../helpers/rows.ts";
+import { addArtifact, addJob, addOwner } from "../helpers/rows.ts";
 
 const {
   cancelJob,
@@ -146,19 +146,7 @@ describe("an update of a configuration", () => {
       spec_id: id,
       config_hash: made.config_hash,
     });
-    await plane.context.store.write((tx) =>
-      tx.sql
-        .insertInto("plan_artifacts")
-        .values({
-          job_id: plan.id,
-          attempt: 1,
-          blob: "b",
-          size_bytes: 1,
-          sha256: "",
-          created_at: 1,
-        })
-        .execute(),
-    );
+    await addArtifact(plane.context.store, plan.id);
     const deploy = {
       body: { job_type: "DEPLOY" as const, configuration_id: id, plan_job_id: plan.id },
     };

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf } from "../helpers/calls.ts";
 import { addTestWorker, clientHeaders, setJob, startPlane, type Plane } from "../helpers/plane.ts";
-import { addJob, addOwner, addSpec } from "../helpers/rows.ts";
+import { addArtifact, addJob, addOwner, addSpec } from "../helpers/rows.ts";
 
 const { cancelJob, createJob, retryJob } = endpoints;
 
@@ -57,19 +57,7 @@ describe("retrying a job", () => {
   it("is refused with a plan that was used", async () => {
     const { owner, client, spec } = await person();
     const plan = await addJob(plane.context.store, owner, { status: "SUCCESS", spec_id: spec });
-    await plane.context.store.write((tx) =>
-      tx.sql
-        .insertInto("plan_artifacts")
-        .values({
-          job_id: plan.id,
-          attempt: 1,
-          blob: "b",
-          size_bytes: 1,
-          sha256: "",
-          created_at: 1,
-        })
-        .execute(),
-    );
+    await addArtifact(plane.context.store, plan.id);
     const deploy = await addJob(plane.context.store, owner, {
       job_type: "DEPLOY",
       status: "FAILED",

@@ -11,7 +11,7 @@ import {
   startPlane,
   type Plane,
 } from "../helpers/plane.ts";
-import { addJob, addOwner, type Owner } from "../helpers/rows.ts";
+import { addArtifact, addJob, addOwner, type Owner } from "../helpers/rows.ts";
 
 const {
   cancelJob,
@@ -245,19 +245,7 @@ describe("a job", () => {
     await runner.get(reportStatus, { params: plan, body: { status: "SUCCESS" } });
     // A PLAN that left no artifact cannot be deployed.
     expect(await client.refusal(createJob, deploy())).toBe("400 invalid_plan");
-    await plane.context.store.write((tx) =>
-      tx.sql
-        .insertInto("plan_artifacts")
-        .values({
-          job_id: plan.id,
-          attempt: 1,
-          blob: "b",
-          size_bytes: 1,
-          sha256: "a".repeat(64),
-          created_at: 1,
-        })
-        .execute(),
-    );
+    await addArtifact(plane.context.store, plan.id);
     expect(await client.refusal(createJob, deploy({ configuration_id: other.id }))).toBe(
       "400 invalid_plan",
     );
