@@ -1,5 +1,5 @@
 /** Terraform configurations for tests, as the sources of a snapshot. */
-import { readdirSync, readFileSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./source-files.ts";
 
@@ -20,3 +20,9 @@ export const inlineSnapshot = (name: string, more: object = {}): object => ({
   source: { type: "inline", files: fixtureFiles(name) },
   ...more,
 });
+
+/** Copies `test/fixtures/<name>` to a directory, and answers that. */
+export function copyFixture(name: string, directory: string): string {
+  cpSync(join(root, "test/fixtures", name), directory, { recursive: true });
+  return directory;
+}

@@ -55,6 +55,7 @@ export async function startPlainProvider(kind: "github" | "bitbucket"): Promise<
       const { email, verified, subject } = person;
       if (incoming.url === `${api}/user`)
         return sendJson(response, kind === "github" ? { id: Number(subject) } : { uuid: subject });
+      if (incoming.url?.startsWith(`${api}/user/repos?`)) return sendJson(response, [repository]);
       if (incoming.url === `${api}/user/emails`)
         return sendJson(
           response,
@@ -68,6 +69,15 @@ export async function startPlainProvider(kind: "github" | "bitbucket"): Promise<
   });
   return { url, person, close };
 }
+
+/** What a person has at GitHub. */
+const repository = {
+  id: 1,
+  full_name: "ada/network",
+  clone_url: "https://github.com/ada/network.git",
+  default_branch: "main",
+  private: true,
+};
 
 /** The mock says no in words of its own: here it does so as the two hosts do, GitHub with status 200. */
 function refuseAs(kind: "github" | "bitbucket", response: ServerResponse): void {

@@ -16,13 +16,19 @@ export interface Terminal extends AsyncDisposable {
   readonly exited: Promise<number | null>;
 }
 
-/** Runs `windlass <words>` in a terminal of 100 columns. */
-export function openTerminal(
+/** Runs `windlass <words>` in a terminal. */
+export const openTerminal = (
+  words: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Terminal => openProgram([bin, ...words], environment);
+
+/** Runs any program in a terminal of 80 columns, the usual width. */
+export function openProgram(
   words: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): Terminal {
-  const quoted = [bin, ...words].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
-  const child = spawn("script", ["-qefc", `stty cols 100 rows 40; exec ${quoted}`, "/dev/null"], {
+  const quoted = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+  const child = spawn("script", ["-qefc", `stty cols 80 rows 24; exec ${quoted}`, "/dev/null"], {
     env: { PATH: process.env["PATH"], TERM: "xterm-256color", SHELL: "/bin/sh", ...environment },
     stdio: ["pipe", "pipe", "inherit"],
   });

@@ -1,0 +1,185 @@
+/**
+ * Every command of the client, from the sign-in to the sign-out: in a real terminal and in a pipe, with one server and real runners that do
+ * real work. The commands are taken from the program itself, so a new one without a drive fails here.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Job } from "../../protocol/jobs.ts";
+import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import * as courses from "../helpers/courses.ts";
+import type { Person } from "../helpers/courses.ts";
+import { allCommands, openDrive, ways } from "../helpers/drive.ts";
+import { copyFixture } from "../helpers/fixtures.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { processesOf } from "../helpers/processes.ts";
+import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/providers.ts";
+import { approve, type Browser } from "../helpers/sign-in.ts";
+
+/** Driven by tests of their own, both ways: test/e2e/demo.test.ts; and what is no command of the client. */
+const elsewhere = ["demo", "server", "agent"];
+
+let github: FakeProvider;
+let plane: Plane;
+const browsers = new Map<string, Browser>();
+beforeAll(async () => {
+  github = await startPlainProvider("github");
+  plane = await startPlane({
+    GITHUB_CLIENT_ID: "client",
+    GITHUB_CLIENT_SECRET: "client-secret",
+    GITHUB_BASE_URL: github.url,
+  });
+  for (const way of ways) browsers.set(way, await signInAtGitHub(`${way.slice(2)}@example.com`));
+});
+afterAll(async () => {
+  await plane.close();
+  await github.close();
+});
+
+test.concurrent.for(ways)(
+  "every command does its work in %s",
+  { timeout: 240_000 },
+  async (way) => {
+    using place = scratch();
+    const browser = browsers.get(way)!;
+    const drive = await openDrive(way, { WINDLASS_CONFIG_DIR: join(place.path, "client") });
+    const it = { ...drive, path: place.path };
+
+    await signIn(it, browser);
+    await courses.useZonesAndIdentities(it);
+    {
+      await using runner = await addRunner(it, "runner");
+      await courses.useWorkers(it);
+      await courses.useConfigurations(it);
+      await courses.bringUp(it);
+      await courses.useJobs(it);
+      await courses.useState(it);
+      await tearDownWorker(it);
+      await loseRunner(it, runner);
+    }
+    await unlockAfterwards(it);
+    await lookBack(it);
+
+    const left = (await allCommands()).filter((command) => !it.driven.has(command));
+    expect(left).toEqual(elsewhere);
+  },
+);
+
+/** A browser that came by way of GitHub, whose repositories it may then list. */
+async function signInAtGitHub(email: string): Promise<Browser> {
+  Object.assign(github.person, { subject: String(browsers.size + 1), email });
+  const browser = new TestBrowser();
+  await browser.visit(`${plane.url}/api/auth/login/github`, (url) => url === `${plane.url}/`);
+  const jar = browser.jars.get(new URL(plane.url).host) ?? new Map<string, string>();
+  const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+  return { email, headers: { cookie, origin: plane.url } };
+}
+
+async function signIn({ run }: Person, browser: Browser): Promise<void> {
+  const line = async (shown: string): Promise<string> => {
+    const device = /device_code=([\w-]+)/.exec(shown)?.[1];
+    return (await approve(plane, browser, device)).verification_code;
+  };
+  await run(["login", "--no-browser", "--server", plane.url], {
+    answer: { to: "The six characters shown there: ", line },
+    says: new RegExp(`Signed in at ${plane.url} as ${browser.email}`),
+  });
+  await run(["whoami"], { data: new RegExp(`^email +${browser.email}$`, "m"), reads: true });
+  const { host } = new URL(plane.url);
+  await run(["profiles", "use", host], { says: /Commands go to/ });
+  await run(["profiles", "list"], { data: new RegExp(`^\\* +${host}`, "m"), reads: true });
+  await run(["completion", "bash"], { data: /complete -o default -F _windlass windlass/ });
+  await run(["repositories", "list", "github"], { data: /^ada\/network +main/m, reads: true });
+}
+
+/** Makes a token and starts a runner with it. */
+async function addRunner({ run, path, json }: Person, name: string): Promise<AgentProcess> {
+  const shown = await run(["tokens", "create"], {
+    data: /^token +\S+$/m,
+    says: /--registration-token-file -/,
+  });
+  const agent = startAgent({
+    WINDLASS_URL: plane.url,
+    WINDLASS_WORK_DIR: join(path, name),
+    WINDLASS_REGISTRATION_TOKEN: /^token +(\S+)$/m.exec(shown)?.[1] ?? "",
+    WINDLASS_WORKER_NAME: name,
+  });
+  await until(() => agent.log().includes("ready for jobs"));
+  expect(await json("workers", "show", name)).toMatchObject({ status: "ONLINE" });
+  return agent;
+}
+
+/** A worker is destroyed by another one: what it was deployed with is what a deployment service would have written down. */
+async function tearDownWorker({ run, json, path }: Person): Promise<void> {
+  const directory = copyFixture("worker-destroy", join(path, "pools"));
+  await run(["configurations", "create", "--dir", directory], { data: /^name +pools$/m });
+  await run(["jobs", "deploy", "pools", "--wait"], { data: /Apply complete!/ });
+  const { id: configuration_id } = (await json("configurations", "show", "pools")) as Job;
+  const { id } = (await json("workers", "show", "leaving")) as Job;
+  const deploy_configuration = { configuration_id, targets: ["module.worker"] };
+  const metadata = JSON.stringify({ deploy_configuration });
+  await plane.context.store.write((tx) =>
+    tx.sql.updateTable("workers").set({ metadata }).where("id", "=", id).execute(),
+  );
+  await run(["jobs", "destroy-worker", "leaving", "--wait"], {
+    asks: 'Tear down what "leaving" runs on, and remove it?',
+    data: /2 destroyed/,
+  });
+  const left = (await json("workers", "list")) as { name: string }[];
+  expect(left.map(({ name }) => name)).toEqual(["runner"]);
+}
+
+/** The runner's machine dies in mid-apply, and the runner is removed: its job is lost, and the state stays locked. */
+async function loseRunner({ run, json, path }: Person, runner: AgentProcess): Promise<void> {
+  const directory = copyFixture("long-running", join(path, "ticking"));
+  await run(["configurations", "create", "--dir", directory], { data: /^name +ticking$/m });
+  const id = courses.jobIn(await run(["jobs", "deploy", "ticking"], { data: /^status +QUEUED$/m }));
+  const work = join(path, "runner");
+  await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
+  runner.kill("SIGKILL");
+  await until(() => {
+    const alive = processesOf(work).map((line) => Number(line.split(":")[0]));
+    for (const pid of alive) killed(pid);
+    return alive.length === 0;
+  });
+  await run(["workers", "delete", "runner"], {
+    asks: 'Remove the worker "runner" and lose the 1 job it runs?',
+    says: /is removed/,
+  });
+  expect(await json("jobs", "show", id)).toMatchObject({ status: "FAILED" });
+}
+
+async function unlockAfterwards(it: Person): Promise<void> {
+  await using _ = await addRunner(it, "second");
+  const id = courses.jobIn(
+    await it.run(["jobs", "plan", "ticking"], { data: /^status +QUEUED$/m }),
+  );
+  expect(await it.json("jobs", "show", id)).toMatchObject({ waiting_reason: "state_locked" });
+  await it.run(["state", "unlock", "ticking"], {
+    asks: 'Unlock the state of "ticking"? A terraform that still runs there would write over what comes next.',
+    says: /is unlocked; waiting jobs go on/,
+  });
+  await it.run(["jobs", "logs", id, "--follow"], {
+    data: /5 to add/,
+    says: /The plan of "ticking" succeeded/,
+  });
+}
+
+async function lookBack({ run, json }: Person): Promise<void> {
+  await run(["audit", "list", "--limit", "500"], { data: /state\.unlock/, reads: true });
+  await run(["logins", "list"], { data: /^\* +command line/m, reads: true });
+  const logins = (await json("logins", "list")) as { id: string; current: boolean }[];
+  const other = logins.find(({ current }) => !current)?.id ?? "";
+  await run(["logins", "delete", other], { says: /ended/ });
+  expect(await json("logins", "list")).toHaveLength(logins.length - 1);
+  await run(["logout"], { says: /^Signed out at /m });
+}
+
+function killed(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch (error) {
+    // It has ended meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

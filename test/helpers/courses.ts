@@ -1,0 +1,124 @@
+/** What a person does with every part of the product, as courses of a drive (drive.ts); in the order in which one needs the other. */
+import { join } from "node:path";
+import { expect } from "vitest";
+import type { Job } from "../../protocol/jobs.ts";
+import type { Drive } from "./drive.ts";
+import { copyFixture } from "./fixtures.ts";
+
+export type Person = Drive & { readonly path: string };
+
+/** The id of the job that a command has shown. */
+export const jobIn = (shown: string): string => /^id +(\S+)$/m.exec(shown)?.[1] ?? "";
+
+/** Zones and cloud identities: made, renamed, looked at, deleted; a zone "south" stays. */
+export async function useZonesAndIdentities({ run }: Person): Promise<void> {
+  await run(["zones", "create", "north"], { data: /^name +north$/m });
+  await run(["zones", "rename", "north", "south"], { data: /^name +south$/m });
+  await run(["zones", "create", "empty"], { data: /^name +empty$/m });
+  await run(["zones", "delete", "empty"], { says: /"empty" is deleted/ });
+  await run(["zones", "list"], { data: /^south +0 /m, reads: true });
+  await run(["zones", "show", "south"], { data: /^configurations +none$/m, reads: true });
+
+  const role = "arn:aws:iam::123456789012:role/deploy";
+  const principal = "arn:aws:iam::210987654321:role/runners";
+  await run(["identities", "create", "prod", "--role", role], { data: /^external id +\S+$/m });
+  await run(["identities", "update", "prod", "--rename", "live"], { data: /^name +live$/m });
+  await run(["identities", "list"], { data: /^live +aws +arn:/m, reads: true });
+  await run(["identities", "show", "live"], { data: /^role +arn:aws/m, reads: true });
+  await run(["identities", "trust-policy", "live", "--principal", principal], {
+    data: /"sts:ExternalId"/,
+    reads: true,
+  });
+  await run(["identities", "delete", "live"], {
+    asks: 'Delete the cloud identity "live"?',
+    says: /is deleted/,
+  });
+}
+
+/** The runner that is online, and a worker "leaving" without one. */
+export async function useWorkers({ run }: Person): Promise<void> {
+  await run(["workers", "list"], { data: /^runner +ONLINE /m, reads: true });
+  await run(["workers", "show", "runner"], { data: /^jobs +none$/m, reads: true });
+  await run(["workers", "create", "leaving"], { data: /^worker_token +wlw_\S+$/m });
+  await run(["workers", "drain", "leaving"], { data: /^status +DRAINING$/m });
+  await run(["workers", "undrain", "leaving"], { data: /^status +REGISTERED$/m });
+  await run(["workers", "rotate-token", "leaving"], {
+    asks: 'End the token that "leaving" works with now?',
+    data: /^worker_token +wlw_\S+$/m,
+  });
+}
+
+/** A configuration with a secret, from its making to its end. */
+export async function useConfigurations({ run, path }: Person): Promise<void> {
+  const directory = copyFixture("sensitive-outputs", join(path, "db"));
+  await run(["configurations", "create", "--dir", directory, "--sensitive", "db_password"], {
+    secret: "correct horse battery staple",
+    data: /^variables +db_password = \(sensitive\)$/m,
+    says: /^Packed \d+ files? of [\s\S]*windlass jobs plan db --wait$/m,
+  });
+  await run(["configurations", "update", "db", "--label", "gpu"], { data: /^labels +gpu$/m });
+  await run(["configurations", "list"], { data: /^db +south +NEW +archive/m, reads: true });
+  await run(["configurations", "show", "db"], { data: /^source +archive/m, reads: true });
+  await run(["configurations", "delete", "db"], {
+    asks: 'Delete the configuration "db" and the versions of its state?',
+    says: /is deleted/,
+  });
+}
+
+/** `windlass up` of a configuration "network". */
+export async function bringUp({ run, way, path }: Person): Promise<void> {
+  const directory = copyFixture("success-cluster", join(path, "network"));
+  const words = ["up", directory, "--var", "cluster_name=prod"];
+  const course = { data: /Apply complete! [\s\S]*^ {2}cluster_name += prod$/m };
+  if (way === "a pipe") await run([...words, "--yes"], course);
+  else {
+    const answer = { to: "Deploy this plan? [y/N] ", line: async () => "y" };
+    const screen = await run(words, { ...course, answer });
+    expect(screen).toMatch(/deployment of "network" · running · \d+s/);
+  }
+}
+
+/** A plan of a change to "network", its deployment, and a job that is cancelled, asked for again and cancelled. */
+export async function useJobs({ run, json }: Person): Promise<void> {
+  await run(["configurations", "update", "network", "--var", "cluster_name=live"], {
+    data: /^variables +cluster_name = live$/m,
+  });
+  const planned = await run(["jobs", "plan", "network", "--wait"], {
+    data: /^Plan: \d+ to change/m,
+    says: /^The plan of "network" succeeded after/m,
+  });
+  const plan = /--plan (\S+) --wait/.exec(planned)?.[1] ?? "";
+  await run(["jobs", "deploy", "--plan", plan, "--wait"], { data: /Apply complete!/ });
+  const [deployed] = (await json("jobs", "list")) as Job[];
+  await run(["jobs", "list"], { data: /^DEPLOY +network +SUCCESS/m, reads: true });
+  await run(["jobs", "show", deployed?.id ?? ""], {
+    data: /^Outputs:\n[\s\S]*cluster_name += live$/m,
+    reads: true,
+  });
+  await run(["jobs", "logs", deployed?.id ?? "", "--follow"], { data: /Apply complete!/ });
+
+  const waits = jobIn(
+    await run(["jobs", "plan", "network", "--label", "none"], { data: /^status +QUEUED$/m }),
+  );
+  await run(["jobs", "cancel", waits], { data: /^status +CANCELLED$/m });
+  const again = jobIn(await run(["jobs", "retry", waits], { data: /^status +QUEUED$/m }));
+  expect(again).not.toBe(waits);
+  await run(["jobs", "cancel", again, "--wait"], { data: /^status +CANCELLED$/m });
+}
+
+/** The state of "network", and its end. */
+export async function useState({ run, json, path }: Person): Promise<void> {
+  await run(["state", "versions", "network"], { data: /^SERIAL +RESOURCES/m, reads: true });
+  const [newest] = (await json("state", "versions", "network")) as { serial: number }[];
+  const file = join(path, "network.tfstate");
+  const downloaded = await run(["state", "download", "network"], { into: file, data: /"lineage"/ });
+  expect(downloaded).toContain(`"serial": ${newest?.serial}`);
+  await run(["state", "rollback", "network", "--serial", String(newest?.serial)], {
+    asks: `Go back to version ${newest?.serial} of the state of "network"? What was made since is forgotten, not destroyed.`,
+    data: new RegExp(`^serial +${(newest?.serial ?? 0) + 1}$`, "m"),
+  });
+  await run(["jobs", "destroy", "network", "--wait"], {
+    asks: 'Destroy everything that "network" has deployed?',
+    data: /3 destroyed/,
+  });
+}

@@ -1,0 +1,149 @@
+/** Drives commands of the client to success as a person does: in a terminal, or in a pipe. Keeps account of which ones were. */
+import { readFileSync } from "node:fs";
+import { expect } from "vitest";
+import { wholeProgram } from "../../cli/program.ts";
+import { until } from "./agent-process.ts";
+import { openProgram, openTerminal } from "./terminal.ts";
+import { bin, windlass } from "./windlass.ts";
+
+export const ways = ["a terminal", "a pipe"] as const;
+
+/** What a command is to show, and what it is told. */
+export interface Course {
+  /** On stdout. */
+  readonly data?: RegExp;
+  /** On stderr. */
+  readonly says?: RegExp;
+  /** It asks this before it does anything: a no leaves all as it was, and so does a pipe without --yes. */
+  readonly asks?: string;
+  /** It wants this, and shows it nowhere. */
+  readonly secret?: string;
+  /** It waits for a line that depends on what it has shown. */
+  readonly answer?: { readonly to: string; line(shown: string): Promise<string> };
+  /** Its stdout goes to this file, as it is not for a screen. */
+  readonly into?: string;
+  /** It lists or shows what there is: in a pipe it is run once more with --json. */
+  readonly reads?: true;
+}
+
+export interface Drive {
+  readonly way: (typeof ways)[number];
+  /** Runs `windlass <words>`, which must do as the course says, and answers everything that it showed. */
+  run(words: readonly string[], course?: Course): Promise<string>;
+  /** Runs it with --json, and answers that. */
+  json(...words: string[]): Promise<never>;
+  /** The commands that were driven, without what they were told. */
+  readonly driven: ReadonlySet<string>;
+}
+
+/** Every command that does something, such as `jobs list`. */
+export async function allCommands(): Promise<string[]> {
+  const leaves = (one: Awaited<ReturnType<typeof wholeProgram>>, path: string): string[] =>
+    one.commands.length === 0
+      ? [path]
+      : one.commands.flatMap((below) => leaves(below, `${path} ${below.name()}`.trim()));
+  return leaves(await wholeProgram(), "");
+}
+
+/** Opens one for a person whose command line has this environment. */
+export async function openDrive(
+  way: Drive["way"],
+  environment: Readonly<Record<string, string>>,
+): Promise<Drive> {
+  const commands = await allCommands();
+  const driven = new Set<string>();
+  const inWay = way === "a pipe" ? inPipe : inTerminal;
+  return {
+    way,
+    driven,
+    run: async (words, course = {}) => {
+      const line = words.join(" ");
+      const shown = await inWay(words, course, environment).catch((error: unknown) => {
+        throw new Error(`windlass ${line}, in ${way}`, { cause: error });
+      });
+      const command = commands.find((one) => `${line} `.startsWith(`${one} `));
+      if (command === undefined) throw new Error(`windlass ${line} is no command`);
+      driven.add(command);
+      return shown;
+    },
+    json: async (...words) => {
+      const { exitCode, stdout, stderr } = await windlass([...words, "--json"], {
+        env: environment,
+      });
+      expect({ words, exitCode, stderr }).toMatchObject({ exitCode: 0 });
+      return JSON.parse(stdout as string) as never;
+    },
+  };
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+/** Each question is answered with no first. */
+async function inTerminal(words: readonly string[], course: Course, environment: Environment) {
+  const { asks, secret, answer, data, says, into } = course;
+  if (asks !== undefined) {
+    await using refused = openTerminal(words, environment);
+    await refused.shows(asks);
+    refused.type("n\r");
+    expect(await refused.exited).toBe(1);
+    expect(refused.screen()).toContain("windlass: nothing was done");
+  }
+  await using terminal = into
+    ? openProgram(["sh", "-c", `exec "$@" > '${into}'`, "sh", bin, ...words], environment)
+    : openTerminal(words, environment);
+  if (asks !== undefined) {
+    await terminal.shows(asks);
+    terminal.type("y\r");
+  }
+  if (secret !== undefined) {
+    await terminal.shows("Value of ");
+    terminal.type(`${secret}\r`);
+  }
+  if (answer) terminal.type(`${await answer.line(await terminal.shows(answer.to))}\r`);
+  const code = await terminal.exited;
+  const screen = terminal.screen() + (into ? readFileSync(into, "utf8") : "");
+  expect({ code, screen }).toEqual({
+    code: 0,
+    screen: expect.stringMatching(data ?? "") as string,
+  });
+  if (says) expect(screen).toMatch(says);
+  if (secret !== undefined) expect(screen).not.toContain(secret);
+  return screen;
+}
+
+async function inPipe(words: readonly string[], course: Course, environment: Environment) {
+  const { asks, secret, answer, data, says, reads } = course;
+  if (asks !== undefined) {
+    const unasked = await windlass(words, { env: environment });
+    expect(unasked).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(unasked.stderr).toContain(`${asks} Nobody can be asked here: add --yes`);
+  }
+  const given = asks === undefined ? words : [...words, "--yes"];
+  const command = windlass(given, { env: environment, stdin: "pipe" });
+  if (answer) {
+    let told = "";
+    command.stderr?.on("data", (text: Buffer) => void (told += text.toString()));
+    command.stdin?.write(
+      `${await answer.line(await until(() => told.includes(answer.to) && told))}\n`,
+    );
+  }
+  command.stdin?.end(secret === undefined ? "" : `${secret}\n`);
+  const { exitCode, ...streams } = await command;
+  const [stdout, stderr] = [String(streams.stdout), String(streams.stderr)];
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 0,
+    stderr: expect.stringMatching(says ?? "") as string,
+  });
+  // What a program reads: data and nothing else, without colours.
+  if (data) expect(stdout).toMatch(data);
+  else expect(stdout).toBe("");
+  expect(stdout + stderr).not.toContain("\u001b");
+  if (secret !== undefined) expect(stdout + stderr).not.toContain(secret);
+  if (reads) {
+    const programs = await windlass([...words, "--json"], { env: environment });
+    expect(programs).toMatchObject({ exitCode: 0, stderr: "" });
+    const value = JSON.parse(String(programs.stdout)) as unknown;
+    expect(Array.isArray(value)).toBe(/ (list|versions)\b/.test(words.join(" ")));
+  }
+  return stdout + stderr;
+}
