@@ -21,7 +21,7 @@ const ticking = (seconds: number) =>
   inlineSnapshot("long-running", { variables: { seconds: { value: seconds } } });
 
 describe.concurrent("windlass jobs", { timeout: 90_000 }, () => {
-  test("plans, deploys that plan and destroys, in a pipe: the log and what it is about on stdout", async () => {
+  test("plans and deploys that plan in a pipe: the log and what it is about on stdout", async () => {
     await using ada = await someone(plane, { agent: true });
     await ada.user.configure({ name: "prod", ...cluster });
     const plan = await ada.run("jobs", "plan", "prod", "--wait");
@@ -40,24 +40,15 @@ describe.concurrent("windlass jobs", { timeout: 90_000 }, () => {
 
     const deployed = (await ada.json("jobs", "deploy", "--plan", id, "--wait")) as Job;
     expect(deployed).toMatchObject({ status: "SUCCESS", plan_job_id: id });
-    const outputs = await ada.run("jobs", "show", deployed.id);
-    expect(outputs.stdout).toMatch(/^ {2}cluster_name += prod$/m);
     const again = await ada.run("jobs", "deploy", "--plan", id);
     expect(again).toMatchObject({ exitCode: 1, stdout: "" });
     expect(again.stderr).toMatch(/^windlass: .*plan/i);
 
-    const unasked = await ada.run("jobs", "destroy", "prod");
-    expect(unasked).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(unasked.stderr).toContain("add --yes");
-    const destroyed = await ada.run("jobs", "destroy", "prod", "--yes", "--wait");
-    expect(destroyed.exitCode).toBe(0);
-    expect(destroyed.stdout).toContain("3 to destroy");
-
-    const listed = (await ada.json("jobs", "list", "--limit", "2")) as Job[];
-    expect(listed.map(({ job_type }) => job_type)).toEqual(["DESTROY", "DEPLOY"]);
+    const listed = (await ada.json("jobs", "list", "--limit", "1")) as Job[];
+    expect(listed.map(({ job_type }) => job_type)).toEqual(["DEPLOY"]);
     const table = await ada.run("jobs", "list", "--status", "success");
-    expect(String(table.stdout).split("\n")).toHaveLength(4);
-    expect(table.stdout).toMatch(/^PLAN +prod +SUCCESS +\S+ ago +\S+ +[\da-f-]+$/m);
+    expect(String(table.stdout).split("\n")).toHaveLength(3);
+    expect(table.stdout).toMatch(/^PLAN +prod +SUCCESS +.+ ago +.+ +[\da-f-]{36}$/m);
     const logs = await ada.run("jobs", "logs", deployed.id);
     expect(logs.stdout).toContain("Apply complete!");
     const chunks = String((await ada.run("jobs", "logs", deployed.id, "--json")).stdout).split(
