@@ -2,7 +2,6 @@
  * Every command of the client, from the sign-in to the sign-out: in a real terminal and in a pipe, with one server and real runners that do
  * real work. The commands are taken from the program itself, so a new one without a drive fails here.
  */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
