@@ -1,6 +1,7 @@
 /** The application: the one place that knows all parts. `main.ts` listens with it, tests inject into it or listen too. */
 import { randomBytes } from "node:crypto";
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import { isSecure } from "./auth/cookies.ts";
 import { answerClientError } from "./client-error.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { readJsonBodies } from "./json-body.ts";
@@ -74,6 +75,8 @@ export async function buildApp(
   );
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
+    // A browser that came by https once never again asks without it: no link, typed name or bookmark gives a cookie or a token away.
+    if (isSecure(context)) reply.header("strict-transport-security", "max-age=31536000");
     // Whoever asks a server that stops asks the next one, over a new connection.
     if (context.draining.aborted && !request.routeOptions.config.alsoWhileStopping)
       done(new Refusal("unavailable", "the server is stopping", {}, { "retry-after": "1" }));

@@ -218,6 +218,11 @@ describe("a request that changes something, sent with a session,", () => {
   });
 });
 
+test("without https nothing is said of it: the browser could not come back", async () => {
+  const { headers } = await ask(plane, "GET", "/login");
+  expect(headers["strict-transport-security"]).toBeUndefined();
+});
+
 describe("under https", () => {
   test("the cookie is only for this host and only sent encrypted, and a page without encryption is a stranger", async () => {
     const secure = await startPlane({ WINDLASS_PUBLIC_URL: "https://windlass.example" });
@@ -235,6 +240,12 @@ describe("under https", () => {
       expect(await from("https://windlass.example")).toBe(201);
       expect(await from("http://windlass.example")).toBe(403);
       expect(await from(secure.url)).toBe(403);
+      // Whatever is asked and however it ends: a browser that was here once comes without encryption never again.
+      for (const path of ["/login", "/assets/windlass.css", "/api/cli/zones", "/nothing", "/docs"])
+        expect([
+          path,
+          (await ask(secure, "GET", path)).headers["strict-transport-security"],
+        ]).toEqual([path, "max-age=31536000"]);
     } finally {
       await secure.close();
     }
