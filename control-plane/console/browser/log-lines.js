@@ -1,64 +1,31 @@
 // @ts-check
-/**
- * A log as lines of the page. Whatever a log says becomes text with classes: nothing of it becomes markup, a link or a style.
- * Lines stand in blocks that the browser lays out only when they come into view, so that its own search and copy work on all of them.
- */
-// Browsers know its address, not where it is installed.
-// oxlint-disable-next-line import/no-absolute-path
-import { AnsiUp } from "/assets/ansi_up.js";
+/** A log as lines of the page, in blocks that are elements only near to what is seen. */
+import { Block, blockSize } from "./log-block.js";
+import { Painter } from "./log-painter.js";
 
 /** @typedef {import("./log-stream.js").Chunk} Chunk */
-/** @typedef {{ text: string, bold: boolean, faint: boolean, italic: boolean, underline: boolean, fg: { class_name: string } | null, bg: { class_name: string } | null }} Part */
 
-const blockSize = 500;
-/** The page keeps so many blocks: 200,000 lines and some; the raw log has all. */
-const blocksKept = 500;
+/** The page keeps so many blocks: 250,000 lines; the raw log has all. */
+const blocksKept = 1250;
 /** So many characters of one line are shown: laying out a longer one would hold up the page. */
 const lineLimit = 10_000;
-
-/** One stream's colours, which go on over lines and chunks. */
-class Painter {
-  #ansi = new AnsiUp();
-  /** @type {Part[]} */
-  #parts = [];
-
-  constructor() {
-    this.#ansi.use_classes = true;
-    // It would make markup; it is used for what it finds out alone.
-    this.#ansi["transform_to_html"] = (/** @type {Part} */ part) => {
-      this.#parts.push(part);
-      return "";
-    };
-    this.#ansi["process_hyperlink"] = (/** @type {{ text: string }} */ { text }) => {
-      this.#parts.push({ ...plain, text });
-      return "";
-    };
-  }
-
-  /** @param {string} text @returns {Part[]} */
-  parts(text) {
-    this.#parts = [];
-    this.#ansi.ansi_to_html(text);
-    return this.#parts;
-  }
-
-  /** What was begun and not ended in its line ends with it: it must not swallow what follows. */
-  endLine() {
-    this.#ansi["_buffer"] = "";
-  }
-}
-
-const plain = { bold: false, faint: false, italic: false, underline: false, fg: null, bg: null };
 
 export class LogLines {
   #root;
   /** @type {Record<string, Painter>} */
   #painters = {};
-  /** The line that may go on, and how much of it is shown. @type {HTMLElement | null} */
-  #open = null;
-  #openStream = "";
-  #openLength = 0;
-  #time = "";
+  /** @type {Block[]} */
+  #blocks = [];
+  /** @type {Map<Element, Block>} */
+  #byElement = new Map();
+  /** Blocks with something to draw. @type {Set<Block>} */
+  #changed = new Set();
+  /** Whether the last line may go on, of which stream it is, and how much of it is shown. */
+  #isOpen = false;
+  #stream = "";
+  #length = 0;
+  #marked = 0;
+  #near;
   /** Lines so far. */
   count = 0;
   /** Lines that the page let go of. */
@@ -67,91 +34,136 @@ export class LogLines {
   /** @param {HTMLElement} root */
   constructor(root) {
     this.#root = root;
+    const options = { root, rootMargin: "800px 0px" };
+    this.#near = new IntersectionObserver((entries) => this.#moved(entries), options);
   }
 
-  /** @param {Pick<Chunk, "log_chunk" | "stream_type" | "created_at">} chunk */
+  /** Takes a chunk; `draw` shows it. @param {Pick<Chunk, "log_chunk" | "stream_type" | "created_at">} chunk */
   write({ log_chunk, stream_type, created_at }) {
     const painter = (this.#painters[stream_type] ??= new Painter());
-    if (this.#openStream !== stream_type) this.#open = null;
-    this.#openStream = stream_type;
+    if (this.#stream !== stream_type) this.#isOpen = false;
+    this.#stream = stream_type;
+    const second = created_at.slice(11, 19);
     const lines = log_chunk.split("\n");
     const rest = lines.pop() ?? "";
     for (const line of lines) {
-      this.#add(painter, line, stream_type, created_at);
+      this.#add(painter, line, second);
       painter.endLine();
-      this.#open = null;
+      this.#isOpen = false;
     }
-    if (rest !== "") this.#add(painter, rest, stream_type, created_at);
+    if (rest !== "") this.#add(painter, rest, second);
   }
 
-  /** @param {Painter} painter @param {string} text @param {string} stream @param {string} time */
-  #add(painter, text, stream, time) {
-    const line = this.#open ?? this.#begin(stream, time);
-    for (const part of painter.parts(text.replaceAll("\r", ""))) {
-      if (this.#openLength >= lineLimit) continue;
-      const shown = part.text.slice(0, lineLimit - this.#openLength);
-      this.#openLength += shown.length;
-      line.append(paint(part, shown));
-      if (this.#openLength >= lineLimit) line.append(" … (the raw log has the rest)");
+  /** Shows what was written. */
+  draw() {
+    // The end is where most look: it is drawn as lines at once, and put to sleep again where it is not seen.
+    const last = this.#blocks.at(-1);
+    if (last?.isNear === null) last.wake();
+    for (const block of this.#changed) block.draw();
+    this.#changed.clear();
+  }
+
+  /** @param {Painter} painter @param {string} text @param {string} second */
+  #add(painter, text, second) {
+    const block = this.#isOpen ? this.#last() : this.#begin(second);
+    this.#changed.add(block);
+    for (const piece of painter.pieces(text.replaceAll("\r", ""))) {
+      if (this.#length >= lineLimit) continue;
+      const shown = piece.text.slice(0, lineLimit - this.#length);
+      this.#length += shown.length;
+      block.append(shown, piece.look);
+      if (this.#length >= lineLimit) block.append(" … (the raw log has the rest)", "");
     }
   }
 
-  /** @param {string} stream @param {string} time */
-  #begin(stream, time) {
-    const line = document.createElement("div");
-    if (stream !== "STDOUT") line.className = stream;
-    const second = time.slice(11, 19);
-    if (second !== this.#time) line.dataset["time"] = this.#time = second;
-    this.#block().append(line);
+  /** @param {string} second */
+  #begin(second) {
+    const block = this.count % blockSize === 0 ? this.#more() : this.#last();
+    block.begin(this.#stream, second);
     this.count += 1;
-    this.#open = line;
-    this.#openLength = 0;
-    return line;
+    this.#isOpen = true;
+    this.#length = 0;
+    return block;
   }
 
-  #block() {
-    const block = this.#root.lastElementChild;
-    if (block && this.count % blockSize !== 0) return block;
-    const made = document.createElement("div");
-    made.className = "block";
-    made.style.counterReset = `line ${this.count}`;
-    this.#root.append(made);
-    if (this.#root.childElementCount > blocksKept) {
-      this.#root.firstElementChild?.remove();
-      this.dropped += blockSize;
+  #last() {
+    return this.#blocks.at(-1) ?? this.#more();
+  }
+
+  #more() {
+    const block = new Block(this.count);
+    this.#blocks.push(block);
+    this.#byElement.set(block.element, block);
+    this.#root.append(block.element);
+    this.#near.observe(block.element);
+    if (this.#blocks.length > blocksKept) this.#drop();
+    return block;
+  }
+
+  #drop() {
+    const block = this.#blocks.shift();
+    if (!block) return;
+    this.#near.unobserve(block.element);
+    this.#byElement.delete(block.element);
+    this.#changed.delete(block);
+    block.element.remove();
+    this.dropped += block.lines;
+  }
+
+  /** @param {IntersectionObserverEntry[]} entries */
+  #moved(entries) {
+    const selection = getSelection();
+    for (const { target, isIntersecting } of entries) {
+      const block = this.#byElement.get(target);
+      if (!block) continue;
+      block.isNear = isIntersecting;
+      if (isIntersecting) block.wake();
+      // What somebody has selected stays as it is until they have copied it.
+      else if (selection?.isCollapsed !== false || !selection.containsNode(target, true))
+        block.sleep();
     }
-    return made;
   }
 
-  /** The element of a line, counted from 1. @param {number} number @returns {HTMLElement | null} */
-  line(number) {
-    const index = number - 1 - this.dropped;
-    const block = this.#root.children[Math.floor(index / blockSize)];
-    return /** @type {HTMLElement | null} */ (block?.children[index % blockSize] ?? null);
+  /** @param {number} number */
+  #blockOf(number) {
+    return this.#blocks[Math.floor((number - 1 - this.dropped) / blockSize)];
   }
 
-  /** @param {Element} line @returns {number} */
+  /** Marks one line, counted from 1, and answers its element; null where there is none. @param {number} number @returns {HTMLElement | null} */
+  mark(number) {
+    const block = this.#blockOf(number);
+    const index = (number - 1) % blockSize;
+    if (!block || index >= block.lines) return null;
+    this.#blockOf(this.#marked)?.mark(-1);
+    this.#marked = number;
+    block.mark(index);
+    return block.line(index);
+  }
+
+  /** @param {Element} line @returns {number} its number, counted from 1; 0 if it is none */
   numberOf(line) {
-    const block = line.parentElement;
+    const block = this.#byElement.get(line.parentElement ?? line);
     if (!block) return 0;
-    const before = [...this.#root.children].indexOf(block) * blockSize;
-    return this.dropped + before + [...block.children].indexOf(line) + 1;
+    const before = this.dropped + this.#blocks.indexOf(block) * blockSize;
+    return before + [...block.element.children].indexOf(line) + 1;
   }
-}
 
-/** @param {Part} part @param {string} text @returns {Node} */
-function paint({ bold, faint, italic, underline, fg, bg }, text) {
-  const classes = [
-    bold && "bold",
-    faint && "faint",
-    italic && "italic",
-    underline && "underline",
-    fg && fg.class_name !== "truecolor" && `${fg.class_name}-fg`,
-    bg && bg.class_name !== "truecolor" && `${bg.class_name}-bg`,
-  ].filter(Boolean);
-  if (classes.length === 0) return document.createTextNode(text);
-  const span = document.createElement("span");
-  span.className = classes.join(" ");
-  span.textContent = text;
-  return span;
+  /**
+   * Which lines of the block of line `from` hold a text, in capitals or not, from that line on.
+   * @param {string} wanted in small letters
+   * @param {number} from
+   * @returns {{ found: number[], next: number }} `next` is the line to go on with
+   */
+  search(wanted, from) {
+    const block = this.#blockOf(from);
+    if (!block) return { found: [], next: from };
+    const text = block.text.toLowerCase();
+    const first = from - ((from - 1) % blockSize);
+    const next = first + block.lines;
+    if (!text.includes(wanted)) return { found: [], next };
+    const found = text
+      .split("\n")
+      .flatMap((line, index) => (line.includes(wanted) ? [first + index] : []));
+    return { found: found.filter((number) => number >= from), next };
+  }
 }

@@ -1,14 +1,18 @@
 // @ts-check
 /** Search in a log of any length, a slice at a time so that the page never stands still. */
 
-const linesPerSlice = 5000;
+/** Searching goes on after the page had its turn, every so many milliseconds. */
+const turnMilliseconds = 10;
 
 export class LogSearch {
   #lines;
   #show;
+  #wanted = "";
   /** @type {number[]} */
   #found = [];
   #at = -1;
+  /** The line that was not looked at yet. */
+  #next = 1;
   #run = 0;
 
   /**
@@ -22,34 +26,40 @@ export class LogSearch {
 
   /** Finds all lines that hold the text, in capitals or not. @param {string} text */
   async find(text) {
-    const run = (this.#run += 1);
-    const wanted = text.toLowerCase();
+    this.#wanted = text.toLowerCase();
     this.#found = [];
     this.#at = -1;
-    if (wanted === "") return this.#show(null, "");
-    for (let from = this.#lines.dropped + 1; from <= this.#lines.count; from += linesPerSlice) {
-      const to = Math.min(this.#lines.count, from + linesPerSlice - 1);
-      for (let number = from; number <= to; number += 1)
-        if (this.#lines.line(number)?.textContent.toLowerCase().includes(wanted))
-          this.#found.push(number);
-      if (this.#at < 0 && this.#found.length > 0) this.step(1);
+    this.#next = this.#lines.dropped + 1;
+    this.#run += 1;
+    if (this.#wanted === "") this.#show(null, "");
+    else await this.#look(1);
+  }
+
+  /** Goes to the next (1) or previous (-1) line, of those too that came since. @param {1 | -1} by */
+  async step(by) {
+    if (this.#wanted !== "") await this.#look(by);
+  }
+
+  /** @param {1 | -1} by */
+  async #look(by) {
+    const run = this.#run;
+    let begun = performance.now();
+    while (this.#next <= this.#lines.count) {
+      const { found, next } = this.#lines.search(
+        this.#wanted,
+        Math.max(this.#next, this.#lines.dropped + 1),
+      );
+      this.#found.push(...found);
+      this.#next = next;
+      if (performance.now() - begun < turnMilliseconds) continue;
       await new Promise((resolve) => setTimeout(resolve));
       if (run !== this.#run) return;
+      begun = performance.now();
     }
-    if (this.#found.length === 0) this.#show(null, "not found");
-    else this.#say();
-  }
-
-  /** Goes to the next (1) or previous (-1) line. @param {1 | -1} by */
-  step(by) {
     const { length } = this.#found;
-    if (length === 0) return;
-    this.#at = (this.#at + by + length) % length;
-    this.#say();
-  }
-
-  #say() {
-    const said = `${this.#at + 1} of ${this.#found.length} lines`;
+    if (length === 0) return this.#show(null, "not found");
+    this.#at = this.#at < 0 && by < 0 ? length - 1 : (this.#at + by + length) % length;
+    const said = `${this.#at + 1} of ${length.toLocaleString("en")} lines`;
     this.#show(this.#found[this.#at] ?? null, said);
   }
 }

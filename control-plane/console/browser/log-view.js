@@ -26,8 +26,10 @@ class WindlassLog extends HTMLElement {
   #isWriting = false;
   /** @type {keyof typeof words} */
   #state = "away";
-  /** @type {Element | null} */
-  #marked = null;
+  /** Whether a line was gone to. */
+  #isMarked = false;
+  /** Whether following ended because somebody scrolled up: then it goes on when they come back to the end. */
+  #isPaused = false;
   /** @type {() => void} */
   #close = () => undefined;
 
@@ -71,16 +73,19 @@ class WindlassLog extends HTMLElement {
     find.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();
-      this.search?.step(event.shiftKey ? -1 : 1);
+      void this.search?.step(event.shiftKey ? -1 : 1);
     });
-    get("[name=previous]").addEventListener("click", () => this.search?.step(-1));
-    get("[name=next]").addEventListener("click", () => this.search?.step(1));
+    get("[name=previous]").addEventListener("click", () => void this.search?.step(-1));
+    get("[name=next]").addEventListener("click", () => void this.search?.step(1));
     get("[name=line]").addEventListener("change", (event) => {
       const number = Number(/** @type {HTMLInputElement} */ (event.target).value);
       if (number > 0) location.hash = `L${number}`;
     });
     for (const name of ["wrap", "times"]) this.#remember(name, get(`[name=${name}]`));
-    this.follow?.addEventListener("change", () => this.#keepUp());
+    this.follow?.addEventListener("change", () => {
+      this.#isPaused = false;
+      this.#keepUp();
+    });
     this.box?.addEventListener("scroll", () => this.#scrolled(), { passive: true });
     this.box?.addEventListener("click", (event) => this.#clicked(event));
     addEventListener("hashchange", () => this.#goToHash());
@@ -122,12 +127,13 @@ class WindlassLog extends HTMLElement {
       if (performance.now() - begun > turnMilliseconds) break;
     }
     this.#waiting.splice(0, written);
+    this.lines?.draw();
     this.#keepUp();
     if (this.#waiting.length > 0) setTimeout(() => this.#write());
     else {
       this.#isWriting = false;
       this.#say();
-      if (this.#marked === null) this.#goToHash();
+      if (!this.#isMarked) this.#goToHash();
     }
   }
 
@@ -151,7 +157,13 @@ class WindlassLog extends HTMLElement {
     const { box, follow } = this;
     if (!box || !follow) return;
     const below = box.scrollHeight - box.clientHeight - box.scrollTop;
-    if (below > 200) follow.checked = false;
+    if (below > 200 && follow.checked) {
+      follow.checked = false;
+      this.#isPaused = true;
+    } else if (below < 5 && this.#isPaused) {
+      follow.checked = true;
+      this.#isPaused = false;
+    }
   }
 
   /** A click on a line's number is a link to it. @param {MouseEvent} event */
@@ -169,12 +181,11 @@ class WindlassLog extends HTMLElement {
 
   /** @param {number} number */
   #go(number) {
-    const line = this.lines?.line(number);
+    const line = this.lines?.mark(number);
     if (!line || !this.follow) return;
+    this.#isMarked = true;
+    this.#isPaused = false;
     this.follow.checked = false;
-    this.#marked?.classList.remove("marked");
-    this.#marked = line;
-    line.classList.add("marked");
     line.scrollIntoView({ block: "center" });
   }
 }
