@@ -97,15 +97,16 @@ export class JobFeed {
       const page = await readLog(this.#context, this.#job, reader.position, pageSize);
       if (!isOpen(raw)) return;
       const hasRoom = this.#give(reader, page, joined(page));
+      // Live readers are few bytes behind, else they are dropped: whoever has not even got the log so far is none of them yet.
+      if (!hasRoom) await drained(raw);
       // The end of the log, unless the live ones got more while it was read.
-      if (page.length < pageSize && this.#position === reached) {
+      else if (page.length < pageSize && this.#position === reached) {
         // Nobody else says how far the live ones are.
         if (this.#live.size === 0) this.#position = Math.max(reached, reader.position);
         reader.position = Math.max(reached, reader.position);
         this.#live.add(reader);
         return this.look();
       }
-      if (!hasRoom) await drained(raw);
     }
   }
 

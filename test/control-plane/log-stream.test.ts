@@ -100,6 +100,21 @@ describe("the log stream", () => {
     expect(logsOf(await follow(path, headers))).toEqual(logsOf(seen));
   });
 
+  it("brings a log whose end is more than a socket takes at once in one go, to a reader that takes its time", async () => {
+    const { path, headers, post, succeed } = await runningJob();
+    // Fewer chunks than are read at a time, and more bytes than a live reader may be behind.
+    for (let n = 0; n < 12; n += 1) await post(`${n} ${"y".repeat(600_000)}`);
+    await succeed();
+    const request = get(plane.url + path, { headers, agent: false });
+    const [response] = (await once(request, "response")) as [IncomingMessage];
+    await sleep(200);
+    const seen = await eventsOf(response);
+    expect(logsOf(seen).map(({ log_chunk }) => parseInt(log_chunk, 10))).toEqual(
+      Array.from({ length: 12 }, (_, n) => n),
+    );
+    expect(seen.at(-1)?.event).toBe("end");
+  });
+
   it("gives 500 readers every chunk in order and once, while one of them is stalled", async () => {
     const { path, headers, post, succeed } = await runningJob();
     // More than the sockets of both ends take, so that its reader holds it up for real.
