@@ -36,8 +36,9 @@ const untilShown = (page: Page, lines: number) =>
     .waitFor({ timeout: 0 });
 
 // What runs in the page is text: the types of a page and those of Node do not go together.
-const untilTrue = (page: Page, what: string) =>
-  expect.poll(() => page.evaluate(what), { timeout: 20_000 }).toBe(true);
+async function untilTrue(page: Page, what: string): Promise<void> {
+  await expect.poll(() => page.evaluate(what), { timeout: 20_000 }).toBe(true);
+}
 
 /** Whether the middle of the box shows this line, marked. */
 const isAt = (text: string) => `(() => {
