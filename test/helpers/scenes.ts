@@ -82,7 +82,7 @@ export async function openStage(
 }
 
 /** What a plan with something of everything would do. */
-export const richPlan: PlanSummary = {
+const richPlan: PlanSummary = {
   counts: { create: 2, update: 1, replace: 1, delete: 1, forget: 0, move: 1, import: 0 },
   changes: [
     { address: "aws_instance.old", action: "delete", reason: "delete_because_no_resource_config" },
@@ -111,7 +111,7 @@ export const richPlan: PlanSummary = {
 };
 
 /** Terraform's colours as it writes them. */
-export const planLog = [
+const planLog = [
   "\u001b[0m\u001b[1mTerraform will perform the following actions:\u001b[0m",
   "",
   "\u001b[1m  # aws_instance.web[0]\u001b[0m will be created",
