@@ -13,12 +13,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { scratch, startAgent, until } from "../helpers/agent-process.ts";
+import { agentOwner } from "../helpers/agent-owner.ts";
+import { until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { levelsHere } from "../helpers/isolation.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { processesOf } from "../helpers/processes.ts";
-import { newUser, type User } from "../helpers/user.ts";
+import type { User } from "../helpers/user.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
 const { working } = await levelsHere();
@@ -34,20 +35,6 @@ const ticking = {
   variables: { seconds: { value: 600 } },
 };
 
-/** Somebody with an agent that has this many places. */
-async function someone(place: string, settings: Record<string, string>) {
-  const user = await newUser(plane);
-  const work = join(place, "work");
-  const agent = startAgent({
-    WINDLASS_URL: plane.url,
-    WINDLASS_WORK_DIR: work,
-    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
-    ...settings,
-  });
-  await until(() => agent.log().includes("ready for jobs"));
-  return { user, work, agent };
-}
-
 const locksOf = (job: Job) =>
   plane.context.store.read.sql
     .selectFrom("state_locks")
@@ -60,8 +47,8 @@ const output = (work: string, { id }: Job): string => {
   return existsSync(path) ? readFileSync(path, "utf8") : "";
 };
 
-/** Cancels a job in the middle of its apply; answers how many milliseconds later terraform had its SIGINT. */
-async function cancelled(user: User, work: string): Promise<number> {
+/** Cancels a job in the middle of its apply; `heard`: how many milliseconds later terraform had its SIGINT. */
+async function cancelled(user: User, work: string) {
   const configuration_id = await user.configure(ticking);
   const job = await user.queue({ job_type: "DEPLOY", configuration_id });
   await until(() => output(work, job).includes("tick 1"));
@@ -75,18 +62,18 @@ async function cancelled(user: User, work: string): Promise<number> {
   expect(await user.log(job)).not.toContain("Two interrupts received");
   expect(await locksOf(job)).toEqual([]);
   expect(processesOf(join(work, "workspaces", job.id))).toEqual([]);
-  return heard;
+  return { heard, configuration_id };
 }
 
 test("a cancel is terraform's SIGINT within two seconds, and leaves no lock and no process", async () => {
-  using place = scratch();
-  const { user, work, agent } = await someone(place.path, { WINDLASS_CONCURRENCY: "5" });
-  await using _ = agent;
-  const heard: number[] = [];
+  await using owner = await agentOwner(plane, { WINDLASS_CONCURRENCY: "5" });
+  const { user, work } = owner;
+  await owner.ready();
+  const rounds: Awaited<ReturnType<typeof cancelled>>[] = [];
   for (let round = 0; round < (proving ? 20 : 2); round++) {
-    heard.push(...(await Promise.all(Array.from({ length: 5 }, () => cancelled(user, work)))));
+    rounds.push(...(await Promise.all(Array.from({ length: 5 }, () => cancelled(user, work)))));
   }
-  heard.sort((a, b) => a - b);
+  const heard = rounds.map((one) => one.heard).toSorted((a, b) => a - b);
   const p99 = heard[Math.ceil(heard.length * 0.99) - 1] ?? Infinity;
   if (proving) {
     const [p50] = [heard[Math.floor(heard.length / 2)]];
@@ -97,18 +84,22 @@ test("a cancel is terraform's SIGINT within two seconds, and leaves no lock and 
   // The rest of the suite runs beside it.
   expect(p99).toBeLessThan(proving ? 2000 : 4000);
   await until(() => readdirSync(join(work, "workspaces")).length === 0);
+  // The state has what was made until then.
+  const configuration_id = rounds[0]?.configuration_id ?? "";
+  const destroy = await user.queue({ job_type: "DESTROY", configuration_id });
+  expect(await user.released(destroy)).toMatchObject({ status: "SUCCESS" });
+  expect(await user.log(destroy)).toContain("4 destroyed");
 });
 
 describe.concurrent.each(working)("at level %s", (level) => {
   test("a terraform that ignores every signal is killed with all that it started, and its lock ends with the job", async () => {
-    using place = scratch();
-    const { user, work, agent } = await someone(place.path, {
-      PATH: stubbornTerraform(join(place.path, "bin")),
+    await using owner = await agentOwner(plane, (place) => ({
+      PATH: stubbornTerraform(join(place, "bin")),
       WINDLASS_ISOLATION: level,
       WINDLASS_APPLY_GRACE_SECONDS: "0.3",
       WINDLASS_KILL_GRACE_SECONDS: "0.3",
-    });
-    await using _ = agent;
+    }));
+    const { user, work } = owner;
     const configuration_id = await user.configure({
       source: {
         type: "inline",

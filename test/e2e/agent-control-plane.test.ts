@@ -1,17 +1,17 @@
-/** The agent and the control plane together: real processes, real terraform, managed state. */
+/** The agent and the control plane together: real processes, real terraform, managed state. Cancels are in agent-cancel.test.ts, kills in kill-table.test.ts, a drain in agent-many.test.ts. */
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "tar";
 import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { agentOwner } from "../helpers/agent-owner.ts";
+import { scratch, startAgent, until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { processesOf } from "../helpers/processes.ts";
 import { root } from "../helpers/source-files.ts";
-import { newUser, type User } from "../helpers/user.ts";
 
 let plane: Plane;
 const bins = scratch();
@@ -23,37 +23,7 @@ afterAll(async () => {
   bins[Symbol.dispose]();
 });
 
-/** Somebody with an agent of their own. */
-async function someoneWithAgent(
-  settings: Record<string, string> = {},
-): Promise<
-  { user: User; agent: AgentProcess; work: string; restart(): AgentProcess } & AsyncDisposable
-> {
-  const user = await newUser(plane);
-  const place = scratch();
-  const work = join(place.path, "work");
-  const environment = {
-    WINDLASS_URL: plane.url,
-    WINDLASS_WORK_DIR: work,
-    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
-    WINDLASS_WORKER_NAME: "somebody's",
-    ...settings,
-  };
-  const agents = [startAgent(environment)];
-  return {
-    user,
-    agent: agents[0] as AgentProcess,
-    work,
-    restart: () => {
-      agents.push(startAgent(environment));
-      return agents.at(-1) as AgentProcess;
-    },
-    [Symbol.asyncDispose]: async () => {
-      await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
-      place[Symbol.dispose]();
-    },
-  };
-}
+const someoneWithAgent = (settings: Record<string, string> = {}) => agentOwner(plane, settings);
 
 const inline = (name: string) => ({ type: "inline", files: fixtureFiles(name) });
 const ticking = (seconds: number) => ({
@@ -100,30 +70,6 @@ describe.concurrent("a job", () => {
     expect(await second.exited).toBe(0);
   });
 
-  test("that is cancelled stops terraform with one SIGINT, leaves no lock and no process", async () => {
-    await using someone = await someoneWithAgent();
-    const { user, work } = someone;
-    const configuration_id = await user.configure(ticking(60));
-    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
-    await until(() =>
-      processesOf(work).some((line) => line.includes("local-exec") || line.includes("sleep 1")),
-    );
-    const asked = performance.now();
-    await user.call(endpoints.cancelJob, { params: { id: deploy.id } });
-    const end = await user.released(deploy);
-    expect(performance.now() - asked).toBeLessThan(4000);
-    expect(end).toMatchObject({ status: "CANCELLED", log_complete: true });
-    expect(end.error_message).toMatch(/^cancelled during apply; apply failed \(exit code 1\)/);
-    const log = await user.log(deploy);
-    expect(log.match(/Interrupt received/g)).toHaveLength(1);
-    expect(log).not.toContain("Two interrupts received");
-    await until(() => !processesOf(work).some((line) => line.includes("sleep")));
-    // The state holds what was made, and nobody holds its lock.
-    const destroy = await user.queue({ job_type: "DESTROY", configuration_id });
-    expect(await user.released(destroy)).toMatchObject({ status: "SUCCESS" });
-    expect(await user.log(destroy)).toContain("4 destroyed");
-  });
-
   test("that takes longer than it may is stopped and FAILED", async () => {
     await using someone = await someoneWithAgent();
     const { user } = someone;
@@ -134,35 +80,10 @@ describe.concurrent("a job", () => {
     expect(end.error_message).toMatch(/^timed out after 3 s, during \w+/);
   });
 
-  test("survives the kill of its agent, and its log is what terraform wrote", async () => {
-    await using someone = await someoneWithAgent();
-    const { user, work, agent } = someone;
-    const configuration_id = await user.configure(ticking(3));
-    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
-    const runs = join(work, "jobs", deploy.id, "runs");
-    const stdout = join(runs, "08-apply", "stdout");
-    await until(() => readOrEmpty(stdout).includes("tick 1 of 3"));
-    agent.kill("SIGKILL");
-    await agent.exited;
-    await until(() => readOrEmpty(join(runs, "08-apply", "exit")) === "0\n");
-    const written = ["06-init", "07-plan", "08-apply"].map((run) =>
-      readFileSync(join(runs, run, "stdout"), "utf8"),
-    );
-    someone.restart();
-    const end = await user.released(deploy);
-    expect(end).toMatchObject({ status: "SUCCESS", log_complete: true, attempt: 1 });
-    expect(await user.log(deploy)).toBe(written.join(""));
-    expect(await user.log(deploy, "SYSTEM")).toContain("was restarted; the job goes on");
-    await until(() => readdirSync(join(work, "jobs")).length === 0);
-  });
-
   test("reaches neither the worker's token nor anything else of the agent", async () => {
     await using someone = await someoneWithAgent({ CANARY: "agent-environment" });
-    const { user, work } = someone;
-    await until(() => readOrEmpty(join(work, "identity.json")) !== "");
-    const { workerToken } = JSON.parse(readFileSync(join(work, "identity.json"), "utf8")) as {
-      workerToken: string;
-    };
+    const { user } = someone;
+    const { workerToken } = await someone.identity();
     const half = Math.floor(workerToken.length / 2);
     const configuration_id = await user.configure({
       source: {
@@ -203,9 +124,7 @@ test("a worker is torn down by another one: what its targets name, and never sil
   const configuration_id = await user.configure({ source: inline("worker-destroy") });
   const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
   expect(await user.released(deploy)).toMatchObject({ status: "SUCCESS" });
-  const { workerId } = JSON.parse(readOrEmpty(join(leaving.work, "identity.json"))) as {
-    workerId: string;
-  };
+  const { workerId } = await leaving.identity();
   using elsewhere = scratch();
   await using other = startAgent({
     WINDLASS_URL: plane.url,
@@ -237,19 +156,6 @@ test("a worker is torn down by another one: what its targets name, and never sil
 });
 
 describe.concurrent("an agent", () => {
-  test("that is told to stop takes no new job and finishes the one it has", async () => {
-    await using someone = await someoneWithAgent();
-    const { user, agent } = someone;
-    const configuration_id = await user.configure(ticking(2));
-    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
-    await user.reaches(deploy, "PROCESSING");
-    agent.kill("SIGTERM");
-    const later = await user.queue({ job_type: "PLAN", configuration_id });
-    expect(await agent.exited).toBe(0);
-    expect(await user.read(deploy)).toMatchObject({ status: "SUCCESS", log_complete: true });
-    expect(await user.read(later)).toMatchObject({ status: "QUEUED" });
-  });
-
   test("that is told twice cancels its job and says so", async () => {
     await using someone = await someoneWithAgent();
     const { user, agent, work } = someone;
@@ -285,23 +191,6 @@ describe.concurrent("an agent", () => {
     expect(end).toMatchObject({ status: "SUCCESS", attempt: 1 });
   });
 
-  test("climbs the ladder to SIGKILL when terraform does not listen, and nothing is left alive", async () => {
-    await using someone = await someoneWithAgent({
-      PATH: stubbornTerraform(),
-      WINDLASS_APPLY_GRACE_SECONDS: "0.3",
-      WINDLASS_KILL_GRACE_SECONDS: "0.3",
-    });
-    const { user, work } = someone;
-    const configuration_id = await user.configure(ticking(60));
-    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
-    await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
-    await user.call(endpoints.cancelJob, { params: { id: deploy.id } });
-    const end = await user.released(deploy);
-    expect(end).toMatchObject({ status: "CANCELLED" });
-    expect(end.error_message).toContain("apply failed (exit code 137)");
-    await until(() => !processesOf(work).some((line) => /terraform|sleep/.test(line)));
-  });
-
   test("that runs once mirrors the job's result", async () => {
     for (const [fixture, code] of [
       ["success-cluster", 0],
@@ -330,11 +219,9 @@ describe.concurrent("an agent", () => {
 
   test("whose identity is used by another one waits for that one to end", async () => {
     await using someone = await someoneWithAgent();
-    const { agent, work } = someone;
+    const { agent } = someone;
     await until(() => agent.log().includes("ready for jobs"));
-    const { workerId, workerToken } = JSON.parse(
-      readFileSync(join(work, "identity.json"), "utf8"),
-    ) as { workerId: string; workerToken: string };
+    const { workerId, workerToken } = await someone.identity();
     using elsewhere = scratch();
     await using twin = startAgent({
       WINDLASS_URL: plane.url,
@@ -348,11 +235,9 @@ describe.concurrent("an agent", () => {
 
   test("whose token is revoked ends with 78", async () => {
     await using someone = await someoneWithAgent();
-    const { agent, work, user } = someone;
+    const { agent, user } = someone;
     await until(() => agent.log().includes("ready for jobs"));
-    const { workerId } = JSON.parse(readFileSync(join(work, "identity.json"), "utf8")) as {
-      workerId: string;
-    };
+    const { workerId } = await someone.identity();
     await user.call(endpoints.rotateWorkerToken, { params: { id: workerId } });
     expect(await agent.exited).toBe(78);
     expect(agent.log()).toContain("refuses this worker's token");
@@ -366,13 +251,4 @@ function stubbornTerraform(): string {
     mode: 0o755,
   });
   return `${bins.path}:${process.env["PATH"]}`;
-}
-
-/** Empty when it is not there. */
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
 }

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { scratch, startAgent, until } from "../helpers/agent-process.ts";
+import { agentOwner } from "../helpers/agent-owner.ts";
+import { until } from "../helpers/agent-process.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { processesOf } from "../helpers/processes.ts";
-import { newUser } from "../helpers/user.ts";
 
 let plane: Plane;
 beforeAll(async () => {
@@ -36,15 +36,8 @@ const configuration = `
   }`;
 
 test("four jobs at once have their own workspace, user, state and log; one is cancelled, one is killed, and a drain waits for the others", async () => {
-  const user = await newUser(plane);
-  using place = scratch();
-  const work = join(place.path, "work");
-  await using agent = startAgent({
-    WINDLASS_URL: plane.url,
-    WINDLASS_WORK_DIR: work,
-    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
-    WINDLASS_CONCURRENCY: "4",
-  });
+  await using owner = await agentOwner(plane, { WINDLASS_CONCURRENCY: "4" });
+  const { user, work, agent } = owner;
   const names = ["first", "second", "third", "fourth"];
   const jobs = await Promise.all(
     names.map(async (name) => {

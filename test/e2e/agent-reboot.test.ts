@@ -3,11 +3,11 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { scratch, startAgent, until } from "../helpers/agent-process.ts";
+import { agentOwner } from "../helpers/agent-owner.ts";
+import { until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { processesOf } from "../helpers/processes.ts";
-import { newUser } from "../helpers/user.ts";
 
 let plane: Plane;
 beforeAll(async () => {
@@ -16,15 +16,8 @@ beforeAll(async () => {
 afterAll(() => plane.close());
 
 test("an apply whose machine went down is FAILED, its outcome unknown, and the state stays locked until a person unlocks it", async () => {
-  const user = await newUser(plane);
-  using place = scratch();
-  const work = join(place.path, "work");
-  const settings = {
-    WINDLASS_URL: plane.url,
-    WINDLASS_WORK_DIR: work,
-    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
-  };
-  await using first = startAgent(settings);
+  await using owner = await agentOwner(plane);
+  const { user, work } = owner;
   const configuration_id = await user.configure({
     source: { type: "inline", files: fixtureFiles("long-running") },
     variables: { seconds: { value: 60 } },
@@ -37,10 +30,10 @@ test("an apply whose machine went down is FAILED, its outcome unknown, and the s
     .where("job_id", "=", job.id)
     .executeTakeFirstOrThrow();
 
-  await pullThePlug(first.pid, work);
+  await pullThePlug(owner.agent.pid, work);
   bootAgain(join(work, "jobs", job.id));
 
-  await using _ = startAgent(settings);
+  owner.restart();
   const end = await user.released(job);
   expect(end).toMatchObject({ status: "FAILED", log_complete: true, attempt: 1 });
   expect(end.error_message).toMatch(/^apply: the machine was restarted; outcome unknown/);

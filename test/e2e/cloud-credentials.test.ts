@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { agentOwner, type AgentOwner } from "../helpers/agent-owner.ts";
+import { until } from "../helpers/agent-process.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { hasMoto, startStrictS3 } from "../helpers/strict-s3.ts";
 import { caller, startStrictSts, type StrictSts } from "../helpers/strict-sts.ts";
-import { newUser, type User } from "../helpers/user.ts";
+import type { User } from "../helpers/user.ts";
 
 const role_arn = "arn:aws:iam::123456789012:role/deployer";
 
@@ -18,21 +19,24 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-interface Scene extends AsyncDisposable {
+interface Scene {
+  readonly owner: AgentOwner;
   readonly user: User;
   readonly sts: StrictSts;
   readonly work: string;
   readonly identity: { readonly id: string; readonly external_id: string };
-  agent: AgentProcess;
-  restart(): void;
-  /** What all agents of the scene have logged. */
-  agentLog(): string;
 }
 
 /** Somebody with a role that trusts their agent, by the policy that the server hands out. */
-async function scene(settings: Record<string, string> = {}, life?: number): Promise<Scene> {
-  const sts = await startStrictSts(life);
-  const user = await newUser(plane);
+async function scene(settings: Record<string, string> = {}): Promise<Scene & AsyncDisposable> {
+  const sts = await startStrictSts();
+  const owner = await agentOwner(plane, {
+    AWS_ENDPOINT_URL_STS: sts.url,
+    AWS_EC2_METADATA_DISABLED: "true",
+    ...caller.environment,
+    ...settings,
+  });
+  const { user, work } = owner;
   const identity = await user.call(endpoints.createCloudIdentity, {
     body: { name: "production", provider: "aws", role_arn },
   });
@@ -41,36 +45,17 @@ async function scene(settings: Record<string, string> = {}, life?: number): Prom
     query: { principal: caller.arn },
   });
   sts.roles.set(role_arn, policy);
-  const place = scratch();
-  const work = join(place.path, "work");
-  const environment = {
-    WINDLASS_URL: plane.url,
-    WINDLASS_WORK_DIR: work,
-    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
-    AWS_ENDPOINT_URL_STS: sts.url,
-    AWS_EC2_METADATA_DISABLED: "true",
-    ...caller.environment,
-    ...settings,
-  };
-  const agents = [startAgent(environment)];
-  const made: Scene = {
+  return {
+    owner,
     user,
     sts,
     work,
     identity,
-    agent: agents[0] as AgentProcess,
-    restart: () => {
-      made.agent = startAgent(environment);
-      agents.push(made.agent);
-    },
-    agentLog: () => agents.map((agent) => agent.log()).join(""),
     [Symbol.asyncDispose]: async () => {
-      await Promise.all(agents.map((agent) => agent[Symbol.asyncDispose]()));
+      await owner[Symbol.asyncDispose]();
       await sts[Symbol.asyncDispose]();
-      place[Symbol.dispose]();
     },
   };
-  return made;
 }
 
 /** A configuration whose apply is this command. */
@@ -148,34 +133,68 @@ const secretsIn = ({ sts }: Scene): string[] =>
 const wholeLog = async ({ user }: Scene, job: Job): Promise<string> =>
   (await user.log(job, "SYSTEM")) + (await user.log(job)) + (await user.log(job, "STDERR"));
 
-describe.concurrent("a job with a cloud identity", () => {
-  test("runs as a session of the role that names the job", async () => {
+describe.concurrent("a job", () => {
+  test("with a cloud identity runs as a session of the role that names the job; is FAILED and told what to do where the role refuses; and is cancelled at once while STS does not answer", async () => {
     await using here = await scene();
-    const job = await deploy(here, running("true"));
-    expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS" });
-    expect(here.sts.asked).toEqual([
+    const { sts, identity } = here;
+    const given = await deploy(here, running("true"));
+    expect(await here.user.released(given)).toMatchObject({ status: "SUCCESS" });
+    expect(sts.asked).toEqual([
       {
         action: "AssumeRole",
         role: role_arn,
-        externalId: here.identity.external_id,
-        session: job.id,
+        externalId: identity.external_id,
+        session: given.id,
         tags: {
-          "windlass:job": job.id,
-          "windlass:spec": job.spec_id,
-          "windlass:zone": job.zone_id,
+          "windlass:job": given.id,
+          "windlass:spec": given.spec_id,
+          "windlass:zone": given.zone_id,
         },
         answer: "given",
       },
     ]);
-    expect(await here.user.log(job, "SYSTEM")).toContain(`Cloud identity: ${role_arn}`);
+    expect(await here.user.log(given, "SYSTEM")).toContain(`Cloud identity: ${role_arn}`);
+
+    const [mayAssume, mayTag] = sts.roles.get(role_arn)?.Statement ?? [];
+    if (!mayAssume || !mayTag) throw new Error("the policy has two statements");
+    const other = { StringEquals: { "sts:ExternalId": "00000000-0000-0000-0000-000000000000" } };
+    for (const [action, Statement] of [
+      ["sts:AssumeRole", [{ ...mayAssume, Condition: other }, mayTag]],
+      ["sts:TagSession", [mayAssume]],
+    ] as const) {
+      sts.asked.length = 0;
+      sts.roles.set(role_arn, { Version: "2012-10-17", Statement: [...Statement] });
+      const refused = await deploy(here, running("true"));
+      const end = await here.user.released(refused);
+      expect(end.status).toBe("FAILED");
+      expect(end.error_message).toContain(
+        `AWS refused the role ${role_arn} with the external id ${identity.external_id}: ` +
+          `AccessDenied: User: ${caller.arn} is not authorized to perform: ${action} on resource: ${role_arn}. `,
+      );
+      expect(end.error_message).toContain("trust policy");
+      expect(await here.user.log(refused)).toBe("");
+      expect(sts.asked).toHaveLength(1);
+    }
+
+    sts.asked.length = 0;
+    sts.trouble = "silent";
+    const unanswered = await deploy(here, running("true"));
+    await until(() => sts.asked.length > 0);
+    const asked = performance.now();
+    await here.user.call(endpoints.cancelJob, { params: { id: unanswered.id } });
+    expect(await here.user.released(unanswered)).toMatchObject({
+      status: "CANCELLED",
+      error_message: "cancelled during credentials",
+    });
+    expect(performance.now() - asked).toBeLessThan(4000);
   });
 
-  test("shows its credentials to nobody: not in environments, files or logs, whatever it prints", async () => {
+  test("with a cloud identity shows its credentials to nobody: not in environments, files or logs, whatever it prints", async () => {
     await using here = await scene();
     const ask =
       'curl -s -H "Authorization: $AWS_CONTAINER_AUTHORIZATION_TOKEN" $AWS_CONTAINER_CREDENTIALS_FULL_URI';
     // It keeps them in memory over the agent's end, and prints them to the next one.
-    const thief = `kept=$(${ask}); env | grep AWS_; echo waiting; sleep 6; echo $kept; ${ask} | base64 -w0`;
+    const thief = `kept=$(${ask}); env | grep AWS_; echo waiting; sleep 5; echo $kept; ${ask} | base64 -w0`;
     const job = await deploy(here, running(thief));
     await says(here, job, "waiting");
     const { port, token } = endpointOf(here, job);
@@ -192,9 +211,9 @@ describe.concurrent("a job with a cloud identity", () => {
     const raw = join(here.work, "jobs", job.id, "runs/08-apply/stdout");
     expect(filesWith(here, token).toSorted()).toEqual([journalOf(here, job), raw]);
     for (const file of [journalOf(here, job), raw]) expect(statSync(file).mode & 0o077).toBe(0);
-    here.agent.kill("SIGKILL");
-    await here.agent.exited;
-    here.restart();
+    here.owner.agent.kill("SIGKILL");
+    await here.owner.agent.exited;
+    here.owner.restart();
     expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
     const log = await wholeLog(here, job);
     expect(log).toContain("AWS_CONTAINER_AUTHORIZATION_TOKEN=***");
@@ -206,57 +225,19 @@ describe.concurrent("a job with a cloud identity", () => {
       const encoded = Buffer.from(`"${secret}"`).toString("base64").slice(4, -8);
       for (const form of [secret, encoded]) {
         expect(log).not.toContain(form);
-        expect(here.agentLog()).not.toContain(form);
+        expect(here.owner.agentLog()).not.toContain(form);
       }
     }
     await until(() => readdirSync(join(here.work, "jobs")).length === 0);
     expect(filesWith(here, token)).toEqual([]);
   });
 
-  test.each([
-    ["another external id", "sts:AssumeRole"],
-    ["no tags", "sts:TagSession"],
-  ])("of a role that allows %s is FAILED, and told what to do", async (what, action) => {
-    await using here = await scene();
-    const [mayAssume, mayTag] = here.sts.roles.get(role_arn)?.Statement ?? [];
-    if (!mayAssume || !mayTag) throw new Error("the policy has two statements");
-    const other = { StringEquals: { "sts:ExternalId": "00000000-0000-0000-0000-000000000000" } };
-    here.sts.roles.set(role_arn, {
-      Version: "2012-10-17",
-      Statement: what === "no tags" ? [mayAssume] : [{ ...mayAssume, Condition: other }, mayTag],
-    });
-    const job = await deploy(here, running("true"));
-    const end = await here.user.released(job);
-    expect(end.status).toBe("FAILED");
-    expect(end.error_message).toContain(
-      `AWS refused the role ${role_arn} with the external id ${here.identity.external_id}: ` +
-        `AccessDenied: User: ${caller.arn} is not authorized to perform: ${action} on resource: ${role_arn}. `,
-    );
-    expect(end.error_message).toContain("trust policy");
-    expect(await here.user.log(job)).toBe("");
-    expect(here.sts.asked).toHaveLength(1);
-  });
-
-  test("is cancelled at once while STS does not answer", async () => {
-    await using here = await scene();
-    here.sts.trouble = "silent";
-    const job = await deploy(here, running("true"));
-    await until(() => here.sts.asked.length > 0);
-    await here.user.call(endpoints.cancelJob, { params: { id: job.id } });
-    const asked = performance.now();
-    expect(await here.user.released(job)).toMatchObject({
-      status: "CANCELLED",
-      error_message: "cancelled during credentials",
-    });
-    expect(performance.now() - asked).toBeLessThan(4000);
-  });
-
-  describe.skipIf(!hasMoto)("(where moto_server is there, as S3)", () => {
+  describe.skipIf(!hasMoto)("with a cloud identity (where moto_server is there, as S3)", () => {
     test("keeps its state in S3, through an apply that outlasts its credentials", async () => {
       await using here = await scene();
       await using s3 = await inS3(here);
       here.sts.life = 6;
-      const job = await deploy(here, running("sleep 12", s3.backend), { backend: "own" });
+      const job = await deploy(here, running("sleep 8", s3.backend), { backend: "own" });
       expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS" });
       expect(s3.refused).toEqual([]);
       expect(s3.used.length).toBeGreaterThanOrEqual(2);
@@ -282,16 +263,16 @@ describe.concurrent("a job with a cloud identity", () => {
       await using here = await scene();
       await using s3 = await inS3(here);
       here.sts.life = 6;
-      const job = await deploy(here, running("echo applying; sleep 14", s3.backend), {
+      const job = await deploy(here, running("echo applying; sleep 10", s3.backend), {
         backend: "own",
       });
       await says(here, job, "applying");
       const before = endpointOf(here, job);
       const { length: usedBefore } = s3.used;
-      here.agent.kill("SIGKILL");
-      await here.agent.exited;
-      here.restart();
-      await until(() => here.agent.log().includes("going on with it"));
+      here.owner.agent.kill("SIGKILL");
+      await here.owner.agent.exited;
+      here.owner.restart();
+      await until(() => here.owner.agent.log().includes("going on with it"));
       expect(endpointOf(here, job)).toEqual(before);
       expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS", attempt: 1 });
       expect(s3.refused).toEqual([]);
@@ -299,10 +280,8 @@ describe.concurrent("a job with a cloud identity", () => {
       expect(await s3.state()).toContain("terraform_data");
     });
   });
-});
 
-describe("a job without one", () => {
-  test("gets nothing of what the agent or its machine is", async () => {
+  test("that has none gets nothing of what the agent or its machine is", async () => {
     await using here = await scene({ AWS_SESSION_TOKEN: "planted-session", AWS_PROFILE: "admin" });
     const source = running("echo applying; sleep 2");
     const configuration_id = await here.user.configure({ source });

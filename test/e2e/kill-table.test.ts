@@ -113,14 +113,14 @@ async function killed(kind: Kind, point: Point): Promise<void> {
 const spread: readonly (readonly [Kind, string])[] = [
   ["PLAN", "the claim is answered and not received"],
   ["PLAN", "the plan goes up"],
+  ["PLAN", "its end told, not answered"],
+  ["PLAN", "it is wiped"],
   ["DEPLOY of a plan", "the plan comes down"],
-  ["DEPLOY of a plan", "apply: its exit code is there and not read"],
   ["DEPLOY", "its start told, not answered"],
   ["DEPLOY", "apply: while terraform waits for its state (POST)"],
+  ["DEPLOY", "apply: its exit code is there and not read"],
   ["DESTROY", "apply: before terraform runs"],
-  ["DESTROY", "it is wiped"],
   ["DESTROY_WORKER", "apply: a provisioner runs"],
-  ["DESTROY_WORKER", "its end told, not answered"],
 ];
 
 function table(): string {

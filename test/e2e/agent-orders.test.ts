@@ -1,0 +1,154 @@
+/**
+ * Orders that a person gives at the server, to an agent with the usual periods: drained while it waits for a job and while it runs one,
+ * cancelled before terraform changes anything (agent-cancel.test.ts has those in mid-apply). Each is obeyed within two seconds, which is
+ * asserted under prove and printed there.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { agentOwner } from "../helpers/agent-owner.ts";
+import { until } from "../helpers/agent-process.ts";
+import { heldTerraform } from "../helpers/held-terraform.ts";
+import { meddlingProxy } from "../helpers/meddling-proxy.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { processesOf } from "../helpers/processes.ts";
+
+const proving = process.env["WINDLASS_PROVE"] === "1";
+/** In the suite other tests take the machine's time. */
+const bound = proving ? 2000 : 10_000;
+
+let plane: Plane;
+const figures: string[] = [];
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(async () => {
+  await plane.close();
+  if (proving) process.stdout.write(`${figures.join("\n")}\n`);
+});
+
+function obeyed(order: string, since: number): void {
+  const milliseconds = performance.now() - since;
+  figures.push(`${order}: after ${Math.round(milliseconds)} ms`);
+  expect(milliseconds).toBeLessThan(bound);
+}
+
+/** Somebody whose agent has the periods of production and talks through a proxy, with a terraform that can be held. */
+async function someone() {
+  const proxy = await meddlingProxy(plane.url);
+  let terraform: ReturnType<typeof heldTerraform> | undefined;
+  const owner = await agentOwner(plane, (place) => {
+    terraform = heldTerraform(join(place, "bin"));
+    return {
+      WINDLASS_URL: proxy.url,
+      WINDLASS_HEARTBEAT_SECONDS: "30",
+      PATH: terraform.path,
+      // The script that holds terraform hears no SIGINT.
+      WINDLASS_INIT_GRACE_SECONDS: "0.3",
+      WINDLASS_PLAN_GRACE_SECONDS: "0.3",
+      WINDLASS_KILL_GRACE_SECONDS: "0.3",
+      // A sandbox would hide the script.
+      WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
+    };
+  });
+  const claims: { at: number; status: number }[] = [];
+  let asked = 0;
+  proxy.onRequest = ({ path }) => {
+    if (path.endsWith("/claim")) asked++;
+    return true;
+  };
+  proxy.onAnswer = ({ path }, status) => {
+    if (path.endsWith("/claim")) claims.push({ at: performance.now(), status });
+    return true;
+  };
+  await owner.ready();
+  // Its claim is parked at the server.
+  await until(() => asked > claims.length);
+  const { workerId } = await owner.identity();
+  return {
+    owner,
+    user: owner.user,
+    terraform: terraform as ReturnType<typeof heldTerraform>,
+    claims,
+    params: { id: workerId },
+    [Symbol.asyncDispose]: async () => {
+      await owner[Symbol.asyncDispose]();
+      await proxy.close();
+    },
+  };
+}
+
+const source = {
+  type: "inline",
+  files: { "main.tf": 'resource "terraform_data" "one" {}\n' },
+};
+
+describe.concurrent("an agent", () => {
+  test("that is drained stops waiting for jobs, ends well the one it has, and takes none until the drain is over", async () => {
+    await using one = await someone();
+    const { user, claims, terraform, params } = one;
+    const queue = async () => {
+      const configuration_id = await user.configure({ source });
+      return user.queue({ job_type: "PLAN", configuration_id });
+    };
+    const given = () => claims.filter(({ status }) => status === 200).length;
+    /** It goes on asking, so that it hears of the drain's end. */
+    const asksInVain = async () => {
+      const { length } = claims;
+      await until(() => claims.length >= length + 2);
+      expect(claims.slice(length).every(({ status }) => status === 204)).toBe(true);
+    };
+
+    const asked = performance.now();
+    const { status } = await user.call(endpoints.drainWorker, { params });
+    expect(status).toBe("DRAINING");
+    await until(() => claims.length > 0);
+    obeyed("drained: its parked claim is over", asked);
+    const first = await queue();
+    await asksInVain();
+    expect(await user.read(first)).toMatchObject({ status: "QUEUED", worker_id: null });
+    const held = terraform.hold("begin-plan");
+    await user.call(endpoints.undrainWorker, { params });
+
+    await held.reached;
+    const second = await queue();
+    await user.call(endpoints.drainWorker, { params });
+    held.letGo();
+    expect(await user.released(first)).toMatchObject({ status: "SUCCESS", log_complete: true });
+    await asksInVain();
+    expect(given()).toBe(1);
+    expect(await user.read(second)).toMatchObject({ status: "QUEUED", worker_id: null });
+    await user.call(endpoints.undrainWorker, { params });
+    expect(await user.released(second)).toMatchObject({ status: "SUCCESS" });
+  });
+
+  test("ends a job that is cancelled before its apply, whatever it is doing, and leaves neither lock nor process", async () => {
+    await using one = await someone();
+    const { user, owner, terraform } = one;
+    for (const [place, step] of [
+      ["begin-version", "engine"],
+      ["begin-init", "init"],
+      ["begin-plan", "plan"],
+    ] as const) {
+      const held = terraform.hold(place);
+      const configuration_id = await user.configure({ source });
+      const job = await user.queue({ job_type: "DEPLOY", configuration_id });
+      const journal = join(owner.work, "jobs", job.id, "journal.ndjson");
+      await held.reached;
+      const asked = performance.now();
+      await user.call(endpoints.cancelJob, { params: { id: job.id } });
+      // From here on it climbs the ladder.
+      await until(() => readFileSync(journal, "utf8").includes('"stopping"'));
+      obeyed(`cancelled during ${step}`, asked);
+      const end = await user.released(job);
+      expect(end).toMatchObject({ status: "CANCELLED", log_complete: true });
+      expect(end.error_message).toContain(`cancelled during ${step}`);
+      expect(processesOf(join(owner.work, "workspaces", job.id))).toEqual([]);
+      const locks = plane.context.store.read.sql.selectFrom("state_locks").selectAll();
+      expect(await locks.where("job_id", "=", job.id).execute()).toEqual([]);
+      held.letGo();
+    }
+    expect(terraform.ran()).not.toContain("apply");
+  });
+});
