@@ -28,11 +28,14 @@ export function errorsIn(stderr: string): string[] {
     .map((line) => line.replace(/^[│╷╵]\s?/u, "").trimEnd());
   const errors: string[][] = [];
   let current: string[] | undefined;
+  let isFramed = false;
   const frame = stripVTControlCharacters(stderr).split("\n");
   for (const [index, line] of lines.entries()) {
-    if (/^[╷╵]/u.test(frame[index] ?? "")) current = undefined;
+    const edge = /^[╷╵]/u.exec(frame[index] ?? "")?.[0];
+    if (edge !== undefined) [isFramed, current] = [edge === "╷", undefined];
     const summary = /^Error: (.*)/.exec(line)?.[1];
-    if (summary !== undefined) errors.push((current = [summary]));
+    // A second one in the same frame is the cause, quoted by the first.
+    if (summary !== undefined && !(isFramed && current)) errors.push((current = [summary]));
     else current?.push(line);
   }
   if (errors.length > 0) return errors.map(oneLine);

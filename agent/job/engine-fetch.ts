@@ -1,8 +1,6 @@
-/** Fetches files of a release: bounded in size, repeated when the network fails, and whole or not at all. */
+/** Fetches files of a release: bounded in size, gone on with when the network fails, and whole or not at all. */
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
-import { Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { interceptors, request, type Dispatcher } from "undici";
 import { backoff } from "../backoff.ts";
@@ -38,53 +36,70 @@ class Downgraded extends Error {
 
 /** The content of a small file. */
 export async function fetchBytes(address: string, options: FetchOptions): Promise<Buffer> {
-  return repeated(address, options, async (body) => {
-    const parts: Buffer[] = [];
-    for await (const part of body) parts.push(part as Buffer);
-    return Buffer.concat(parts);
+  const parts: Buffer[] = [];
+  await fetchInto(address, options, {
+    begin: () => void (parts.length = 0),
+    write: (part) => void parts.push(part),
   });
+  return Buffer.concat(parts);
 }
 
-/** Writes the content into a file; answers its SHA-256. */
+/** Writes the content into a new file; answers its SHA-256. */
 export async function fetchFile(
   address: string,
   file: string,
   options: FetchOptions,
 ): Promise<string> {
-  return repeated(address, options, async (body) => {
-    const hash = createHash("sha256");
-    // Made before anything can fail: a stream that opens its file by itself may still do so after its folder was given up.
-    await using handle = await open(file, "w", 0o600);
-    for await (const part of body as AsyncIterable<Buffer>) {
+  let hash = createHash("sha256");
+  await using handle = await open(file, "ax", 0o600);
+  await fetchInto(address, options, {
+    begin: async () => {
+      hash = createHash("sha256");
+      await handle.truncate();
+    },
+    write: async (part) => {
       hash.update(part);
       await handle.appendFile(part);
-    }
-    return hash.digest("hex");
+    },
   });
+  return hash.digest("hex");
 }
 
-const tries = 3;
+/** Where the content goes. */
+interface Target {
+  /** From the first byte, whatever was written before. */
+  begin(): Promise<void> | void;
+  write(part: Buffer): Promise<void> | void;
+}
 
-async function repeated<T>(
-  address: string,
-  options: FetchOptions,
-  read: (body: Transform) => Promise<T>,
-): Promise<T> {
+/** How far a download has come. */
+interface Progress {
+  bytes: number;
+  /** By which the server knows the file again, so that the rest of it can be asked for. */
+  validator: string | undefined;
+}
+
+/** In a row without a new byte, and in all. */
+const vainTries = 3;
+const mostTries = 20;
+
+/** Where it breaks off it goes on, if the server knows the file again, and else begins again. */
+async function fetchInto(address: string, options: FetchOptions, target: Target): Promise<void> {
   const agent = dispatcherOf(options.network);
   // A mirror may keep the files elsewhere. What comes from there is checked all the same.
   const dispatcher = agent.compose(interceptors.redirect({ maxRedirections: 3 }));
+  const progress: Progress = { bytes: 0, validator: undefined };
+  let [best, vain] = [0, 0];
   try {
     for (let tried = 1; ; tried++) {
       try {
-        return await once(address, options, dispatcher, read);
+        return await once(address, options, dispatcher, target, progress);
       } catch (error) {
         options.signal.throwIfAborted();
-        const isFinal =
-          error instanceof TooLarge ||
-          error instanceof Downgraded ||
-          (error instanceof FetchRefused && error.status < 500);
-        if (isFinal || tried === tries) throw error;
-        await sleep(backoff(tried, Math.random()), undefined, { signal: options.signal });
+        vain = progress.bytes > best ? 1 : vain + 1;
+        best = Math.max(best, progress.bytes);
+        if (isFinal(error) || vain === vainTries || tried === mostTries) throw error;
+        await sleep(backoff(vain, Math.random()), undefined, { signal: options.signal });
       }
     }
   } finally {
@@ -92,38 +107,56 @@ async function repeated<T>(
   }
 }
 
-async function once<T>(
+const isFinal = (error: unknown): boolean =>
+  error instanceof TooLarge ||
+  error instanceof Downgraded ||
+  (error instanceof FetchRefused && error.status < 500 && error.status !== 416);
+
+async function once(
   address: string,
   { limit, signal, onBytes }: FetchOptions,
   dispatcher: Dispatcher,
-  read: (body: Transform) => Promise<T>,
-): Promise<T> {
+  target: Target,
+  progress: Progress,
+): Promise<void> {
+  const { bytes, validator } = progress;
   const answer = await request(address, {
     dispatcher,
     signal,
     headersTimeout: 30_000,
     bodyTimeout: 30_000,
+    headers: bytes > 0 && validator ? { range: `bytes=${bytes}-`, "if-range": validator } : {},
   });
   refuseDowngrade(address, answer.context);
-  if (answer.statusCode !== 200) {
+  const { "content-range": range, etag, "last-modified": modified } = answer.headers;
+  const isRest = answer.statusCode === 206 && String(range).startsWith(`bytes ${bytes}-`);
+  if (!isRest) forget(progress);
+  if (answer.statusCode !== 200 && !isRest) {
     await answer.body.dump();
     throw new FetchRefused(address, answer.statusCode);
   }
-  let count = 0;
-  const bounded = new Transform({
-    transform(part: Buffer, _encoding, done) {
-      count += part.length;
-      onBytes?.(count);
-      if (count > limit) done(new TooLarge(`${address} is larger than ${limit} bytes`));
-      else done(null, part);
-    },
-  });
-  // Both are over before the caller goes on, also when one of them has failed.
-  const [piped, result] = await Promise.allSettled([pipeline(answer.body, bounded), read(bounded)]);
-  if (piped.status === "rejected") throw piped.reason;
-  if (result.status === "rejected") throw result.reason;
-  return result.value;
+  if (!isRest) {
+    await target.begin();
+    const strong = [etag, modified].find((one) => typeof one === "string" && !one.startsWith("W/"));
+    progress.validator = strong as string | undefined;
+  }
+  for await (const part of answer.body as AsyncIterable<Buffer>) {
+    if (progress.bytes + part.length > limit)
+      throw new TooLarge(`${address} is larger than ${limit} bytes`);
+    try {
+      await target.write(part);
+    } catch (error) {
+      // A part of it may stand there.
+      forget(progress);
+      throw error;
+    }
+    progress.bytes += part.length;
+    onBytes?.(progress.bytes);
+  }
 }
+
+const forget = (progress: Progress): void =>
+  void Object.assign(progress, { bytes: 0, validator: undefined });
 
 /** What came is checked by its signature all the same; a mirror that does this is set up wrongly. */
 function refuseDowngrade(address: string, context: unknown): void {

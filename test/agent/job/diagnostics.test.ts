@@ -33,6 +33,10 @@ test.each([
   ],
   ["╷\n│ Error: one\n│ \n│ first\n╵\n╷\n│ Error: two\n╵\n", ["one: first", "two"]],
   ["╷\n│ Warning: odd\n╵\n╷\n│ Error: real\n╵\n", ["real"]],
+  [
+    "╷\n│ Error: no credentials\n│ \n│ Read the manual.\n│ \n│ Error: the agent has none\n│ \n╵\n╷\n│ Error: two\n╵\n",
+    ["no credentials: Read the manual. Error: the agent has none", "two"],
+  ],
   ["\nError: plain\n\nwithout a frame\n", ["plain: without a frame"]],
   ["sh: 1: terraform: not found\n", ["sh: 1: terraform: not found"]],
   ["", []],

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
@@ -252,7 +253,41 @@ describe("a download", () => {
     expect(await answer).toContain("cancelled");
   });
 
-  test("that breaks off is repeated", async () => {
+  test("that breaks off again and again goes on where it was, and is checked as a whole", async () => {
+    // Large enough to come in several parts, and random, so that it stays so in the zip.
+    const ballast = randomBytes(300_000).toString("base64");
+    await publish(mirror, key, [
+      { version: "1.11.4", binary: `${fakeTerraform("1.11.4")}# ${ballast}\n` },
+    ]);
+    mirror.validator = '"a"';
+    const { length } = mirror.files.get(zipPath("1.11.4")) ?? "";
+    mirror.truncated.set(zipPath("1.11.4"), Math.ceil(length / 4.5));
+    expect((await resolve()).version).toBe("1.11.4");
+    const from = mirror.ranges.map((range) => Number(/^bytes=(\d+)- if "a"$/.exec(range)?.[1]));
+    expect(from.length).toBeGreaterThanOrEqual(4);
+    expect(from.every((byte, index) => byte > (from[index - 1] ?? 0))).toBe(true);
+    expect(leftovers()).toEqual([]);
+  });
+
+  test("that breaks off begins again when the file is another one by then", async () => {
+    await publish(mirror, key, [{ version: "1.11.4" }]);
+    mirror.validator = '"old"';
+    mirror.truncated.set(zipPath("1.11.4"), 100);
+    const right = mirror.files.get(zipPath("1.11.4")) ?? Buffer.alloc(0);
+    mirror.files.set(zipPath("1.11.4"), Buffer.alloc(right.length, "x"));
+    mirror.delay = (path) => {
+      if (path !== zipPath("1.11.4") || mirror.requests.filter((one) => one === path).length < 2)
+        return 0;
+      mirror.files.set(path, right);
+      mirror.truncated.clear();
+      mirror.validator = '"new"';
+      return 0;
+    };
+    expect((await resolve()).version).toBe("1.11.4");
+    expect(mirror.ranges).toEqual(['bytes=100- if "old"']);
+  });
+
+  test("that breaks off is repeated where the mirror knows no parts of files", async () => {
     await publish(mirror, key, [{ version: "1.11.4" }]);
     mirror.truncated.set(zipPath("1.11.4"), 100);
     const answer = resolve();
@@ -260,6 +295,7 @@ describe("a download", () => {
       await new Promise(setImmediate);
     mirror.truncated.clear();
     expect((await answer).version).toBe("1.11.4");
+    expect(mirror.ranges).toEqual([]);
   });
 });
 

@@ -1,6 +1,6 @@
 /** A mirror of terraform releases on the loopback, with a signing key of its own and real zips. */
 import { createHash } from "node:crypto";
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { crc32, deflateRawSync } from "node:zlib";
 import { createMessage, generateKey, readPrivateKey, sign } from "openpgp";
@@ -25,8 +25,12 @@ export interface Mirror {
   /** What is served, by path; tests put other things in place. */
   readonly files: Map<string, Buffer>;
   readonly requests: string[];
-  /** Sends only so many bytes of a file and then breaks off. */
+  /** Sends only so many bytes of a file and then breaks off, each time. */
   readonly truncated: Map<string, number>;
+  /** The `ETag` of every file; undefined: this mirror knows none, and no parts of files. */
+  validator: string | undefined;
+  /** Which parts were asked for, with the validator. */
+  readonly ranges: string[];
   /** Milliseconds before the answer to a path. */
   delay(path: string): number;
   close(): Promise<void>;
@@ -36,7 +40,7 @@ export async function startMirror(): Promise<Mirror> {
   const http = createServer((request, response) => {
     const path = request.url ?? "";
     mirror.requests.push(path);
-    setTimeout(() => answer(mirror, path, response), mirror.delay(path)).unref();
+    setTimeout(() => answer(mirror, path, request, response), mirror.delay(path)).unref();
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const mirror: Mirror = {
@@ -44,6 +48,8 @@ export async function startMirror(): Promise<Mirror> {
     files: new Map(),
     requests: [],
     truncated: new Map(),
+    ranges: [],
+    validator: undefined,
     delay: () => 0,
     close: () =>
       new Promise<void>((resolve) => {
@@ -54,16 +60,30 @@ export async function startMirror(): Promise<Mirror> {
   return mirror;
 }
 
-function answer(mirror: Mirror, path: string, response: ServerResponse): void {
+function answer(
+  mirror: Mirror,
+  path: string,
+  { headers }: IncomingMessage,
+  response: ServerResponse,
+): void {
   const file = mirror.files.get(path);
   if (!file) {
     response.writeHead(404).end("no such file");
     return;
   }
+  const { validator } = mirror;
+  if (headers.range) mirror.ranges.push(`${headers.range} if ${String(headers["if-range"])}`);
+  const from = Number(/^bytes=(\d+)-$/.exec(headers.range ?? "")?.[1] ?? 0);
+  const isRest = from > 0 && validator !== undefined && headers["if-range"] === validator;
+  const content = isRest ? file.subarray(from) : file;
+  response.writeHead(isRest ? 206 : 200, {
+    "content-length": content.length,
+    ...(validator === undefined ? {} : { etag: validator }),
+    ...(isRest ? { "content-range": `bytes ${from}-${file.length - 1}/${file.length}` } : {}),
+  });
   const truncated = mirror.truncated.get(path);
-  response.writeHead(200, { "content-length": file.length });
-  if (truncated === undefined) response.end(file);
-  else response.write(file.subarray(0, truncated), () => response.destroy());
+  if (truncated === undefined || truncated >= content.length) response.end(content);
+  else response.write(content.subarray(0, truncated), () => response.destroy());
 }
 
 export interface Release {
