@@ -12,10 +12,9 @@ import { Revocation } from "./failures.ts";
 import { heartbeatLoop } from "./heartbeat.ts";
 import { identify, instanceId } from "./identity.ts";
 import { JobRuns } from "./job-runs.ts";
+import { isolate } from "./isolate.ts";
 import type { JobSettings } from "./job/context.ts";
-import { chooseIsolation } from "./job/isolation/choose.ts";
 import type { IsolationSettings } from "./job/isolation/isolation.ts";
-import { makeOpen, storeFolder } from "./job/provider-store.ts";
 import type { JobResult } from "./job/run-job.ts";
 import { lockWorkDir } from "./lock.ts";
 import { useNetwork } from "./network.ts";
@@ -46,7 +45,11 @@ export async function runAgent(
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
   const unlock = await lockWorkDir(config.workDir);
   try {
-    const isolation = await isolate(config, log);
+    const { settings: isolation, missing } = await isolate(config);
+    log.info(
+      { isolation: isolation.level, ...(missing.length > 0 ? { missing } : {}) },
+      `isolation: ${isolation.level}`,
+    );
     const { workerId, workerToken } = await identify(config, isolation.level, log, noMoreWork);
     const revoked = Promise.withResolvers<never>();
     const revocation = new Revocation(config.heartbeatSeconds, () =>
@@ -162,23 +165,6 @@ const openFloor = (
   log: Logger,
 ): DiskFloor =>
   new DiskFloor({ workDir, bytes: freeDiskBytes, every: (heartbeatSeconds * 1000) / 6, log });
-
-async function isolate(config: AgentConfig, log: Logger): Promise<IsolationSettings> {
-  const { workDir, path, users, container, providerMirror } = config;
-  const store = storeFolder(workDir);
-  makeOpen(workDir, store);
-  const mirror = providerMirror?.startsWith("/") ? [providerMirror] : [];
-  const settings = {
-    workDir,
-    path,
-    users,
-    container,
-    readable: [...config.readable, store, ...mirror],
-  };
-  const { level, missing } = await chooseIsolation(settings, config.isolation);
-  log.info({ isolation: level, ...(missing.length > 0 ? { missing } : {}) }, `isolation: ${level}`);
-  return { ...settings, level };
-}
 
 function jobSettings(
   config: AgentConfig,

@@ -1,30 +1,25 @@
 /** What this machine has for jobs: a place, an engine, git, isolation, a cloud role. */
 import { execFile } from "node:child_process";
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdtempSync,
-  rmSync,
-  statfsSync,
-  writeFileSync,
-} from "node:fs";
+import { accessSync, constants, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Engine } from "../../protocol/configurations.ts";
 import type { AgentConfig } from "../config.ts";
+import { freeBytes } from "../disk-space.ts";
+import { isolate } from "../isolate.ts";
 import { roleAssumer } from "../job/assume-role.ts";
 import { findInstalled } from "../job/engine-installed.ts";
-import { chooseIsolation } from "../job/isolation/choose.ts";
+import { engineCache } from "../job/shared-cache.ts";
 import { parseConstraint } from "../job/version-constraint.ts";
 import { holderOf } from "../lock.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 
-/** A job needs room for providers, which are hundreds of megabytes. */
-const littleSpace = 2 * 1024 ** 3;
-
 /** The work directory: there, the agent's own, with room, and programs may run in it. */
-export async function workDirectory({ workDir, path }: AgentConfig): Promise<Finding> {
+export async function workDirectory({
+  workDir,
+  path,
+  freeDiskBytes,
+}: AgentConfig): Promise<Finding> {
   const check = "work dir";
   let probe: string | undefined;
   try {
@@ -45,19 +40,22 @@ export async function workDirectory({ workDir, path }: AgentConfig): Promise<Fin
   } finally {
     if (probe !== undefined) rmSync(probe, { recursive: true, force: true });
   }
-  const { bavail, bsize } = statfsSync(workDir);
-  const free = bavail * bsize;
-  const text = `${workDir}, ${(free / 1024 ** 3).toFixed(1)} GiB free`;
-  if (free < littleSpace)
-    return finding(check, "warning", text, "providers and plans take gigabytes: make room");
+  const free = freeBytes(workDir);
+  const text = `${workDir}, ${gibibytes(free)} free`;
+  if (free < freeDiskBytes) {
+    const advice = `with less than ${gibibytes(freeDiskBytes)} no job is taken: make room, or lower WINDLASS_FREE_DISK_MIB`;
+    return finding(check, "failed", text, advice);
+  }
   const holder = holderOf(workDir);
   return ok(check, holder ? `${text}; an agent works there (pid ${holder.pid})` : text);
 }
 
+const gibibytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+
 /** Terraform and OpenTofu: on the PATH, in the cache, or to be fetched. */
 export async function engines(config: AgentConfig): Promise<Finding> {
   const found: string[] = [];
-  const cacheDirectory = join(config.workDir, "engines");
+  const cacheDirectory = engineCache(config.workDir);
   const where = { path: config.path, cacheDirectory, signal: AbortSignal.timeout(30_000) };
   for (const engine of ["terraform", "opentofu"] satisfies Engine[]) {
     const { fitting } = await findInstalled(engine, parseConstraint(null), where);
@@ -92,12 +90,11 @@ export async function git({ path }: AgentConfig): Promise<Finding> {
 
 /** The level that jobs get, and why not a stronger one. */
 export async function isolation(config: AgentConfig): Promise<Finding> {
-  const { path, users, readable, container } = config;
   let place: string | undefined;
   try {
     place = mkdtempSync(join(trialFolder(config), ".windlass-doctor-"));
-    const settings = { workDir: place, path, users, readable, container };
-    const { level, missing } = await chooseIsolation(settings, config.isolation);
+    const { settings, missing } = await isolate(config, place);
+    const { level } = settings;
     const stronger = missing.length > 0 ? ` (stronger ones: ${missing.join("; ")})` : "";
     const text = `${level}${stronger}`;
     return level === "process"

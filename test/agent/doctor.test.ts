@@ -126,6 +126,18 @@ describe.concurrent("windlass agent doctor", { timeout: 120_000 }, () => {
     expect(exitCode).toBe(1);
   });
 
+  test("knows a disk with so little room that the agent takes no job", async () => {
+    const env = environment({ WINDLASS_FREE_DISK_MIB: "1000000000" });
+    mkdirSync(env.WINDLASS_WORK_DIR, { mode: 0o700 });
+    const { of, exitCode } = await doctor(env);
+    expect(of("work dir")).toMatchObject({
+      state: "failed",
+      text: expect.stringMatching(/GiB free$/),
+      advice: expect.stringContaining("with less than 976562.5 GiB no job is taken"),
+    });
+    expect(exitCode).toBe(1);
+  });
+
   test("really takes a role on, and says what keeps it from that", async () => {
     const arn = "arn:aws:iam::123456789012:role/windlass";
     const HOME = place.path;

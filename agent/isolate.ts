@@ -1,0 +1,23 @@
+/** How this agent keeps jobs apart: what they may read besides their own, and the level, found out by trying. */
+import type { AgentConfig } from "./config.ts";
+import { chooseIsolation } from "./job/isolation/choose.ts";
+import type { IsolationSettings } from "./job/isolation/isolation.ts";
+import { makeOpen, storeFolder } from "./job/provider-store.ts";
+
+export interface Isolated {
+  readonly settings: IsolationSettings;
+  /** Why not a stronger level: one line each. */
+  readonly missing: readonly string[];
+}
+
+/** Throws `IsolationMissing`. With another work directory it is a trial that leaves the agent's own as it is. */
+export async function isolate(config: AgentConfig, workDir = config.workDir): Promise<Isolated> {
+  const { path, users, container, providerMirror } = config;
+  const store = storeFolder(workDir);
+  makeOpen(workDir, store);
+  const mirror = providerMirror?.startsWith("/") ? [providerMirror] : [];
+  const readable = [...config.readable, store, ...mirror];
+  const settings = { workDir, path, users, container, readable };
+  const { level, missing } = await chooseIsolation(settings, config.isolation);
+  return { settings: { ...settings, level }, missing };
+}
