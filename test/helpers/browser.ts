@@ -1,7 +1,7 @@
 /** A real browser for tests: one per file, one fresh context per page, and every complaint of a page fails its test. */
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { afterAll, beforeAll, inject } from "vitest";
-import { launch, visit, type Visit } from "./launch.ts";
+import { launch, openPage, visit, type Visit } from "./launch.ts";
 import type { Plane } from "./plane.ts";
 
 /** Whether there is a browser here; in CI a test that did not run is a failure. */
@@ -10,6 +10,8 @@ export const hasBrowser = (): boolean => inject("chromium") !== null;
 export interface Visitor {
   /** A new page that is signed in as this person, in a context of its own. What the page complains of is collected. */
   visit(plane: Plane, email: string, options?: BrowserContextOptions): Promise<Visit>;
+  /** A new page of a stranger, which may ask these servers. */
+  open(...servers: readonly string[]): Promise<Visit>;
 }
 
 /** The browser of a test file. */
@@ -20,10 +22,12 @@ export function withBrowser(): Visitor {
     if (found) browser = await launch(found);
   });
   afterAll(() => browser?.close());
+  const started = (): Browser => {
+    if (!browser) throw new Error("no browser was started");
+    return browser;
+  };
   return {
-    visit: async (plane, email, options) => {
-      if (!browser) throw new Error("no browser was started");
-      return visit(browser, plane, email, options);
-    },
+    visit: (plane, email, options) => visit(started(), plane, email, options),
+    open: (...servers) => openPage(started(), servers),
   };
 }

@@ -12,7 +12,7 @@ type Input<E extends Endpoint> = Parameters<typeof call<E>>[2];
 type Answered<E extends Endpoint> = NonNullable<Awaited<ReturnType<typeof call<E>>>>;
 
 /** Calls as one caller: the headers are its credential. */
-export function callsOf({ url }: Plane, headers: Record<string, string>) {
+export function callsOf({ url }: Pick<Plane, "url">, headers: Record<string, string>) {
   const ask = async <E extends Endpoint>(
     endpoint: E,
     input: Input<E>,

@@ -22,15 +22,14 @@ export async function launch({ executablePath, env }: Chromium): Promise<Browser
 
 export interface Visit {
   readonly page: Page;
-  /** Errors, refusals of the content security policy and requests to anywhere else. */
+  /** Errors, refusals of the content security policy and requests to anywhere but the servers that it may ask. */
   readonly complaints: string[];
 }
 
-/** Opens a one-time link in a new context. */
-export async function visit(
+/** Opens a page in a new context, where it may ask these servers. */
+export async function openPage(
   browser: Browser,
-  plane: Plane,
-  email: string,
+  servers: readonly string[],
   options: BrowserContextOptions = {},
 ): Promise<Visit> {
   const context = await browser.newContext(options);
@@ -42,8 +41,20 @@ export async function visit(
   });
   page.on("request", (request) => {
     const url = request.url();
-    if (!url.startsWith(`${plane.url}/`) && !url.startsWith("data:")) complaints.push(url);
+    if (!servers.some((server) => url.startsWith(`${server}/`)) && !url.startsWith("data:"))
+      complaints.push(url);
   });
-  await page.goto(plane.url + (await newLink(plane, email)));
   return { page, complaints };
+}
+
+/** Opens a one-time link in a new context. */
+export async function visit(
+  browser: Browser,
+  plane: Plane,
+  email: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  const opened = await openPage(browser, [plane.url], options);
+  await opened.page.goto(plane.url + (await newLink(plane, email)));
+  return opened;
 }

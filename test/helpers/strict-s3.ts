@@ -5,6 +5,7 @@ import { createServer, request as ask } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
+import { freePort } from "./free-port.ts";
 import type { StrictSts } from "./strict-sts.ts";
 
 export const hasMoto = spawnSync("moto_server", ["--help"]).status === 0;
@@ -78,15 +79,6 @@ export async function startStrictS3(sts: StrictSts, bucket: string): Promise<Str
       await Promise.all([once(gate, "close"), once(moto, "exit")]);
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function isUp(url: string): Promise<boolean> {

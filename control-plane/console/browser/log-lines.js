@@ -47,11 +47,13 @@ export class LogLines {
     const lines = log_chunk.split("\n");
     const rest = lines.pop() ?? "";
     for (const line of lines) {
-      this.#add(painter, line, second);
+      this.#add(painter.pieces(line), second);
       painter.endLine();
       this.#isOpen = false;
     }
-    if (rest !== "") this.#add(painter, rest, second);
+    const pieces = painter.pieces(rest);
+    // Colours that end behind the last line are no line.
+    if (pieces.some(({ text }) => text !== "")) this.#add(pieces, second);
   }
 
   /** Shows what was written. */
@@ -63,11 +65,11 @@ export class LogLines {
     this.#changed.clear();
   }
 
-  /** @param {Painter} painter @param {string} text @param {string} second */
-  #add(painter, text, second) {
+  /** @param {import("./log-painter.js").Piece[]} pieces @param {string} second */
+  #add(pieces, second) {
     const block = this.#isOpen ? this.#last() : this.#begin(second);
     this.#changed.add(block);
-    for (const piece of painter.pieces(text.replaceAll("\r", ""))) {
+    for (const piece of pieces) {
       if (this.#length >= lineLimit) continue;
       const shown = piece.text.slice(0, lineLimit - this.#length);
       this.#length += shown.length;

@@ -32,7 +32,7 @@ export class Painter {
   /** @param {string} text @returns {Piece[]} */
   pieces(text) {
     this.#pieces = [];
-    this.#ansi.ansi_to_html(text);
+    this.#ansi.ansi_to_html(text.replaceAll("\r", ""));
     return this.#pieces;
   }
 

@@ -1,5 +1,4 @@
-/** Approving a client, adding a worker, ending a login: in a real browser, against the real interface. */
-import { randomUUID } from "node:crypto";
+/** What one does with a worker, in a real browser, against the real interface. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser, withBrowser } from "../helpers/browser.ts";
 import { ask, startPlane, type Plane } from "../helpers/plane.ts";
@@ -18,29 +17,6 @@ const post = (path: string, body: object, headers: Record<string, string> = {}) 
 
 describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () => {
   const visitor = withBrowser();
-
-  test("a device is approved, its code shown with the time left, and its use told; the login can be revoked", async () => {
-    const { page, complaints } = await visitor.visit(plane, "ada@example.com");
-    const device_code = randomUUID();
-    await page.goto(`${plane.url}/cli/login?device_code=${device_code}`);
-    await page.getByText("asks to act as ada@example.com").waitFor();
-    await page.getByRole("button", { name: "Show the code" }).click();
-    const verification_code = (await page.locator(".code").textContent()) ?? "";
-    expect(verification_code).toMatch(/^[A-Z2-9]{6}$/);
-    await page.getByText(/It works for 9 min/).waitFor();
-    const exchanged = await post("/api/auth/cli/exchange", { device_code, verification_code });
-    expect(exchanged.status).toBe(200);
-    await page.getByRole("heading", { name: "The client is signed in" }).waitFor();
-
-    await page.getByRole("link", { name: "Settings" }).first().click();
-    await page.getByText("Command-line client").waitFor();
-    await page.getByRole("button", { name: "Revoke" }).first().click();
-    await page.getByText("Command-line client").waitFor({ state: "detached" });
-    const authorization = `Bearer ${String(exchanged.json()["access_token"])}`;
-    const refused = await ask(plane, "GET", "/api/jobs", { headers: { authorization } });
-    expect(refused.status).toBe(401);
-    expect(complaints).toEqual([]);
-  });
 
   test("a worker is added with a token shown once, drained, given a new token and removed", async () => {
     const { page, complaints } = await visitor.visit(plane, "bob@example.com");

@@ -1,0 +1,193 @@
+/** The console in front of a real server, real OAuth servers, a real agent with real terraform and the real command line: processes all. */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { providerTitles, type ProviderName } from "../../control-plane/domain/providers.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { scratch, startAgent } from "../helpers/agent-process.ts";
+import { hasBrowser, withBrowser } from "../helpers/browser.ts";
+import { callsOf, type Calls } from "../helpers/calls.ts";
+import { freePort } from "../helpers/free-port.ts";
+import { spawnProviders, type ProviderProcesses } from "../helpers/oauth-providers.ts";
+import { newLink, spawnServer, type ServerProcess } from "../helpers/server-process.ts";
+import { windlass } from "../helpers/windlass.ts";
+
+let directory: string;
+let providers: ProviderProcesses;
+let server: ServerProcess;
+let url: string;
+let start: () => ServerProcess;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "server-"));
+  const port = await freePort();
+  providers = await spawnProviders(`http://127.0.0.1:${port}`);
+  start = () => spawnServer(directory, { ...providers.settings, WINDLASS_PORT: String(port) });
+  server = start();
+  url = await server.ready;
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await providers[Symbol.asyncDispose]();
+  await rm(directory, { recursive: true });
+});
+
+describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () => {
+  const visitor = withBrowser();
+
+  /** Somebody who signed in with the operator's link. */
+  async function signedIn() {
+    const visit = await visitor.open(url);
+    await visit.page.goto(url + (await newLink(directory)));
+    return visit;
+  }
+
+  test.each(Object.entries(providerTitles) as [ProviderName, string][])(
+    "one signs in with %s, comes to the page one asked for, and out again",
+    async (name, title) => {
+      const { page, complaints } = await visitor.open(url, providers.urls[name]);
+      await page.goto(`${url}/settings`);
+      await page.getByRole("link", { name: `Continue with ${title}` }).click();
+      await page.getByRole("heading", { name: "Settings" }).waitFor();
+      expect(page.url()).toBe(`${url}/settings`);
+      await page.locator(".who", { hasText: `ada@${name}.example` }).waitFor();
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.getByRole("heading", { name: "Sign in" }).waitFor();
+      expect(complaints).toEqual([]);
+    },
+  );
+
+  test("the command line is approved with the characters that the page shows, the page tells that they were used, and the login is revoked there", async () => {
+    const { page, complaints } = await signedIn();
+    using place = scratch();
+    const env = { WINDLASS_CONFIG_DIR: place.path };
+    const login = windlass(["login", "--server", url], { env, stdin: "pipe" });
+    let told = "";
+    login.stderr?.on("data", (text: Buffer) => (told += text.toString()));
+    await expect.poll(() => told, { timeout: 20_000 }).toContain("The six characters");
+    await page.goto(/http\S+device_code=\S+/.exec(told)?.[0] ?? "");
+    await page.getByText("asks to act as ada@example.com").waitFor();
+    await page.getByRole("button", { name: "Show the code" }).click();
+    const code = (await page.locator(".code").textContent()) ?? "";
+    expect(code).toMatch(/^[A-Z2-9]{6}$/);
+    await page.getByText(/It works for (9 min|10 min)/).waitFor();
+    login.stdin?.end(`${code}\n`);
+    expect(await login).toMatchObject({ exitCode: 0 });
+    await page.getByRole("heading", { name: "The client is signed in" }).waitFor();
+    expect(await windlass(["whoami"], { env })).toMatchObject({ exitCode: 0 });
+
+    await page.getByRole("link", { name: "Settings" }).first().click();
+    await page.getByText("Command-line client").waitFor();
+    await page.getByRole("button", { name: "Revoke" }).first().click();
+    await page.getByText("Command-line client").waitFor({ state: "detached" });
+    expect(await windlass(["whoami"], { env })).toMatchObject({ exitCode: 1 });
+    expect(complaints).toEqual([]);
+  });
+
+  test(
+    "a worker is added; a plan is watched, deployed and watched on while the server is killed and comes back; a running job is cancelled",
+    { timeout: 120_000 },
+    async () => {
+      const { page, complaints } = await signedIn();
+      const person = await callsAs(page);
+      const zone = await person.get(endpoints.createZone, { body: { name: "zone" } });
+      const configure = async (name: string, script: string) => {
+        const body = { name, zone_id: zone.id, source: talking(script) } as const;
+        return (await person.get(endpoints.createConfiguration, { body })).id;
+      };
+
+      await page.goto(`${url}/workers`);
+      await page.getByRole("button", { name: "Add a worker" }).click();
+      const token = (await page.locator(".secret").textContent())?.trim() ?? "";
+      await page.getByRole("link", { name: "To the workers" }).click();
+      await page.getByText("No worker yet.").waitFor();
+      using place = scratch();
+      await using agent = startAgent({
+        WINDLASS_URL: url,
+        WINDLASS_WORK_DIR: join(place.path, "work"),
+        WINDLASS_REGISTRATION_TOKEN: token,
+        WINDLASS_WORKER_NAME: "the agent",
+      });
+      await page.getByRole("link", { name: "the agent" }).waitFor();
+      await page.getByText("ONLINE").waitFor();
+
+      const configuration_id = await configure("talk", saying(150));
+      const { id } = await person.get(endpoints.createJob, {
+        body: { job_type: "PLAN", configuration_id },
+      });
+      await page.goto(`${url}/jobs/${id}`);
+      await page.getByText("This is the whole log.").waitFor();
+      expect(await page.locator(".lines").innerText()).toContain(
+        "terraform_data.talk will be created",
+      );
+      expect(await page.locator(".plan .counts").innerText()).toMatch(/1\s+to create/);
+      await page.getByRole("button", { name: "Deploy this plan" }).click();
+
+      await page.getByRole("heading", { name: "DEPLOY of talk" }).waitFor();
+      await page.getByText("line 30 of 150").waitFor();
+      server.kill("SIGKILL");
+      await page.getByText("The server does not answer. Trying again; nothing is lost.").waitFor();
+      await server.exited;
+      server = start();
+      await server.ready;
+      await page.getByText("This is the whole log.").waitFor({ timeout: 60_000 });
+      await page.locator("#job .badge", { hasText: "SUCCESS" }).waitFor();
+      const shown = await page.evaluate<string[]>(
+        `[...document.querySelectorAll(".block > div")].map((line) => line.textContent)`,
+      );
+      const numbers = shown.flatMap((line) => /: line (\d+) of 150/.exec(line)?.[1] ?? []);
+      expect(numbers.map(Number)).toEqual(Array.from({ length: 150 }, (_, n) => n + 1));
+      const download = page.waitForEvent("download");
+      await page.getByRole("link", { name: "Raw log" }).click();
+      const raw = await readFile(await (await download).path(), "utf8");
+      expect(`${shown.join("\n")}\n`).toBe(stripVTControlCharacters(raw).replaceAll("\r", ""));
+
+      const lasting = await configure("last", saying(3000));
+      const running = await person.get(endpoints.createJob, {
+        body: { job_type: "DEPLOY", configuration_id: lasting },
+      });
+      await page.goto(`${url}/jobs/${running.id}`);
+      await page.getByText("line 5 of 3000").waitFor();
+      await page.getByRole("button", { name: "Cancel: stop terraform" }).click();
+      await page.locator("#job .badge", { hasText: "CANCELLED" }).waitFor();
+      await page.getByText("This is the whole log.").waitFor({ timeout: 60_000 });
+      await page.getByRole("button", { name: "Run it again" }).waitFor();
+      const ended = await person.get(endpoints.getJob, { params: { id: running.id } });
+      expect(ended).toMatchObject({ status: "CANCELLED", log_complete: true });
+      expect(ended.released_at).not.toBeNull();
+      // While the server was away the page asked in vain, and said so on the console.
+      expect(
+        complaints.filter((text) => !text.startsWith("Failed to load resource: net::")),
+      ).toEqual([]);
+      agent.kill("SIGTERM");
+      await agent.exited;
+    },
+  );
+});
+
+/** The interface, with the session of the page. */
+async function callsAs(page: Page): Promise<Calls> {
+  const cookies = await page.context().cookies();
+  const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join("; ");
+  return callsOf({ url }, { cookie, origin: url });
+}
+
+/** A resource that runs a script while it is created. */
+const talking = (script: string) =>
+  ({
+    type: "inline",
+    files: {
+      "main.tf": `resource "terraform_data" "talk" {
+  provisioner "local-exec" {
+    quiet   = true
+    command = ${JSON.stringify(script)}
+  }
+}
+`,
+    },
+  }) as const;
+
+const saying = (lines: number): string =>
+  `i=0; while [ $i -lt ${lines} ]; do i=$((i + 1)); echo "line $i of ${lines}"; sleep 0.03; done`;

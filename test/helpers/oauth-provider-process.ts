@@ -1,0 +1,10 @@
+/** A program: an OAuth server in the shape of one of the four providers. Arguments: which one, and the callback that it may send people to. */
+import { startOpenIdProvider, startPlainProvider } from "./providers.ts";
+
+const [, , name = "", callback = ""] = process.argv;
+const provider =
+  name === "github" || name === "bitbucket"
+    ? await startPlainProvider(name)
+    : await startOpenIdProvider(callback);
+provider.person.email = `ada@${name}.example`;
+process.stdout.write(`${provider.url}\n`);
