@@ -74,20 +74,26 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   else reply.send(text);
 }
 
+/** What a validator found, as the refusal that names each field. */
+export function refusedFields(
+  validation: NonNullable<FastifyError["validation"]>,
+  context = "body",
+): Refusal {
+  const errors = validation.slice(0, 20).map(({ instancePath, params, message }) => ({
+    path: pathOf(context, instancePath, params),
+    message: message ?? "is invalid",
+  }));
+  const [first] = errors;
+  return new Refusal("invalid_request", first ? `${first.path} ${first.message}` : undefined, {
+    errors,
+  });
+}
+
 function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const { validation, validationContext, code, statusCode, message } =
     error as Partial<FastifyError>;
-  if (validation) {
-    const errors = validation.slice(0, 20).map(({ instancePath, params, message }) => ({
-      path: pathOf(validationContext ?? "body", instancePath, params),
-      message: message ?? "is invalid",
-    }));
-    const [first] = errors;
-    return new Refusal("invalid_request", first ? `${first.path} ${first.message}` : undefined, {
-      errors,
-    });
-  }
+  if (validation) return refusedFields(validation, validationContext);
   switch (code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return new Refusal("payload_too_large");

@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { findChromium } from "../test/helpers/chromium.ts";
 import { launch, visit } from "../test/helpers/launch.ts";
+import { fillPlaces } from "../test/helpers/places.ts";
 import { startPlane } from "../test/helpers/plane.ts";
 import { pagesOf } from "../test/helpers/pages.ts";
 import { fillStage, openStage } from "../test/helpers/scenes.ts";
@@ -14,7 +15,7 @@ if (!found) throw new Error("there is no Chromium here: name one in CHROMIUM");
 const browser = await launch(found);
 const plane = await startPlane();
 const stage = await openStage(plane, "ada@example.com");
-const pages = pagesOf(await fillStage(stage));
+const pages = pagesOf(await fillStage(stage), await fillPlaces(plane, stage));
 for (const colorScheme of ["light", "dark"] as const)
   for (const width of [1280, 390]) {
     const options = { colorScheme, viewport: { width, height: 900 } };

@@ -132,7 +132,7 @@ const factsOf = ({ job, worker }: JobStory): Html => {
       job.configuration_id === null
         ? null
         : html`<dt>Configuration</dt>
-            <dd><code>${job.configuration_id}</code></dd>`
+            <dd><a href="/configurations/${job.configuration_id}">${nameOf(job)}</a></dd>`
     }
     <dt>Source</dt>
     <dd>${from}</dd>

@@ -11,12 +11,16 @@ export interface Page {
   readonly at?: string;
   /** Its parts marked `data-live` are drawn anew this often, in seconds; a script may also ask for it. */
   readonly refresh?: number;
+  /** The address that draws it anew, where that is not the one it was sent from: a form's. */
+  readonly from?: string;
 }
 
 const places = [
   ["/", "Overview"],
+  ["/zones", "Zones"],
   ["/jobs", "Jobs"],
   ["/workers", "Workers"],
+  ["/identities", "Identities"],
   ["/audit", "Audit"],
   ["/settings", "Settings"],
 ] as const;
@@ -37,7 +41,7 @@ export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
     .send(document(page).text);
 }
 
-const document = ({ title, body, email, at, refresh }: Page): Html =>
+const document = ({ title, body, email, at, refresh, from }: Page): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -55,7 +59,11 @@ const document = ({ title, body, email, at, refresh }: Page): Html =>
           ${email === undefined ? null : navigation(email, at)}
         </header>
         <p class="away-note" role="status">The server does not answer: what you see may be old.</p>
-        <main id="main" ${refresh === undefined ? null : html`data-refresh="${refresh}"`}>
+        <main
+          id="main"
+          ${refresh === undefined ? null : html`data-refresh="${refresh}"`}
+          ${from === undefined ? null : html`data-from="${from}"`}
+        >
           ${body}
         </main>
         <footer><a href="/docs">API</a></footer>

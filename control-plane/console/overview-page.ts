@@ -113,4 +113,9 @@ const tile = (number: number, word: string): Html =>
 
 const link = (job: Job): Html => html`<a href="/jobs/${job.id}">${job.job_type}</a>`;
 
-const nameOf = (job: Job): string => job.config_snapshot?.name ?? "–";
+const nameOf = ({ config_snapshot, configuration_id }: Job): Html | string => {
+  const name = config_snapshot?.name ?? "–";
+  return configuration_id === null
+    ? name
+    : html`<a href="/configurations/${configuration_id}">${name}</a>`;
+};

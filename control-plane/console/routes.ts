@@ -10,7 +10,9 @@ import type { Context } from "../services/context.ts";
 import { findDeviceLogin, generateDeviceLogin } from "../services/device-login.ts";
 import { endLogin, openLink } from "../services/logins.ts";
 import { assetRoutes } from "./assets.ts";
+import { configurationPages } from "./configuration-routes.ts";
 import { docsRoutes } from "./docs-routes.ts";
+import { identityPages } from "./identity-routes.ts";
 import { jobPages } from "./job-routes.ts";
 import { sendPage } from "./layout.ts";
 import { nextOf } from "./next.ts";
@@ -28,6 +30,7 @@ import {
 import { problemPages } from "./problem-pages.ts";
 import { signedInRoutes } from "./signed-in.ts";
 import { workerPages } from "./worker-routes.ts";
+import { zonePages } from "./zone-routes.ts";
 
 /** Adds the pages. */
 export function consoleRoutes(app: FastifyInstance, context: Context): void {
@@ -35,6 +38,8 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     .filter((name) => context.providers[name] !== undefined)
     .map((name) => ({ name, title: providerTitles[name] }));
   app.register(async (pages) => {
+    // Forms alone: JSON is for the API.
+    pages.removeContentTypeParser("application/json");
     await pages.register(formbody);
     // A person who goes wrong on a page sees a page.
     pages.setErrorHandler((error, request, reply) => {
@@ -70,6 +75,9 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
 
     const signedIn = signedInRoutes(pages, context);
     overviewPages(signedIn, context);
+    zonePages(signedIn, context);
+    configurationPages(signedIn, context);
+    identityPages(signedIn, context);
     jobPages(signedIn, context);
     workerPages(signedIn, context);
     peoplePages(signedIn, context);

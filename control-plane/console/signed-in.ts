@@ -11,14 +11,20 @@ export type PageHandler = (
 ) => Promise<void>;
 
 /** Adds one route; its handler sends the page, or redirects. */
-export type SignedIn = (method: "GET" | "POST", url: string, handler: PageHandler) => void;
+export type SignedIn = (
+  method: "GET" | "POST",
+  url: string,
+  handler: PageHandler,
+  options?: { readonly bodyLimit?: number },
+) => void;
 
 /** Makes the function that adds such routes: without a session a page answers 303 to the sign-in, with the way back. */
 export function signedInRoutes(pages: FastifyInstance, context: Context): SignedIn {
-  return (method, url, handler) => {
+  return (method, url, handler, options = {}) => {
     pages.route({
       method,
       url,
+      ...options,
       handler: async (request, reply) => {
         const caller = await findSession(context, request, reply);
         if (!caller) {

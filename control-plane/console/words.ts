@@ -16,6 +16,16 @@ export function between(from: string, to: string): string {
   return `${seconds} s`;
 }
 
+/** How much: `512 B`, `1.4 kB`, `3.1 MB`. */
+export function size(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1e6 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+/** A number of things: `1 job`, `3 jobs`. */
+export const count = (number: number, thing: string): string =>
+  `${number} ${thing}${number === 1 ? "" : "s"}`;
+
 /** A status with its colour; never the colour alone. */
 export const badge = (status: string): Html => html`<span class="badge ${status}">${status}</span>`;
 

@@ -38,6 +38,28 @@ export async function listStateVersions(
   return (await listRows(read, id, before, limit)).map(view);
 }
 
+/** Who holds the lock of a state. */
+export interface StateLock {
+  readonly job_id: string;
+  readonly created_at: string;
+  /** The job may still write under it: then it is cancelled, not unlocked. */
+  readonly isHeld: boolean;
+}
+
+/** The lock of a configuration's state; null if nobody holds it. */
+export async function findStateLock(
+  { store: { read } }: Context,
+  { user_id }: UserCaller,
+  name: string,
+): Promise<StateLock | null> {
+  const { id: spec } = await findNamed(read, user_id, name);
+  const lock = await read.first(findLock, { spec });
+  if (!lock) return null;
+  const { job_id, created_at } = lock;
+  const holder = await read.first(findJob, { id: job_id });
+  return { job_id, created_at: time(created_at), isHeld: holder !== undefined && isHeld(holder) };
+}
+
 /** GET …/state/versions/{serial}. A state holds secrets in clear, so who takes one is recorded before its first byte is sent. */
 export async function findStateContent(
   { store, blobs, now }: Context,

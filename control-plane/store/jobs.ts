@@ -84,6 +84,7 @@ export interface JobFilter {
   readonly owner: string;
   readonly status?: JobStatus | undefined;
   readonly zone?: string | undefined;
+  readonly configuration?: string | undefined;
   /** Only jobs older than this one. */
   readonly before?: string | undefined;
   readonly limit: number;
@@ -92,7 +93,7 @@ export interface JobFilter {
 /** A page of an owner's jobs with their snapshots, newest first (ids sort by time). */
 export function listJobs(
   { sql: db }: Queries,
-  { owner, status, zone, before, limit }: JobFilter,
+  { owner, status, zone, configuration, before, limit }: JobFilter,
 ): Promise<(JobRow & { config_snapshot: string | null })[]> {
   let query = db
     .selectFrom("jobs")
@@ -102,6 +103,7 @@ export function listJobs(
     .where("owner_id", "=", owner);
   if (status !== undefined) query = query.where("status", "=", status);
   if (zone !== undefined) query = query.where("zone_id", "=", zone);
+  if (configuration !== undefined) query = query.where("spec_id", "=", configuration);
   if (before !== undefined) query = query.where("jobs.id", "<", before);
   return query.orderBy("jobs.id", "desc").limit(limit).execute();
 }

@@ -3,6 +3,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser, withBrowser } from "../helpers/browser.ts";
 import { pagesOf } from "../helpers/pages.ts";
+import { fillPlaces } from "../helpers/places.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { fillStage, openStage, type Stage } from "../helpers/scenes.ts";
 
@@ -12,7 +13,7 @@ let pages: Record<string, string>;
 beforeAll(async () => {
   plane = await startPlane();
   stage = await openStage(plane);
-  pages = pagesOf(await fillStage(stage));
+  pages = pagesOf(await fillStage(stage), await fillPlaces(plane, stage));
 });
 afterAll(() => plane.close());
 

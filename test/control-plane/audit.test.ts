@@ -23,7 +23,8 @@ const unrecorded: Record<string, string> = {
   "UNLOCK /api/state/:spec_id": "part of a job; a person's unlock is recorded",
 };
 /** Forms of the pages do what a route of the API does, by the same service, which records it. */
-const isForm = (url: string): boolean => /^\/(jobs|workers|settings)(\/|$)/.test(url);
+const isForm = (url: string): boolean =>
+  /^\/(zones|configurations|identities|jobs|workers|settings)(\/|$)/.test(url);
 
 const releaseSecret = "release-secret-that-nothing-may-show";
 const planted = "planted-value-that-nothing-may-show";

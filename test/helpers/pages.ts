@@ -1,9 +1,13 @@
 /** Every page of the console, as it is tried and photographed. */
 import { randomUUID } from "node:crypto";
 
-/** Name and path of each; `jobs` are those of a filled stage. */
-export const pagesOf = (jobs: Record<string, string>): Record<string, string> => ({
+/** Name and path of each; `jobs` are those of a filled stage, `places` its zones and what is in them. */
+export const pagesOf = (
+  jobs: Record<string, string>,
+  places: Record<string, string>,
+): Record<string, string> => ({
   overview: "/",
+  ...places,
   jobs: "/jobs",
   ...Object.fromEntries(Object.entries(jobs).map(([name, id]) => [`job-${name}`, `/jobs/${id}`])),
   workers: "/workers",

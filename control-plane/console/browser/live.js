@@ -18,6 +18,8 @@ function parts(document) {
 }
 
 async function refresh() {
+  // The address of a page that has no such parts may be a form's, which answers nothing else.
+  if (drawn.size === 0) return;
   if (isAsking) {
     again = true;
     return;

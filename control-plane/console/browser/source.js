@@ -1,0 +1,56 @@
+// @ts-check
+/** The source of a configuration: more files than the form began with, and an archive that is uploaded as it is chosen. */
+
+const limit = 52_428_800;
+const files = document.getElementById("files");
+const more = document.getElementById("add-file");
+const upload = document.getElementById("upload");
+const chosen = document.getElementById("archive");
+const digest = document.querySelector('input[name="sha256"]');
+const said = upload?.querySelector("[role=status]");
+
+more?.removeAttribute("hidden");
+more?.addEventListener("click", () => {
+  const last = files?.lastElementChild?.cloneNode(true);
+  if (!(last instanceof HTMLElement) || !files) return;
+  for (const one of last.querySelectorAll("[id], [for]"))
+    for (const name of ["id", "for"]) {
+      const value = one.getAttribute(name);
+      if (value) one.setAttribute(name, value.replace(/\d+$/, String(files.childElementCount)));
+    }
+  for (const one of last.querySelectorAll("input, textarea"))
+    if (one instanceof HTMLInputElement || one instanceof HTMLTextAreaElement) one.value = "";
+  files.append(last);
+  last.querySelector("input")?.focus();
+});
+
+upload?.removeAttribute("hidden");
+chosen?.addEventListener("change", () => {
+  const file = chosen instanceof HTMLInputElement ? chosen.files?.[0] : undefined;
+  if (file) void send(file);
+});
+
+/** @param {File} file */
+async function send(file) {
+  if (!said || !(digest instanceof HTMLInputElement)) return;
+  digest.value = "";
+  if (file.size > limit) {
+    said.textContent = "It is larger than 50 MiB, which is the most that is taken.";
+    return;
+  }
+  said.textContent = `Uploading ${file.name}…`;
+  try {
+    const answer = await fetch("/api/cli/archives", {
+      method: "POST",
+      headers: { "content-type": "application/gzip" },
+      body: file,
+    });
+    const body = await answer.json();
+    if (answer.ok) digest.value = body.sha256;
+    said.textContent = answer.ok
+      ? `${file.name} is uploaded.`
+      : `It was refused: ${body.detail ?? body.title}.`;
+  } catch {
+    said.textContent = "The server cannot be reached: choose the file again.";
+  }
+}

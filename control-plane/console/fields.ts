@@ -1,0 +1,132 @@
+/** The fields of forms: label, hint, what was typed, and what is wrong with it, tied together for those who do not see them. */
+import { inWords, isAt, type Form } from "./form.ts";
+import { html, type Html } from "./html.ts";
+
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: Html | string;
+  /** Where the API has it; the same as its name if it is missing. */
+  readonly path?: string;
+}
+
+/** One line of text. */
+export const line = (
+  form: Form,
+  field: Field & { placeholder?: string; numeric?: boolean; required?: boolean },
+): Html =>
+  around(
+    form,
+    field,
+    html`<input
+      ${named(form, field)}
+      ${field.numeric ? html`inputmode="numeric"` : null}
+      value="${form.text(field.name)}"
+      ${field.placeholder === undefined ? null : html`placeholder="${field.placeholder}"`}
+      ${field.required ? html`required` : null}
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck="false"
+    />`,
+  );
+
+/** Many lines. */
+export const lines = (form: Form, field: Field & { rows?: number; placeholder?: string }): Html =>
+  around(
+    form,
+    field,
+    html`<textarea
+      ${named(form, field)}
+      rows="${field.rows ?? 2}"
+      ${field.placeholder === undefined ? null : html`placeholder="${field.placeholder}"`}
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck="false"
+    >
+${form.text(field.name)}</textarea>`,
+  );
+
+/** One of a list: values and their names. */
+export const choice = (
+  form: Form,
+  field: Field,
+  options: readonly (readonly [value: string, name: string])[],
+): Html =>
+  around(
+    form,
+    field,
+    html`<select ${named(form, field)}>
+      ${options.map(
+        ([value, name]) =>
+          html`<option value="${value}" ${form.text(field.name) === value ? html`selected` : null}>
+            ${name}
+          </option>`,
+      )}
+    </select>`,
+  );
+
+/** A box to tick. */
+export const tick = (form: Form, name: string, label: Html | string): Html =>
+  html`<label class="tick"
+    ><input
+      type="checkbox"
+      name="${name}"
+      autocomplete="off"
+      ${form.isOn(name) ? html`checked` : null}
+    />
+    <span>${label}</span></label
+  >`;
+
+/** Why the form was refused: its fields say what is theirs, the rest stands here. `paths`: where the form's fields are in the API. */
+export function trouble({ refusal }: Form, paths: readonly string[] = []): Html | null {
+  if (!refusal) return null;
+  const errors = refusal.more.errors ?? [];
+  const rest = errors.filter(({ path }) => !paths.some((at) => isAt(path, at)));
+  const words =
+    errors.length === 0
+      ? [sentence(refusal.message)]
+      : rest.map(({ path, message }) => `${path.replace(/^body\./, "")} ${inWords(message)}.`);
+  return html`<p class="error flow" role="alert" tabindex="-1" autofocus>
+    Nothing was changed. ${words.length === 0 ? "See what is marked below." : words.join(" ")}
+  </p>`;
+}
+
+/** With a capital and a full stop. */
+export const sentence = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
+
+const idOf = (form: Form, { name }: Field): string => `${form.id}-${name}`;
+
+const named = (form: Form, field: Field): Html => {
+  const id = idOf(form, field);
+  const wrong = form.wrong(field.path ?? field.name);
+  const about = [
+    ...(wrong === undefined ? [] : [`${id}-wrong`]),
+    ...(field.hint === undefined ? [] : [`${id}-hint`]),
+  ];
+  return html`id="${id}" name="${field.name}"
+  ${about.length === 0 ? null : html`aria-describedby="${about.join(" ")}"`}
+  ${wrong === undefined ? null : html`aria-invalid="true"`}`;
+};
+
+const around = (form: Form, field: Field, control: Html): Html => {
+  const id = idOf(form, field);
+  const wrong = form.wrong(field.path ?? field.name);
+  return html`<div class="field">
+    <label for="${id}">${field.label}</label>
+    ${control}
+    ${wrong === undefined ? null : html`<span class="wrong" id="${id}-wrong">${sentence(wrong)}</span>`}
+    ${field.hint === undefined ? null : html`<span class="hint" id="${id}-hint">${field.hint}</span>`}
+  </div>`;
+};
+
+/** Fields side by side where there is room. */
+export const columns = (...fields: readonly Html[]): Html =>
+  html`<div class="columns">${fields}</div>`;
+
+/** A question before what cannot be undone: opened by its words, without a script. */
+export const ask = (words: string, inside: Html, isOpen = false): Html =>
+  html`<details class="ask" ${isOpen ? html`open` : null}>
+    <summary>${words}</summary>
+    ${inside}
+  </details>`;

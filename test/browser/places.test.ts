@@ -1,0 +1,217 @@
+/** Zones, configurations and cloud identities in a real browser: made, filled, run, changed, unlocked, removed. */
+import { gzipSync } from "node:zlib";
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { hasBrowser, withBrowser } from "../helpers/browser.ts";
+import { callsOf, type Calls } from "../helpers/calls.ts";
+import { writeState } from "../helpers/places.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { openStage, type Stage } from "../helpers/scenes.ts";
+
+let plane: Plane;
+let stage: Stage;
+let person: Calls;
+beforeAll(async () => {
+  plane = await startPlane();
+  stage = await openStage(plane);
+  person = callsOf(plane, stage.headers);
+});
+afterAll(() => plane.close());
+
+const idIn = (page: Page): string => new URL(page.url()).pathname.split("/")[2] ?? "";
+const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).click();
+const open = (page: Page, words: string) => page.locator("summary", { hasText: words }).click();
+const read = (name: string) => person.get(endpoints.getConfiguration, { params: { name } });
+
+describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () => {
+  const visitor = withBrowser();
+
+  test("a zone and a configuration are made, get a plain and a sensitive variable, and are planned", async () => {
+    const { page, complaints } = await visitor.visit(plane, stage.email);
+    await page.getByRole("link", { name: "Zones" }).click();
+    await page.getByLabel("Name").fill("edge");
+    await press(page, "Create the zone");
+    await page.getByText("No configuration in this zone yet.").waitFor();
+    await page.getByRole("link", { name: "New configuration" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("dns");
+    await page.getByLabel("Files written here").check();
+    expect(await page.getByLabel("Repository", { exact: true }).isVisible()).toBe(false);
+    await page.getByLabel("Path").fill("main.tf");
+    await page.getByLabel("Text").fill('variable "region" {}\n');
+    await press(page, "Add a file");
+    await page.getByLabel("Path").last().fill("sub/outputs.tf");
+    await page.getByLabel("Text").last().fill("# none\n");
+    await page.getByLabel("Labels").fill("eu, prod");
+    await press(page, "Create the configuration");
+    await page.getByText("No job yet.").waitFor();
+    const id = idIn(page);
+
+    for (const [name, value, isSecret] of [
+      ["region", "eu-west-1", false],
+      ["password", "hunter2-hunter2", true],
+    ] as const) {
+      await open(page, "Add a variable");
+      const form = page.locator("form", { has: page.getByRole("button", { name: "Add" }) }).first();
+      await form.getByLabel("Name").fill(name);
+      await form.getByLabel("Value").fill(value);
+      if (isSecret) await form.getByLabel("Sensitive: stored").check();
+      await form.getByRole("button", { name: "Add" }).click();
+      await page.locator(".entry", { hasText: name }).waitFor();
+    }
+    expect(await page.content()).not.toContain("hunter2");
+    expect(await read(id)).toMatchObject({
+      labels: ["eu", "prod"],
+      source: { files: { "main.tf": 'variable "region" {}\n', "sub/outputs.tf": "# none\n" } },
+      variables: { region: { value: "eu-west-1" }, password: { sensitive: true } },
+    });
+
+    await press(page, "Plan");
+    await page.getByRole("heading", { name: "PLAN of dns" }).waitFor();
+    const job = await stage.read(idIn(page));
+    expect(job).toMatchObject({ job_type: "PLAN", configuration_id: id, status: "QUEUED" });
+    await press(page, "Cancel");
+    await page.getByText("CANCELLED", { exact: true }).waitFor();
+    await page.locator("summary", { hasText: "Details" }).click();
+    await page.getByRole("link", { name: "dns" }).click();
+    const jobs = page.getByRole("region", { name: "Jobs of the configuration" });
+    expect(await jobs.innerText()).toMatch(/PLAN\s+CANCELLED/);
+    expect(complaints).toEqual([]);
+  });
+
+  test("the settings are edited, a sensitive value is replaced without being shown, and what is refused is typed once", async () => {
+    const { page, complaints } = await visitor.visit(plane, stage.email);
+    const id = await stage.configure("edited");
+    const variables = { password: { value: "hunter1", sensitive: true } };
+    await person.get(endpoints.updateConfiguration, { params: { name: id }, body: { variables } });
+    await stage.configure("occupied");
+    await page.goto(`${plane.url}/configurations/${id}`);
+    await page.getByRole("link", { name: "Edit the settings" }).click();
+    await page.getByLabel("Name", { exact: true }).fill("occupied");
+    await page.getByLabel("Git repository").check();
+    await page.getByLabel("Repository", { exact: true }).fill("https://git.example.com/x.git");
+    await page.getByLabel("Version").fill("~> 1.14");
+    await press(page, "Save");
+    await page.getByText('There is a configuration "occupied" already.').waitFor();
+    expect(await page.getByLabel("Version").inputValue()).toBe("~> 1.14");
+    expect(await read(id)).toMatchObject({ name: "edited", engine_version: null });
+    await page.getByLabel("Name", { exact: true }).fill("edited twice");
+    await press(page, "Save");
+    await page.getByRole("heading", { name: "edited twice" }).waitFor();
+    expect(await read(id)).toMatchObject({
+      name: "edited twice",
+      engine_version: "~> 1.14",
+      source: { type: "git", url: "https://git.example.com/x.git" },
+    });
+    await page.locator(".entry", { hasText: "password" }).click();
+    await page.getByLabel("New value").fill("[hunter2");
+    await press(page, "Save");
+    await page.getByText("Begins with [ and is no JSON").waitFor();
+    expect(await page.getByLabel("New value").inputValue()).toBe("");
+    expect(await page.content()).not.toContain("hunter2");
+    await page.getByLabel("New value").fill("hunter3");
+    await press(page, "Save");
+    await page.locator(".error").waitFor({ state: "detached" });
+    expect(await page.content()).not.toContain("hunter3");
+    // The browser itself says in its console what was refused.
+    expect(complaints.map((text) => /4\d\d/.exec(text)?.[0])).toEqual(["409", "400"]);
+  });
+
+  test("an archive is uploaded as it is chosen", async () => {
+    const { page, complaints } = await visitor.visit(plane, stage.email);
+    await page.goto(`${plane.url}/zones/${stage.owner.zone}/new`);
+    await page.getByLabel("Name", { exact: true }).fill("archived");
+    await page.getByLabel("Archive (.tar.gz)").check();
+    const file = { name: "network.tar.gz", mimeType: "application/gzip", buffer: gzipSync("x") };
+    await page.getByLabel("Upload a .tar.gz").setInputFiles({ ...file, buffer: Buffer.from("no") });
+    await page.getByText("It was refused: an archive is a .tar.gz file.").waitFor();
+    await page.getByLabel("Upload a .tar.gz").setInputFiles(file);
+    await page.getByText("network.tar.gz is uploaded.").waitFor();
+    await press(page, "Create the configuration");
+    await page.getByText("No job yet.").waitFor();
+    const { source } = await read(idIn(page));
+    expect(source).toEqual({ type: "archive", sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(complaints).toEqual([expect.stringContaining("400")]);
+  });
+
+  test("a state is downloaded, unlocked and rolled back; what it records keeps its configuration", async () => {
+    const { page, complaints } = await visitor.visit(plane, stage.email);
+    const id = await stage.configure("stateful");
+    await writeState(plane, stage, id);
+    await page.goto(`${plane.url}/configurations/${id}`);
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Download" }).last().click();
+    expect((await download).suggestedFilename()).toBe("stateful-1.tfstate");
+    await open(page, "Roll back");
+    await press(page, "Roll back to 1");
+    await page.getByText("Wait for the job that holds the lock, or unlock it.").waitFor();
+    await open(page, "Unlock");
+    await press(page, "It does not run any more: unlock");
+    await page.getByText("Its state is locked").waitFor({ state: "detached" });
+    await open(page, "Roll back");
+    await press(page, "Roll back to 1");
+    await page.getByRole("cell", { name: "a roll-back" }).waitFor();
+    const { state_versions } = await person.get(endpoints.listStateVersions, {
+      params: { name: id },
+      query: {},
+    });
+    expect(state_versions.map(({ serial }) => serial)).toEqual([3, 2, 1]);
+    await open(page, "Delete this configuration");
+    await press(page, "Delete the configuration");
+    await page.getByText("Its managed state records 1 resources: destroy them first.").waitFor();
+    expect(complaints.join()).toMatch(/423.*409/);
+  });
+
+  test("an identity is made, its trust policy shown and copied, and it is deleted", async () => {
+    const { page, complaints } = await visitor.visit(plane, stage.email, {
+      permissions: ["clipboard-read", "clipboard-write"],
+    });
+    await page.getByRole("link", { name: "Identities" }).click();
+    await page.getByText("No identity yet.").waitFor();
+    await page.getByLabel("Name").fill("prod");
+    await page.getByLabel("Role at AWS").fill("arn:aws:iam::123456789012:role/terraform");
+    await press(page, "Create the identity");
+    const principal = "arn:aws:iam::210987654321:role/runners";
+    await page.getByLabel("As whom the workers run").fill(principal);
+    await press(page, "Show the policy for it");
+    await page.getByText(`"AWS": "${principal}"`).first().waitFor();
+    await press(page, "Copy the policy");
+    await page.getByText("Copied.").waitFor();
+    const copied = JSON.parse(await page.evaluate<string>("navigator.clipboard.readText()"));
+    const params = { id: idIn(page) };
+    expect(copied).toEqual(
+      await person.get(endpoints.getTrustPolicy, { params, query: { principal } }),
+    );
+    await open(page, "Delete this identity");
+    await press(page, "Delete the identity");
+    await page.getByText("No identity yet.").waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test("without a script a configuration is saved as it was, byte for byte", async () => {
+    const { page } = await visitor.visit(plane, stage.email, { javaScriptEnabled: false });
+    const files = {
+      "main.tf": '\n\n  "<b>&amp;</b>" </textarea> ${x}\n\n',
+      "windows.tf": "a\r\nb\r\n",
+      "empty.tf": "",
+    };
+    const { id } = await person.get(endpoints.createConfiguration, {
+      body: { name: "as it was", zone_id: stage.owner.zone, source: { type: "inline", files } },
+    });
+    const before = await read(id);
+    await page.goto(`${plane.url}/configurations/${id}/edit`);
+    await press(page, "Save");
+    await page.getByRole("heading", { name: "as it was" }).waitFor();
+    expect(await read(id)).toEqual(before);
+    await page.goto(`${plane.url}/configurations/${id}/edit`);
+    await page.getByLabel("Text").nth(2).fill("# now\n");
+    await page.getByLabel("Remove windows.tf").check();
+    await press(page, "Save");
+    await page.getByRole("heading", { name: "as it was" }).waitFor();
+    const { source } = await read(id);
+    expect(source).toEqual({
+      type: "inline",
+      files: { "main.tf": files["main.tf"], "empty.tf": "# now\n" },
+    });
+  });
+});

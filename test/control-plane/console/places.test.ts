@@ -1,0 +1,307 @@
+/** The forms of zones, configurations and identities as they are sent, without a browser. */
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { callsOf, type Calls } from "../../helpers/calls.ts";
+import { dump } from "../../helpers/dump.ts";
+import { writeState } from "../../helpers/places.ts";
+import { addTestWorker, ask, startPlane, type Answer, type Plane } from "../../helpers/plane.ts";
+import { openStage, type Stage } from "../../helpers/scenes.ts";
+
+let plane: Plane;
+let stage: Stage;
+let person: Calls;
+beforeAll(async () => {
+  plane = await startPlane();
+  stage = await openStage(plane);
+  person = callsOf(plane, stage.headers);
+});
+afterAll(() => plane.close());
+
+type Fields = Record<string, string | string[]>;
+const submit = (path: string, fields: Fields, headers = stage.headers): Promise<Answer> => {
+  const pairs = Object.entries(fields).flatMap(([name, values]) =>
+    [values].flat().map((value) => [name, value] as [string, string]),
+  );
+  return ask(plane, "POST", path, {
+    headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
+    body: new URLSearchParams(pairs).toString(),
+  });
+};
+const page = (path: string, headers = stage.headers) => ask(plane, "GET", path, { headers });
+const read = (name: string) => person.get(endpoints.getConfiguration, { params: { name } });
+const audit = async () => {
+  const query = { limit: 1 };
+  return (await person.get(endpoints.listAuditEntries, { query })).audit_entries[0];
+};
+const words = ({ body }: Answer): string =>
+  body
+    .toString()
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll("&#39;", "'")
+    .replaceAll("&quot;", '"')
+    .replaceAll(/\s+/g, " ");
+
+/** A form that makes a configuration. */
+const filled = (more: Fields = {}): Fields => ({
+  name: randomUUID(),
+  source: "git",
+  url: "https://git.example.com/x.git",
+  engine: "terraform",
+  backend: "managed",
+  timeout_seconds: "3600",
+  ...more,
+});
+const create = (more: Fields = {}) => submit(`/zones/${stage.owner.zone}/new`, filled(more));
+const idOf = ({ headers }: Answer): string =>
+  /^\/configurations\/([\w-]+)/.exec(String(headers["location"]))?.[1] ?? "";
+
+describe("what is wrong is said beside the form, what was typed is kept, and nothing changes", () => {
+  test.each([
+    ["no name", { name: " " }, "Must not be empty."],
+    ["a name of a line break", { name: "a\nb" }, "Has a character or a shape"],
+    ["no address", { url: "" }, "Must not be empty."],
+    ["no files", { source: "inline" }, "There must be one at least"],
+    [
+      "text without a path",
+      { source: "inline", file_path: "", file_text: "x" },
+      "has text and no path.",
+    ],
+    [
+      "two files of a path",
+      { source: "inline", file_path: ["a.tf", "a.tf"], file_text: ["1", "2"] },
+      "There are two of the path a.tf",
+    ],
+    [
+      "a path out of the folder",
+      { source: "inline", file_path: ["b.tf", "../a.tf"], file_text: ["", ""] },
+      'There can be no file "../a.tf"',
+    ],
+    ["an archive of nobody", { source: "archive", sha256: "a".repeat(64) }, "Names no archive"],
+    ["no digest", { source: "archive", sha256: "abc" }, "Has a character or a shape"],
+    ["an unknown source", { source: "ftp" }, "is none of the kinds that there are"],
+    ["a label", { labels: "-eu" }, "Has a character or a shape"],
+    ["a label twice", { labels: "eu eu" }, "Names something twice"],
+    ["an unknown engine", { engine: "make" }, "engine must be equal to"],
+    ["a time that is none", { timeout_seconds: "soon" }, "Must be integer"],
+    ["a time too long", { timeout_seconds: "9999999" }, "Must be &lt;= 604800"],
+    ["nobody's identity", { cloud_identity_id: randomUUID() }, "There is no such cloud identity."],
+  ])("%s", async (_, fields, said) => {
+    const before = await dump(plane);
+    const refused = await create({ labels: "kept-label", ...(fields as Fields) });
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(refused.status).toBeLessThan(500);
+    expect(words(refused)).toContain(`Nothing was changed.`);
+    expect(words(refused)).toContain(said);
+    expect(refused.body.toString()).toContain(
+      `value="${(fields as { labels?: string }).labels ?? "kept-label"}"`,
+    );
+    expect(await dump(plane)).toEqual(before);
+  });
+
+  test("a name that is taken, and an identity's role that is none", async () => {
+    const before = await dump(plane);
+    const taken = await submit("/zones", { name: "production" });
+    expect([taken.status, words(taken)]).toEqual([
+      409,
+      expect.stringContaining('There is a zone "production" already.'),
+    ]);
+    expect(taken.body.toString()).toContain('value="production"');
+    const role = await submit("/identities", { name: "x", role_arn: "arn:aws:iam::1:role/x" });
+    expect([role.status, role.body.toString()]).toEqual([
+      400,
+      expect.stringMatching(
+        /id="f-role_arn"[^>]*aria-describedby="f-role_arn-wrong[^>]*aria-invalid/,
+      ),
+    ]);
+    expect(await dump(plane)).toEqual(before);
+  });
+
+  test("a destroy without the configuration's name", async () => {
+    const id = await stage.configure("precious");
+    const before = await dump(plane);
+    for (const confirm of ["", "preciou", "PRECIOUS"]) {
+      const refused = await submit(`/configurations/${id}/jobs`, { job_type: "DESTROY", confirm });
+      expect([refused.status, words(refused)]).toEqual([
+        400,
+        expect.stringContaining("Is not its name."),
+      ]);
+    }
+    const odd = await submit(`/configurations/${id}/jobs`, { job_type: "DESTROY_WORKER" });
+    expect(odd.status).toBe(400);
+    expect(await dump(plane)).toEqual(before);
+    const fields = { job_type: "DESTROY", confirm: "precious" };
+    const begun = await submit(`/configurations/${id}/jobs`, fields);
+    const job = await stage.read(String(begun.headers["location"]).split("/").at(-1) ?? "");
+    expect(job).toMatchObject({ job_type: "DESTROY", configuration_id: id });
+    await person.get(endpoints.cancelJob, { params: { id: job.id } });
+  });
+});
+
+describe("variables", () => {
+  const set = (id: string, fields: Fields) => submit(`/configurations/${id}/variables`, fields);
+
+  test("are added, changed one at a time, keep their types and values, and are removed", async () => {
+    const id = idOf(await create());
+    await person.get(endpoints.updateConfiguration, {
+      params: { name: id },
+      body: { variables: { count: { value: 3 }, list: { value: [1] }, text: { value: "a\r\nb" } } },
+    });
+    expect((await set(id, { do: "add", name: "region", value: "eu" })).status).toBe(303);
+    for (const [name, value] of [
+      ["count", "4"],
+      ["list", '["a", 2]'],
+      ["text", "a\r\nb"],
+      ["region", "5"],
+    ] as const)
+      expect((await set(id, { do: "set", name, value })).status).toBe(303);
+    expect((await read(id)).variables).toEqual({
+      count: { value: 4, sensitive: false },
+      list: { value: ["a", 2], sensitive: false },
+      text: { value: "a\r\nb", sensitive: false },
+      region: { value: "5", sensitive: false },
+    });
+    expect((await set(id, { do: "remove", name: "list" })).status).toBe(303);
+    expect(Object.keys((await read(id)).variables ?? {})).toEqual(["count", "text", "region"]);
+    expect(await audit()).toMatchObject({
+      action: "configuration.update",
+      details: { fields: ["variables"] },
+    });
+    const before = await dump(plane);
+    const wrong: [Fields, string][] = [
+      [{ do: "add", name: "count", value: "" }, "Is there already: change that one."],
+      [{ do: "add", name: "1st", value: "" }, "Has a character or a shape"],
+      [{ do: "set", name: "list", value: "x" }, "There is no such variable any more."],
+      [{ do: "set", name: "count", value: "{" }, "Begins with { and is no JSON"],
+    ];
+    for (const [fields, said] of wrong) {
+      const refused = await set(id, fields);
+      expect([refused.status < 500, words(refused)]).toEqual([true, expect.stringContaining(said)]);
+    }
+    expect(await dump(plane)).toEqual(before);
+  });
+
+  test("a sensitive value reaches its runner, and no page and no refusal shows it", async () => {
+    const id = idOf(await create());
+    const shown: string[] = [];
+    const send = async (fields: Fields) => {
+      const answer = await set(id, fields);
+      shown.push(answer.body.toString(), (await page(`/configurations/${id}`)).body.toString());
+      return answer.status;
+    };
+    const secret = { sensitive: "on" };
+    expect(await send({ do: "add", name: "no good", value: "planted-1", ...secret })).toBe(400);
+    expect(await send({ do: "add", name: "key", value: "{planted-2", ...secret })).toBe(400);
+    expect(await send({ do: "add", name: "key", value: "planted-3", ...secret })).toBe(303);
+    // Left empty it stays, also when something else is sent with it; it is not made plain without a new value.
+    expect(await send({ do: "set", name: "key", value: "", ...secret })).toBe(303);
+    expect(await send({ do: "set", name: "key", value: "" })).toBe(400);
+    expect(await send({ do: "set", name: "key", value: "[planted-4" })).toBe(400);
+    expect(await send({ do: "add", name: "other", value: "seen" })).toBe(303);
+    expect(shown.filter((text) => text.includes("planted"))).toEqual([]);
+    const { headers } = await addTestWorker(plane, stage.owner);
+    await stage.queue({ job_type: "PLAN", configuration_id: id });
+    const { job } = await callsOf(plane, headers).get(endpoints.claimJob, { query: {} });
+    expect(job.config_snapshot.variables).toEqual({
+      key: { value: "planted-3", sensitive: true },
+      other: { value: "seen", sensitive: false },
+    });
+  });
+
+  test("the environment takes what a job may set, and refuses the rest", async () => {
+    const id = idOf(await create());
+    const path = `/configurations/${id}/environment`;
+    expect((await submit(path, { do: "add", name: "A_HOST", value: "x" })).status).toBe(303);
+    expect((await submit(path, { do: "set", name: "A_HOST", value: "y" })).status).toBe(303);
+    expect((await read(id)).environment).toEqual({ A_HOST: "y" });
+    const refused = await submit(path, { do: "add", name: "AWS_PROFILE", value: "z" });
+    expect([refused.status, words(refused)]).toEqual([
+      400,
+      expect.stringContaining("May not be set by a job."),
+    ]);
+    expect((await submit(path, { do: "remove", name: "A_HOST" })).status).toBe(303);
+    expect((await read(id)).environment).toEqual({});
+  });
+});
+
+test("an edit changes and records what was changed and nothing else", async () => {
+  const id = idOf(await create({ ref: "main", labels: "eu" }));
+  const known = await read(id);
+  const same = filled({ name: known.name, zone_id: known.zone_id, ref: "main", labels: "eu" });
+  expect((await submit(`/configurations/${id}/edit`, same)).status).toBe(303);
+  expect(await read(id)).toEqual(known);
+  const edited = { ...same, ref: "v2", labels: "eu,gpu" };
+  expect((await submit(`/configurations/${id}/edit`, edited)).status).toBe(303);
+  expect(await read(id)).toMatchObject({ source: { ref: "v2" }, labels: ["eu", "gpu"] });
+  expect((await audit())?.details).toEqual({ fields: ["source", "labels"] });
+});
+
+test("histories are paged: jobs, state versions, and a zone, its renaming and its end", async () => {
+  const made = await submit("/zones", { name: "short-lived" });
+  const zone = String(made.headers["location"]);
+  expect((await submit(zone, { name: "renamed" })).headers["location"]).toBe(zone);
+  expect(words(await page("/zones"))).toContain("renamed 0");
+  const id = await stage.configure("long history");
+  for (let job = 0; job < 22; job += 1) {
+    const { id: one } = await stage.queue({ job_type: "PLAN", configuration_id: id });
+    await person.get(endpoints.cancelJob, { params: { id: one } });
+  }
+  await writeState(plane, stage, id);
+  const first = (await page(`/configurations/${id}`)).body.toString();
+  const older = /href="(\/configurations\/[\w-]+\?jobs=[\w-]+)#/.exec(first)?.[1] ?? "";
+  const rest = (await page(older)).body.toString();
+  const rows = (text: string) => text.match(/href="\/jobs\/[\w-]+">\s*(PLAN|DEPLOY)/g)?.length;
+  expect([rows(first), rows(rest)]).toEqual([20, 3]);
+  expect(rest).not.toContain("?jobs=");
+  const oldest = await page(`/configurations/${id}?versions=2`);
+  expect(words(oldest)).toContain("Roll back to 1");
+  expect(words(oldest)).not.toContain("Roll back to 2");
+  const removed = await submit(`${zone}/delete`, {});
+  expect(removed.headers["location"]).toBe("/zones");
+  expect((await page(zone)).status).toBe(404);
+  const kept = await submit(`/zones/${stage.owner.zone}/delete`, {});
+  expect([kept.status, words(kept)]).toEqual([
+    409,
+    expect.stringContaining("The zone still has configurations."),
+  ]);
+});
+
+test("a trust policy is for the role's account until somebody else is named, and never for what is no ARN", async () => {
+  const fields = { name: "trusted", role_arn: "arn:aws:iam::123456789012:role/path/x" };
+  const made = String((await submit("/identities", fields)).headers["location"]);
+  const policyIn = ({ body }: Answer) =>
+    /id="policy"[^>]*>([^<]*)</.exec(body.toString())?.[1]?.replaceAll("&quot;", '"');
+  const own = await page(made);
+  expect(JSON.parse(policyIn(own) ?? "")).toMatchObject({
+    Statement: [{ Principal: { AWS: "arn:aws:iam::123456789012:root" } }, {}],
+  });
+  for (const principal of ["*", "123456789012", '"}'])
+    expect(policyIn(await page(`${made}?principal=${encodeURIComponent(principal)}`))).toBe(
+      undefined,
+    );
+  const renamed = await submit(made, { ...fields, name: "renamed", role_arn: "no" });
+  expect([renamed.status, renamed.body.toString()]).toEqual([
+    400,
+    expect.stringContaining('value="renamed"'),
+  ]);
+  expect((await submit(made, { ...fields, name: "renamed" })).status).toBe(303);
+  const id = made.split("/").at(-1) ?? "";
+  const user = idOf(await create({ cloud_identity_id: id }));
+  expect(words(await page(made))).toContain("It can be deleted when nothing uses it");
+  const kept = await submit(`${made}/delete`, {});
+  expect([kept.status, words(kept)]).toEqual([409, expect.stringContaining('uses "renamed".')]);
+  await submit(`/configurations/${user}/delete`, {});
+  expect((await submit(`${made}/delete`, {})).headers["location"]).toBe("/identities");
+});
+
+test("forms of other sites, bodies that are no forms, and a name of a prototype change nothing and break nothing", async () => {
+  const before = await dump(plane);
+  const foreign = { ...stage.headers, origin: "https://evil.example" };
+  expect((await submit("/zones", { name: "evil" }, foreign)).status).toBe(403);
+  const json = { ...stage.headers, "content-type": "application/json" };
+  const sent = await ask(plane, "POST", "/zones", { headers: json, body: '{"name":"json"}' });
+  expect(sent.status).toBe(415);
+  for (const fields of [{ __proto__: null, toString: "x" }, { constructor: "x" }] as Fields[])
+    expect((await submit("/zones", fields)).status).toBe(400);
+  expect(await dump(plane)).toEqual(before);
+});

@@ -1,0 +1,84 @@
+/** Zones, configurations and identities worth seeing, for screenshots and tests of all pages. */
+import { endpoints } from "../../protocol/endpoints.ts";
+import { callsOf } from "./calls.ts";
+import { addHeldJob, addTestWorker, ask, jobCredential, setJob, type Plane } from "./plane.ts";
+import type { Stage } from "./scenes.ts";
+
+/** Makes them; answers name and path of each page. */
+export async function fillPlaces(plane: Plane, stage: Stage): Promise<Record<string, string>> {
+  const person = callsOf(plane, stage.headers);
+  const { id: empty } = await person.get(endpoints.createZone, { body: { name: "staging" } });
+  const identity = await person.get(endpoints.createCloudIdentity, {
+    body: {
+      name: "terraform-production",
+      provider: "aws",
+      role_arn: "arn:aws:iam::123456789012:role/terraform-production",
+    },
+  });
+  const url = "https://git.example.com/platform/infrastructure.git";
+  const { id } = await person.get(endpoints.createConfiguration, {
+    body: {
+      name: "payments",
+      zone_id: stage.owner.zone,
+      cloud_identity_id: identity.id,
+      source: { type: "git", url, ref: "main", path: "payments" },
+      engine_version: "~> 1.14",
+      labels: ["eu", "prod"],
+      variables: {
+        region: { value: "eu-central-1" },
+        instance_types: { value: ["t3.small", "t3.medium"] },
+        replicas: { value: 3 },
+        db_password: { value: "not-to-be-seen", sensitive: true },
+      },
+      environment: { DATADOG_HOST: "https://api.datadoghq.eu" },
+    },
+  });
+  await writeState(plane, stage, id);
+  return {
+    zones: "/zones",
+    zone: `/zones/${stage.owner.zone}`,
+    "zone-empty": `/zones/${empty}`,
+    "configuration-new": `/zones/${empty}/new`,
+    configuration: `/configurations/${id}`,
+    "configuration-fresh": `/configurations/${await stage.configure("fresh")}`,
+    "configuration-edit": `/configurations/${id}/edit`,
+    identities: "/identities",
+    identity: `/identities/${identity.id}`,
+  };
+}
+
+/** Two versions of a state, by a job that was lost and left it locked. */
+export async function writeState(plane: Plane, stage: Stage, spec: string): Promise<void> {
+  const worker = await addTestWorker(plane, stage.owner);
+  const job = await addHeldJob(plane, stage.owner, worker, {
+    spec_id: spec,
+    job_type: "DEPLOY",
+    created_at: Date.now() - 60_000,
+    claimed_at: Date.now() - 59_000,
+    started_at: Date.now() - 58_000,
+  });
+  const { username, password } = jobCredential(plane, job);
+  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+  const speak = async (method: string, query: string, body: object): Promise<void> => {
+    const path = `/api/state/${spec}${query}`;
+    const headers = { authorization, "content-type": "application/json" };
+    const { status } = await ask(plane, method, path, { headers, body: JSON.stringify(body) });
+    if (status !== 200) throw new Error(`${method} of the state was answered ${status}`);
+  };
+  await speak("LOCK", "", { ID: "a" });
+  const resource = { mode: "managed", type: "aws_instance", name: "web", instances: [] };
+  for (const serial of [1, 2])
+    await speak("POST", "?ID=a", {
+      version: 4,
+      serial,
+      lineage: "lineage",
+      outputs: {},
+      resources: Array.from({ length: serial }, () => resource),
+    });
+  await setJob(plane, job, {
+    status: "FAILED",
+    error_message: "runner lost, outcome unknown",
+    ended_at: Date.now(),
+    released_at: Date.now(),
+  });
+}
