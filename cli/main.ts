@@ -15,6 +15,8 @@ export async function main(words: readonly string[]): Promise<void> {
     else await program.parseAsync(words, { from: "user" });
   } catch (error) {
     process.exitCode = exitCodeOf(error);
+    if (isCommanderError(error) && error.code === "commander.unknownCommand")
+      await suggestNoun(words);
   }
 }
 
@@ -27,6 +29,14 @@ function exitCodeOf(error: unknown): number {
   }
   say(`windlass: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return 1;
+}
+
+/** After a verb without its noun: `windlass plan network`. */
+async function suggestNoun(words: readonly string[]): Promise<void> {
+  const { commandsEndingIn } = await import("./program.ts");
+  const word = words.find((one) => !one.startsWith("-")) ?? "";
+  const whole = await commandsEndingIn(word);
+  if (whole.length > 0 && whole.length <= 3) say(`There is ${whole.join(", and ")}.`);
 }
 
 const isCommanderError = (error: unknown): error is CommanderError =>

@@ -140,15 +140,15 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
     .configureHelp({ showGlobalOptions: true })
-    .showHelpAfterError("Run windlass --help to see what there is.")
     .exitOverride()
     .addHelpText("after", examples);
   for (const { name, group, description, load } of entries) {
     // A command that no word names cannot be what was meant; its line in the help is enough.
     const command = load && words.includes(name) ? await load() : new Command(name);
     program.commandsGroup(`${group}:`);
-    program.addCommand(inheriting(program, command.description(description)));
+    program.addCommand(command.summary(description));
   }
+  inheriting(program);
   return program;
 }
 
@@ -156,16 +156,26 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
 export const wholeProgram = (): Promise<CommandUnknownOpts> =>
   buildProgram(entries.map(({ name }) => name));
 
-/** Settings such as how errors are thrown, for a command and its verbs. */
-function inheriting(parent: CommandUnknownOpts, command: CommandUnknownOpts) {
-  command.copyInheritedSettings(parent);
-  for (const verb of command.commands) inheriting(command, verb);
-  return command;
+/** What a command's nouns and verbs have from it: how errors are thrown, and where they say that help is. */
+function inheriting(command: CommandUnknownOpts, path = command.name()): void {
+  command.showHelpAfterError(`What there is: ${path} --help`);
+  for (const below of command.commands) {
+    below.copyInheritedSettings(command);
+    inheriting(below, `${path} ${below.name()}`);
+  }
+}
+
+/** Whole commands that end in a word which somebody took for a command, such as `jobs plan` for `plan`. */
+export async function commandsEndingIn(word: string): Promise<string[]> {
+  const nouns = (await wholeProgram()).commands;
+  return nouns
+    .filter((noun) => noun.commands.some((verb) => verb.name() === word))
+    .map((noun) => `windlass ${noun.name()} ${word}`);
 }
 
 const examples = `
 Examples:
-  windlass demo             see a plan and a deployment run on this machine, in ten seconds
+  windlass demo             see a plan and a deployment run on this machine
   windlass up               deploy the terraform of this directory
   windlass server           run the control plane on http://127.0.0.1:8080
   windlass server login-link --email you@example.com

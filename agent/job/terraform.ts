@@ -49,6 +49,10 @@ export async function runTerraform(
     if (options.patience && context.stop.aborted) throw new JobStopped(context.stop.reason);
     journal.append({ at: "run", run, logged: options.logged, boot: bootId() });
     if (options.changes) await journal.flush();
+    if (options.logged) {
+      const { engine, version } = known(context, "engine");
+      log.system(`${engine} ${version}: ${name}`);
+    }
   }
   const process = openRun(command, takePrepared(context, command), () => endRest(context));
   prepareNext(context);

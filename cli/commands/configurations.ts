@@ -3,6 +3,7 @@ import { Option, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ChangeOptions } from "../configurations/verbs.ts";
 import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
+import { valueOptions } from "./value-options.ts";
 
 const verbs = () => import("../configurations/verbs.ts");
 
@@ -31,7 +32,10 @@ export function configurationsCommand() {
   examples(create, [
     ["windlass configurations create --dir ./network", "named like it"],
     ["windlass configurations create db --dir db --sensitive password", "asks for its value"],
-    ["windlass configurations create dns --git https://example.com/dns.git --ref v2", ""],
+    [
+      "windlass configurations create dns --git https://example.com/dns.git --ref v2",
+      "the runner fetches it",
+    ],
     ["windlass configurations create --file network.json", "the fields as the API has them"],
   ]);
   const update = configurations
@@ -83,19 +87,15 @@ function addFields(command: CommandUnknownOpts): void {
     .option("--git <url>", "a repository that the runner can read")
     .option("--ref <ref>", "its branch, tag or commit")
     .option("--path <path>", "the folder in it")
-    .option("--file <file>", "a JSON file of the fields, as the API has them; options go before it")
-    .addOption(repeated("--var <name=value>", "a variable; [ or { begins JSON; again for more"))
-    .addOption(repeated("--var-file <file>", "variables of a .tfvars.json file; again for more"))
-    .addOption(
-      repeated(
-        "--sensitive <name>",
-        "a secret variable: asked for, or a line of stdin; again for more",
-      ),
-    )
+    .option(
+      "--file <file>",
+      "a JSON file of the fields, as the API has them; options go before it",
+    );
+  for (const option of valueOptions()) command.addOption(option);
+  command
     .addOption(
       repeated("--env <name=value>", "what terraform finds in its environment; again for more"),
     )
-    .addOption(repeated("--label <label>", "a worker must have it; again for more"))
     .option("--identity <name>", "the cloud identity that its jobs take on; none for none")
     .addOption(new Option("--engine <name>", "what runs it").choices(["terraform", "opentofu"]))
     .option("--engine-version <constraint>", 'such as "~> 1.14"')

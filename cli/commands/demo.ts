@@ -13,11 +13,12 @@ export const demoCommand = () =>
     });
 
 const examples = `
-It starts a control plane on a free port of the loopback address and a runner beside it, both in a
-temporary directory, plans and deploys samples/hello-cluster with real terraform, and shows the log
-as it happens. No cloud account is needed, and nothing stays behind.
+It starts a control plane on a free port of the loopback address and a runner
+beside it, both in a temporary directory, plans and deploys
+samples/hello-cluster with real terraform, and shows the log as it happens.
+No cloud account is needed, and nothing stays behind.
 
 Examples:
   windlass demo          everything, in about ten seconds
-  windlass demo --keep   the same, then waits, with a link to sign in and commands to try
+  windlass demo --keep   the same, then waits for you to look around
 `;

@@ -51,12 +51,7 @@ export function identitiesCommand() {
           );
         }),
       ),
-    [
-      [
-        "windlass identities create production --role arn:aws:iam::123456789012:role/deploy",
-        "make one",
-      ],
-    ],
+    [["windlass identities create live --role arn:aws:iam::123456789012:role/deploy", "make one"]],
   );
   named("update", "change its name or role; the external id stays")
     .option("--role <arn>", "the role that jobs take on")
@@ -101,8 +96,8 @@ export function identitiesCommand() {
       ),
     [
       [
-        "windlass identities trust-policy production --principal arn:aws:iam::210987654321:role/runners",
-        "",
+        "windlass identities trust-policy production --principal $RUNNERS_ROLE_ARN",
+        "for runners that work as that role",
       ],
     ],
   );

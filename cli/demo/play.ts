@@ -2,14 +2,12 @@
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
-import { configurationEndpoints } from "../../protocol/configuration-endpoints.ts";
 import type { Configuration } from "../../protocol/configurations.ts";
-import { jobEndpoints } from "../../protocol/job-endpoints.ts";
 import type { Job, JobType } from "../../protocol/jobs.ts";
-import { workerEndpoints } from "../../protocol/worker-endpoints.ts";
-import { Failure, logLine, print, styled, table } from "../output.ts";
-import { apiOf, type Api } from "./api.ts";
-import { followJob } from "./follow-job.ts";
+import { openApi, type Api } from "../api.ts";
+import { followJob } from "../jobs/follow.ts";
+import { logLines } from "../jobs/log-lines.ts";
+import { Failure, print, styled, table } from "../output.ts";
 import { sampleFiles } from "./sample.ts";
 import { signIn } from "./sign-in.ts";
 import type { Stage } from "./stage.ts";
@@ -22,19 +20,21 @@ export async function play(stage: Stage, options: { keep: boolean }): Promise<vo
   print(
     styled("bold", "Windlass demo: a control plane, a runner and a deployment on this machine\n"),
   );
-  const settings = {
+  const environment = {
     WINDLASS_HOST: "127.0.0.1",
     WINDLASS_PORT: "0",
     WINDLASS_DATA_DIR: `${stage.directory}/control-plane`,
     WINDLASS_LOG_FORMAT: "json",
   };
   const loginLink = async () =>
-    (await stage.run(["server", "login-link", "--email", email], settings)).trim();
+    (await stage.run(["server", "login-link", "--email", email], environment)).trim();
 
-  const server = await startControlPlane(stage, settings);
+  const server = await startControlPlane(stage, environment);
   done(`control plane at ${server}, its data in ${stage.directory}`);
 
-  const api = apiOf(server, await signIn(server, await loginLink(), stage.signal), stage.signal);
+  const token = await signIn(server, await loginLink(), stage.signal);
+  const settings = { url: server, token, directory: stage.directory };
+  const api = openApi({ settings, server, profile: undefined, signal: stage.signal });
   done(`signed in as ${email}: one-time link, device code, access token`);
 
   await startRunner(stage, server, api);
@@ -43,8 +43,8 @@ export async function play(stage: Stage, options: { keep: boolean }): Promise<vo
   const configuration = await createConfiguration(api);
   done(`zone "demo" with configuration "${sample}", made from samples/${sample}`);
 
-  const plan = await runJob(api, configuration, "PLAN");
-  await runJob(api, configuration, "DEPLOY", plan);
+  const plan = await runJob(stage, api, configuration, "PLAN");
+  await runJob(stage, api, configuration, "DEPLOY", plan);
 
   await showOutputs(api, configuration);
   if (options.keep) await stay(stage, server, await loginLink());
@@ -66,7 +66,7 @@ async function startControlPlane(stage: Stage, settings: Record<string, string>)
 }
 
 async function startRunner(stage: Stage, server: string, api: Api): Promise<void> {
-  const { registration_token } = await api(workerEndpoints.createRegistrationToken, { body: {} });
+  const { registration_token } = await api.call("createRegistrationToken", { body: {} });
   stage.start("the runner", ["agent"], {
     WINDLASS_URL: server,
     WINDLASS_REGISTRATION_TOKEN: registration_token,
@@ -75,14 +75,14 @@ async function startRunner(stage: Stage, server: string, api: Api): Promise<void
     WINDLASS_LOG_FORMAT: "json",
   });
   await until(stage.signal, async () => {
-    const { workers } = await api(workerEndpoints.listWorkers, {});
+    const { workers } = await api.call("listWorkers");
     return workers.some((worker) => worker.status === "ONLINE");
   });
 }
 
 async function createConfiguration(api: Api): Promise<Configuration> {
-  const zone = await api(configurationEndpoints.createZone, { body: { name: "demo" } });
-  return api(configurationEndpoints.createConfiguration, {
+  const zone = await api.call("createZone", { body: { name: "demo" } });
+  return api.call("createConfiguration", {
     body: {
       name: sample,
       zone_id: zone.id,
@@ -93,19 +93,28 @@ async function createConfiguration(api: Api): Promise<Configuration> {
 
 /** Queues a job, shows its log as it is written, and answers the job when it has succeeded. */
 async function runJob(
+  { signal }: Stage,
   api: Api,
   configuration: Configuration,
   job_type: JobType,
   plan?: Job,
 ): Promise<Job> {
   const started = performance.now();
-  const { id } = await api(jobEndpoints.createJob, {
+  const { id } = await api.call("createJob", {
     body: { job_type, configuration_id: configuration.id, plan_job_id: plan?.id ?? null },
   });
   print(
     `\n${styled("bold", job_type)}${plan ? " of that plan" : ""}  ${styled("dim", `job ${id}`)}`,
   );
-  const job = await followJob(api, id, (line) => print(`${styled("dim", "  │")} ${logLine(line)}`));
+  const lines = logLines((line) => print(`${styled("dim", "  │")} ${line}`));
+  await followJob(api, id, {
+    signal,
+    onChunk: (chunk) => lines.add(chunk),
+    onProgress: () => undefined,
+    onTrouble: () => undefined,
+  });
+  lines.flush();
+  const job = await api.call("getJob", { params: { id } });
   if (job.status !== "SUCCESS") {
     throw new Failure(
       `the ${job_type} ended as ${job.status}: ${job.error_message ?? "no reason given"}`,
@@ -117,7 +126,7 @@ async function runJob(
 
 /** The outputs as the control plane keeps them after the deployment, not as the log printed them. */
 async function showOutputs(api: Api, configuration: Configuration): Promise<void> {
-  const deployed = await api(configurationEndpoints.getConfiguration, {
+  const deployed = await api.call("getConfiguration", {
     params: { name: configuration.name },
   });
   const rows = (["cluster_name", "cluster_endpoint", "gitops_url"] as const).map((name) => [

@@ -18,6 +18,8 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   const begun = Date.now();
   let trouble: string | undefined;
   let progress: JobProgress | undefined;
+  /** What the runner said last, such as the step that it has come to. */
+  let step: string | undefined;
   const onProgress = (next: JobProgress): void => {
     const before = progress;
     progress = next;
@@ -26,14 +28,18 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
       live.say(styledNote(`${capital(nameOf(job))}: ${word}`));
   };
   live.set(() => {
-    const what = trouble ?? (progress && standing(progress)) ?? "queued";
-    return `${nameOf(job)} · ${what} · ${duration(Date.now() - begun)}`;
+    const stands = standing(progress) ?? "queued";
+    const what = trouble ?? (stands === running ? (step ?? running) : stands);
+    return `${nameOf(job)} · ${duration(Date.now() - begun)} · ${what}`;
   });
   using _ = run.onInterrupt(interrupts(run, job, live, left));
   try {
     const end = await followJob(run.api, job.id, {
       signal: left.signal,
-      onChunk: (chunk) => log && lines.add(chunk),
+      onChunk: (chunk) => {
+        if (chunk.stream_type === "SYSTEM") step = chunk.log_chunk.trim().split("\n").at(-1);
+        if (log) lines.add(chunk);
+      },
       onProgress,
       onTrouble: (why) => {
         if (why !== undefined && trouble === undefined)
@@ -65,9 +71,11 @@ const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const styledNote = (text: string): string => (process.stderr.isTTY ? styled("bold", text) : text);
 
+const running = "running";
+
 function standing(progress: JobProgress | undefined): string | undefined {
   if (progress?.waiting_reason) return waitingWords[progress.waiting_reason];
-  if (progress?.status === "PROCESSING") return "running";
+  if (progress?.status === "PROCESSING") return running;
   return progress?.status === "CANCELLED" ? "cancelled, the runner stops terraform" : undefined;
 }
 

@@ -1,10 +1,10 @@
 /** `windlass server backup`: one file with everything, made beside a running server. */
 import { existsSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { ConfigError, readConfig } from "../config.ts";
 import { makeBackup } from "./backup.ts";
 import { bytes } from "./files.ts";
 import { secretNames } from "./manifest.ts";
+import { readOneFile } from "./one-file.ts";
 
 const usage = `Usage: windlass server backup [--without-secrets] FILE
 
@@ -23,27 +23,14 @@ Example:
 
 /** The command's entry. */
 export async function backup(args: string[]): Promise<void> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      "without-secrets": { type: "boolean", default: false },
-      help: { type: "boolean", short: "h" },
-    },
-  });
-  if (values.help) return void process.stdout.write(usage);
-  const [file] = positionals;
-  if (file === undefined || file === "" || positionals.length > 1) {
-    process.stderr.write(usage);
-    process.exitCode = 2;
-    return;
-  }
+  const asked = readOneFile(args, "without-secrets", usage);
+  if (!asked) return;
   const config = readConfig();
   if (!existsSync(config.databaseFile))
     throw new ConfigError(
       `there is no data store at ${config.databaseFile}; set WINDLASS_DATA_DIR to the server's directory`,
     );
-  const made = await makeBackup(config, file, !values["without-secrets"]);
+  const made = await makeBackup(config, asked.file, !asked.isOn);
   process.stdout.write(
     `${made.file}: ${bytes(made.size_bytes)}, the database and ${made.blobs} files, everything up to ${made.created_at}\n`,
   );

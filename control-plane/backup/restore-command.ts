@@ -1,7 +1,7 @@
 /** `windlass server restore`: a backup becomes the data directory of a server that is stopped. */
 import { existsSync } from "node:fs";
-import { parseArgs } from "node:util";
 import { readConfig } from "../config.ts";
+import { readOneFile } from "./one-file.ts";
 import { BadBackupError, restoreBackup } from "./restore.ts";
 
 const usage = `Usage: windlass server restore [--force] FILE
@@ -21,25 +21,13 @@ Example:
 
 /** The command's entry. */
 export async function restore(args: string[]): Promise<void> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      force: { type: "boolean", default: false },
-      help: { type: "boolean", short: "h" },
-    },
-  });
-  if (values.help) return void process.stdout.write(usage);
-  const [file] = positionals;
-  if (file === undefined || file === "" || positionals.length > 1) {
-    process.stderr.write(usage);
-    process.exitCode = 2;
-    return;
-  }
+  const asked = readOneFile(args, "force", usage);
+  if (!asked) return;
+  const { file, isOn: force } = asked;
   const config = readConfig();
   if (!existsSync(file)) throw new Error(`there is no file ${file}`);
   try {
-    const { manifest, aside } = await restoreBackup(config, file, values.force);
+    const { manifest, aside } = await restoreBackup(config, file, force);
     process.stdout.write(
       `${config.dataDirectory} is what it was at ${manifest.created_at} (Windlass ${manifest.version}); start the server\n`,
     );

@@ -59,7 +59,7 @@ function helpOf(command: Command): string {
     writeOut: (text) => {
       written += text;
     },
-    getOutHelpWidth: () => 100,
+    getOutHelpWidth: () => 80,
     getOutHasColors: () => false,
   });
   command.outputHelp();

@@ -4,13 +4,23 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it, vi, type TestContext } from "vitest";
 import { processesOf } from "../helpers/processes.ts";
+import { openTerminal } from "../helpers/terminal.ts";
 import { windlass } from "../helpers/windlass.ts";
 
-/** A demo with a temporary directory of its own, in which nothing may be left. */
-function demo({ onTestFinished }: TestContext, ...options: string[]) {
+/** A temporary directory, in which nothing may be left. */
+function newHome({ onTestFinished }: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), "demo-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-  const run = windlass(["demo", ...options], {
+  return home;
+}
+
+/** Right after its end: the directory is gone and so is everybody who worked in it. */
+const leftIn = (home: string): string[] => [...readdirSync(home), ...processesOf(home)];
+
+/** A demo with a temporary directory of its own. */
+function demo(context: TestContext) {
+  const home = newHome(context);
+  const run = windlass(["demo"], {
     env: { TMPDIR: home, FORCE_COLOR: undefined },
     // It has things to clean up: no SIGKILL behind the signals of these tests.
     forceKillAfterDelay: false,
@@ -22,8 +32,7 @@ function demo({ onTestFinished }: TestContext, ...options: string[]) {
     home,
     shows: (text: string | RegExp) =>
       vi.waitFor(() => expect(output).toMatch(text), { timeout: 60_000, interval: 20 }),
-    /** Right after its end: the directory is gone and so is everybody who worked in it. */
-    left: () => [...readdirSync(home), ...processesOf(home)],
+    left: () => leftIn(home),
   };
 }
 
@@ -48,32 +57,33 @@ describe.concurrent("windlass demo", () => {
     expect(stdout, "a newcomer has nothing to understand").not.toMatch(/warn|deprec|experimental/i);
   });
 
-  it("stays with --keep until Ctrl-C, with a link to sign in", async (context) => {
-    const { run, shows, left } = demo(context, "--keep");
-    await shows(/logs\/agent\.log/);
-    run.kill("SIGINT");
-    const { exitCode, stdout, stderr } = await run;
-    expect({ exitCode, stderr, left: left() }).toEqual({ exitCode: 0, stderr: "", left: [] });
-    expect(stdout).toMatch(/^ {2}http:\/\/127\.0\.0\.1:\d+\/\S+$/m);
+  it("does the same in a terminal, in colours, and stays with --keep until Ctrl-C", async (context) => {
+    const home = newHome(context);
+    await using terminal = openTerminal(["demo", "--keep"], { TMPDIR: home });
+    const screen = await terminal.shows("logs/agent.log");
+    expect(screen).toMatch(/^ {2}cluster_name +hello$/m);
+    expect(screen, "a link to sign in").toMatch(/^ {2}http:\/\/127\.0\.0\.1:\d+\/\S+$/m);
+    expect(terminal.raw()).toContain("\u001b[32m✓");
+    terminal.type("\u0003");
+    expect(await terminal.exited).toBe(0);
+    expect(leftIn(home)).toEqual([]);
   });
 
+  // The signals share their way; the first is tried where most is running.
   it.for([
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-  ] as const)(
-    "cleans up when %s ends it in the middle of the deployment",
-    async ([signal, code], context) => {
-      const { run, shows, left } = demo(context);
-      await shows("starting the API server");
-      run.kill(signal);
-      const { exitCode, stderr } = await run;
-      expect({ exitCode, stderr, left: left() }).toEqual({ exitCode: code, stderr: "", left: [] });
-    },
-  );
+    ["SIGINT", 130, "starting the API server"],
+    ["SIGTERM", 143, "control plane at"],
+  ] as const)("cleans up when %s ends it", async ([signal, code, moment], context) => {
+    const { run, shows, left } = demo(context);
+    await shows(moment);
+    run.kill(signal);
+    const { exitCode, stderr } = await run;
+    expect({ exitCode, stderr, left: left() }).toEqual({ exitCode: code, stderr: "", left: [] });
+  });
 
   it("cleans up when nobody reads its output any more", async (context) => {
     const { run, shows, left } = demo(context);
-    await shows("starting the API server");
+    await shows("runner registered");
     run.stdout?.destroy();
     const { exitCode, stderr } = await run;
     expect({ exitCode, stderr, left: left() }).toEqual({ exitCode: 0, stderr: "", left: [] });

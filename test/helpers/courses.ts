@@ -74,7 +74,7 @@ export async function bringUp({ run, way, path }: Person): Promise<void> {
   else {
     const answer = { to: "Deploy this plan? [y/N] ", line: async () => "y" };
     const screen = await run(words, { ...course, answer });
-    expect(screen).toMatch(/deployment of "network" · running · \d+s/);
+    expect(screen).toMatch(/deployment of "network" · \d+s · /);
   }
 }
 

@@ -104,8 +104,11 @@ describe.concurrent("windlass jobs", { timeout: 90_000 }, () => {
     await using ada = await someone(plane, { agent: true });
     await ada.user.configure({ name: "ticking", ...ticking(60) });
     await using terminal = openTerminal(["jobs", "deploy", "ticking", "--wait"], ada.environment);
-    await terminal.shows('deployment of "ticking" · running · ');
     await terminal.shows("Still creating...");
+    // What the runner is at: every step stands in the log, the last one on the line below it.
+    for (const step of ["init", "plan", "apply"])
+      expect(terminal.screen()).toMatch(new RegExp(`^\r?• terraform [\\d.]+: ${step}$`, "m"));
+    expect(terminal.screen()).toMatch(/deployment of "ticking" · \d+s · terraform [\d.]+: apply/);
     expect(terminal.raw()).toContain("\u001b[1m");
     terminal.type("\u0003");
     await terminal.shows("cancel it (c)");
@@ -113,6 +116,21 @@ describe.concurrent("windlass jobs", { timeout: 90_000 }, () => {
     await terminal.shows("Cancelled; waiting for the runner to stop terraform.");
     expect(await terminal.exited).toBe(1);
     expect(terminal.screen()).toContain('the deployment of "ticking" was cancelled after');
+  });
+
+  test("shows no colours where the person wants none", async () => {
+    await using ada = await someone(plane);
+    await ada.user.configure({ name: "waiting", ...cluster });
+    await ada.json("jobs", "plan", "waiting");
+    const shown = async (environment: Record<string, string>): Promise<string> => {
+      const words = ["jobs", "list"];
+      await using terminal = openTerminal(words, { ...ada.environment, ...environment });
+      expect(await terminal.exited).toBe(0);
+      expect(terminal.screen()).toMatch(/^PLAN +waiting +QUEUED/m);
+      return terminal.raw();
+    };
+    expect(await shown({})).toContain("\u001b[33mQUEUED");
+    expect(await shown({ NO_COLOR: "1" })).not.toContain("\u001b");
   });
 
   test("leaves the job to itself when the person at the terminal wants that", async () => {

@@ -1,0 +1,23 @@
+/** The command line of `windlass server backup` and `restore`: one switch, one FILE. */
+import { parseArgs } from "node:util";
+
+/** What was asked for; undefined after help, or wrong usage (exit code 2), for which `usage` has been printed. Throws at an unknown option. */
+export function readOneFile(
+  args: string[],
+  name: string,
+  usage: string,
+): { file: string; isOn: boolean } | undefined {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { [name]: { type: "boolean" }, help: { type: "boolean", short: "h" } },
+  });
+  const [file] = positionals;
+  if (values["help"]) process.stdout.write(usage);
+  else if (file && positionals.length === 1) return { file, isOn: values[name] === true };
+  else {
+    process.stderr.write(usage);
+    process.exitCode = 2;
+  }
+  return undefined;
+}
