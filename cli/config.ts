@@ -39,9 +39,25 @@ function directoryOf(environment: NodeJS.ProcessEnv): string {
   return join(environment["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "windlass");
 }
 
+/** Whether this network has proxies (`HTTPS_PROXY`, `HTTP_PROXY`), and which hosts are reached without; this machine always is. */
+export function proxySettings(
+  environment: NodeJS.ProcessEnv = process.env,
+): { noProxy: string } | undefined {
+  const set = Object.keys(environment).some(
+    (name) => /^https?_proxy$/i.test(name) && environment[name] !== "",
+  );
+  return set ? { noProxy: withThisMachine(environment) } : undefined;
+}
+
+const withThisMachine = (environment: NodeJS.ProcessEnv): string =>
+  [environment["NO_PROXY"] ?? environment["no_proxy"], "localhost", "127.0.0.1", "::1"]
+    .filter(Boolean)
+    .join(",");
+
 /** What the demo's children get from the user's environment: enough to find programs, and no setting of another Windlass. */
 export function demoEnvironment(environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   const wanted =
-    /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TZ|LANG|LC_\w+|https?_proxy|no_proxy|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|SSL_CERT_(FILE|DIR)|WINDLASS_ENGINE_\w+)$/i;
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => wanted.test(name)));
+    /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TZ|LANG|LC_\w+|https?_proxy|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|SSL_CERT_(FILE|DIR)|WINDLASS_ENGINE_\w+)$/i;
+  const given = Object.entries(environment).filter(([name]) => wanted.test(name));
+  return { ...Object.fromEntries(given), NO_PROXY: withThisMachine(environment) };
 }

@@ -7,6 +7,8 @@ export function describeFailure(error: unknown, server: string): unknown {
   if (error instanceof ProblemError) return new Failure(problemText(error, server), 1, error);
   if (!(error instanceof Error) || error instanceof Failure || error.name === "AbortError")
     return error;
+  if (error instanceof SyntaxError)
+    return new Failure(`${server} does not answer like Windlass: is the address right?`, 1, error);
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) return error;
   const why = advice[code] ?? error.message ?? code;

@@ -70,11 +70,13 @@ async function runOf(
   signal: AbortSignal,
   setHandler: (handle: (() => void) | undefined) => void,
 ): Promise<Run> {
-  const [{ openApi }, { clientSettings }] = await Promise.all([
+  const [{ openApi }, { clientSettings, proxySettings }] = await Promise.all([
     import("./api.ts"),
     import("./config.ts"),
   ]);
   const settings = clientSettings();
+  const proxies = proxySettings();
+  if (proxies) (await import("./proxy.ts")).useProxies(proxies);
   let api: Api | undefined;
   return {
     ...options,

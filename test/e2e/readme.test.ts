@@ -1,9 +1,12 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished } from "vitest";
+import { scratch, until } from "../helpers/agent-process.ts";
+import { TestBrowser } from "../helpers/providers.ts";
+import { approve } from "../helpers/sign-in.ts";
 import { root } from "../helpers/source-files.ts";
+import { openProgram } from "../helpers/terminal.ts";
 import { bin } from "../helpers/windlass.ts";
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
@@ -14,43 +17,69 @@ const blocks = (chapter: string): string[] =>
     ...(readme.split(`## ${chapter}\n`)[1]?.split("\n## ")[0] ?? "").matchAll(/```sh\n(.*?)```/gs),
   ].map(([, block = ""]) => block);
 
-/** Runs a program in the folder of the project until the test ends; answers what it has printed so far. */
-function start(file: string, words: string[], env: NodeJS.ProcessEnv): () => string {
-  const child = spawn(file, words, {
+/** A control plane in the folder of the project until the test ends; answers its address. */
+async function startServer(env: Record<string, string>): Promise<string> {
+  const child = spawn(bin, ["server"], {
     cwd: root,
-    env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
+    env: { PATH: process.env["PATH"], WINDLASS_LOG_FORMAT: "json", WINDLASS_PORT: "0", ...env },
+    stdio: ["ignore", "inherit", "pipe"],
   });
-  let output = "";
-  child.stdout.on("data", (data: Buffer) => (output += data.toString()));
-  child.stderr.on("data", (data: Buffer) => (output += data.toString()));
+  let log = "";
+  child.stderr.on("data", (data: Buffer) => (log += data.toString()));
   onTestFinished(async () => {
-    if (child.exitCode !== null) return;
     const ended = new Promise((resolve) => child.once("exit", resolve));
-    process.kill(-(child.pid ?? 0), "SIGTERM");
+    child.kill("SIGTERM");
     await ended;
   });
-  return () => output;
+  return until(() => /http:\/\/127\.0\.0\.1:[1-9]\d*/.exec(log)?.[0]);
 }
 
-it("what the README says to run by hand starts a control plane, signs in and starts a runner", async () => {
-  const [server = "", runner = ""] = blocks("Run it by hand");
-  expect(server).toBe("npm start\n");
-  const directory = mkdtempSync(join(tmpdir(), "readme-"));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
+it("what the README says to run by hand goes from nothing to a deployment", async () => {
+  const [server, signIn = "", runner = "", up = "", ...more] = blocks("Run it by hand");
+  expect([server, more]).toEqual(["npm start\n", []]);
+  const { path: directory, [Symbol.dispose]: remove } = scratch();
+  onTestFinished(remove);
   const env = {
     WINDLASS_DATA_DIR: join(directory, "data"),
     WINDLASS_WORK_DIR: join(directory, "agent"),
-    WINDLASS_LOG_FORMAT: "json",
+    WINDLASS_CONFIG_DIR: join(directory, "client"),
+    TMPDIR: directory,
+    BROWSER: "true",
+    PS1: "$ ",
   };
-  const log = start(bin, ["server"], { ...env, WINDLASS_PORT: "0" });
-  const address = /http:\/\/127\.0\.0\.1:[1-9]\d*/;
-  await vi.waitFor(() => expect(log()).toMatch(address), { timeout: 20_000, interval: 20 });
-  const url = address.exec(log())?.[0];
-  const output = start("sh", ["-euc", runner], { ...env, WINDLASS_URL: url });
-  const registered = /"name":"my-runner".*"registered"/;
-  await vi.waitFor(() => expect(output()).toMatch(registered), { timeout: 30_000, interval: 50 });
+  const url = await startServer(env);
+  const told = (block: string): string => block.replaceAll("http://127.0.0.1:8080", url);
+  const [printLink = "", login = ""] = signIn.split(/(?<=\n)/);
+
+  await using second = openProgram(["sh", "-i"], env, root);
+  await second.shows("$ ");
+  second.type(told(printLink));
+  const link = await until(() => /http\S+\/login\/link\/\S+/.exec(second.screen())?.[0]);
+  const browser = new TestBrowser();
+  await browser.visit(link);
+  const cookie = [...(browser.jars.get(new URL(url).host) ?? [])].map((one) => one.join("="));
+  second.type(told(login));
+  const device = /device_code=([\w-]+)/.exec(await second.shows("The six characters"))?.[1];
+  const headers = { cookie: cookie.join("; "), origin: url };
+  const { verification_code } = await approve({ url }, { email: "", headers }, device);
+  second.type(`${verification_code}\n`);
+  await second.shows("as you@example.com");
+
+  second.type(told(runner));
+  await second.shows("ready for jobs");
+  await using third = openProgram(["sh", "-i"], env, root);
+  await third.shows("$ ");
+  third.type(told(up));
+  await third.shows("Deploy this plan? [y/N] ");
+  third.type("y\n");
+  await third.shows("\n  gitops_url        = https://git.example.test/platform/hello");
+  await until(() => third.screen().endsWith("\n$ "));
+  third.type("exit\n");
+  expect(await third.exited).toBe(0);
+  second.type("\u0003");
+  await until(() => second.screen().endsWith("$ "));
+  second.type("exit\n");
+  await second.exited;
 });
 
 it("every file that the README names is there", () => {

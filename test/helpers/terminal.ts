@@ -26,11 +26,13 @@ export const openTerminal = (
 export function openProgram(
   words: readonly string[],
   environment: Readonly<Record<string, string>>,
+  directory?: string,
 ): Terminal {
   const quoted = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
   const child = spawn("script", ["-qefc", `stty cols 80 rows 24; exec ${quoted}`, "/dev/null"], {
     env: { PATH: process.env["PATH"], TERM: "xterm-256color", SHELL: "/bin/sh", ...environment },
     stdio: ["pipe", "pipe", "inherit"],
+    ...(directory === undefined ? {} : { cwd: directory }),
   });
   let written = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -1,0 +1,17 @@
+/** `npm run up-docs`: brings the sample up for real, from the sign-in to the outputs, and writes what the terminal showed into docs/up.md. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { startPlane } from "../test/helpers/plane.ts";
+import { recordUp } from "../test/helpers/up-session.ts";
+
+const plane = await startPlane();
+const { transcript } = await recordUp(plane);
+await plane.close();
+const file = join(import.meta.dirname, "../docs/up.md");
+const fence = /```text\n\$ [\s\S]*?\n```/;
+const text = readFileSync(file, "utf8");
+if (!fence.test(text)) throw new Error("docs/up.md has no recording to replace");
+writeFileSync(
+  file,
+  text.replace(fence, () => `\`\`\`text\n${transcript.trim()}\n\`\`\``),
+);
