@@ -3,6 +3,7 @@ import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
+import { findingsOf } from "../helpers/accessibility.ts";
 import { hasBrowser, withBrowser } from "../helpers/browser.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
 import { writeState } from "../helpers/places.ts";
@@ -94,6 +95,7 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     await press(page, "Save");
     await page.getByText('There is a configuration "occupied" already.').waitFor();
     expect(await page.getByLabel("Version").inputValue()).toBe("~> 1.14");
+    expect(await findingsOf(page)).toEqual([]);
     expect(await read(id)).toMatchObject({ name: "edited", engine_version: null });
     await page.getByLabel("Name", { exact: true }).fill("edited twice");
     await press(page, "Save");
@@ -108,6 +110,7 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     await press(page, "Save");
     await page.getByText("Begins with [ and is no JSON").waitFor();
     expect(await page.getByLabel("New value").inputValue()).toBe("");
+    expect(await findingsOf(page)).toEqual([]);
     expect(await page.content()).not.toContain("hunter2");
     await page.getByLabel("New value").fill("hunter3");
     await press(page, "Save");

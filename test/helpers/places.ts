@@ -34,14 +34,16 @@ export async function fillPlaces(plane: Plane, stage: Stage): Promise<Record<str
     },
   });
   await writeState(plane, stage, id);
+  const fresh = await stage.configure("fresh");
   return {
     zones: "/zones",
     zone: `/zones/${stage.owner.zone}`,
     "zone-empty": `/zones/${empty}`,
     "configuration-new": `/zones/${empty}/new`,
     configuration: `/configurations/${id}`,
-    "configuration-fresh": `/configurations/${await stage.configure("fresh")}`,
+    "configuration-fresh": `/configurations/${fresh}`,
     "configuration-edit": `/configurations/${id}/edit`,
+    "configuration-edit-files": `/configurations/${fresh}/edit`,
     identities: "/identities",
     identity: `/identities/${identity.id}`,
   };
