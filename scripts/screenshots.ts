@@ -1,4 +1,4 @@
-/** `npm run screenshots`: every page in both themes, wide and narrow, into screenshots/. */
+/** `npm run screenshots`: every page in both themes, wide and narrow, into screenshots/; `-- zone jobs` only those named so at the start. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { findChromium } from "../test/helpers/chromium.ts";
@@ -15,12 +15,16 @@ if (!found) throw new Error("there is no Chromium here: name one in CHROMIUM");
 const browser = await launch(found);
 const plane = await startPlane();
 const stage = await openStage(plane, "ada@example.com");
-const pages = pagesOf(await fillStage(stage), await fillPlaces(plane, stage));
+const wanted = process.argv.slice(2);
+const all = Object.entries(pagesOf(await fillStage(stage), await fillPlaces(plane, stage)));
+const pages = all.filter(
+  ([name]) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)),
+);
 for (const colorScheme of ["light", "dark"] as const)
   for (const width of [1280, 390]) {
     const options = { colorScheme, viewport: { width, height: 900 } };
     const { page } = await visit(browser, plane, stage.email, options);
-    for (const [name, path] of Object.entries(pages)) {
+    for (const [name, path] of pages) {
       await page.goto(plane.url + path);
       await page.waitForTimeout(300);
       await page.screenshot({
@@ -32,4 +36,4 @@ for (const colorScheme of ["light", "dark"] as const)
   }
 await browser.close();
 await plane.close();
-console.log(`${Object.keys(pages).length * 4} pictures in ${target}`);
+console.log(`${pages.length * 4} pictures in ${target}`);

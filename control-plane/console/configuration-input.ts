@@ -82,8 +82,11 @@ function sourceOf(form: Form): Source {
       const more = { ...(ref ? { ref } : {}), ...(path ? { path } : {}) };
       return judges.git({ type, url: form.word("url"), ...more });
     }
-    case "archive":
-      return judges.archive({ type, sha256: form.word("sha256").toLowerCase() });
+    case "archive": {
+      const sha256 = form.word("sha256").toLowerCase();
+      if (sha256 === "") throw invalid("body.source.sha256", "is missing: upload an archive first");
+      return judges.archive({ type, sha256 });
+    }
     case "inline":
       return judges.inline({ type, files: filesOf(form) });
     default:

@@ -73,7 +73,7 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
   act("jobs", "start", async (caller, { id, name }, form) => {
     const job_type = form.text("job_type");
     if (job_type === "DESTROY" && form.word("confirm") !== name)
-      throw invalid("body.confirm", "is not its name");
+      throw invalid("body.confirm", "this is not its name");
     const job = judgeJob({ job_type, configuration_id: id });
     return `/jobs/${(await createJob(context, caller, job)).id}`;
   });

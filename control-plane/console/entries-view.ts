@@ -40,10 +40,13 @@ export const entriesView = (
   return html`<section aria-labelledby="${kind}">
     <h2 id="${kind}">${title}</h2>
     ${form && !isAdding && entries.every(([name]) => name !== changing) ? trouble(form) : null}
-    ${entries.length === 0 ? html`<p class="soft">${none}</p>` : null}
-    ${entries.map(([name, entry], index) =>
-      known(action, kind, name, entry, index, changing === name ? form : undefined),
-    )}
+    ${
+      entries.length === 0
+        ? html`<p class="soft">${none}</p>`
+        : html`<div class="entries">
+            ${entries.map(([name, entry], index) => known(action, kind, name, entry, index, changing === name ? form : undefined))}
+          </div>`
+    }
     <details class="ask" ${isAdding ? html`open` : null}>
       <summary>Add ${kind === "variables" ? "a" : "an"} ${one}…</summary>
       ${adding(action, kind, isAdding && form ? form : new Form({}, undefined, `${kind}-new`))}

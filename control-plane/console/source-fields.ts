@@ -69,16 +69,19 @@ export const sourceFields = (form: Form): Html =>
   </fieldset>`;
 
 const files = (form: Form): Html => {
-  const [paths, texts] = [form.all("file_path"), form.all("file_text")];
+  const texts = form.all("file_text");
+  const typed = form
+    .all("file_path")
+    .map((path, index) => ({ path, text: texts[index] ?? "" }))
+    .filter(({ path, text }) => path !== "" || text !== "");
   const removed = new Set(form.all("file_removed"));
   const wrong = form.wrong("source.files");
   return html`${wrong === undefined ? null : html`<p class="wrong">${sentence(wrong)}</p>`}
     <div id="files">
-      ${paths.map((path, index) => file(path, texts[index] ?? "", index, removed.has(path)))}
-      ${file("", "", paths.length, false)}
+      ${typed.map(({ path, text }, index) => file(path, text, index, removed.has(path)))}
+      ${file("", "", typed.length, false)}
     </div>
-    <button type="button" class="quiet" id="add-file" hidden>Add a file</button>
-    <p class="hint">A file without path and text is not there.</p>`;
+    <button type="button" class="quiet" id="add-file" hidden>Add a file</button> `;
 };
 
 const file = (path: string, text: string, index: number, isRemoved: boolean): Html =>

@@ -64,7 +64,7 @@ const row = (
   return [
     String(serial),
     clock(created_at),
-    job_id === null ? "a roll-back" : html`<a href="/jobs/${job_id}">its job</a>`,
+    job_id === null ? "roll-back" : html`<a href="/jobs/${job_id}">job</a>`,
     String(resources),
     size(size_bytes),
     html`<div class="actions">

@@ -16,10 +16,12 @@ export function between(from: string, to: string): string {
   return `${seconds} s`;
 }
 
-/** How much: `512 B`, `1.4 kB`, `3.1 MB`. */
+/** How much: `512 B`, `1.4 kB`, `3.1 MB`; on one line. */
 export function size(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1e6 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+  if (bytes < 1000) return `${bytes}\u00a0B`;
+  return bytes < 1e6
+    ? `${(bytes / 1000).toFixed(1)}\u00a0kB`
+    : `${(bytes / 1e6).toFixed(1)}\u00a0MB`;
 }
 
 /** A number of things: `1 job`, `3 jobs`. */

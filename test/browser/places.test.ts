@@ -153,7 +153,7 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     await page.getByText("Its state is locked").waitFor({ state: "detached" });
     await open(page, "Roll back");
     await press(page, "Roll back to 1");
-    await page.getByRole("cell", { name: "a roll-back" }).waitFor();
+    await page.getByRole("cell", { name: "roll-back" }).waitFor();
     const { state_versions } = await person.get(endpoints.listStateVersions, {
       params: { name: id },
       query: {},

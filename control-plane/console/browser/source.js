@@ -9,19 +9,20 @@ const chosen = document.getElementById("archive");
 const digest = document.querySelector('input[name="sha256"]');
 const said = upload?.querySelector("[role=status]");
 
+// Without a script there is always an empty one; with one it comes when it is asked for.
+const blank = files?.lastElementChild?.cloneNode(true);
+if (files && files.childElementCount > 1) files.lastElementChild?.remove();
 more?.removeAttribute("hidden");
 more?.addEventListener("click", () => {
-  const last = files?.lastElementChild?.cloneNode(true);
-  if (!(last instanceof HTMLElement) || !files) return;
-  for (const one of last.querySelectorAll("[id], [for]"))
+  const next = blank?.cloneNode(true);
+  if (!(next instanceof HTMLElement) || !files) return;
+  for (const one of next.querySelectorAll("[id], [for]"))
     for (const name of ["id", "for"]) {
       const value = one.getAttribute(name);
       if (value) one.setAttribute(name, value.replace(/\d+$/, String(files.childElementCount)));
     }
-  for (const one of last.querySelectorAll("input, textarea"))
-    if (one instanceof HTMLInputElement || one instanceof HTMLTextAreaElement) one.value = "";
-  files.append(last);
-  last.querySelector("input")?.focus();
+  files.append(next);
+  next.querySelector("input")?.focus();
 });
 
 upload?.removeAttribute("hidden");

@@ -78,7 +78,8 @@ describe("what is wrong is said beside the form, what was typed is kept, and not
       'There can be no file "../a.tf"',
     ],
     ["an archive of nobody", { source: "archive", sha256: "a".repeat(64) }, "Names no archive"],
-    ["no digest", { source: "archive", sha256: "abc" }, "Has a character or a shape"],
+    ["no archive", { source: "archive" }, "Is missing: upload an archive first."],
+    ["half a digest", { source: "archive", sha256: "abc" }, "Has a character or a shape"],
     ["an unknown source", { source: "ftp" }, "is none of the kinds that there are"],
     ["a label", { labels: "-eu" }, "Has a character or a shape"],
     ["a label twice", { labels: "eu eu" }, "Names something twice"],
@@ -124,7 +125,7 @@ describe("what is wrong is said beside the form, what was typed is kept, and not
       const refused = await submit(`/configurations/${id}/jobs`, { job_type: "DESTROY", confirm });
       expect([refused.status, words(refused)]).toEqual([
         400,
-        expect.stringContaining("Is not its name."),
+        expect.stringContaining("This is not its name."),
       ]);
     }
     const odd = await submit(`/configurations/${id}/jobs`, { job_type: "DESTROY_WORKER" });
