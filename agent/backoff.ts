@@ -6,7 +6,7 @@ export interface BackoffLimits {
 }
 
 /** A restarting server is back within seconds, so the first retries are quick; one that is away for hours is asked twice a minute. */
-export const retryLimits: BackoffLimits = { first: 250, most: 30_000 };
+export const retryLimits = (most = 30_000): BackoffLimits => ({ first: Math.min(250, most), most });
 
 /**
  * Milliseconds before try number `tries + 1`. It doubles, and half of it is random, so that a thousand agents do not come back in the
@@ -16,7 +16,7 @@ export function backoff(
   tries: number,
   random: number,
   retryAfter = 0,
-  { first, most }: BackoffLimits = retryLimits,
+  { first, most }: BackoffLimits = retryLimits(),
 ): number {
   const full = Math.min(most, first * 2 ** Math.min(tries - 1, 30));
   return Math.max(full * (0.5 + random / 2), retryAfter * 1000);

@@ -3,12 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import { ProblemError } from "../protocol/transport.ts";
-import { backoff } from "./backoff.ts";
+import { backoff, type BackoffLimits } from "./backoff.ts";
 import { sortFailure, type Revocation } from "./failures.ts";
 
 export interface Persistence {
   readonly revocation: Revocation;
   readonly log: Logger;
+  readonly retry: BackoffLimits;
 }
 
 /** An answer that takes longer, in milliseconds, is asked for again. */
@@ -16,7 +17,7 @@ export const answerTimeout = 30_000;
 
 /** Repeats a call until it is answered or refused. */
 export async function persist<T>(
-  { log, revocation }: Persistence,
+  { log, revocation, retry }: Persistence,
   what: string,
   signal: AbortSignal,
   once: () => Promise<T>,
@@ -35,7 +36,8 @@ export async function persist<T>(
         throw error;
       }
       if (failure.kind === "unauthorized") revocation.refused();
-      const delay = backoff(tries, Math.random(), failure.kind === "retry" ? failure.after : 0);
+      const wish = failure.kind === "retry" ? failure.after : 0;
+      const delay = backoff(tries, Math.random(), wish, retry);
       log.warn(
         { call: what, tries, error: describe(error), retry_in_ms: Math.round(delay) },
         "the control plane did not take this call; it is tried again",

@@ -4,16 +4,22 @@ import { hostname } from "node:os";
 import { join, resolve } from "node:path";
 import { Type, type Static } from "typebox";
 import { Errors, Convert, Default } from "typebox/value";
-import { addressOf, defaultWorkDir, listOf, networkOf, type Address } from "./config-values.ts";
+import { retryLimits, type BackoffLimits } from "./backoff.ts";
+import {
+  addressOf,
+  defaultWorkDir,
+  listOf,
+  networkOf,
+  Seconds,
+  unknownNames,
+  type Address,
+} from "./config-values.ts";
 import { cloudSettings, type CloudSettings } from "./job/cloud-providers.ts";
 import { readGitAccess, type GitAccess } from "./job/git-access.ts";
 import type { CacheLimits } from "./job/shared-cache.ts";
 import { Labels, Name, OneOf } from "../protocol/fields.ts";
 import type { Level } from "./job/isolation/isolation.ts";
 import { isolationConfig, type IsolationConfig } from "./job/isolation/settings.ts";
-
-const Seconds = (value: number, maximum = 86_400) =>
-  Type.Number({ default: value, minimum: 0.01, maximum });
 
 /** One entry per setting, under the name that the environment has for it. */
 const Settings = Type.Object({
@@ -44,6 +50,8 @@ const Settings = Type.Object({
   WINDLASS_PLAN_GRACE_SECONDS: Seconds(30, 780),
   WINDLASS_APPLY_GRACE_SECONDS: Seconds(600, 780),
   WINDLASS_KILL_GRACE_SECONDS: Seconds(10, 60),
+  /** The longest pause between two tries of a call that the control plane does not answer. */
+  WINDLASS_RETRY_SECONDS: Seconds(30),
   WINDLASS_LOG_LIMIT_MIB: Type.Number({ default: 256, minimum: 0.001, maximum: 1_000_000 }),
   WINDLASS_GIT_CREDENTIALS: Type.Optional(Type.String({ minLength: 1, maxLength: 100_000 })),
   WINDLASS_ENGINE_MIRROR: Type.Optional(Type.String({ pattern: "^https?://\\S+$" })),
@@ -80,10 +88,6 @@ const secretNames: readonly SettingName[] = [
   "WINDLASS_GIT_CREDENTIALS",
 ];
 
-/** Settings of the other roles and of the starter, which may share one file of settings with the agent. */
-const othersNames =
-  /^WINDLASS_(HOST|PORT|PUBLIC_URL|TRUSTED_PROXIES|DATA_DIR|DATABASE_URL|ARTIFACTS_URL|SECRET_KEY(_FILE)?|OFFLINE_SECONDS|LOST_SECONDS|DRAIN_SECONDS|TOKEN|CONFIG_DIR|PROVE)$/;
-
 export interface AgentConfig extends IsolationConfig {
   readonly url: string;
   readonly workerId: string | undefined;
@@ -99,6 +103,7 @@ export interface AgentConfig extends IsolationConfig {
   readonly heartbeatSeconds: number;
   /** In milliseconds. */
   readonly grace: Readonly<Record<"init" | "plan" | "apply" | "kill", number>>;
+  readonly retry: BackoffLimits;
   readonly logLimitBytes: number;
   readonly gitAccess: readonly GitAccess[];
   readonly engineMirror: string | undefined;
@@ -161,6 +166,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
       apply: seconds("WINDLASS_APPLY_GRACE_SECONDS"),
       kill: seconds("WINDLASS_KILL_GRACE_SECONDS"),
     },
+    retry: retryLimits(seconds("WINDLASS_RETRY_SECONDS")),
     logLimitBytes: Math.round(settings.WINDLASS_LOG_LIMIT_MIB * 1024 * 1024),
     gitAccess: gitAccessOf(settings.WINDLASS_GIT_CREDENTIALS),
     engineMirror: settings.WINDLASS_ENGINE_MIRROR,
@@ -182,7 +188,10 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     path: environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin",
     network: networkOf(environment),
     cloud: cloudSettings(environment),
-    warnings: unknownNames(environment),
+    warnings: unknownNames(environment, [
+      ...Object.keys(Settings.properties),
+      ...secretNames.map((name) => `${name}_FILE`),
+    ]),
   };
 }
 
@@ -236,14 +245,4 @@ function gitAccessOf(text = ""): GitAccess[] {
   } catch (error) {
     throw new ConfigError(`WINDLASS_GIT_CREDENTIALS: ${(error as Error).message}`);
   }
-}
-
-function unknownNames(environment: NodeJS.ProcessEnv): string[] {
-  const known = new Set<string>([
-    ...Object.keys(Settings.properties),
-    ...secretNames.map((name) => `${name}_FILE`),
-  ]);
-  return Object.keys(environment)
-    .filter((name) => name.startsWith("WINDLASS_") && !known.has(name) && !othersNames.test(name))
-    .map((name) => `${name} is not a setting that this version knows`);
 }

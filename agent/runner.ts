@@ -55,7 +55,8 @@ export async function runAgent(
     const revocation = new Revocation(config.heartbeatSeconds, () =>
       revoked.reject(new IdentityRevoked("the control plane refuses this worker's token")),
     );
-    const api = createApi({ server: config.url, workerId, workerToken, revocation, log, network });
+    const { url: server, retry } = config;
+    const api = createApi({ server, workerId, workerToken, revocation, log, network, retry });
     try {
       return await Promise.race([
         work(
@@ -187,6 +188,7 @@ function jobSettings(
     freeDiskBytes: config.freeDiskBytes,
     enginePublicKeys: config.enginePublicKeys,
     logLimitBytes: config.logLimitBytes,
+    retry: config.retry,
     patience: {
       // Init holds no lock and may hang on a backend that does not answer: killed at once after its grace.
       init: { first: grace.init, second: 0 },

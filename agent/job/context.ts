@@ -1,5 +1,6 @@
 /** What every step of a job gets to see. */
 import type { ClaimedJob } from "../../protocol/executions.ts";
+import type { BackoffLimits } from "../backoff.ts";
 import type { JobLog } from "../logs/job-log.ts";
 import type { CloudSettings } from "./cloud-providers.ts";
 import type { Facts } from "./facts.ts";
@@ -33,6 +34,8 @@ export interface JobSettings {
   readonly engineOffline: boolean;
   readonly enginePublicKeys: string | undefined;
   readonly logLimitBytes: number;
+  /** Of log posts that are not answered. */
+  readonly retry: BackoffLimits;
   readonly patience: Readonly<Record<"init" | "plan" | "apply", StopPatience>>;
   /** The worker's token: never for a job, and masked should it ever turn up in a log. */
   readonly workerToken: string;

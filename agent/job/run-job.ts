@@ -6,7 +6,8 @@
 import { rm } from "node:fs/promises";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import { timeoutSecondsDefault } from "../../protocol/configurations.ts";
-import { openJobLog, type JobLog } from "../logs/job-log.ts";
+import { openJobLog, type JobLog, type JobLogOptions } from "../logs/job-log.ts";
+import { usualTiming } from "../logs/log-shipper.ts";
 import { bootId } from "../process-identity.ts";
 import {
   JobStopped,
@@ -103,7 +104,7 @@ async function reportStart({ api, journal }: Base): Promise<boolean> {
 
 function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Promise<JobLog> {
   const { claim, settings, directory, api } = base;
-  return openJobLog({
+  const options: JobLogOptions = {
     directory,
     sink: api,
     secrets: secretsOf(base),
@@ -116,7 +117,8 @@ function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Promise<Jo
       gaveUp.abort(error);
       if (isLost(error)) stop.request("not the holder");
     },
-  });
+  };
+  return openJobLog(options, { ...usualTiming, retry: settings.retry });
 }
 
 /** What a former agent has run is shipped to its end; the run of a step that is not done is taken up by that step. */

@@ -23,7 +23,12 @@ export interface Timing {
   readonly retry: BackoffLimits;
 }
 
-export const usualTiming: Timing = { pace: 100, poll: 1000, patience: 60_000, retry: retryLimits };
+export const usualTiming: Timing = {
+  pace: 100,
+  poll: 1000,
+  patience: 60_000,
+  retry: retryLimits(),
+};
 
 /** Chunks of one post to a server that takes several. */
 const postChunks = 8;

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { createApi } from "../../agent/api.ts";
+import { retryLimits } from "../../agent/backoff.ts";
 import { Revocation } from "../../agent/failures.ts";
 import { openRun } from "../../agent/job/process.ts";
 import { openJobLog } from "../../agent/logs/job-log.ts";
@@ -32,7 +33,7 @@ export interface Shipped {
 const order = JSON.parse(process.argv[2] ?? "") as ShipOrder;
 const log = pino({ level: "silent" });
 const revocation = new Revocation(30, () => process.exit(1));
-const api = createApi({ network: {}, ...order, revocation, log });
+const api = createApi({ network: {}, ...order, revocation, log, retry: retryLimits() });
 const jobLog = await openJobLog({
   directory: order.directory,
   sink: api.forJob(order.jobId, order.attempt),

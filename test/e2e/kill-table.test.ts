@@ -3,25 +3,10 @@
  * result is right, the log is what terraform wrote, and nothing is left. `npm run prove -- test/e2e/kill-table.test.ts` runs the whole
  * table and prints it; the suite runs a spread.
  */
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { scratch, startAgent, until } from "../helpers/agent-process.ts";
-import { heldTerraform } from "../helpers/held-terraform.ts";
-import {
-  archiveOf,
-  configuration,
-  keep,
-  prepare,
-  rightResult,
-  sideEffects,
-  written,
-} from "../helpers/kill-jobs.ts";
-import { commandsOf, kinds, points, type Kind, type Point } from "../helpers/kill-points.ts";
-import { meddlingProxy } from "../helpers/meddling-proxy.ts";
+import { kinds, points, type Kind, type Point } from "../helpers/kill-points.ts";
+import { killedJob } from "../helpers/killed-job.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
-import { processesOf } from "../helpers/processes.ts";
-import { newUser } from "../helpers/user.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
 const passed = new Map<string, Set<Kind>>();
@@ -36,76 +21,7 @@ afterAll(async () => {
 });
 
 async function killed(kind: Kind, point: Point): Promise<void> {
-  const user = await newUser(plane);
-  using place = scratch();
-  const [work, marks, kept] = ["work", "bin", "kept"].map((name) => join(place.path, name)) as [
-    string,
-    string,
-    string,
-  ];
-  const terraform = heldTerraform(marks);
-  const proxy = await meddlingProxy(plane.url);
-  await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
-  const settings = {
-    WINDLASS_URL: proxy.url,
-    WINDLASS_WORK_DIR: work,
-    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
-    PATH: terraform.path,
-    // A sandbox would hide the script and its counts; that its jobs survive too is shown in isolation.test.ts.
-    WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
-  };
-  await using first = startAgent(settings);
-  const source = await archiveOf(join(place.path, "source"), configuration(marks));
-  const configuration_id = await user.configure({
-    source: { type: "archive", sha256: await user.upload(source) },
-  });
-  const queue = await prepare(user, kind, configuration_id);
-  await until(
-    () => first.log().includes("ready for jobs") && readdirSync(join(work, "jobs")).length === 0,
-  );
-  const before = sideEffects(marks);
-  terraform.forget();
-
-  const directory = Promise.withResolvers<string>();
-  proxy.onRequest = async ({ method, path, body }) => {
-    if (method === "PUT" && path.endsWith("/status") && !body.includes('"PROCESSING"'))
-      keep(join(await directory.promise, "runs"), kept);
-    return true;
-  };
-  const armed = point.arm({
-    proxy,
-    terraform,
-    agent: first,
-    gate: join(marks, "gate"),
-    directory: directory.promise,
-  });
-  const job = await queue();
-  directory.resolve(join(work, "jobs", job.id));
-  await armed.reached;
-  first.kill("SIGKILL");
-  expect(await first.exited).toBeNull();
-  armed.letGo();
-
-  await using second = startAgent(settings);
-  const end = await user.released(job);
-  expect(end).toMatchObject({
-    status: "SUCCESS",
-    error_message: null,
-    attempt: 1,
-    log_complete: true,
-  });
-  expect(terraform.ran().filter((command) => command !== "version")).toEqual(commandsOf[kind]);
-  await rightResult(user, kind, end, before, sideEffects(marks));
-  expect(await user.log(job, "STDOUT")).toBe(written(kept, "stdout"));
-  expect(await user.log(job, "STDERR")).toBe(written(kept, "stderr"));
-
-  await until(() => second.log().includes("ready for jobs"));
-  await until(() =>
-    ["jobs", "workspaces"].every((name) => readdirSync(join(work, name)).length === 0),
-  );
-  await until(() => processesOf(place.path).every((line) => line.startsWith(`${second.pid}:`)));
-  second.kill("SIGTERM");
-  expect(await second.exited).toBe(0);
+  await killedJob(plane, kind, point);
   passed.set(point.name, (passed.get(point.name) ?? new Set()).add(kind));
 }
 

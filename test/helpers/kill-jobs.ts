@@ -25,7 +25,7 @@ export const configuration = (marks: string): string => `
       command = <<-EOT
         echo made >> '\${self.input}/made'
         echo tick; : > '\${self.input}/gate-reached'
-        while [ -e '\${self.input}/gate' ]; do sleep 0.02; done
+        while [ -e '\${self.input}/gate' ]; do echo waiting; sleep 0.02; done
         echo 'schöne Grüße'
       EOT
     }

@@ -1,0 +1,213 @@
+/**
+ * A server that is slow, or away: terraform is not slowed, what it prints is kept on disk, and all of it is told when the server is back, be
+ * it after a day. Under prove the times are compared and printed.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { agentOwner } from "../helpers/agent-owner.ts";
+import { until } from "../helpers/agent-process.ts";
+import { keep, written } from "../helpers/kill-jobs.ts";
+import { meddlingProxy, type ProxiedCall } from "../helpers/meddling-proxy.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+
+const proving = process.env["WINDLASS_PROVE"] === "1";
+
+let plane: Plane;
+/** Offline after two seconds and lost after one more: a day away is far behind both. */
+let hasty: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+  hasty = await startPlane({
+    WINDLASS_HEARTBEAT_SECONDS: "0.5",
+    WINDLASS_OFFLINE_SECONDS: "2",
+    WINDLASS_LOST_SECONDS: "1",
+  });
+});
+afterAll(async () => {
+  await plane.close();
+  await hasty.close();
+});
+
+/** Terraform's own way to its state: a state that cannot be saved is a failure of terraform's, whoever runs it. */
+const isOfState = ({ path }: ProxiedCall): boolean => path.includes("/api/state/");
+const isEnd = ({ method, path, body }: ProxiedCall): boolean =>
+  method === "PUT" && path.endsWith("/status") && !body.includes('"PROCESSING"');
+
+async function someone(at: Plane, settings: Record<string, string> = {}) {
+  const proxy = await meddlingProxy(at.url);
+  const owner = await agentOwner(at, { WINDLASS_URL: proxy.url, ...settings });
+  await owner.ready();
+  return {
+    owner,
+    proxy,
+    user: owner.user,
+    /** What terraform wrote for the job, kept from the wipe. */
+    keep: ({ id }: { id: string }) => {
+      const kept = join(owner.place, id);
+      keep(join(owner.work, "jobs", id, "runs"), kept);
+      return kept;
+    },
+    journal: ({ id }: { id: string }) =>
+      readFileSync(join(owner.work, "jobs", id, "journal.ndjson"), "utf8"),
+    [Symbol.asyncDispose]: async () => {
+      await owner[Symbol.asyncDispose]();
+      await proxy.close();
+    },
+  };
+}
+
+const printing = (command: string) => ({
+  type: "inline" as const,
+  files: {
+    "main.tf": `
+      resource "terraform_data" "chatty" {
+        provisioner "local-exec" { command = ${JSON.stringify(command)} }
+      }
+      output "cluster_name" { value = "patient" }`,
+  },
+});
+
+test("terraform takes as long with a slow server and with none as with one that is there, and its log is whole", async () => {
+  await using one = await someone(plane);
+  const { owner, proxy, user } = one;
+  const rounds = proving ? 5 : 1;
+  const lines = proving ? 300_000 : 30_000;
+  const source = printing(
+    `seq -f 'line %08.0f the quick brown fox jumps over the lazy dog' ${lines}`,
+  );
+  const modes = ["there", "slow", "away"] as const;
+  const times = { there: [] as number[], slow: [] as number[], away: [] as number[] };
+  let mode: (typeof modes)[number] = "there";
+  const decided = new Map<string, PromiseWithResolvers<void>>();
+  proxy.onRequest = async (call) => {
+    if (isOfState(call)) return true;
+    // Its files are looked at before anything is wiped.
+    if (isEnd(call)) await decided.get(call.path)?.promise;
+    return mode !== "away";
+  };
+  proxy.onAnswer = async (call) => {
+    if (mode === "slow" && !isOfState(call)) await sleep(1000);
+    return true;
+  };
+  for (let round = 0; round < rounds; round++) {
+    for (const each of modes) {
+      const configuration_id = await user.configure({ source });
+      const job = await user.queue({ job_type: "DEPLOY", configuration_id });
+      const looked = Promise.withResolvers<void>();
+      decided.set(`/api/jobs/${job.id}/status`, looked);
+      const run = join(owner.work, "jobs", job.id, "runs", "08-apply");
+      await until(() => existsSync(join(run, "started")));
+      mode = each;
+      await until(
+        () =>
+          existsSync(join(owner.work, "jobs", job.id)) && one.journal(job).includes('"at":"ended"'),
+      );
+      times[each].push(
+        statSync(join(run, "exit")).mtimeMs - statSync(join(run, "started")).mtimeMs,
+      );
+      const kept = one.keep(job);
+      mode = "there";
+      looked.resolve();
+      expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
+      const stdout = written(kept, "stdout");
+      expect(stdout.length).toBeGreaterThan(lines * 70);
+      expect((await user.log(job)) === stdout).toBe(true);
+      expect(await user.log(job, "STDERR")).toBe(written(kept, "stderr"));
+    }
+  }
+  expect(residentOf(owner.agent.pid)).toBeLessThan(150 * 1024 * 1024);
+  const ratio = (of: "slow" | "away") =>
+    median(times[of].map((time, round) => time / (times.there[round] ?? NaN)));
+  if (proving) {
+    const mean = median(times.there).toFixed(0);
+    process.stdout.write(
+      `apply of ${lines} lines, ${rounds} rounds: ${mean} ms; slow server ${ratio("slow").toFixed(2)}, away ${ratio("away").toFixed(2)} of that\n`,
+    );
+  }
+  for (const of of ["slow", "away"] as const) expect(ratio(of)).toBeLessThan(proving ? 1.3 : 4);
+});
+
+test("a plan whose server goes away before it is uploaded is there when the server is back, and can be deployed", async () => {
+  await using one = await someone(plane);
+  const { owner, proxy, user } = one;
+  let isAway = false;
+  proxy.onRequest = (call) => {
+    if (call.path.endsWith("/plan-artifact")) isAway ||= tries === 0;
+    return !isAway || isOfState(call);
+  };
+  let tries = 0;
+  const configuration_id = await user.configure({ source: printing("echo once") });
+  const job = await user.queue({ job_type: "PLAN", configuration_id });
+  await until(() => (owner.agent.log().match(/upload plan.*tried again/g) ?? []).length >= 3);
+  const kept = one.keep(job);
+  tries = 3;
+  isAway = false;
+  expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
+  expect(await user.log(job)).toBe(written(kept, "stdout"));
+  const deploy = await user.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: job.id });
+  expect(await user.released(deploy)).toMatchObject({ status: "SUCCESS" });
+});
+
+/** Seconds of the usual pause between two tries (30) become this. */
+const pause = 0.01;
+const hoursAway = proving ? 24 : 2;
+
+test(`a server that is away for ${hoursAway} hours (scaled) gets the whole log and the right result, though it had given the job up`, async () => {
+  await using one = await someone(hasty, { WINDLASS_RETRY_SECONDS: String(pause) });
+  const { owner, proxy, user } = one;
+  const configuration_id = await user.configure({
+    source: printing("for i in $(seq 400); do echo tick $i; sleep 0.005; done"),
+  });
+  let isAway: "no" | "but for heartbeats" | "altogether" = "no";
+  let tried = 0;
+  proxy.onRequest = (call) => {
+    if (isAway === "no" || isOfState(call)) return true;
+    // As long as terraform may read its state, which ends with the job's loss.
+    if (isAway === "but for heartbeats" && call.path.endsWith("/heartbeat")) return true;
+    tried++;
+    return false;
+  };
+  const job = await user.queue({ job_type: "DEPLOY", configuration_id });
+  const stdout = join(owner.work, "jobs", job.id, "runs", "08-apply", "stdout");
+  await until(() => existsSync(stdout) && readFileSync(stdout, "utf8").includes("tick 20"));
+  isAway = "but for heartbeats";
+  await until(() => one.journal(job).includes('"at":"ended"'));
+  const kept = one.keep(job);
+  const before = residentOf(owner.agent.pid);
+  isAway = "altogether";
+  const begun = tried;
+  await sleep((hoursAway * 3600 * 1000 * pause) / 30);
+  const lost = await user.reaches(job, "FAILED");
+  expect(lost.error_message).toContain("runner lost, outcome unknown");
+  // As often as an agent asks in that time, which doubles its pauses and draws half of each.
+  expect(tried - begun).toBeGreaterThan(hoursAway * 60);
+  const grown = residentOf(owner.agent.pid) - before;
+  isAway = "no";
+  const end = await user.reaches(job, "SUCCESS");
+  expect(end).toMatchObject({
+    error_message: null,
+    attempt: 1,
+    log_complete: true,
+    execution_metadata: { cluster_name: "patient" },
+  });
+  expect(await user.log(job)).toBe(written(kept, "stdout"));
+  expect(await user.log(job)).toContain("tick 400");
+  await until(() => readdirSync(join(owner.work, "jobs")).length === 0);
+  expect(grown).toBeLessThan(40 * 1024 * 1024);
+  if (proving)
+    process.stdout.write(
+      `${hoursAway} hours away: ${tried - begun} calls in vain, agent ${(grown / 1024 ** 2).toFixed(0)} MiB larger\n`,
+    );
+  // It works on.
+  const next = await user.queue({ job_type: "DESTROY", configuration_id });
+  expect(await user.released(next)).toMatchObject({ status: "SUCCESS" });
+});
+
+const median = (values: readonly number[]): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+
+/** Bytes of memory at most so far. */
+const residentOf = (pid: number): number =>
+  Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
