@@ -98,7 +98,8 @@ describe("a job's log", () => {
     const started = performance.now();
     write("01-apply", "stdout", "first\n");
     await until(() => server.text() === "first\n");
-    expect(performance.now() - started).toBeLessThan(90);
+    // A look at the files every now and then, without being told of a change, would be a second away.
+    expect(performance.now() - started).toBeLessThan(500);
     for (let line = 0; line < 30; line++) {
       write("01-apply", "stdout", `${line}\n`);
       await sleep(10);
