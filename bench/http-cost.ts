@@ -31,12 +31,6 @@ const log = (bytes: number): Load => ({
   status: 201,
 });
 const figures: [row: string, what: string, load: Load, goal: number][] = [
-  [
-    "1",
-    "claim that returns a job",
-    { path: "/api/jobs/claim", headers: workerHeaders(filled.busyWorker), status: 200 },
-    0.33,
-  ],
   ["2", "empty poll", { path: "/api/jobs/claim", headers: idle, status: 204 }, 0.5],
   [
     "2",
@@ -46,6 +40,13 @@ const figures: [row: string, what: string, load: Load, goal: number][] = [
   ],
   ["2", "log of 1 KB", log(1040), 0.4],
   ["2", "log of 16 KB", log(16_400), 0.13],
+  // Last: afterwards a worker holds thousands of jobs, which no real one does.
+  [
+    "1",
+    "claim that returns a job",
+    { path: "/api/jobs/claim", headers: workerHeaders(filled.busyWorker), status: 200 },
+    0.33,
+  ],
 ];
 
 const results: Figure[] = [];

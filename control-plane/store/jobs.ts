@@ -123,7 +123,7 @@ export const findLaterStarted = statement<
     .where("id", "<>", id)
     .where("claimed_at", ">", claimed_at)
     .where("started_at", "is not", null)
-    .where("job_type", "<>", "PLAN")
+    .where("job_type", "<>", sql.lit("PLAN" as const))
     .limit(1),
 );
 
@@ -145,7 +145,7 @@ export const findNextOfSpec = statement<{ spec: string }, JobRow>((db, { spec })
     .selectFrom("jobs")
     .selectAll()
     .where("spec_id", "=", spec)
-    .where("status", "=", "QUEUED")
+    .where("status", "=", sql.lit("QUEUED" as const))
     .orderBy("id")
     .limit(1),
 );
@@ -191,8 +191,8 @@ export const findAnyQueued = statement<Record<string, never>, { owner_id: string
   db
     .selectFrom("jobs")
     .select("owner_id")
-    .distinct()
-    .where("status", "=", sql.lit("QUEUED" as const)),
+    .where("status", "=", sql.lit("QUEUED" as const))
+    .limit(1),
 );
 
 /** What a heartbeat needs of the jobs that its worker holds. */

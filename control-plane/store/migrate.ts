@@ -5,9 +5,10 @@ import * as planSummaries from "./migrations/0002-plan-summaries.ts";
 import * as retention from "./migrations/0003-retention.ts";
 import * as audit from "./migrations/0004-audit.ts";
 import * as onlyAdded from "./migrations/0005-only-added.ts";
+import * as shortLooks from "./migrations/0006-short-looks.ts";
 
 /** In order; the schema's version is how many of them have run. */
-const migrations = [start, planSummaries, retention, audit, onlyAdded];
+const migrations = [start, planSummaries, retention, audit, onlyAdded, shortLooks];
 
 export interface SchemaTransaction {
   begin(): void;

@@ -6,8 +6,14 @@ import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
 import { claimAnyJob, claimOwnJob } from "../../../control-plane/store/claim.ts";
+import {
+  findLaterStarted,
+  findNextOfSpec,
+  findQueuedTeardowns,
+} from "../../../control-plane/store/jobs.ts";
 import { openSqlite } from "../../../control-plane/store/sqlite.ts";
-import { addJob, addOwner } from "../../helpers/rows.ts";
+import type { CompiledStatement } from "../../../control-plane/store/statement.ts";
+import { addJob, addOwner, addSpec } from "../../helpers/rows.ts";
 import { storeContract } from "./contract.ts";
 
 async function openStore() {
@@ -72,11 +78,7 @@ it("claims by its index, also after ANALYZE has seen only queued jobs", async ()
     [claimOwnJob, "jobs_queued"],
     [claimAnyJob, "jobs_queued_all"],
   ] as const) {
-    const { sql, bindings } = claim.build(store.read.sql);
-    const plan = database.prepare(`explain query plan ${sql}`).all(...bindings.map(() => "1")) as {
-      detail: string;
-    }[];
-    const details = plan.map(({ detail }) => detail);
+    const details = planOf(database, claim.build(store.read.sql));
     expect(details.some((detail) => detail.includes(`j USING`) && detail.includes(index))).toBe(
       true,
     );
@@ -88,3 +90,28 @@ it("claims by its index, also after ANALYZE has seen only queued jobs", async ()
   database.close();
   await remove();
 });
+
+it("asks what follows from a job's end without reading the queue or a configuration's history", async () => {
+  const { file, store, remove } = await openStore();
+  const owner = await addOwner(store);
+  const spec_id = await addSpec(store, owner);
+  for (let count = 0; count < 50; count += 1)
+    await addJob(store, owner, { spec_id, status: "SUCCESS", released_at: 1 });
+  const database = new Database(file);
+  database.exec("analyze");
+  for (const [statement, index] of [
+    [findNextOfSpec, "jobs_queued_spec (spec_id=?)"],
+    [findQueuedTeardowns, "jobs_queued_assigned (assigned_worker_id=?)"],
+    [findLaterStarted, "jobs_spec_started (spec_id=? AND claimed_at>?)"],
+  ] as const)
+    expect(planOf(database, statement.build(store.read.sql)).join()).toContain(index);
+  database.close();
+  await remove();
+});
+
+/** As the store runs it: it hides its parameters from the planner. */
+const planOf = (database: Database.Database, { sql, bindings }: CompiledStatement): string[] =>
+  database
+    .prepare<string[], { detail: string }>(`explain query plan ${sql.replaceAll("?", "+?")}`)
+    .all(...bindings.map(() => "1"))
+    .map(({ detail }) => detail);
