@@ -13,7 +13,7 @@ interface Place {
 /** The script for a shell. */
 export function completionScript(program: CommandUnknownOpts, shell: Shell): string {
   const places = placesOf(program, "", program);
-  return shell === "fish" ? fish(places) : bash(places, shell);
+  return { bash, zsh, fish }[shell](places);
 }
 
 function placesOf(command: CommandUnknownOpts, path: string, program: CommandUnknownOpts): Place[] {
@@ -30,23 +30,29 @@ function placesOf(command: CommandUnknownOpts, path: string, program: CommandUnk
   return [here, ...below];
 }
 
+/** The places that have a name, as patterns of the shell. */
+const named = (places: readonly Place[]): string[] =>
+  places.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
+
+/** What stands beside a word: the beginning of its description. */
+const short = (meaning: string): string => meaning.split(/[;:,]/)[0] ?? "";
+
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Zsh reads bash's completions by bashcompinit. Where nothing fits, files are offered: `--dir`, `--file`. */
-function bash(places: readonly Place[], shell: Shell): string {
-  const known = places.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
+/** Where nothing fits, files are offered: `--dir`, `--file`. */
+function bash(places: readonly Place[]): string {
   const cases = places.map(
     ({ path, words }) =>
       `    ${quoted(path)}) words=${quoted(words.map(({ word }) => word).join(" "))} ;;`,
   );
-  return `${shell === "zsh" ? "autoload -U +X bashcompinit && bashcompinit\n" : ""}_windlass() {
-  local current=\${COMP_WORDS[COMP_CWORD]} path='' words='' word
+  return `_windlass() {
+  local current=\${COMP_WORDS[COMP_CWORD]} place='' words='' word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$path $word" in
-      ${known.join("|")}) path="$path $word" ;;
+    case "$place $word" in
+      ${named(places).join("|")}) place="$place $word" ;;
     esac
   done
-  case "$path" in
+  case "$place" in
 ${cases.join("\n")}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$current"))
@@ -55,19 +61,40 @@ complete -o default -F _windlass windlass
 `;
 }
 
+function zsh(places: readonly Place[]): string {
+  const cases = places.map(
+    ({ path, words }) =>
+      `    ${quoted(path)}) offered=(${words.map(({ word, meaning }) => quoted(`${word}:${short(meaning)}`)).join(" ")}) ;;`,
+  );
+  return `_windlass() {
+  local place='' word
+  local -a offered
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "$place $word" in
+      (${named(places).join("|")}) place="$place $word" ;;
+    esac
+  done
+  case "$place" in
+${cases.join("\n")}
+  esac
+  _describe windlass offered || _files
+}
+compdef _windlass windlass
+`;
+}
+
 function fish(places: readonly Place[]): string {
-  const known = places.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
   const lines = places.flatMap(({ path, words }) =>
     words.map(({ word, meaning }) => {
       const kind = word.startsWith("--") ? `-l ${word.slice(2)}` : `-f -a ${word}`;
       const condition = quoted(`__windlass_at "${path}"`);
-      return `complete -c windlass -n ${condition} ${kind} -d ${quoted(meaning.split(/[;:,]/)[0] ?? "")}`;
+      return `complete -c windlass -n ${condition} ${kind} -d ${quoted(short(meaning))}`;
     }),
   );
   return `function __windlass_at
   set -l path ''
   for word in (commandline -opc)[2..-1]
-    if contains -- "$path $word" ${known.join(" ")}
+    if contains -- "$path $word" ${named(places).join(" ")}
       set path "$path $word"
     end
   end

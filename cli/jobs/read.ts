@@ -5,11 +5,8 @@ import { print, say } from "../output.ts";
 import { countOf, readPages } from "../pages.ts";
 import type { Run } from "../run.ts";
 import { ago, time } from "../times.ts";
-import { logLines } from "./log-lines.ts";
 import { outputLines } from "./outputs.ts";
 import { planView } from "./plan-view.ts";
-import { mirror, watchJob } from "./watch.ts";
-import { followJob } from "./follow.ts";
 import { statusOf, tookOf, waitingWords } from "./words.ts";
 
 export interface ListOptions {
@@ -20,9 +17,6 @@ export interface ListOptions {
 
 export interface ShowOptions {
   readonly plan?: true | undefined;
-}
-export interface LogsOptions {
-  readonly follow?: true | undefined;
 }
 
 /** `jobs list`. */
@@ -106,34 +100,4 @@ export function showJob(run: Run, job: Job): void {
           : null
         : `removed by retention at ${time(job.log_pruned_at)}`,
   });
-}
-
-/** `jobs logs`: what there is, or with `--follow` to the job's end. */
-export async function logs(run: Run, id: string, { follow }: LogsOptions): Promise<void> {
-  // Refusals come before the log; a connection that breaks later is opened again.
-  const job = await run.api.call("getJob", { params: { id } });
-  if (job.log_pruned_at !== null)
-    return say(`The log was removed by retention at ${time(job.log_pruned_at)}.`);
-  if (follow && run.json) {
-    await followJob(run.api, id, {
-      signal: run.signal,
-      onChunk: (chunk) => print(JSON.stringify(chunk)),
-      onProgress: () => undefined,
-      onTrouble: (why) => why !== undefined && say(why),
-    });
-    return mirror(run, await run.api.call("getJob", { params: { id } }));
-  }
-  if (follow) return mirror(run, await watchJob(run, job));
-  const lines = logLines(print);
-  let after: number | null = 0;
-  while (after !== null) {
-    const query: { after: number; limit: number } = { after, limit: 1000 };
-    const page = await run.api.call("getJobLogs", { params: { id }, query });
-    for (const chunk of page.logs) {
-      if (run.json) print(JSON.stringify(chunk));
-      else lines.add(chunk);
-    }
-    after = page.next_after;
-  }
-  lines.flush();
 }

@@ -1,7 +1,18 @@
-/** Completion in the shells themselves, where they are installed. */
-import { execFileSync, spawnSync } from "node:child_process";
+/** Completion in the shells themselves, with the Tab key, where they are installed. */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { scratch, until } from "../helpers/agent-process.ts";
+import { root } from "../helpers/source-files.ts";
+import { openProgram } from "../helpers/terminal.ts";
 import { windlass } from "../helpers/windlass.ts";
+
+/** How each shell is started bare, and told of the completions. */
+const shells: Readonly<Record<string, readonly [start: string[], load: string]>> = {
+  bash: [["bash", "--norc"], "source <(windlass completion bash)"],
+  zsh: [["zsh", "-f"], "autoload -U compinit && compinit -u -D; source <(windlass completion zsh)"],
+  fish: [["fish", "--no-config"], "windlass completion fish | source"],
+};
 
 /** bash is on every machine that the tests run on. Of the other two there may be none, and nothing of this project installs them. */
 const isHere = (shell: string): boolean => {
@@ -9,42 +20,38 @@ const isHere = (shell: string): boolean => {
   if (!found) process.stdout.write(`completion in ${shell}: not run, there is no ${shell} here\n`);
   return found;
 };
-const script = async (shell: string): Promise<string> =>
-  (await windlass(["completion", shell])).stdout as string;
 
-/** How each shell is started bare, what it is asked, and what it has to answer. */
-const asks: Readonly<Record<string, [args: string[], text: string, offered: RegExp]>> = {
-  zsh: [
-    ["-f"],
-    "autoload -U compinit && compinit -u -D\nSCRIPT\nprint $_comps[windlass]",
-    /_bash_complete/,
-  ],
-  fish: [["--no-config"], "SCRIPT\ncomplete -C 'windlass jobs d'", /^deploy\b[\s\S]*^destroy\b/m],
-};
-
-describe("completion", () => {
-  test("in bash offers the verbs of a noun, and the options of a verb", async () => {
-    const text = await script("bash");
-    const complete = (...words: string[]): string[] => {
-      const last = words.length;
-      const asked = `${text}\nCOMP_WORDS=(windlass ${words.map((word) => `'${word}'`).join(" ")}); COMP_CWORD=${last}; _windlass; printf '%s\\n' "\${COMPREPLY[@]}"`;
-      return execFileSync("bash", ["--norc", "-c", asked], { encoding: "utf8" }).trim().split("\n");
-    };
-    expect(complete("wo")).toEqual(["workers"]);
-    expect(complete("jobs", "d")).toEqual(["deploy", "destroy", "destroy-worker"]);
-    expect(complete("--json", "jobs", "plan", "network", "--wa")).toEqual(["--wait"]);
-    expect(complete("state", "download", "x", "--js")).toEqual(["--json"]);
-    expect(complete("nothing", "zz")).toEqual([""]);
-  });
-
-  test.each(["zsh", "fish"].filter(isHere))("is understood by %s", async (shell) => {
-    const text = await script(shell);
-    const [args, added, offered] = asks[shell]!;
-    const said = execFileSync(shell, [...args, "-c", added.replace("SCRIPT", () => text)], {
-      encoding: "utf8",
-    });
-    expect(said).toMatch(offered);
-  });
+describe.concurrent("completion", { timeout: 90_000 }, () => {
+  test.each(Object.keys(shells).filter(isHere))(
+    "in %s offers verbs, options and, where none fits, files",
+    async (shell) => {
+      const [start, load] = shells[shell]!;
+      using home = scratch();
+      const env = {
+        PATH: `${join(root, "bin")}:${process.env["PATH"]}`,
+        HOME: home.path,
+        PS1: "$ ",
+      };
+      await using terminal = openProgram(start, env, root);
+      /** Types, once the line before is done with, and waits for what comes of it. */
+      const completes = async (typed: string, to: string): Promise<void> => {
+        const before = terminal.raw().length;
+        terminal.type(`${typed}\t`);
+        await until(() => terminal.raw().slice(before).includes(to));
+        // Ctrl-U: another line.
+        terminal.type("\u0015");
+      };
+      await until(() => terminal.raw() !== "");
+      terminal.type(`${load}; echo read''y\r`);
+      await terminal.shows("ready");
+      await completes("windlass work", "ers");
+      await completes("windlass jobs canc", "el");
+      await completes("windlass --json jobs plan network --wa", "it");
+      await completes("windlass state download x --js", "on");
+      await completes("windlass up samp", "les");
+      expect(terminal.screen()).not.toMatch(/unrecognized|not found|error/i);
+    },
+  );
 
   test("of an unknown shell names those that there are", async () => {
     const { exitCode, stderr } = await windlass(["completion", "tcsh"]);

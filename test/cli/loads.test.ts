@@ -40,6 +40,13 @@ test.concurrent.each([
   expect(loaded.filter((file) => foreign.test(file))).toEqual([]);
 });
 
+test("of a list of jobs is not what follows one", async () => {
+  const loaded = await loadedBy("jobs", "list");
+  expect(
+    loaded.filter((file) => /eventsource-parser|cli\/jobs\/(follow|watch)/.test(file)),
+  ).toEqual([]);
+});
+
 test("of one noun's list is not the code of the others", async () => {
   const loaded = await loadedBy("zones", "list");
   expect(loaded).toContain("cli/commands/zones.ts");
