@@ -3,13 +3,13 @@ import {
   CreateConfiguration,
   UpdateConfiguration,
   type Configuration,
-  type Zone,
 } from "../../protocol/configurations.ts";
 import type { UserCaller } from "../auth/callers.ts";
 import { listCloudIdentities } from "../services/cloud-identities.ts";
 import { updateConfiguration } from "../services/configuration-changes.ts";
-import { createConfiguration, getZone, listZones } from "../services/configurations.ts";
+import { createConfiguration } from "../services/configurations.ts";
 import type { Context } from "../services/context.ts";
+import { getZoneName, listZoneNames, type ZoneName } from "../services/zone-names.ts";
 import { configurationForm } from "./configuration-form.ts";
 import { changeOf, described, emptyForm, formOf } from "./configuration-input.ts";
 import { attempt, Form, judge } from "./form.ts";
@@ -30,7 +30,7 @@ const frame = ({ email }: UserCaller) => ({ email, at: "/zones" });
 
 /** Adds `/zones/{id}/new`. */
 export function newConfigurationPages(signedIn: SignedIn, context: Context): void {
-  const page = async (caller: UserCaller, zone: Zone, form: Form): Promise<Page> => {
+  const page = async (caller: UserCaller, zone: ZoneName, form: Form): Promise<Page> => {
     const identities = await listCloudIdentities(context, caller, undefined, most);
     const action = `/zones/${zone.id}/new`;
     const choices = { zones: [], identities };
@@ -46,14 +46,14 @@ export function newConfigurationPages(signedIn: SignedIn, context: Context): voi
     };
   };
   signedIn("GET", "/zones/:id/new", async (caller, { params }, reply) => {
-    const zone = await getZone(context, caller, zoneIdOf(params));
+    const zone = await getZoneName(context, caller, zoneIdOf(params));
     sendPage(reply, await page(caller, zone, emptyForm));
   });
   signedIn(
     "POST",
     "/zones/:id/new",
     async (caller, { params, body }, reply) => {
-      const zone = await getZone(context, caller, zoneIdOf(params));
+      const zone = await getZoneName(context, caller, zoneIdOf(params));
       const form = await attempt(body, async () => {
         const input = judgeNew({ ...described(new Form(body)), zone_id: zone.id });
         const { id } = await createConfiguration(context, caller, input);
@@ -73,7 +73,7 @@ export function editPages(
 ): void {
   const page = async (caller: UserCaller, known: Configuration, form: Form): Promise<Page> => {
     const [zones, identities] = await Promise.all([
-      listZones(context, caller, undefined, most),
+      listZoneNames(context, caller, most),
       listCloudIdentities(context, caller, undefined, most),
     ]);
     const action = `/configurations/${known.id}/edit`;

@@ -1,6 +1,6 @@
 /** The form of a configuration, new or known: where its files come from, what runs them, where and as whom. */
 import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
-import type { Zone } from "../../protocol/configurations.ts";
+import type { ZoneName } from "../services/zone-names.ts";
 import { choice, columns, line, trouble } from "./fields.ts";
 import type { Form } from "./form.ts";
 import { html, type Html } from "./html.ts";
@@ -8,7 +8,7 @@ import { sourceFields } from "./source-fields.ts";
 
 /** What may be chosen. */
 export interface Choices {
-  readonly zones: readonly Pick<Zone, "id" | "name">[];
+  readonly zones: readonly ZoneName[];
   readonly identities: readonly Pick<CloudIdentity, "id" | "name">[];
 }
 

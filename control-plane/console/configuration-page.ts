@@ -1,11 +1,13 @@
 /** The page of a configuration: how it stands, what it made, what is done with it, and its values. */
 import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
-import type { Component, Configuration, Zone } from "../../protocol/configurations.ts";
+import type { Component, Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import type { StateVersion } from "../../protocol/state-versions.ts";
 import type { StateLock } from "../services/state-versions.ts";
+import type { ZoneName } from "../services/zone-names.ts";
+import { actionsOf } from "./configuration-actions.ts";
 import { entriesView, type Entries } from "./entries-view.ts";
-import { ask, line, trouble } from "./fields.ts";
+import { ask, trouble } from "./fields.ts";
 import { Form } from "./form.ts";
 import { html, type Html } from "./html.ts";
 import { outputs } from "./outputs-view.ts";
@@ -23,7 +25,7 @@ export interface Slice<T> {
 
 export interface ConfigurationStory {
   readonly configuration: Configuration;
-  readonly zone: Zone;
+  readonly zone: ZoneName;
   readonly identity: CloudIdentity | null;
   /** The job that runs, or the one that waits for the longest. */
   readonly open: Job | undefined;
@@ -48,7 +50,7 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
       <a href="/zones">Zones</a> / <a href="/zones/${zone.id}">${zone.name}</a>
     </nav>
     <div id="standing" data-live>${standing(story)}</div>
-    ${actions(configuration, forms.start ?? new Form())}
+    ${actionsOf(story, forms.start ?? new Form())}
     <div id="outputs" data-live>${outputsOf(configuration)}</div>
     <section aria-labelledby="jobs-title">
       <h2 id="jobs-title">Jobs</h2>
@@ -113,47 +115,6 @@ const standing = ({ configuration, open, lock }: ConfigurationStory): Html => {
             Its state is locked: jobs wait until it is unlocked. <a href="#state-title">See why</a>
           </p>`
     }`;
-};
-
-const actions = ({ id, name }: Configuration, form: Form): Html => {
-  const type = form.text("job_type");
-  const start = (words: string, job_type: string, look: string, inside: Html | null = null) =>
-    html`<form method="post" action="/configurations/${id}/jobs">
-      <input type="hidden" name="job_type" value="${job_type}" />
-      ${inside}
-      <button class="${look}">${words}</button>
-    </form>`;
-  return html`${trouble(form, ["confirm"])}
-    <div class="actions">
-      ${start("Plan", "PLAN", "")}
-      ${ask(
-        "Deploy without a look at the plan…",
-        html`<p>
-            Plans and applies in one go. To see first what it would do: Plan, then deploy that plan
-            from its page.
-          </p>
-          ${start("Plan and apply now", "DEPLOY", "")}`,
-        type === "DEPLOY",
-      )}
-      ${ask(
-        "Destroy…",
-        html`<p>
-            Terraform destroys <strong>everything</strong> that ${name} has made. Nobody can undo
-            it.
-          </p>
-          ${start(
-            "Destroy everything",
-            "DESTROY",
-            "danger",
-            line(type === "DESTROY" ? form : new Form(), {
-              name: "confirm",
-              label: "Type its name to go on",
-              hint: html`<code>${name}</code>`,
-            }),
-          )}`,
-        type === "DESTROY",
-      )}
-    </div>`;
 };
 
 const outputsOf = (configuration: Configuration): Html | null => {

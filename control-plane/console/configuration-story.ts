@@ -3,10 +3,10 @@ import { validate } from "uuid";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { UserCaller } from "../auth/callers.ts";
 import { getCloudIdentity } from "../services/cloud-identities.ts";
-import { getZone } from "../services/configurations.ts";
 import type { Context } from "../services/context.ts";
 import { listJobs } from "../services/jobs.ts";
 import { findStateLock, listStateVersions } from "../services/state-versions.ts";
+import { getZoneName } from "../services/zone-names.ts";
 import type { ConfigurationStory, Slice } from "./configuration-page.ts";
 import { isOpen } from "./words.ts";
 
@@ -27,7 +27,7 @@ export async function configurationStory(
   const list = (before: string | undefined) =>
     listJobs(context, caller, { configuration: id, before, limit: shown + 1 });
   const [zone, identity, newest, jobs, versions, lock] = await Promise.all([
-    getZone(context, caller, zone_id),
+    getZoneName(context, caller, zone_id),
     cloud_identity_id === null ? null : getCloudIdentity(context, caller, cloud_identity_id),
     list(undefined),
     beforeJob === undefined ? undefined : list(beforeJob),

@@ -22,7 +22,7 @@ export const jobPage = (story: JobStory): Html => {
   const { job, plan } = story;
   return html`<div id="job" data-live>
       <header class="title">
-        <h1>${job.job_type} of ${nameOf(job)}</h1>
+        <h1>${job.job_type} of ${linkOf(job)}</h1>
         ${badge(job.status)}
       </header>
       ${job.error_message === null ? null : html`<p class="error" role="alert">${job.error_message}</p>`}
@@ -38,6 +38,11 @@ export const jobPage = (story: JobStory): Html => {
 
 const nameOf = ({ config_snapshot, job_type }: Job): string =>
   config_snapshot?.name ?? (job_type === "DESTROY_WORKER" ? "a worker" : "a configuration");
+
+const linkOf = (job: Job): Html | string =>
+  job.configuration_id === null
+    ? nameOf(job)
+    : html`<a href="/configurations/${job.configuration_id}">${nameOf(job)}</a>`;
 
 const actionsOf = ({ job, plan }: JobStory): Html => {
   const { id, status, job_type } = job;
@@ -132,7 +137,7 @@ const factsOf = ({ job, worker }: JobStory): Html => {
       job.configuration_id === null
         ? null
         : html`<dt>Configuration</dt>
-            <dd><a href="/configurations/${job.configuration_id}">${nameOf(job)}</a></dd>`
+            <dd>${linkOf(job)}</dd>`
     }
     <dt>Source</dt>
     <dd>${from}</dd>

@@ -19,7 +19,8 @@ export const jobsPage = (
       ${
         jobs.length === 0
           ? html`<p class="soft">
-              No ${status ?? ""} job here. <code>windlass demo</code> shows everything at once.
+              No ${status ?? ""} job here. One starts on the page of a configuration, in its
+              <a href="/zones">zone</a>; <code>windlass demo</code> shows everything at once.
             </p>`
           : jobTable(jobs)
       }

@@ -58,7 +58,8 @@ export const overviewPage = ({ workers, running, queued, recent, now }: Overview
       ${
         recent.length === 0
           ? html`<p class="soft">
-              No job has ended yet. Try everything at once with <code>windlass demo</code>.
+              No job has ended yet. One starts on the page of a configuration, in its
+              <a href="/zones">zone</a>; <code>windlass demo</code> shows everything at once.
             </p>`
           : html`${jobTable(recent)}
               <p><a href="/jobs">All jobs</a></p>`

@@ -12,7 +12,7 @@ import type { SignedIn } from "./signed-in.ts";
 import { zonePage, zonesPage } from "./zones-page.ts";
 
 const shown = 100;
-const refresh = 3;
+const refresh = 10;
 const judgeZone = judge(CreateZone);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/zones", refresh });

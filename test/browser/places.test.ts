@@ -73,8 +73,7 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     expect(job).toMatchObject({ job_type: "PLAN", configuration_id: id, status: "QUEUED" });
     await press(page, "Cancel");
     await page.getByText("CANCELLED", { exact: true }).waitFor();
-    await page.locator("summary", { hasText: "Details" }).click();
-    await page.getByRole("link", { name: "dns" }).click();
+    await page.getByRole("heading").getByRole("link", { name: "dns" }).click();
     const jobs = page.getByRole("region", { name: "Jobs of the configuration" });
     expect(await jobs.innerText()).toMatch(/PLAN\s+CANCELLED/);
     expect(complaints).toEqual([]);

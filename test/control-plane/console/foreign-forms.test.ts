@@ -1,0 +1,150 @@
+/** Forms that a page would never send: other people's, and malformed ones. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { callsOf } from "../../helpers/calls.ts";
+import { dump } from "../../helpers/dump.ts";
+import { seeded } from "../../helpers/hostile-values.ts";
+import { fillPlaces } from "../../helpers/places.ts";
+import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { openStage, type Stage } from "../../helpers/scenes.ts";
+
+let plane: Plane;
+let stage: Stage;
+let places: Record<string, string>;
+beforeAll(async () => {
+  plane = await startPlane();
+  stage = await openStage(plane);
+  places = await fillPlaces(plane, stage);
+});
+// Fails if the server logged a defect of its own.
+afterAll(() => plane.close());
+
+const submit = (path: string, body: string, headers: Record<string, string>) =>
+  ask(plane, "POST", path, {
+    headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
+    body,
+  });
+
+/** Every form of a zone, a configuration and an identity, filled in rightly. */
+function forms(): [path: string, fields: Record<string, string>][] {
+  const { zone = "", configuration = "", identity = "" } = places;
+  const whole = {
+    name: "x",
+    source: "git",
+    url: "https://git.example.com/x.git",
+    engine: "terraform",
+    backend: "managed",
+  };
+  return [
+    [zone, { name: "x" }],
+    [`${zone}/new`, whole],
+    [`${zone}/delete`, {}],
+    [`${places["zone-empty"]}/delete`, {}],
+    [`${configuration}/edit`, whole],
+    [`${configuration}/jobs`, { job_type: "PLAN" }],
+    [`${configuration}/variables`, { do: "add", name: "x", value: "x" }],
+    [`${configuration}/environment`, { do: "add", name: "x", value: "x" }],
+    [`${configuration}/state/1/rollback`, {}],
+    [`${configuration}/state/unlock`, {}],
+    [`${places["configuration-fresh"]}/delete`, {}],
+    [identity, { name: "x", role_arn: "arn:aws:iam::123456789012:role/x" }],
+    [`${identity}/delete`, {}],
+  ];
+}
+
+test("of another person are answered as if there were no such thing, and change nothing", async () => {
+  const other = await openStage(plane);
+  const before = await dump(plane);
+  for (const [path, fields] of forms()) {
+    const { status, body } = await submit(
+      path,
+      new URLSearchParams(fields).toString(),
+      other.headers,
+    );
+    expect([path, status, body.toString().includes("payments")]).toEqual([path, 404, false]);
+  }
+  for (const path of Object.values(places).filter((one) => one.split("/").length > 2))
+    expect([path, (await ask(plane, "GET", path, { headers: other.headers })).status]).toEqual([
+      path,
+      404,
+    ]);
+  // Their own configuration cannot take on this identity or go into this zone either.
+  const own = await other.configure("own");
+  const id = (place: string): string => (places[place] ?? "").split("/")[2] ?? "";
+  const known = { source: "inline", file_path: "main.tf", name: "own", engine: "terraform" };
+  for (const stolen of [
+    { cloud_identity_id: id("identity"), zone_id: other.owner.zone },
+    { zone_id: id("zone") },
+  ]) {
+    const fields = new URLSearchParams({ ...known, backend: "managed", ...stolen });
+    const { status } = await submit(
+      `/configurations/${own}/edit`,
+      fields.toString(),
+      other.headers,
+    );
+    expect(status).toBe(404);
+  }
+  const read = await callsOf(plane, other.headers).get(endpoints.getConfiguration, {
+    params: { name: own },
+  });
+  expect(read).toMatchObject({ zone_id: other.owner.zone, cloud_identity_id: null });
+  expect((await dump(plane)).filter((row) => before.includes(row))).toEqual(before);
+});
+
+test("that are malformed are refused as forms, without a defect", async () => {
+  const pieces = [
+    "%",
+    "%ff",
+    "%ed%a0%80",
+    "%00",
+    "=",
+    "&",
+    "&&",
+    "+",
+    "name",
+    "name=",
+    "name[]=x",
+    "__proto__=x",
+    "constructor=x",
+    "toString=x",
+    "file_path=",
+    "file_text=%0d%0a",
+    "file_removed=x",
+    "source=inline",
+    "source=archive",
+    "source=git",
+    "value=%5b%5b",
+    "do=set",
+    "do=remove",
+    "do=",
+    "sensitive=on",
+    "name=__proto__",
+    "name=region",
+    "timeout_seconds=1e400",
+    "labels=%00",
+    "url=%0a",
+    "job_type=PLAN",
+    `name=${"n".repeat(5000)}`,
+    "file_path=a.tf&".repeat(300),
+  ];
+  const random = seeded(7);
+  const targets = forms().filter(([path]) => !/(delete|unlock|rollback)$/.test(path));
+  targets.push(["/zones", {}], ["/identities", {}]);
+  for (let round = 0; round < 40; round += 1)
+    for (const [path, fields] of targets) {
+      const chosen = Array.from({ length: 1 + Math.floor(random() * 5) }, () => {
+        const piece = pieces[Math.floor(random() * pieces.length)];
+        return piece ?? "";
+      });
+      const right = random() < 0.5 ? new URLSearchParams(fields).toString() : "";
+      const body = [right, ...chosen].join("&");
+      const { status, headers } = await submit(path, body, stage.headers);
+      expect([path, body, status < 500, headers["content-type"] ?? "none"]).toEqual([
+        path,
+        body,
+        true,
+        expect.stringMatching(/^(none|text\/html)/),
+      ]);
+      expect(status === 303 || status >= 400).toBe(true);
+    }
+});
