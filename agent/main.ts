@@ -7,45 +7,63 @@ import { version } from "../version.ts";
 
 const usage = `Usage: windlass agent [command]
 
-Takes jobs from the control plane and runs terraform for them, until it is told to stop: the first SIGTERM or Ctrl-C lets running
-jobs end, the second cancels them, the third leaves at once; what runs then is taken up by the next start.
+Takes jobs from the control plane and runs terraform for them, until it is told
+to stop: the first SIGTERM or Ctrl-C lets running jobs end, the second cancels
+them, the third leaves at once; what runs then is taken up by the next start.
 
 Commands:
   install                      make it a service of this machine (systemd)
-  doctor                       try everything that an agent needs here, and say what to do
+  doctor                       try everything that an agent needs here, and say
+                               what to do
 
 Options:
   -h, --help                   show this help
   -V, --version                print the version
 
-Settings come from the environment; secrets also from a file (NAME_FILE) or a systemd credential:
-  WINDLASS_URL                 the control plane, like https://windlass.example.com
-  WINDLASS_REGISTRATION_TOKEN  registers the agent once; then its identity is kept in the work directory
+Settings come from the environment; secrets also from a file (NAME_FILE) or a
+systemd credential:
+  WINDLASS_URL                 the control plane, like
+                               https://windlass.example.com
+  WINDLASS_REGISTRATION_TOKEN  registers the agent once; then its identity is
+                               kept in the work directory
   WINDLASS_WORKER_NAME         under this name (the host's name)
   WINDLASS_WORKER_ID, WINDLASS_WORKER_TOKEN
-                               the identity of a worker that is registered already
-  WINDLASS_WORK_DIR            where jobs run (./.windlass/agent from a checkout, else /var/lib/windlass-agent)
+                               the identity of a worker that is registered
+                               already
+  WINDLASS_WORK_DIR            where jobs run (./.windlass/agent from a
+                               checkout, else /var/lib/windlass-agent)
   WINDLASS_CONCURRENCY         jobs at the same time (1)
-  WINDLASS_LABELS              what this agent can do, comma-separated: jobs may ask for it
-  WINDLASS_ISOLATION           process, uid, bubblewrap or container (the strongest that works here; see docs/isolation.md)
-  WINDLASS_JOB_UIDS            users for jobs, first-last, where the agent is root (1880000000-1896777215)
-  WINDLASS_JOB_PATHS           what jobs may read where the level hides the rest, comma-separated
+  WINDLASS_LABELS              what this agent can do, comma-separated: jobs may
+                               ask for it
+  WINDLASS_ISOLATION           process, uid, bubblewrap or container (the
+                               strongest that works here; see docs/isolation.md)
+  WINDLASS_JOB_UIDS            users for jobs, first-last, where the agent is
+                               root (1880000000-1896777215)
+  WINDLASS_JOB_PATHS           what jobs may read where the level hides the
+                               rest, comma-separated
   WINDLASS_CONTAINER_IMAGE, WINDLASS_CONTAINER_ENGINE
                                what jobs run in, and docker or podman (docker)
-  WINDLASS_GIT_CREDENTIALS     lines of https://user:token@host for private repositories (see docs/sources.md)
-  WINDLASS_PROVIDER_MIRROR     a folder or https address where alone providers come from (their registries)
+  WINDLASS_GIT_CREDENTIALS     lines of https://user:token@host for private
+                               repositories (see docs/sources.md)
+  WINDLASS_PROVIDER_MIRROR     a folder or https address where alone providers
+                               come from (their registries)
   WINDLASS_CACHE_GIB, WINDLASS_CACHE_DAYS
-                               what is kept of engines and providers for later jobs (10 GiB, 90 days after the last use)
+                               what is kept of engines and providers for later
+                               jobs (10 GiB, 90 days after the last use)
   WINDLASS_FREE_DISK_MIB       with less room than this no job is taken (1024)
-  WINDLASS_ONCE                1: run one job, end with 0 if it succeeded and 1 if not
-  WINDLASS_STATUS_ADDRESS      serve /healthz and /metrics on this machine, like 127.0.0.1:9185 (not served)
+  WINDLASS_ONCE                1: run one job, end with 0 if it succeeded and 1
+                               if not
+  WINDLASS_STATUS_ADDRESS      serve /healthz and /metrics on this machine, like
+                               127.0.0.1:9185 (not served)
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE
-                               the proxies and the authorities of this network; terraform and git get them too
+                               the proxies and the authorities of this network;
+                               terraform and git get them too
   WINDLASS_LOG_LEVEL           trace, debug, info, warn, error or silent (info)
   WINDLASS_LOG_FORMAT          pretty or json (pretty on a terminal)
 
 Example:
-  WINDLASS_URL=http://localhost:8080 WINDLASS_REGISTRATION_TOKEN=... windlass agent
+  WINDLASS_URL=http://localhost:8080 WINDLASS_REGISTRATION_TOKEN=... \\
+    windlass agent
 `;
 
 /** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration or revoked identity. */

@@ -8,8 +8,9 @@ import { openSqlite } from "./store/sqlite.ts";
 
 const usage = `Usage: windlass server login-link --email ADDRESS
 
-Prints a link that signs this person in, once, within ${linkMilliseconds / 60_000} minutes. The first use makes the account.
-Needs the server's data directory (WINDLASS_DATA_DIR), so only who can read that can make a link. The server may be running.
+Prints a link that signs this person in, once, within ${linkMilliseconds / 60_000} minutes. The first use
+makes the account. Needs the server's data directory (WINDLASS_DATA_DIR), so
+only who can read that can make a link. The server may be running.
 
 Example:
   windlass server login-link --email you@example.com

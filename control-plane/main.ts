@@ -11,12 +11,15 @@ import { version } from "../version.ts";
 
 const usage = `Usage: windlass server [command]
 
-Runs the control plane until it is told to stop (SIGTERM or Ctrl-C drains it, a second one ends it at once).
+Runs the control plane until it is told to stop (SIGTERM or Ctrl-C drains it, a
+second one ends it at once).
 
 Commands:
   login-link --email ADDRESS   print a one-time link that signs this person in
-  backup FILE                  write everything to one file, also while the server runs
-  restore FILE                 make such a file the data directory of a stopped server
+  backup FILE                  write everything to one file, also while the
+                               server runs
+  restore FILE                 make such a file the data directory of a stopped
+                               server
 
 Options:
   -h, --help                   show this help
@@ -24,8 +27,10 @@ Options:
 Settings come from the environment; the most used ones:
   WINDLASS_HOST                address to listen at (127.0.0.1)
   WINDLASS_PORT                port to listen at (8080; 0 takes a free one)
-  WINDLASS_PUBLIC_URL          the address people and runners use, if it is another one
-  WINDLASS_DATA_DIR            where everything is kept (./.windlass from a checkout, else /var/lib/windlass)
+  WINDLASS_PUBLIC_URL          the address people and runners use, if it is
+                               another one
+  WINDLASS_DATA_DIR            where everything is kept (./.windlass from a
+                               checkout, else /var/lib/windlass)
   WINDLASS_LOG_LEVEL           trace, debug, info, warn, error or silent (info)
   WINDLASS_LOG_FORMAT          pretty or json (pretty on a terminal)
 

@@ -7,10 +7,13 @@ import { finding, ok, type Finding, type State } from "./finding.ts";
 
 const usage = `Usage: windlass agent doctor [options]
 
-Tries everything that an agent needs here: settings, server, certificate, proxy, clock, identity, work directory, engine, git,
-isolation, and a cloud role if you name one. Changes nothing. Ends with 1 if something keeps the agent from its work.
+Tries everything that an agent needs here: settings, server, certificate, proxy,
+clock, identity, work directory, engine, git, isolation, and a cloud role if you
+name one. Changes nothing. Ends with 1 if something keeps the agent from its
+work.
 
-Settings come from the environment, as for windlass agent; without WINDLASS_URL there, from /etc/windlass/agent.env.
+Settings come from the environment, as for windlass agent; without WINDLASS_URL
+there, from /etc/windlass/agent.env.
 
 Options:
   --role-arn ARN       really take this AWS role on, as a job would
@@ -21,7 +24,8 @@ Options:
 Examples:
   windlass agent doctor
   sudo -u windlass-agent windlass agent doctor
-  windlass agent doctor --role-arn arn:aws:iam::123456789012:role/windlass --external-id 0198…
+  windlass agent doctor --role-arn arn:aws:iam::123456789012:role/windlass \\
+    --external-id 0198…
 `;
 
 /** Runs the command; answers the exit code: 0 all is well, 1 something failed, 2 wrong usage. */

@@ -7,21 +7,26 @@ import { install, InstallError } from "./install.ts";
 
 const usage = `Usage: windlass agent install --url URL [options]
 
-Makes the agent a systemd service of this machine: its own user, its unit, its settings in /etc/windlass/agent.env. A restart or an
-upgrade of the agent never stops a terraform that runs. Run it again to change something.
+Makes the agent a systemd service of this machine: its own user, its unit, its
+settings in /etc/windlass/agent.env. A restart or an upgrade of the agent never
+stops a terraform that runs. Run it again to change something.
 
 Options:
-  --url URL                         the control plane, like https://windlass.example.com
-  --registration-token-file FILE    registers the agent at its first start; - reads the token from the terminal or a pipe
+  --url URL                         the control plane, like
+                                    https://windlass.example.com
+  --registration-token-file FILE    registers the agent at its first start; -
+                                    reads the token from the terminal or a pipe
   --name NAME                       name of the worker (the host's name)
   --labels A,B                      what this agent can do
   --concurrency N                   jobs at the same time (1)
   --no-start                        write everything, start nothing
-  --root DIR                        write below this folder, for an image or to have a look
+  --root DIR                        write below this folder, for an image or to
+                                    have a look
   -h, --help                        show this help
 
 Examples:
-  sudo windlass agent install --url https://windlass.example.com --registration-token-file -
+  sudo windlass agent install --url https://windlass.example.com \\
+    --registration-token-file -
   sudo windlass agent install --labels gpu,eu-west
   windlass agent install --url https://windlass.example.com --root ./preview
 `;

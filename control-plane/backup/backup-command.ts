@@ -8,14 +8,18 @@ import { readOneFile } from "./one-file.ts";
 
 const usage = `Usage: windlass server backup [--without-secrets] FILE
 
-Writes everything the server keeps to one new file (.tar.gz, mode 0600): the database as it is at this moment, plan artifacts, archives,
-states, and the secrets that are kept in the data directory. The server may be running, and goes on.
+Writes everything the server keeps to one new file (.tar.gz, mode 0600): the
+database as it is at this moment, plan artifacts, archives, states, and the
+secrets that are kept in the data directory. The server may be running, and goes
+on.
 
-Without WINDLASS_SECRET_KEY half of a backup cannot be read, so a key that is kept in the data directory is in it: keep the file like a
-password. A key that comes from the environment is not in it: keep that beside it.
+Without WINDLASS_SECRET_KEY half of a backup cannot be read, so a key that is
+kept in the data directory is in it: keep the file like a password. A key that
+comes from the environment is not in it: keep that beside it.
 
 Options:
-  --without-secrets   leave the secrets out; you then need WINDLASS_SECRET_KEY to restore
+  --without-secrets   leave the secrets out; you then need WINDLASS_SECRET_KEY
+                      to restore
 
 Example:
   windlass server backup /var/backups/windlass-$(date +%F).tar.gz

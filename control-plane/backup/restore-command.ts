@@ -6,14 +6,17 @@ import { BadBackupError, restoreBackup } from "./restore.ts";
 
 const usage = `Usage: windlass server restore [--force] FILE
 
-Makes what "windlass server backup" wrote the data directory (WINDLASS_DATA_DIR). Run it as the user the server runs as, with the server
+Makes what "windlass server backup" wrote the data directory
+(WINDLASS_DATA_DIR). Run it as the user the server runs as, with the server
 stopped. The file is checked whole before anything is changed.
 
-At the next start everybody signs in again, and jobs that were queued or running at the time of the backup are FAILED, outcome
-unknown: they may have run since, and are never run again by themselves.
+At the next start everybody signs in again, and jobs that were queued or running
+at the time of the backup are FAILED, outcome unknown: they may have run since,
+and are never run again by themselves.
 
 Options:
-  --force   also into a directory that is not empty; what is there is kept in before-restore-… inside it
+  --force   also into a directory that is not empty; what is there is kept in
+            before-restore-… inside it
 
 Example:
   windlass server restore /var/backups/windlass-2026-01-31.tar.gz

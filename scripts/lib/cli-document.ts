@@ -1,4 +1,7 @@
 /** docs/cli.md: what every command has in common, then the help of each. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { wholeProgram } from "../../cli/program.ts";
 
 type Command = Awaited<ReturnType<typeof wholeProgram>>;
@@ -38,18 +41,41 @@ windlass completion fish | source          # in ~/.config/fish/config.fish
 /** The whole document. */
 export async function cliDocument(): Promise<string> {
   const program = await wholeProgram();
-  return `${intro}\n## Commands\n\n${chapters(program, "windlass", 3).join("\n")}`;
+  const all = [...chapters(program, "windlass", 3), ...(await Promise.all(roles.map(roleChapter)))];
+  return `${intro}\n## Commands\n\n${all.join("\n")}`;
 }
+
+/** What is no command of the client: each says itself what it can do. */
+const roles = [
+  "server",
+  "server login-link",
+  "server backup",
+  "server restore",
+  "agent",
+  "agent install",
+  "agent doctor",
+];
+
+async function roleChapter(words: string): Promise<string> {
+  const bin = join(import.meta.dirname, "../../bin/windlass");
+  const { stdout } = await promisify(execFile)(bin, [...words.split(" "), "--help"]);
+  return chapter(`windlass ${words}`, 3 + words.split(" ").length, stdout);
+}
+
+const chapter = (title: string, depth: number, help: string): string =>
+  `${"#".repeat(Math.min(depth, 5))} ${title}\n\n\`\`\`text\n${help.trim().replaceAll(/\n{3,}/g, "\n\n")}\n\`\`\`\n`;
 
 function chapters(command: Command, title: string, depth: number): string[] {
   const help = helpOf(command).replace(
     /\n(Global Options:\n[\s\S]*?)(?=\n\n|$)/,
     depth > 3 ? "" : "\n$1",
   );
-  const own = `${"#".repeat(Math.min(depth, 5))} ${title}\n\n\`\`\`text\n${help.trim().replaceAll(/\n{3,}/g, "\n\n")}\n\`\`\`\n`;
+  const own = chapter(title, depth, help);
   return [
     own,
-    ...command.commands.flatMap((one) => chapters(one, `${title} ${one.name()}`, depth + 1)),
+    ...command.commands
+      .filter((one) => !(depth === 3 && roles.includes(one.name())))
+      .flatMap((one) => chapters(one, `${title} ${one.name()}`, depth + 1)),
   ];
 }
 
