@@ -72,7 +72,7 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
 
   act("jobs", "start", async (caller, { id, name }, form) => {
     const job_type = form.text("job_type");
-    if (job_type === "DESTROY" && form.word("confirm") !== name)
+    if (job_type === "DESTROY" && form.word("confirm") !== name.trim())
       throw invalid("body.confirm", "this is not its name");
     const job = judgeJob({ job_type, configuration_id: id });
     return `/jobs/${(await createJob(context, caller, job)).id}`;
@@ -106,7 +106,7 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
           async () => {
             const change = entriesChange(configuration, kind, typed);
             await updateConfiguration(context, caller, id, change).catch((error: unknown) => {
-              throw error instanceof Refusal ? ofFields(error, kind, typed.text("name")) : error;
+              throw error instanceof Refusal ? ofFields(error, kind, typed.word("name")) : error;
             });
             reply.redirect(`/configurations/${id}#${kind}`, 303);
           },

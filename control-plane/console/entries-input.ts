@@ -6,7 +6,7 @@ import {
 } from "../../protocol/configurations.ts";
 import { invalid, notFound, Refusal } from "../problem.ts";
 import type { Entries } from "./entries-view.ts";
-import { judge, type Form } from "./form.ts";
+import { isAt, judge, type Form } from "./form.ts";
 import { textOf } from "./outputs-view.ts";
 
 const judgeUpdate = judge(UpdateConfiguration);
@@ -14,7 +14,7 @@ const judgeUpdate = judge(UpdateConfiguration);
 /** Whether what was typed is not to be shown again. */
 export const isSecret = ({ variables = {} }: Configuration, kind: Entries, form: Form): boolean =>
   kind === "variables" &&
-  (form.isOn("sensitive") || own(variables, form.text("name"))?.sensitive === true);
+  (form.isOn("sensitive") || own(variables, form.word("name"))?.sensitive === true);
 
 /** The update that a form asks for; throws what is wrong with it, by the names of the form's fields. */
 export function entriesChange(
@@ -22,7 +22,7 @@ export function entriesChange(
   kind: Entries,
   form: Form,
 ): UpdateConfiguration {
-  const name = form.text("do") === "add" ? form.word("name") : form.text("name");
+  const name = form.word("name");
   const known = configuration[kind] ?? {};
   const isKnown = Object.hasOwn(known, name);
   if (form.text("do") !== "add" && !isKnown) throw notFound("variable any more");
@@ -83,7 +83,7 @@ function byField<T>(kind: Entries, name: string, work: () => T): T {
 export function ofFields(refusal: Refusal, kind: Entries, name: string): Refusal {
   const { errors } = refusal.more;
   if (!errors) return refusal;
-  const isValue = (path: string) => path.startsWith(`body.${kind}.${name}`);
+  const isValue = (path: string) => isAt(path, `${kind}.${name}`);
   const isOf = (path: string) => path === `body.${kind}`;
   return new Refusal(refusal.code, refusal.message, {
     errors: errors.map(({ path, message }) => ({

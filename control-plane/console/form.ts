@@ -74,8 +74,10 @@ export function judge<T extends TSchema>(
   context = "body",
 ): (input: unknown) => Static<T> {
   const route = { schema, method: "POST", url: "", httpPart: "body" };
-  const validate = compileValidator(route);
+  // Not before it is needed: a server that starts has better things to do.
+  let validate: ReturnType<typeof compileValidator> | undefined;
   return (input) => {
+    validate ??= compileValidator(route);
     if (validate(input) !== true) throw refusedFields(validate.errors ?? [], context);
     return input as Static<T>;
   };

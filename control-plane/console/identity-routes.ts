@@ -81,7 +81,10 @@ export function identityPages(signedIn: SignedIn, context: Context): void {
         ...forms,
       },
     );
-    return { page: { ...frame(caller), title: name, body }, status: refused?.status };
+    return {
+      page: { ...frame(caller), title: name, body, from: `/identities/${id}` },
+      status: refused?.status,
+    };
   };
   const find = (caller: UserCaller, params: unknown): Promise<CloudIdentity> => {
     const { id } = params as { id: string };

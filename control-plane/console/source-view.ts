@@ -17,14 +17,21 @@ export function sourceInWords(source: Source): string {
   }
 }
 
+/** Inline files of so many characters in all are shown; a page that is drawn anew all the time must stay small. */
+const shownCharacters = 64 * 1024;
+
 /** With the text of inline files. */
-export const sourceView = (source: Source): Html =>
-  source.type === "inline"
-    ? html`${Object.entries(source.files).map(
-        ([path, text]) =>
-          html`<details>
-            <summary><code>${path}</code></summary>
-            <pre class="log" tabindex="0">${text === "" ? "(empty)" : text}</pre>
-          </details>`,
-      )}`
-    : html`${sourceInWords(source)}`;
+export function sourceView(source: Source): Html {
+  if (source.type !== "inline") return html`${sourceInWords(source)}`;
+  const files = Object.entries(source.files);
+  const total = files.reduce((sum, [, text]) => sum + text.length, 0);
+  return html`${files.map(([path, text]) =>
+    total > shownCharacters ? html`<code>${path}</code> ` : file(path, text),
+  )}`;
+}
+
+const file = (path: string, text: string): Html =>
+  html`<details>
+    <summary><code>${path}</code></summary>
+    <pre class="log" tabindex="0">${text === "" ? "(empty)" : text}</pre>
+  </details>`;

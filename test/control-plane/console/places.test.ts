@@ -119,7 +119,7 @@ describe("what is wrong is said beside the form, what was typed is kept, and not
   });
 
   test("a destroy without the configuration's name", async () => {
-    const id = await stage.configure("precious");
+    const id = await stage.configure(" precious ");
     const before = await dump(plane);
     for (const confirm of ["", "preciou", "PRECIOUS"]) {
       const refused = await submit(`/configurations/${id}/jobs`, { job_type: "DESTROY", confirm });
@@ -265,6 +265,18 @@ test("histories are paged: jobs, state versions, and a zone, its renaming and it
     409,
     expect.stringContaining("The zone still has configurations."),
   ]);
+});
+
+test("the text of inline files is on the page, unless it would make it heavy", async () => {
+  const file = (length: number) => ({
+    source: "inline",
+    file_path: "big.tf",
+    file_text: "#".repeat(length),
+  });
+  const small = await page(`/configurations/${idOf(await create(file(60_000)))}`);
+  const big = await page(`/configurations/${idOf(await create(file(70_000)))}`);
+  expect([small.body.length > 60_000, big.body.length < 30_000]).toEqual([true, true]);
+  expect(words(big)).toContain("big.tf");
 });
 
 test("a trust policy is for the role's account until somebody else is named, and never for what is no ARN", async () => {
