@@ -1,4 +1,5 @@
 /** Failed calls in words: what happened, and what to do. */
+import type { Problem } from "../protocol/problem.ts";
 import { ProblemError } from "../protocol/transport.ts";
 import { Failure } from "./output.ts";
 
@@ -52,7 +53,24 @@ const remedies: Readonly<Record<string, (server: string) => string>> = {
 
 function problemText({ status, problem, message }: ProblemError, server: string): string {
   const remedy = remedies[problem.code ?? ""]?.(server);
-  const faults = (problem.errors ?? []).map(({ path, message: text }) => `\n  ${path}: ${text}`);
   const id = status >= 500 && problem.request_id ? ` (request ${problem.request_id})` : "";
-  return `${message}${id}${faults.join("")}${remedy === undefined ? "" : `: ${remedy}`}`;
+  return `${faultsText(problem) ?? message}${id}${remedy === undefined ? "" : `: ${remedy}`}`;
 }
+
+/** Input that the server does not take, field by field; of a field that is wrong in several ways, the first. */
+function faultsText({ errors = [] }: Partial<Problem>): string | undefined {
+  const wrong = new Map<string, string>();
+  for (const { path, message } of errors) {
+    const field = path.replace(/^(body|params|querystring)\./, "");
+    if (!wrong.has(field)) wrong.set(field, faults[message] ?? message);
+  }
+  const lines = [...wrong].map(([field, text]) => `${field} ${text}`);
+  return lines.length > 1 ? `this is not accepted:\n  ${lines.join("\n  ")}` : lines[0];
+}
+
+/** In words, where a schema's own are none for people. */
+const faults: Readonly<Record<string, string>> = {
+  'must match format "uuid"': "is not of the form that ids have: see the list commands",
+  "must NOT have fewer than 1 characters": "is empty",
+  "must be equal to one of the allowed values": "is none of those that there are",
+};

@@ -100,6 +100,11 @@ describe.concurrent("from the command line", { timeout: 90_000 }, () => {
     expect(await ada.run("identities", "delete", "prod", "--yes")).toMatchObject({ exitCode: 0 });
     expect(await ada.json("identities", "list")).toEqual([]);
     expect(await ada.run("identities", "create", "x")).toMatchObject({ exitCode: 2 });
+    const wrong = await ada.run("identities", "create", "", "--role", "admin");
+    expect(wrong).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(wrong.stderr).toMatch(
+      /^windlass: this is not accepted:\n {2}name is empty\n {2}role_arn must match pattern/,
+    );
   });
 
   test("a state is listed, downloaded and gone back to", async () => {

@@ -166,6 +166,9 @@ describe.concurrent("windlass jobs", { timeout: 90_000 }, () => {
     expect((await ada.run("jobs", "plan", "netwrok")).stderr).toBe(
       'windlass: there is no configuration "netwrok": did you mean network?',
     );
-    expect((await ada.run("jobs", "show", "x")).exitCode).toBe(1);
+    expect(await ada.run("jobs", "show", "x")).toMatchObject({
+      exitCode: 1,
+      stderr: "windlass: id is not of the form that ids have: see the list commands",
+    });
   });
 });
