@@ -1,6 +1,6 @@
 /** The control plane as the agent calls it: one method per endpoint. What may be repeated is repeated here, so that no caller has to. */
 import type { ClaimedJob } from "../protocol/executions.ts";
-import { endpoints } from "../protocol/endpoints.ts";
+import { calledEndpoints as endpoints } from "../protocol/endpoint-paths.ts";
 import { call, send } from "../protocol/transport.ts";
 import type { Heartbeat, HeartbeatAnswer } from "../protocol/workers.ts";
 import { answerTimeout, persist, readLeniently, type Persistence } from "./calls.ts";

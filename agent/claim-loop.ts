@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { ClaimedJob } from "../protocol/executions.ts";
-import { jobTypes } from "../protocol/jobs.ts";
+import { jobTypes } from "../protocol/limits.ts";
 import { ProblemError } from "../protocol/transport.ts";
 import type { AgentApi } from "./api.ts";
 import { backoff, pollDelay } from "./backoff.ts";

@@ -1,23 +1,11 @@
 /** Reads the values of single settings. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Type } from "typebox";
 
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
-
-/** A setting in seconds with this default. */
-export const Seconds = (value: number, maximum = 86_400) =>
-  Type.Number({ default: value, minimum: 0.01, maximum });
-
-/** The parts between commas. */
-export const listOf = (value: string): string[] =>
-  value
-    .split(",")
-    .map((part) => part.trim())
-    .filter(Boolean);
 
 /** Where an agent works that was told nothing. */
 export function defaultWorkDir(environment: NodeJS.ProcessEnv): string {
@@ -45,17 +33,4 @@ export function networkOf(environment: NodeJS.ProcessEnv): Record<string, string
     if (value) found[name] = value;
   }
   return found;
-}
-
-/** Settings of the other roles and of the starter, which may share one file of settings with the agent. */
-const othersNames =
-  /^WINDLASS_(HOST|PORT|PUBLIC_URL|TRUSTED_PROXIES|DATA_DIR|DATABASE_URL|ARTIFACTS_URL|SECRET_KEY(_FILE)?|OFFLINE_SECONDS|LOST_SECONDS|DRAIN_SECONDS|TOKEN|CONFIG_DIR|PROVE)$/;
-
-/** A warning for each name that nobody knows. */
-export function unknownNames(environment: NodeJS.ProcessEnv, known: readonly string[]): string[] {
-  return Object.keys(environment)
-    .filter(
-      (name) => name.startsWith("WINDLASS_") && !known.includes(name) && !othersNames.test(name),
-    )
-    .map((name) => `${name} is not a setting that this version knows`);
 }

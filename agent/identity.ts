@@ -4,10 +4,11 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
-import { endpoints } from "../protocol/endpoints.ts";
+import { calledEndpoints as endpoints } from "../protocol/endpoint-paths.ts";
 import { call } from "../protocol/transport.ts";
 import { backoff } from "./backoff.ts";
-import { ConfigError, type AgentConfig } from "./config.ts";
+import { ConfigError } from "./config-reader.ts";
+import type { AgentConfig } from "./config.ts";
 import { sortFailure } from "./failures.ts";
 import { readIfExists, writeWhole } from "./files.ts";
 

@@ -4,8 +4,9 @@ import { createReadStream, createWriteStream, readFileSync, statSync } from "nod
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Dispatcher } from "undici";
-import { endpoints } from "../protocol/endpoints.ts";
-import { planArtifactLimit, type AppendedLogs } from "../protocol/executions.ts";
+import { calledEndpoints as endpoints } from "../protocol/endpoint-paths.ts";
+import type { AppendedLogs } from "../protocol/executions.ts";
+import { planArtifactLimit } from "../protocol/limits.ts";
 import { ProblemError, send } from "../protocol/transport.ts";
 import { describe, persist, readLeniently, type Persistence } from "./calls.ts";
 import { sortFailure } from "./failures.ts";

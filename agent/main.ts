@@ -1,6 +1,7 @@
 /** `windlass agent`: the runner. */
 import { pino, type Logger } from "pino";
-import { ConfigError, readConfig, type AgentConfig } from "./config.ts";
+import { ConfigError } from "./config-reader.ts";
+import { readConfig, type AgentConfig } from "./config.ts";
 import { IsolationMissing } from "./job/isolation/choose.ts";
 import { IdentityRevoked, runAgent } from "./runner.ts";
 import { version } from "../version.ts";

@@ -69,7 +69,7 @@ export type Engine = Static<typeof Engine>;
 /** `managed`: the control plane keeps the state; `own`: the configuration's own backend block is used. */
 export const Backend = OneOf(["managed", "own"]);
 
-export const timeoutSecondsDefault = 3600;
+export { timeoutSecondsDefault } from "./limits.ts";
 
 const VariableName = "^[A-Za-z_][A-Za-z0-9_-]{0,254}$";
 const EnvironmentName = "^[A-Za-z_][A-Za-z0-9_]{0,254}$";

@@ -87,3 +87,6 @@ export const endpointPaths: {
   readOpenapi: { method: "GET", path: "/openapi.json" },
   listAuditEntries: { method: "GET", path: "/api/cli/audit" },
 };
+
+/** The endpoints for the transport, which needs no more of them than this; what else they have is known to the compiler. */
+export const calledEndpoints = endpointPaths as Endpoints;

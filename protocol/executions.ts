@@ -5,8 +5,7 @@ import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts"
 import { ExecutionMetadata, JobStatus, JobType, StreamType } from "./jobs.ts";
 import { PlanSummary } from "./plan-summary.ts";
 
-/** The interface's limit of a plan artifact: 50 MB, read as 50 MiB. */
-export const planArtifactLimit = 52_428_800;
+export { planArtifactLimit } from "./limits.ts";
 /** A log post carries at most this many chunks … */
 export const logChunksLimit = 200;
 /** … and this many bytes of body. JSON may write one character as six, hence the room above 1 MiB of text. */

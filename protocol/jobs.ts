@@ -12,8 +12,8 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
+import { jobTypes } from "./limits.ts";
 
-export const jobTypes = ["PLAN", "DEPLOY", "DESTROY", "DESTROY_WORKER"] as const;
 export const JobType = OneOf(jobTypes);
 export type JobType = Static<typeof JobType>;
 

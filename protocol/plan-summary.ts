@@ -3,6 +3,9 @@ import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { Nullable, OneOf, Uuid } from "./fields.ts";
 import { jobParams } from "./jobs.ts";
+import { planListLimit, planTextLimit } from "./limits.ts";
+
+export { planListLimit, planSummaryLimit } from "./limits.ts";
 
 /** What happens to one resource. `none`: only its address or its place in the state changes (a move, an import). */
 export const PlanAction = OneOf([
@@ -15,13 +18,6 @@ export const PlanAction = OneOf([
   "none",
 ]);
 export type PlanAction = Static<typeof PlanAction>;
-
-/** An address or attribute path longer than this is cut, with an ellipsis. */
-export const planTextLimit = 1024;
-/** Each list has at most this many entries; how many more there are is said beside it. */
-export const planListLimit = 2000;
-/** The whole summary as JSON; longer lists are cut to fit. */
-export const planSummaryLimit = 512 * 1024;
 
 const Text = Type.String({ maxLength: planTextLimit });
 const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });

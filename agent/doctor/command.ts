@@ -1,6 +1,7 @@
 /** `windlass agent doctor`: tries everything that an agent needs, and says in one line each what to do. */
 import { parseArgs, styleText } from "node:util";
-import { ConfigError, type AgentConfig } from "../config.ts";
+import { ConfigError } from "../config-reader.ts";
+import type { AgentConfig } from "../config.ts";
 import { useNetwork } from "../network.ts";
 import { readConfigOrInstalled } from "./config.ts";
 import { finding, ok, type Finding, type State } from "./finding.ts";

@@ -1,5 +1,5 @@
 /** What lies between this machine and the control plane: network, proxy, certificate, clock, identity. */
-import { endpoints } from "../../protocol/endpoints.ts";
+import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import { ProblemError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
 import { knownIdentity } from "../identity.ts";

@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { ConfigError, readConfig } from "../config.ts";
+import { ConfigError } from "../config-reader.ts";
+import { readConfig } from "../config.ts";
 import { install, InstallError } from "./install.ts";
 
 const usage = `Usage: windlass agent install --url URL [options]

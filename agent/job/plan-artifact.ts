@@ -4,11 +4,10 @@
  */
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Check } from "typebox/value";
-import { planArtifactLimit } from "../../protocol/executions.ts";
+import { planArtifactLimit } from "../../protocol/limits.ts";
 import { known, StepFailed, type JobContext, type Step } from "./context.ts";
-import { PlanManifest } from "./facts.ts";
 import { copyJobFile } from "./job-files.ts";
+import type { PlanManifest } from "./plan-manifest.ts";
 import { lockFile } from "./source.ts";
 import { sha256Of, unpack } from "./source-archive.ts";
 import { emptyFolder } from "./workspace.ts";
@@ -88,7 +87,7 @@ async function manifestOf(context: JobContext): Promise<PlanManifest> {
 }
 
 async function verified({ claim: { job }, workspace }: JobContext): Promise<PlanManifest> {
-  const manifest = readManifest(join(workspace.artifact, manifestFile));
+  const manifest = await readManifest(join(workspace.artifact, manifestFile));
   const lock = join(workspace.artifact, lockFile);
   const engine = job.config_snapshot.engine ?? "terraform";
   if (!existsSync(workspace.plan)) refuse("it has no plan file");
@@ -103,14 +102,15 @@ async function verified({ claim: { job }, workspace }: JobContext): Promise<Plan
   return manifest;
 }
 
-function readManifest(path: string): PlanManifest {
+async function readManifest(path: string): Promise<PlanManifest> {
+  const { isPlanManifest } = await import("./plan-manifest.ts");
   let manifest: unknown;
   try {
     manifest = JSON.parse(readFileSync(path, "utf8"));
   } catch {
     return refuse("it has no readable manifest");
   }
-  return Check(PlanManifest, manifest) ? manifest : refuse("its manifest is not understood");
+  return isPlanManifest(manifest) ? manifest : refuse("its manifest is not understood");
 }
 
 function refuse(why: string): never {

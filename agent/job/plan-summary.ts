@@ -1,13 +1,7 @@
 /** What a plan would do, from the objects of `show -json`: names, actions and reasons; no value of anything leaves here. */
 import { isDeepStrictEqual } from "node:util";
-import {
-  planListLimit,
-  planSummaryLimit,
-  planTextLimit,
-  type PlanAction,
-  type PlannedChange,
-  type PlanSummary,
-} from "../../protocol/plan-summary.ts";
+import { planListLimit, planSummaryLimit, planTextLimit } from "../../protocol/limits.ts";
+import type { PlanAction, PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
 
 interface Change {
   readonly actions: readonly string[];

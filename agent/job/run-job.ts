@@ -5,7 +5,7 @@
  */
 import { rm } from "node:fs/promises";
 import type { ReportStatus } from "../../protocol/executions.ts";
-import { timeoutSecondsDefault } from "../../protocol/configurations.ts";
+import { timeoutSecondsDefault } from "../../protocol/limits.ts";
 import { openJobLog, type JobLog, type JobLogOptions } from "../logs/job-log.ts";
 import { usualTiming } from "../logs/log-shipper.ts";
 import { bootId } from "../process-identity.ts";

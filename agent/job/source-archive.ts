@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type * as Tar from "tar";
 import { StepFailed } from "./context.ts";
-import type { SourceRevision } from "./facts.ts";
+import type { SourceRevision } from "./plan-manifest.ts";
 import { isSafePath } from "./source-inline.ts";
 
 export interface ArchiveLimits {

@@ -2,7 +2,7 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StepFailed, type JobSettings } from "./context.ts";
-import type { SourceRevision } from "./facts.ts";
+import type { SourceRevision } from "./plan-manifest.ts";
 import { gitAccessEnvironment } from "./git-access.ts";
 import type { Workspace } from "./workspace.ts";
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { StepFailed } from "./context.ts";
-import type { SourceRevision } from "./facts.ts";
+import type { SourceRevision } from "./plan-manifest.ts";
 
 /** Writes the files below `folder`, which must be empty. */
 export function writeInline(

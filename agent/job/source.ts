@@ -3,7 +3,8 @@ import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:f
 import { join, relative, sep } from "node:path";
 import type { Source } from "../../protocol/configurations.ts";
 import { StepFailed, type JobContext, type Step } from "./context.ts";
-import type { Facts, SourceRevision } from "./facts.ts";
+import type { Facts } from "./facts.ts";
+import type { SourceRevision } from "./plan-manifest.ts";
 import { unpackSource } from "./source-archive.ts";
 import { fetchGit } from "./source-git.ts";
 import { writeInline } from "./source-inline.ts";

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { ConfigError, readConfig } from "../../agent/config.ts";
+import { ConfigError } from "../../agent/config-reader.ts";
+import { readConfig } from "../../agent/config.ts";
 import { windlass } from "../helpers/windlass.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "config-"));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { create } from "tar";
 import { afterAll, expect, test } from "vitest";
 import type { JobContext } from "../../../agent/job/context.ts";
-import type { PlanManifest } from "../../../agent/job/facts.ts";
+import type { PlanManifest } from "../../../agent/job/plan-manifest.ts";
 import { downloadPlan } from "../../../agent/job/plan-artifact.ts";
 import { workspaceOf } from "../../../agent/job/workspace.ts";
 
