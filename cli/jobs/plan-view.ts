@@ -1,5 +1,6 @@
 /** What a plan would do, drawn for people: counts first, then each resource with a sign, and why it is replaced. */
 import type { PlanAction, PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
+import { planReason } from "../../protocol/words.ts";
 import { clean, styled } from "../output.ts";
 
 const signs: Readonly<
@@ -12,23 +13,6 @@ const signs: Readonly<
   forget: [".", "yellow"],
   read: ["<=", "cyan"],
   none: ["", "dim"],
-};
-
-/** Terraform's words for why, as `terraform show -json` has them. */
-const reasons: Readonly<Record<string, string>> = {
-  replace_because_tainted: "it is tainted",
-  replace_because_cannot_update: "it cannot be changed in place",
-  replace_by_request: "it was asked for",
-  replace_by_triggers: "something that it depends on is replaced",
-  delete_because_no_resource_config: "the configuration has no such resource any more",
-  delete_because_no_module: "the configuration has no such module any more",
-  delete_because_wrong_repetition: "count or for_each was added or taken away",
-  delete_because_count_index: "count is smaller now",
-  delete_because_each_key: "for_each has no such key any more",
-  delete_because_no_move_target: "it was moved to what is not in the configuration",
-  read_because_config_unknown: "its configuration is known only after the apply",
-  read_because_dependency_pending: "what it depends on changes first",
-  read_because_check_nested: "a check needs it",
 };
 
 /** The plan as lines. */
@@ -81,7 +65,7 @@ function changeLine(change: PlannedChange): string {
   const notes = [
     previous_address === undefined ? "" : `moved from ${previous_address}`,
     imported ? "imported" : "",
-    reason === undefined ? "" : (reasons[reason] ?? reason.replaceAll("_", " ")),
+    reason === undefined ? "" : planReason(reason),
     replaced_by?.length ? `because of ${replaced_by.join(", ")}` : "",
     action === "update" && attributes?.length ? attributes.join(", ") : "",
   ];

@@ -7,7 +7,8 @@ import type { Run } from "../run.ts";
 import { ago, time } from "../times.ts";
 import { outputLines } from "./outputs.ts";
 import { planView } from "./plan-view.ts";
-import { statusOf, tookOf, waitingWords } from "./words.ts";
+import { waitingWords } from "../../protocol/words.ts";
+import { statusOf, tookOf } from "./words.ts";
 
 export interface ListOptions {
   readonly status?: string | undefined;

@@ -7,7 +7,8 @@ import type { Run } from "../run.ts";
 import { duration } from "../times.ts";
 import { followJob } from "./follow.ts";
 import { logLines } from "./log-lines.ts";
-import { endOf, nameOf, waitingWords } from "./words.ts";
+import { waitingWords } from "../../protocol/words.ts";
+import { endOf, nameOf } from "./words.ts";
 
 /** Shows the job, and its log unless that is not wanted, until it ends and answers it as it ended. Throws `Failure` with 130 when the person leaves it to itself. */
 export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise<Job> {

@@ -1,19 +1,7 @@
-/** Jobs in words: what each is, how it stands, and why it waits. */
-import type { Job, JobStatus, JobType, WaitingReason } from "../../protocol/jobs.ts";
+/** Jobs in words: what each is, and how it stands. */
+import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
 import { styled } from "../output.ts";
 import { duration } from "../times.ts";
-
-/** Why a queued job does not run yet, and where there is something to do, what. */
-export const waitingWords: Readonly<Record<WaitingReason, string>> = {
-  waiting_for_worker: "waiting for a worker to be free",
-  no_matching_worker: "no worker has its labels, or there is none: windlass workers list",
-  no_worker_online: "no worker that may take it is online: windlass workers list",
-  assigned_worker_offline: "the worker it is meant for is offline",
-  assigned_worker_draining: "the worker it is meant for is draining",
-  configuration_busy: "another job of this configuration runs",
-  state_locked: "the state is locked by a job that was lost: windlass state unlock",
-  worker_in_use: "the worker to tear down still holds a job",
-};
 
 const colours: Readonly<Record<JobStatus, Parameters<typeof styled>[0]>> = {
   QUEUED: "yellow",

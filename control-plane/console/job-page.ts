@@ -26,7 +26,7 @@ export const jobPage = (story: JobStory): Html => {
         ${badge(job.status)}
       </header>
       ${job.error_message === null ? null : html`<p class="error" role="alert">${job.error_message}</p>`}
-      ${job.waiting_reason === null ? null : html`<p class="notice">${waiting[job.waiting_reason]}</p>`}
+      ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
       ${actionsOf(story)} ${steps(story)} ${plan === null ? null : planView(plan)} ${outputsOf(job)}
       <details class="facts">
         <summary>Details</summary>

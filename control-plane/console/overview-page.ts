@@ -48,7 +48,7 @@ export const overviewPage = ({ workers, running, queued, recent, now }: Overview
                 link(job),
                 nameOf(job),
                 between(job.created_at, now),
-                job.waiting_reason === null ? "" : waiting[job.waiting_reason],
+                job.waiting_reason === null ? "" : waiting(job.waiting_reason),
               ]),
             )
       }
@@ -81,7 +81,7 @@ export const jobTable = (jobs: readonly Job[]): Html =>
         ? between(job.started_at, job.ended_at)
         : "–",
       html`<span class="clamp"
-        >${job.error_message ?? (job.waiting_reason === null ? "" : waiting[job.waiting_reason])}</span
+        >${job.error_message ?? (job.waiting_reason === null ? "" : waiting(job.waiting_reason))}</span
       >`,
     ]),
   );

@@ -1,5 +1,6 @@
 /** A plan drawn so that it is understood before it is read: counts first, then what is destroyed, then the rest. */
 import type { PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
+import { planReason } from "../../protocol/words.ts";
 import { html, type Html } from "./html.ts";
 
 type Action = PlannedChange["action"];
@@ -14,20 +15,6 @@ const actions: readonly (readonly [Action, string, string])[] = [
   ["none", "→", "moved or taken over, itself unchanged"],
   ["read", "↓", "read"],
 ];
-
-/** Terraform's words for why, as people say them. */
-const reasons: Record<string, string> = {
-  replace_because_tainted: "it is tainted: an earlier apply did not finish it",
-  replace_by_request: "somebody asked for it",
-  replace_by_triggers: "one of its replace_triggered_by changes",
-  replace_because_cannot_update: "it cannot be changed in place",
-  delete_because_no_resource_config: "it is no longer in the configuration",
-  delete_because_wrong_repetition: "count or for_each was added or removed",
-  delete_because_count_index: "count is lower now",
-  delete_because_each_key: "its key is no longer in for_each",
-  delete_because_no_module: "its module is no longer in the configuration",
-  delete_because_no_move_target: "it was moved to where nothing is configured",
-};
 
 /** The whole summary. */
 export const planView = (plan: PlanSummary): Html => {
@@ -134,7 +121,7 @@ const what = ({
   imported,
 }: PlannedChange): Html =>
   html`<code>${address}</code>
-    ${reason === undefined ? null : html`<span class="why">because ${reasons[reason] ?? reason.replaceAll("_", " ")}${replaced_by?.length ? ":" : ""}</span>`}
+    ${reason === undefined ? null : html`<span class="why">because ${planReason(reason)}${replaced_by?.length ? ":" : ""}</span>`}
     ${replaced_by?.map((name) => html`<code class="why">${name}</code> `)}
     ${attributes?.length ? html`<span class="why">changes ${attributes.join(", ")}</span>` : null}
     ${previous_address === undefined ? null : html`<span class="why">was <code>${previous_address}</code></span>`}

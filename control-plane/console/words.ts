@@ -1,5 +1,6 @@
 /** What the pages say in words: times with their zone, lengths of time, states and reasons. */
 import type { JobStatus, WaitingReason } from "../../protocol/jobs.ts";
+import { waitingWords } from "../../protocol/words.ts";
 import { html, type Html } from "./html.ts";
 
 /** `2026-11-21 10:15:02 UTC`. */
@@ -31,18 +32,10 @@ export const count = (number: number, thing: string): string =>
 /** A status with its colour; never the colour alone. */
 export const badge = (status: string): Html => html`<span class="badge ${status}">${status}</span>`;
 
-/** Why a queued job waits, and what one can do. */
-export const waiting: Record<WaitingReason, string> = {
-  waiting_for_worker: "A worker takes it as soon as it has a free slot.",
-  no_matching_worker:
-    "No worker has the job's labels: register one that has, or change the labels.",
-  no_worker_online: "The workers that may take it are all offline: start one.",
-  assigned_worker_offline: "The worker that was asked for is offline: start it.",
-  assigned_worker_draining: "The worker that was asked for takes no new jobs: end its drain.",
-  configuration_busy: "Another job of this configuration is not over yet.",
-  state_locked:
-    "The state is locked by a job that was lost or by a person: see whether that still runs, then unlock.",
-  worker_in_use: "The worker to tear down still holds a job.",
+/** Why a queued job waits, and what one can do, as a sentence. */
+export const waiting = (reason: WaitingReason): string => {
+  const words = waitingWords[reason];
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 };
 
 /** Whether a job can still change. */

@@ -45,7 +45,7 @@ describe("a plan", () => {
     });
     expect(lines).toEqual([
       "Plan: 1 to add, 1 to change, 1 to replace, 1 to destroy, 1 to move",
-      "    - aws_db.old  (the configuration has no such resource any more)",
+      "    - aws_db.old  (it is no longer in the configuration)",
       "  -/+ aws_db.main  (it cannot be changed in place; because of engine, storage[0].type)",
       "    ~ aws_vpc.a  (moved from aws_vpc.b; tags)",
       "    + aws_vpc.new",

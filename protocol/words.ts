@@ -1,0 +1,37 @@
+/** The wire's words as people say them: the command line and the console say the same. */
+import type { WaitingReason } from "./jobs.ts";
+
+/** Why a queued job does not run yet; after the colon, what one can do. */
+export const waitingWords: Readonly<Record<WaitingReason, string>> = {
+  waiting_for_worker: "it waits for a worker to have a free slot",
+  no_matching_worker:
+    "no worker has its labels, or there is none: register one that has, or change the labels",
+  no_worker_online: "no worker that may take it is online: start one",
+  assigned_worker_offline: "the worker it is meant for is offline: start it",
+  assigned_worker_draining: "the worker it is meant for takes no new jobs: end its drain",
+  configuration_busy: "another job of this configuration is not over yet",
+  state_locked:
+    "the state is locked by a job that was lost, or by a person: see whether that still runs, then unlock it",
+  worker_in_use: "the worker to tear down still holds a job",
+};
+
+/** Why a plan replaces, destroys or reads something: terraform's words of `show -json`, as the end of "because …". */
+const planReasons: Readonly<Record<string, string>> = {
+  replace_because_tainted: "it is tainted: an earlier apply did not finish it",
+  replace_because_cannot_update: "it cannot be changed in place",
+  replace_by_request: "somebody asked for it",
+  replace_by_triggers: "one of its replace_triggered_by changes",
+  delete_because_no_resource_config: "it is no longer in the configuration",
+  delete_because_no_module: "its module is no longer in the configuration",
+  delete_because_wrong_repetition: "count or for_each was added or taken away",
+  delete_because_count_index: "count is lower now",
+  delete_because_each_key: "its key is no longer in for_each",
+  delete_because_no_move_target: "it was moved to where nothing is configured",
+  read_because_config_unknown: "its configuration is known only after the apply",
+  read_because_dependency_pending: "what it depends on changes first",
+  read_because_check_nested: "a check needs it",
+};
+
+/** A reason that is in no table, of a newer terraform, is said in its own words. */
+export const planReason = (reason: string): string =>
+  planReasons[reason] ?? reason.replaceAll("_", " ");
