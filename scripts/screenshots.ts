@@ -6,17 +6,19 @@ import { launch, visit } from "../test/helpers/launch.ts";
 import { fillPlaces } from "../test/helpers/places.ts";
 import { startPlane } from "../test/helpers/plane.ts";
 import { pagesOf } from "../test/helpers/pages.ts";
-import { fillStage, openStage } from "../test/helpers/scenes.ts";
+import { fillStage, openStage, stageSettings } from "../test/helpers/scenes.ts";
 
 const target = join(import.meta.dirname, "../screenshots");
 mkdirSync(target, { recursive: true });
 const found = await findChromium();
 if (!found) throw new Error("there is no Chromium here: name one in CHROMIUM");
 const browser = await launch(found);
-const plane = await startPlane();
+const plane = await startPlane(stageSettings);
 const stage = await openStage(plane, "ada@example.com");
 const wanted = process.argv.slice(2);
-const all = Object.entries(pagesOf(await fillStage(stage), await fillPlaces(plane, stage)));
+const all = Object.entries(
+  pagesOf(stage, await fillStage(plane, stage), await fillPlaces(plane, stage)),
+);
 const pages = all.filter(
   ([name]) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)),
 );

@@ -105,7 +105,7 @@ const standing = ({ configuration, open, lock }: ConfigurationStory): Html => {
         : html`<p class="notice flow">
             <a href="/jobs/${open.id}">${open.job_type}</a>
             ${open.status === "QUEUED" ? "waits" : "runs"}.
-            ${open.waiting_reason === null ? null : waiting[open.waiting_reason]}
+            ${open.waiting_reason === null ? null : waiting(open.waiting_reason)}
           </p>`
     }
     ${
@@ -154,7 +154,7 @@ const history = ({ configuration, jobs, now }: ConfigurationStory): Html =>
           clock(job.created_at),
           job.started_at === null ? "–" : between(job.started_at, job.ended_at ?? now),
           html`<span class="clamp"
-            >${job.error_message ?? (job.waiting_reason === null ? "" : waiting[job.waiting_reason])}</span
+            >${job.error_message ?? (job.waiting_reason === null ? "" : waiting(job.waiting_reason))}</span
           >`,
         ]),
       )}

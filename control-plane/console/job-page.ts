@@ -2,6 +2,7 @@
 import type { Job } from "../../protocol/jobs.ts";
 import type { PlanSummary } from "../../protocol/plan-summary.ts";
 import type { Worker } from "../../protocol/workers.ts";
+import type { JobStep } from "../services/job-progress.ts";
 import { html, type Html } from "./html.ts";
 import { logView, type LogStart } from "./log-view.ts";
 import { planView } from "./plan-view.ts";
@@ -13,6 +14,8 @@ export interface JobStory {
   readonly worker: Worker | null;
   readonly plan: PlanSummary | null;
   readonly log: LogStart;
+  /** What its runner did with terraform, as far as it said so. */
+  readonly steps: readonly JobStep[];
   /** The server's time. */
   readonly now: string;
 }
@@ -27,7 +30,8 @@ export const jobPage = (story: JobStory): Html => {
       </header>
       ${job.error_message === null ? null : html`<p class="error" role="alert">${job.error_message}</p>`}
       ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
-      ${actionsOf(story)} ${steps(story)} ${plan === null ? null : planView(plan)} ${outputsOf(job)}
+      ${actionsOf(story)} ${stepsOf(story)} ${plan === null ? null : planView(plan)}
+      ${outputsOf(job)}
       <details class="facts">
         <summary>Details</summary>
         ${factsOf(story)}
@@ -59,7 +63,7 @@ const actionsOf = ({ job, plan }: JobStory): Html => {
           )
         : null
     }
-    ${isOpen(status) ? action(id, "cancel", status === "QUEUED" ? "Cancel" : "Cancel: stop terraform", "danger") : null}
+    ${isOpen(status) ? action(id, "cancel", status === "QUEUED" ? "Cancel" : "Cancel: stop terraform", "quiet danger") : null}
     ${status === "FAILED" || status === "CANCELLED" ? action(id, "retry", "Run it again", "") : null}
   </div>`;
 };
@@ -69,7 +73,7 @@ const action = (id: string, verb: string, words: string, look: string): Html =>
     <button id="${verb}" class="${look}">${words}</button>
   </form>`;
 
-const steps = ({ job, worker, now }: JobStory): Html => {
+const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
   const { created_at, claimed_at, started_at, ended_at, released_at, status } = job;
   const by = worker === null ? "" : ` by ${worker.name}`;
   const running = started_at === null ? null : between(started_at, ended_at ?? now);
@@ -77,6 +81,15 @@ const steps = ({ job, worker, now }: JobStory): Html => {
     ${step("Queued", created_at, claimed_at === null && ended_at === null ? `waits for ${between(created_at, now)}` : null)}
     ${step(`Taken${by}`, claimed_at, claimed_at === null ? null : `after ${between(created_at, claimed_at)}`)}
     ${step("Started", started_at, started_at !== null && ended_at === null ? `runs for ${running}` : null)}
+    ${steps.map(({ name, started_at: at }, index) => {
+      const next = steps[index + 1]?.started_at ?? ended_at;
+      return step(
+        name,
+        at,
+        next === null ? `for ${between(at, now)}` : between(at, next),
+        next === null,
+      );
+    })}
     ${step(ended_at === null ? "Ended" : `Ended: ${status}`, ended_at, running !== null && ended_at !== null ? `ran for ${running}` : null)}
     ${
       ended_at !== null && claimed_at !== null && released_at === null
@@ -89,8 +102,8 @@ const steps = ({ job, worker, now }: JobStory): Html => {
   </ol>`;
 };
 
-const step = (name: string, time: string | null, more: string | null): Html =>
-  html`<li class="${time === null ? "todo" : "done"}">
+const step = (name: string, time: string | null, more: string | null, isNow = false): Html =>
+  html`<li class="${isNow ? "now" : time === null ? "todo" : "done"}">
     <strong>${name}</strong>
     <span>${time === null ? "not yet" : clock(time)}</span>
     ${more === null ? null : html`<span>${more}</span>`}

@@ -6,6 +6,7 @@ import type { Job } from "../../protocol/jobs.ts";
 import type { UserCaller } from "../auth/callers.ts";
 import { notFound, Refusal } from "../problem.ts";
 import type { Context } from "../services/context.ts";
+import { findSteps } from "../services/job-progress.ts";
 import { retryJob } from "../services/job-retry.ts";
 import { cancelJob, createJob, getJob } from "../services/jobs.ts";
 import { checkOwnJob, readLog } from "../services/logs.ts";
@@ -21,18 +22,24 @@ const pageSize = 16;
 /** Characters of the log that a browser without a script gets at once. */
 const startLength = 64 * 1024;
 
+/** How often the page of a job that is not over is drawn anew, in seconds; a change of its status does so at once. */
+const refresh = 2;
+
 /** Adds them. */
 export function jobPages(signedIn: SignedIn, context: Context): void {
   signedIn("GET", "/jobs/:id", async (caller, request, reply) => {
     const job = await getJob(context, caller, idOf(request.params));
-    const [worker, { plan_summary }, log] = await Promise.all([
+    const [worker, { plan_summary }, log, steps] = await Promise.all([
       findWorker(context, caller, job),
       getPlanSummary(context, caller, job.id),
       beginningOf(context, job),
+      findSteps(context, job.id),
     ]);
     const now = new Date(context.now()).toISOString();
-    const body = jobPage({ job, worker, plan: plan_summary, log, now });
-    sendPage(reply, { title: job.job_type, body, email: caller.email, at: "/jobs" });
+    const body = jobPage({ job, worker, plan: plan_summary, log, steps, now });
+    const page = { title: job.job_type, body, email: caller.email, at: "/jobs" };
+    const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
+    sendPage(reply, isOver ? page : { ...page, refresh });
   });
   signedIn("GET", "/jobs/:id/log", async (caller, { params }, reply) => {
     const id = idOf(params);

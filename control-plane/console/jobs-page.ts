@@ -9,6 +9,7 @@ export const jobsPage = (
   jobs: readonly Job[],
   status: JobStatus | undefined,
   next: string | undefined,
+  now: string,
 ): Html =>
   html`<h1>Jobs</h1>
     <nav class="filter" aria-label="Filter by status">
@@ -19,10 +20,10 @@ export const jobsPage = (
       ${
         jobs.length === 0
           ? html`<p class="soft">
-              No ${status ?? ""} job here. One starts on the page of a configuration, in its
-              <a href="/zones">zone</a>; <code>windlass demo</code> shows everything at once.
+              No ${status === undefined ? "job yet" : `job is ${status} here`}. A job begins on the
+              page of its configuration: <a href="/zones">Zones</a>
             </p>`
-          : jobTable(jobs)
+          : jobTable(jobs, now)
       }
     </div>
     ${

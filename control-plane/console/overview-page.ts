@@ -3,37 +3,55 @@ import type { Job } from "../../protocol/jobs.ts";
 import type { Worker } from "../../protocol/workers.ts";
 import { html, type Html } from "./html.ts";
 import { table } from "./table.ts";
-import { badge, between, clock, waiting } from "./words.ts";
+import { workerTable } from "./workers-page.ts";
+import { ago, badge, between, waiting } from "./words.ts";
+
+/** A job that runs, and how far it has come. */
+export interface RunningJob {
+  readonly job: Job;
+  readonly step: string | null;
+  readonly line: string | null;
+}
 
 export interface Overview {
   readonly workers: readonly Worker[];
-  readonly running: readonly Job[];
+  readonly running: readonly RunningJob[];
   readonly queued: readonly Job[];
   readonly recent: readonly Job[];
+  /** The highest published release. */
+  readonly latest: string | null;
   readonly now: string;
 }
 
 /** The page that stays open all day. */
-export const overviewPage = ({ workers, running, queued, recent, now }: Overview): Html => {
+export const overviewPage = (overview: Overview): Html => {
+  const { workers, running, queued, recent, latest, now } = overview;
   const online = workers.filter(({ status }) => status === "ONLINE").length;
+  const isNew = workers.length + running.length + queued.length + recent.length === 0;
   return html`<h1>Overview</h1>
     <div id="overview" data-live>
       <ul class="counts">
         ${tile(running.length, "running")} ${tile(queued.length, "waiting")}
-        ${tile(online, workers.length === online ? "workers online" : `of ${workers.length} workers online`)}
+        ${tile(online, workers.length === online ? `${online === 1 ? "worker" : "workers"} online` : `of ${workers.length} workers online`)}
       </ul>
+      ${isNew ? firstSteps : null}
       <h2>Running</h2>
       ${
         running.length === 0
           ? html`<p class="soft">Nothing runs at the moment.</p>`
           : table(
               "Running jobs",
-              ["Job", "Configuration", "Worker", "For"],
-              running.map((job) => [
+              ["Job", "Configuration", "For", "Progress", "Worker"],
+              running.map(({ job, step, line }) => [
                 link(job),
                 nameOf(job),
-                workers.find(({ id }) => id === job.worker_id)?.name ?? "–",
                 job.started_at === null ? "about to start" : between(job.started_at, now),
+                html`<span class="progress"
+                  >${step === null ? null : html`<strong>${step}</strong> `}<span class="soft"
+                    >${line}</span
+                  ></span
+                >`,
+                workerOf(job, workers),
               ]),
             )
       }
@@ -53,33 +71,43 @@ export const overviewPage = ({ workers, running, queued, recent, now }: Overview
             )
       }
       <h2>Workers</h2>
-      ${workers.length === 0 ? noWorker : table("Workers", ["Name", "Status", "Version", "Host", "Jobs", "Last heartbeat"], workers.map(workerRow))}
+      ${workers.length === 0 ? noWorker : workerTable(workers, latest, now)}
       <h2>Ended lately</h2>
       ${
         recent.length === 0
-          ? html`<p class="soft">
-              No job has ended yet. One starts on the page of a configuration, in its
-              <a href="/zones">zone</a>; <code>windlass demo</code> shows everything at once.
-            </p>`
-          : html`${jobTable(recent)}
+          ? html`<p class="soft">No job has ended yet.</p>`
+          : html`${jobTable(recent, now)}
               <p><a href="/jobs">All jobs</a></p>`
       }
     </div>`;
 };
 
+const firstSteps = html`<section class="notice flow">
+  <p>Nothing is here yet. So it begins:</p>
+  <ol>
+    <li><a href="/workers">Add a worker</a> on a machine where terraform may run.</li>
+    <li><a href="/zones">Make a zone</a>, and in it a configuration: where your code is.</li>
+    <li>Plan it there, look at what it would do, and deploy that plan.</li>
+  </ol>
+  <p>Or see everything at once on your own machine: <code>windlass demo</code></p>
+</section>`;
+
+const workerOf = ({ worker_id }: Job, workers: readonly Worker[]): Html | string => {
+  const worker = workers.find(({ id }) => id === worker_id);
+  return worker === undefined ? "–" : html`<a href="/workers/${worker.id}">${worker.name}</a>`;
+};
+
 /** Jobs newest first, with what became of them. */
-export const jobTable = (jobs: readonly Job[]): Html =>
+export const jobTable = (jobs: readonly Job[], now: string): Html =>
   table(
     "Jobs",
-    ["Job", "Configuration", "Status", "Created", "Took", "What"],
+    ["Job", "Configuration", "Status", "When", "Took", "What"],
     jobs.map((job) => [
       link(job),
       nameOf(job),
       badge(job.status),
-      clock(job.created_at),
-      job.started_at !== null && job.ended_at !== null
-        ? between(job.started_at, job.ended_at)
-        : "–",
+      ago(job.ended_at ?? job.created_at, now),
+      job.started_at === null ? "–" : between(job.started_at, job.ended_at ?? now),
       html`<span class="clamp"
         >${job.error_message ?? (job.waiting_reason === null ? "" : waiting(job.waiting_reason))}</span
       >`,
@@ -91,32 +119,13 @@ const noWorker = html`<p class="soft">
   run.
 </p>`;
 
-const workerRow = ({
-  id,
-  name,
-  status,
-  version,
-  hostname,
-  active_job_ids,
-  capacity,
-  last_heartbeat,
-}: Worker) => [
-  html`<a href="/workers/${id}">${name}</a>`,
-  badge(status),
-  version ?? "–",
-  hostname ?? "–",
-  capacity === null ? String(active_job_ids.length) : `${active_job_ids.length} of ${capacity}`,
-  last_heartbeat === null ? "never" : clock(last_heartbeat),
-];
-
 const tile = (number: number, word: string): Html =>
   html`<li class="${number === 0 ? "zero" : ""}"><strong>${String(number)}</strong> ${word}</li>`;
 
 const link = (job: Job): Html => html`<a href="/jobs/${job.id}">${job.job_type}</a>`;
 
 const nameOf = ({ config_snapshot, configuration_id }: Job): Html | string => {
-  const name = config_snapshot?.name ?? "–";
-  return configuration_id === null
-    ? name
-    : html`<a href="/configurations/${configuration_id}">${name}</a>`;
+  if (configuration_id === null) return config_snapshot?.name ?? "–";
+  const name = config_snapshot?.name ?? "its page";
+  return html`<a href="/configurations/${configuration_id}">${name}</a>`;
 };

@@ -3,11 +3,13 @@ import { validate } from "uuid";
 import { jobStatuses, type Job, type JobStatus } from "../../protocol/jobs.ts";
 import type { UserCaller } from "../auth/callers.ts";
 import type { Context } from "../services/context.ts";
+import { findLastLine, findSteps } from "../services/job-progress.ts";
 import { listJobs } from "../services/jobs.ts";
+import { latestVersion } from "../services/releases.ts";
 import { listWorkers } from "../services/workers.ts";
 import { sendPage } from "./layout.ts";
 import { jobsPage } from "./jobs-page.ts";
-import { overviewPage } from "./overview-page.ts";
+import { overviewPage, type RunningJob } from "./overview-page.ts";
 import type { SignedIn } from "./signed-in.ts";
 
 const shown = 100;
@@ -31,15 +33,21 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       .flat()
       .toSorted((a, b) => endOf(b).localeCompare(endOf(a)))
       .slice(0, recentShown);
-    const now = new Date(context.now()).toISOString();
-    const body = overviewPage({ workers, running, queued, recent, now });
+    const body = overviewPage({
+      workers,
+      running: await Promise.all(running.map((job) => withProgress(context, job))),
+      queued,
+      recent,
+      latest: await latestVersion(context),
+      now: nowOf(context),
+    });
     sendPage(reply, { title: "Overview", body, email: caller.email, at: "/", refresh });
   });
   signedIn("GET", "/jobs", async (caller, { query }, reply) => {
     const { status, before } = filterOf(query);
     const jobs = await older(context, caller, status, before);
     const next = jobs.length > shown ? jobs[shown - 1]?.id : undefined;
-    const body = jobsPage(jobs.slice(0, shown), status, next);
+    const body = jobsPage(jobs.slice(0, shown), status, next, nowOf(context));
     sendPage(reply, { title: "Jobs", body, email: caller.email, at: "/jobs", refresh });
   });
 }
@@ -50,6 +58,16 @@ const older = (
   status: JobStatus | undefined,
   before: string | undefined,
 ): Promise<Job[]> => listJobs(context, caller, { status, before, limit: shown + 1 });
+
+async function withProgress(context: Context, job: Job): Promise<RunningJob> {
+  const [steps, line] = await Promise.all([
+    findSteps(context, job.id),
+    findLastLine(context, job.id),
+  ]);
+  return { job, step: steps.at(-1)?.name ?? null, line };
+}
+
+const nowOf = ({ now }: Context): string => new Date(now()).toISOString();
 
 const endOf = ({ ended_at, created_at }: Job): string => ended_at ?? created_at;
 

@@ -8,7 +8,13 @@ export const loginPage = (
   next: string | undefined,
   providers: readonly { readonly name: string; readonly title: string }[],
 ): Html =>
-  html` <h1>Sign in</h1>
+  html`<div class="door">
+    <h1>Sign in</h1>
+    ${
+      next === undefined || next === "/"
+        ? null
+        : html`<p class="soft">Then it goes on to <a href="${next}">the page you came for</a>.</p>`
+    }
     ${providers.map(
       ({ name, title }) =>
         html`<p>
@@ -17,13 +23,11 @@ export const loginPage = (
           >
         </p>`,
     )}
-    <p>
-      ${providers.length === 0 ? "" : "Or by a link: "}Whoever runs this server can make a one-time
-      link for you. On the server:
-    </p>
+    ${providers.length === 0 ? null : html`<h2>Or by a link</h2>`}
+    <p>Whoever runs this server can make a one-time link for you. On the server:</p>
     <p><code>windlass server login-link --email you@example.com</code></p>
     <p class="soft">The link works once, for 15 minutes. Open it in this browser.</p>
-    ${next === undefined || next === "/" ? null : html`<p>Then go on to <a href="${next}">the page you came for</a>.</p>`}`;
+  </div>`;
 
 /** Why a sign-in at a provider came to nothing. */
 export const failedSignInPage = (reason: string): Html =>
@@ -39,7 +43,8 @@ export const deadLinkPage = (): Html =>
 
 /** Asks the signed-in person whether the client that opened the browser may act for them. */
 export const approvePage = (deviceCode: string, email: string): Html =>
-  html` <h1>Sign in the command-line client?</h1>
+  html`<div class="door">
+    <h1>Sign in the command-line client?</h1>
     <p>
       A <code>windlass</code> client asks to act as <strong>${email}</strong>. Go on only if you
       started it just now.
@@ -48,7 +53,8 @@ export const approvePage = (deviceCode: string, email: string): Html =>
       <input type="hidden" name="device_code" value="${deviceCode}" />
       <button>Show the code</button>
     </form>
-    <p class="soft">Request ${deviceCode}</p>`;
+    <p class="soft">Request ${deviceCode}</p>
+  </div>`;
 
 /** The six characters to type at the client, how long they work, and whether they were used. */
 export const codePage = (
@@ -57,28 +63,36 @@ export const codePage = (
 ): Html =>
   html`<div
     id="device"
+    class="door"
     data-live
     data-from="/cli/login?device_code=${encodeURIComponent(device_code)}"
-    role="status"
   >
+    <div role="status">
+      <h1>${deviceTitles[state]}</h1>
+    </div>
     ${
       state === "used"
-        ? html`<h1>The client is signed in</h1>
-            <p>You can close this page. <a href="/settings">Settings</a> has all your logins.</p>`
+        ? html`<p>
+            You can close this page. <a href="/settings">Settings</a> has all your logins.
+          </p>`
         : state === "dead"
-          ? html`<h1>This code does not work any more</h1>
-              <p>
-                It was too late, or five wrong guesses ended it. Start again at the client:
-                <code>windlass login</code>
-              </p>`
-          : html`<h1>Type this code at the client</h1>
-              <p class="code">${verification_code}</p>
+          ? html`<p>
+              It was too late, or five wrong guesses ended it. Start again at the client:
+              <code>windlass login</code>
+            </p>`
+          : html`<p class="code">${verification_code}</p>
               <p class="soft">
                 It works for ${between(now, expires_at)}, until ${clock(expires_at)}. Five wrong
                 guesses end it.
               </p>`
     }
   </div>`;
+
+const deviceTitles = {
+  waiting: "Type this code at the client",
+  used: "The client is signed in",
+  dead: "This code does not work any more",
+} as const;
 
 /** Why a device login cannot be approved, and what to do. */
 export const deadDevicePage = (reason: string): Html =>

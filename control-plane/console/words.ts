@@ -4,18 +4,27 @@ import { waitingWords } from "../../protocol/words.ts";
 import { html, type Html } from "./html.ts";
 
 /** `2026-11-21 10:15:02 UTC`. */
-export const clock = (time: string): Html =>
-  html`<time datetime="${time}">${time.slice(0, 19).replace("T", " ")} UTC</time>`;
+export const clock = (time: string): Html => html`<time datetime="${time}">${plain(time)}</time>`;
+
+/** How long before `now`, with the moment itself for whoever points at it: `12 s ago`. */
+export const ago = (time: string, now: string, word = "\u00a0ago"): Html =>
+  html`<time datetime="${time}" title="${plain(time)}">${between(time, now)}${word}</time>`;
+
+const plain = (time: string): string => `${time.slice(0, 19).replace("T", " ")} UTC`;
 
 /** How long from one time to another: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
 export function between(from: string, to: string): string {
   const seconds = Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000));
   const [minutes, hours, days] = [60, 3600, 86_400].map((unit) => Math.floor(seconds / unit));
-  if (days) return `${days} d ${hours! % 24} h`;
-  if (hours) return `${hours} h ${minutes! % 60} min`;
-  if (minutes) return `${minutes} min ${seconds % 60} s`;
-  return `${seconds} s`;
+  if (days) return lengthOf([days, "d"], [hours! % 24, "h"]);
+  if (hours) return lengthOf([hours, "h"], [minutes! % 60, "min"]);
+  if (minutes) return lengthOf([minutes, "min"], [seconds % 60, "s"]);
+  return lengthOf([seconds, "s"]);
 }
+
+/** It stays on one line: the spaces in it do not break. */
+const lengthOf = (...parts: readonly (readonly [number, string])[]): string =>
+  parts.map(([number, unit]) => `${number}\u00a0${unit}`).join("\u00a0");
 
 /** How much: `512 B`, `1.4 kB`, `3.1 MB`; on one line. */
 export function size(bytes: number): string {

@@ -3,7 +3,9 @@ import { validate } from "uuid";
 import type { UserCaller } from "../auth/callers.ts";
 import { notFound } from "../problem.ts";
 import type { Context } from "../services/context.ts";
+import { listJobs } from "../services/jobs.ts";
 import { createRegistrationToken } from "../services/registration-tokens.ts";
+import { latestVersion } from "../services/releases.ts";
 import {
   deleteWorker,
   getWorker,
@@ -13,9 +15,11 @@ import {
 } from "../services/workers.ts";
 import { sendPage } from "./layout.ts";
 import type { SignedIn } from "./signed-in.ts";
-import { registrationPage, rotatedPage, workerPage, workersPage } from "./workers-page.ts";
+import { registrationPage, rotatedPage } from "./worker-setup-page.ts";
+import { workerPage, workersPage } from "./workers-page.ts";
 
 const shown = 1000;
+const jobsShown = 20;
 const refresh = 3;
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/workers" });
@@ -24,11 +28,17 @@ const frame = ({ email }: UserCaller) => ({ email, at: "/workers" });
 export function workerPages(signedIn: SignedIn, context: Context): void {
   signedIn("GET", "/workers", async (caller, _, reply) => {
     const workers = await listWorkers(context, caller, undefined, shown);
-    sendPage(reply, { ...frame(caller), title: "Workers", body: workersPage(workers), refresh });
+    const body = workersPage(workers, await latestVersion(context), nowOf(context));
+    sendPage(reply, { ...frame(caller), title: "Workers", body, refresh });
   });
   signedIn("GET", "/workers/:id", async (caller, { params }, reply) => {
     const worker = await getWorker(context, caller, idOf(params));
-    sendPage(reply, { ...frame(caller), title: worker.name, body: workerPage(worker), refresh });
+    const [jobs, latest] = await Promise.all([
+      listJobs(context, caller, { worker: worker.id, limit: jobsShown }),
+      latestVersion(context),
+    ]);
+    const body = workerPage({ worker, jobs, latest, now: nowOf(context) });
+    sendPage(reply, { ...frame(caller), title: worker.name, body, refresh });
   });
   signedIn("POST", "/workers/register", async (caller, _, reply) => {
     const token = await createRegistrationToken(context, caller, {});
@@ -59,3 +69,5 @@ function idOf(params: unknown): string {
   if (!validate(id)) throw notFound("worker");
   return id;
 }
+
+const nowOf = ({ now }: Context): string => new Date(now()).toISOString();

@@ -1,94 +1,134 @@
-/** Workers: the list, one of them, and how to add another. */
-import type { RegistrationToken, Worker, WorkerIdentity } from "../../protocol/workers.ts";
+/** Workers: the list, and one of them with what it runs and ran. */
+import type { Job } from "../../protocol/jobs.ts";
+import type { Worker } from "../../protocol/workers.ts";
+import { isBehind } from "../domain/version-order.ts";
+import { ask } from "./fields.ts";
 import { html, type Html } from "./html.ts";
+import { jobTable } from "./overview-page.ts";
 import { table } from "./table.ts";
-import { badge, clock } from "./words.ts";
+import { ago, badge, clock } from "./words.ts";
 
-/** All workers, and the way to one more. */
-export const workersPage = (workers: readonly Worker[]): Html =>
+/** All workers, and the way to one more. `latest` is the highest published release. */
+export const workersPage = (workers: readonly Worker[], latest: string | null, now: string): Html =>
   html`<h1>Workers</h1>
-    <form method="post" action="/workers/register">
+    <form method="post" action="/workers/register" class="first">
       <button>Add a worker</button>
       <span class="soft">makes a registration token, good for one hour and one worker</span>
     </form>
     <div id="workers" data-live>
       ${
         workers.length === 0
-          ? html`<p class="soft">
-              No worker yet. One is needed to run anything: add it where terraform may run.
+          ? html`<p class="notice flow">
+              No worker yet. One is needed to run anything: add it on a machine where terraform may
+              run and that reaches your clouds. It asks this server for work; nothing has to reach
+              it.
             </p>`
-          : table(
-              "Workers",
-              ["Name", "Status", "Version", "Host", "Labels", "Last heartbeat"],
-              workers.map((worker) => [
-                html`<a href="/workers/${worker.id}">${worker.name}</a>`,
-                badge(worker.status),
-                worker.version ?? "–",
-                worker.hostname ?? "–",
-                worker.labels.join(", "),
-                worker.last_heartbeat === null ? "never" : clock(worker.last_heartbeat),
-              ]),
-            )
+          : workerTable(workers, latest, now)
       }
     </div>`;
 
-/** The token, shown this once, and the lines that use it. */
-export const registrationPage = (
-  { registration_token, expires_at }: RegistrationToken,
-  url: string,
-): Html =>
-  html`<h1>Add a worker</h1>
-    <p>This token is shown only now. It registers one worker until ${clock(expires_at)}.</p>
-    <p class="secret"><code>${registration_token}</code></p>
-    <h2>With systemd</h2>
-    <p>On the machine where terraform may run; the command asks for the token:</p>
-    <pre class="log" tabindex="0">
-sudo windlass agent install --url ${url} --registration-token-file -</pre>
-    <h2>In a container</h2>
-    <p>With the token in a file <code>token</code> that only you can read:</p>
-    <pre class="log" tabindex="0">
-docker run -d --name windlass-agent --stop-timeout 4500 \\
-  -v windlass-agent:/var/lib/windlass-agent -v "$PWD/token:/run/token:ro" \\
-  -e WINDLASS_URL=${url} -e WINDLASS_REGISTRATION_TOKEN_FILE=/run/token \\
-  windlass agent</pre>
-    <p><a href="/workers">To the workers</a>: it appears there as soon as it runs.</p>`;
+/** Workers and how they do. */
+export const workerTable = (workers: readonly Worker[], latest: string | null, now: string): Html =>
+  table(
+    "Workers",
+    ["Name", "Status", "Jobs", "Version", "Host", "Labels", "Last heartbeat"],
+    workers.map((worker) => {
+      const { id, name, status, active_job_ids, capacity, hostname, labels } = worker;
+      const running = String(active_job_ids.length);
+      return [
+        html`<a href="/workers/${id}">${name}</a>`,
+        badge(status),
+        capacity === null ? running : `${running} of ${capacity}`,
+        versionOf(worker, latest),
+        hostname ?? "–",
+        labels.join(", ") || "–",
+        worker.last_heartbeat === null ? "never" : ago(worker.last_heartbeat, now),
+      ];
+    }),
+  );
 
-/** A worker's new token, shown this once. */
-export const rotatedPage = ({ worker_id, worker_token }: WorkerIdentity): Html =>
-  html`<h1>A new token</h1>
-    <p>
-      This token is shown only now; the old one is dead. Give it to the agent and start it again.
-    </p>
-    <p class="secret"><code>${worker_token}</code></p>
-    <p><a href="/workers/${worker_id}">To the worker</a></p>`;
+const versionOf = ({ version }: Worker, latest: string | null): Html | string =>
+  version !== null && latest !== null && isBehind(version, latest)
+    ? html`${version} <span class="behind">behind ${latest}</span>`
+    : (version ?? "–");
+
+export interface WorkerStory {
+  readonly worker: Worker;
+  /** Its newest jobs, those that it runs among them. */
+  readonly jobs: readonly Job[];
+  readonly latest: string | null;
+  readonly now: string;
+}
 
 /** One worker. */
-export const workerPage = (worker: Worker): Html =>
-  html`<div id="worker" data-live>
-    <header class="title">
-      <h1>${worker.name}</h1>
-      ${badge(worker.status)}
-    </header>
-    ${
-      worker.mode === "cloud-hosted"
-        ? html`<p class="notice">
-            This worker is cloud-hosted: it serves everybody and is not yours to change.
-          </p>`
-        : html`<div class="actions">
-            ${
-              worker.status === "DRAINING"
-                ? button(worker, "undrain", "Take jobs again", "")
-                : button(worker, "drain", "Drain: take no new jobs", "")
-            }
-            ${button(worker, "rotate", "New token", "")}
-            ${button(worker, "remove", "Remove: its jobs count as lost", "danger")}
-          </div>`
-    }
-    <dl class="facts">
-      <dt>Worker</dt>
-      <dd><code>${worker.id}</code></dd>
+export const workerPage = (story: WorkerStory): Html => {
+  const { worker, jobs } = story;
+  return html`<div id="worker" data-live>
+      <header class="title">
+        <h1>${worker.name}</h1>
+        ${badge(worker.status)}
+      </header>
+      ${stateOf(story)}
+      ${
+        worker.mode === "cloud-hosted"
+          ? null
+          : html`<div class="actions">
+              ${
+                worker.status === "DRAINING"
+                  ? button(worker, "undrain", "Take jobs again", "")
+                  : button(worker, "drain", "Drain: take no new jobs", "quiet")
+              }
+            </div>`
+      }
+      ${factsOf(story)}
+      <h2>Jobs</h2>
+      ${
+        jobs.length === 0
+          ? html`<p class="soft">It has run none of your jobs yet.</p>`
+          : jobTable(jobs, story.now)
+      }
+    </div>
+    ${worker.mode === "cloud-hosted" ? null : changes(worker)}`;
+};
+
+const stateOf = ({ worker, latest, now }: WorkerStory): Html | null => {
+  const { status, mode, version, last_heartbeat } = worker;
+  return html`${
+    mode === "cloud-hosted"
+      ? html`<p class="notice flow">
+          This worker is cloud-hosted: it serves everybody and is not yours to change.
+        </p>`
+      : null
+  }
+  ${
+    status === "OFFLINE"
+      ? html`<p class="error flow">
+          Nothing was heard of it
+          ${last_heartbeat === null ? "yet" : html`for ${ago(last_heartbeat, now, "")}`}. Look at
+          its machine: does the agent run (<code>systemctl status windlass-agent</code>), and does
+          it reach this server (<code>windlass agent doctor</code>)?
+        </p>`
+      : null
+  }
+  ${
+    status === "REGISTERED"
+      ? html`<p class="notice flow">It is registered, and its agent has not started yet.</p>`
+      : null
+  }
+  ${
+    version !== null && latest !== null && isBehind(version, latest)
+      ? html`<p class="warning flow">
+          It runs version ${version}; ${latest} is out. Upgrade it where it is installed: a
+          terraform that runs goes on meanwhile.
+        </p>`
+      : null
+  }`;
+};
+
+const factsOf = ({ worker, now }: WorkerStory): Html =>
+  html`<dl class="facts">
       <dt>Version</dt>
-      <dd>${worker.version ?? "–"}</dd>
+      <dd>${worker.version ?? "not known yet"}</dd>
       <dt>Host</dt>
       <dd>
         ${[worker.hostname, worker.os, worker.arch].filter(Boolean).join(", ") || "not known yet"}
@@ -99,24 +139,39 @@ export const workerPage = (worker: Worker): Html =>
       <dd>${worker.isolation ?? "not known yet"}</dd>
       <dt>Jobs at once</dt>
       <dd>${worker.capacity === null ? "not known yet" : String(worker.capacity)}</dd>
-      <dt>Works on</dt>
-      <dd>
-        ${
-          worker.active_job_ids.length === 0
-            ? "nothing"
-            : worker.active_job_ids.map((id) => html`<a href="/jobs/${id}">${id}</a> `)
-        }
-      </dd>
       <dt>Last heartbeat</dt>
-      <dd>${worker.last_heartbeat === null ? "never" : clock(worker.last_heartbeat)}</dd>
+      <dd>${worker.last_heartbeat === null ? "never" : ago(worker.last_heartbeat, now)}</dd>
       <dt>Registered</dt>
       <dd>${clock(worker.created_at)}</dd>
+      <dt>Id</dt>
+      <dd><code>${worker.id}</code></dd>
     </dl>
     <details>
       <summary>Metadata</summary>
       <pre class="log" tabindex="0">${JSON.stringify(worker.metadata, null, 2)}</pre>
-    </details>
-  </div>`;
+    </details>`;
+
+const changes = (worker: Worker): Html =>
+  html`<section aria-labelledby="change">
+    <h2 id="change">Change</h2>
+    <div class="actions">
+      ${ask(
+        "New token…",
+        html`<p>
+            The old token is dead at once: the agent stops taking jobs until it has the new one.
+          </p>
+          ${button(worker, "rotate", "Make a new token", "danger")}`,
+      )}
+      ${ask(
+        "Remove this worker…",
+        html`<p>
+            Its jobs count as lost at once, and its token is dead. Drain it first, and wait until it
+            holds no job, to lose nothing.
+          </p>
+          ${button(worker, "remove", "Remove the worker", "danger")}`,
+      )}
+    </div>
+  </section>`;
 
 const button = ({ id }: Worker, verb: string, words: string, look: string): Html =>
   html`<form method="post" action="/workers/${id}/${verb}">

@@ -11,6 +11,15 @@ export function compareVersions(a: string, b: string): number {
   );
 }
 
+/** Whether a runner's version is known to be lower than the highest published one. What is no version says nothing. */
+export const isBehind = (version: string | null, latest: string | null): boolean =>
+  version !== null &&
+  latest !== null &&
+  wellFormed.test(version) &&
+  compareVersions(version, latest) < 0;
+
+const wellFormed = /^\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?$/;
+
 function parse(version: string): { core: string[]; pre: string[] } {
   const [precedence = ""] = version.split("+");
   const dash = precedence.indexOf("-");

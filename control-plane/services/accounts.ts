@@ -12,11 +12,13 @@ import {
   findUserAccount,
   insertAccount,
   insertUser,
+  listAccounts,
   updateAccount,
   type AccountRow,
 } from "../store/accounts.ts";
 import { person, record } from "./audit.ts";
 import type { Context } from "./context.ts";
+import { time } from "./job-views.ts";
 import { startSession } from "./logins.ts";
 
 /** A token that ends this soon is refreshed before it is used. */
@@ -59,6 +61,25 @@ export function signInWithAccount(
     await record(tx, { by: person(caller), owner: user.id, ...connected, details }, now);
     return caller;
   });
+}
+
+/** A person's account at a provider. */
+export interface ConnectedAccount {
+  readonly provider: ProviderName;
+  readonly email: string;
+  readonly connected_at: string;
+}
+
+/** The accounts by which a person can sign in. */
+export async function listOwnAccounts(
+  { store }: Context,
+  { user_id }: UserCaller,
+): Promise<ConnectedAccount[]> {
+  const accounts = await listAccounts(store.read, user_id);
+  return accounts.map(({ created_at, ...account }) => ({
+    ...account,
+    connected_at: time(created_at),
+  }));
 }
 
 /** The user's token at one of these providers, refreshed if need be. Throws what keeps it from working. */

@@ -6,10 +6,10 @@ import { workerStatus } from "../domain/worker.ts";
 import { Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import { findHeldBriefly, setOmitted } from "../store/jobs.ts";
-import { findLatestVersion } from "../store/releases.ts";
 import { findWorkerCaller, recordHeartbeat } from "../store/workers.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
+import { latestVersion } from "./releases.ts";
 
 /**
  * A waiting heartbeat that begins with cancelled jobs is answered after this: the agent may know them already, or its last answer may
@@ -134,15 +134,15 @@ async function waitForChange(
 }
 
 const answer = async (
-  { now, periods, store }: Context,
+  context: Context,
   worker_id: string,
   status: Orders["status"],
   cancelled: readonly string[],
 ): Promise<HeartbeatAnswer> => ({
   worker_id,
   status,
-  server_time: time(now()),
-  heartbeat_interval_seconds: periods.heartbeat / 1000,
+  server_time: time(context.now()),
+  heartbeat_interval_seconds: context.periods.heartbeat / 1000,
   cancelled_job_ids: [...cancelled],
-  latest_version: (await store.read.first(findLatestVersion, {}))?.value ?? null,
+  latest_version: await latestVersion(context),
 });

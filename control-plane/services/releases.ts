@@ -48,3 +48,7 @@ export async function registerCloudWorker(
     addWorker(context, tx, { owner: null, by: pipeline(caller) }, { name, metadata }),
   );
 }
+
+/** The highest published version; null where none is. */
+export const latestVersion = async ({ store }: Context): Promise<string | null> =>
+  (await store.read.first(findLatestVersion, {}))?.value ?? null;

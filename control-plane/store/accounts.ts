@@ -34,6 +34,18 @@ export const findUserAccount = (
     .limit(1)
     .executeTakeFirst();
 
+/** The accounts of a user. */
+export const listAccounts = (
+  { sql }: Queries,
+  user: string,
+): Promise<Pick<AccountRow, "provider" | "email" | "created_at">[]> =>
+  sql
+    .selectFrom("accounts")
+    .select(["provider", "email", "created_at"])
+    .where("user_id", "=", user)
+    .orderBy("created_at")
+    .execute();
+
 /** Adds an account. */
 export async function insertAccount({ sql }: Queries, account: AccountRow): Promise<void> {
   await sql.insertInto("accounts").values(account).execute();

@@ -84,6 +84,8 @@ export interface JobFilter {
   readonly owner: string;
   readonly status?: JobStatus | undefined;
   readonly zone?: string | undefined;
+  /** Only jobs that this worker holds, or held last. */
+  readonly worker?: string | undefined;
   readonly configuration?: string | undefined;
   /** Only jobs older than this one. */
   readonly before?: string | undefined;
@@ -93,7 +95,7 @@ export interface JobFilter {
 /** A page of an owner's jobs with their snapshots, newest first (ids sort by time). */
 export function listJobs(
   { sql: db }: Queries,
-  { owner, status, zone, configuration, before, limit }: JobFilter,
+  { owner, status, zone, configuration, worker, before, limit }: JobFilter,
 ): Promise<(JobRow & { config_snapshot: string | null })[]> {
   let query = db
     .selectFrom("jobs")
@@ -104,6 +106,7 @@ export function listJobs(
   if (status !== undefined) query = query.where("status", "=", status);
   if (zone !== undefined) query = query.where("zone_id", "=", zone);
   if (configuration !== undefined) query = query.where("spec_id", "=", configuration);
+  if (worker !== undefined) query = query.where("worker_id", "=", worker);
   if (before !== undefined) query = query.where("jobs.id", "<", before);
   return query.orderBy("jobs.id", "desc").limit(limit).execute();
 }

@@ -1,4 +1,5 @@
 /** SQL of log chunks. Raw statements: Kysely re-prepares (27 k inserts/s), a prepared one does 89 k (stack.md, pitfall 8). */
+import { sql } from "kysely";
 import type { LogChunk, StreamType } from "../../protocol/jobs.ts";
 import { statement } from "./statement.ts";
 
@@ -62,4 +63,24 @@ export const readChunks = statement<{ job: string; after: number; limit: number 
 /** The newest chunk of a job's log. */
 export const findLastChunk = statement<{ job: string }, { id: number }>((db, { job }) =>
   db.selectFrom("log_chunks").select("id").where("job_id", "=", job).orderBy("id", "desc").limit(1),
+);
+
+/** The first of the runner's own lines. */
+export const findSystemChunks = statement<
+  { job: string; limit: number },
+  Pick<LogRow, "log_chunk" | "created_at">
+>((db, { job, limit }) =>
+  db
+    .selectFrom("log_chunks")
+    .select(["log_chunk", "created_at"])
+    .where("job_id", "=", job)
+    // A literal, so that the partial index is known to fit.
+    .where("stream_type", "=", sql.lit("SYSTEM"))
+    .orderBy("id")
+    .limit(limit),
+);
+
+/** One chunk's text. */
+export const readChunk = statement<{ id: number }, Pick<LogRow, "log_chunk">>((db, { id }) =>
+  db.selectFrom("log_chunks").select("log_chunk").where("id", "=", id),
 );

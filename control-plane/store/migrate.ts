@@ -6,9 +6,10 @@ import * as retention from "./migrations/0003-retention.ts";
 import * as audit from "./migrations/0004-audit.ts";
 import * as onlyAdded from "./migrations/0005-only-added.ts";
 import * as shortLooks from "./migrations/0006-short-looks.ts";
+import * as consoleIndexes from "./migrations/0007-console.ts";
 
 /** In order; the schema's version is how many of them have run. */
-const migrations = [start, planSummaries, retention, audit, onlyAdded, shortLooks];
+const migrations = [start, planSummaries, retention, audit, onlyAdded, shortLooks, consoleIndexes];
 
 export interface SchemaTransaction {
   begin(): void;

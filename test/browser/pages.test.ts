@@ -5,15 +5,15 @@ import { hasBrowser, withBrowser } from "../helpers/browser.ts";
 import { pagesOf } from "../helpers/pages.ts";
 import { fillPlaces } from "../helpers/places.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
-import { fillStage, openStage, type Stage } from "../helpers/scenes.ts";
+import { fillStage, openStage, stageSettings, type Stage } from "../helpers/scenes.ts";
 
 let plane: Plane;
 let stage: Stage;
 let pages: Record<string, string>;
 beforeAll(async () => {
-  plane = await startPlane();
+  plane = await startPlane(stageSettings);
   stage = await openStage(plane);
-  pages = pagesOf(await fillStage(stage), await fillPlaces(plane, stage));
+  pages = pagesOf(stage, await fillStage(plane, stage), await fillPlaces(plane, stage));
 });
 afterAll(() => plane.close());
 

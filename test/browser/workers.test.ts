@@ -32,7 +32,8 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     await page.getByRole("link", { name: "runner-1" }).click();
     await page.getByRole("button", { name: "Drain: take no new jobs" }).click();
     await page.getByRole("button", { name: "Take jobs again" }).click();
-    await page.getByRole("button", { name: "New token" }).click();
+    await page.getByText("New token…").click();
+    await page.getByRole("button", { name: "Make a new token" }).click();
     const rotated = (await page.locator(".secret").textContent())?.trim() ?? "";
     const headers = { "x-worker-id": String(made.json()["worker_id"]) };
     const beat = (secret: string) =>
@@ -45,11 +46,12 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     expect((await beat(rotated)).status).toBe(200);
     await page.getByRole("link", { name: "To the worker" }).click();
     await page.getByText("ONLINE").waitFor();
-    await page.getByRole("button", { name: "Remove" }).click();
+    await page.getByText("Remove this worker…").click();
+    await page.getByRole("button", { name: "Remove the worker" }).click();
     await page.getByText("No worker yet.").waitFor();
     expect((await beat(rotated)).status).toBe(401);
     await page.goto(`${plane.url}/audit`);
-    await page.getByText("worker.rotate_token").waitFor();
+    await page.getByRole("cell", { name: "worker.rotate_token" }).waitFor();
     expect(complaints).toEqual([]);
   });
 });

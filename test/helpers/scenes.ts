@@ -6,11 +6,25 @@ import type { PlanSummary } from "../../protocol/plan-summary.ts";
 import { callsOf } from "./calls.ts";
 import { addTestWorker, ask, type Plane } from "./plane.ts";
 import type { Owner } from "./rows.ts";
-import { openBrowser } from "./sign-in.ts";
+import { bearer, openBrowser } from "./sign-in.ts";
+
+/** The settings of a control plane that has all there is to show. */
+export const stageSettings = {
+  // Its worker is heard of once.
+  WINDLASS_OFFLINE_SECONDS: "3600",
+  RELEASE_API_SECRET: "the-secret-of-the-pipeline-of-these-scenes",
+  ...Object.fromEntries(
+    ["GITHUB", "GITLAB", "BITBUCKET", "GOOGLE"].flatMap((name) => [
+      [`${name}_CLIENT_ID`, "client"],
+      [`${name}_CLIENT_SECRET`, "client-secret"],
+    ]),
+  ),
+};
 
 /** A person with a zone, and a runner of theirs that this test plays. */
 export interface Stage {
   readonly owner: Owner;
+  readonly worker: string;
   readonly email: string;
   readonly headers: Record<string, string>;
   configure(name: string): Promise<string>;
@@ -36,7 +50,7 @@ export async function openStage(
     .where("email", "=", email)
     .executeTakeFirstOrThrow();
   const owner = { id: user.id, zone: zone.id };
-  const { headers: worker } = await addTestWorker(plane, owner);
+  const { headers: worker, id: workerId } = await addTestWorker(plane, owner);
   const runner = callsOf(plane, worker);
   await runner.get(endpoints.heartbeat, {
     query: {},
@@ -52,6 +66,7 @@ export async function openStage(
     runner.get(endpoints.reportStatus, { params: { id }, body: body as never });
   return {
     owner,
+    worker: workerId,
     email,
     headers,
     configure: async (name) => {
@@ -125,7 +140,9 @@ const planLog = [
 ].join("\n");
 
 /** Jobs of every kind; answers those that have a page worth seeing. */
-export async function fillStage(stage: Stage): Promise<Record<string, string>> {
+export async function fillStage(plane: Plane, stage: Stage): Promise<Record<string, string>> {
+  const pipeline = callsOf(plane, bearer(stageSettings.RELEASE_API_SECRET));
+  await pipeline.get(endpoints.publishRelease, { body: { version: "0.2.0" } });
   const [network, cluster, shop] = await Promise.all(
     ["network", "cluster-eu", "shop frontend"].map((name) => stage.configure(name)),
   );
@@ -134,7 +151,8 @@ export async function fillStage(stage: Stage): Promise<Record<string, string>> {
     return stage.start();
   };
   const failed = await run("DEPLOY", network);
-  await stage.log(failed, "Runs terraform 1.11.4\n", "SYSTEM");
+  await stage.log(failed, "terraform 1.11.4: init\n", "SYSTEM");
+  await stage.log(failed, "terraform 1.11.4: apply\n", "SYSTEM");
   await stage.log(failed, planLog);
   const message = "Error: creating EC2 Instance: UnauthorizedOperation";
   await stage.log(failed, `\u001b[31m╷\n│ ${message}\n╵\u001b[0m\n`, "STDERR");
@@ -150,7 +168,8 @@ export async function fillStage(stage: Stage): Promise<Record<string, string>> {
   await stage.log(plan, planLog);
   await stage.end(plan, "SUCCESS", { plan_summary: richPlan });
   const running = await run("DEPLOY", network);
-  await stage.log(running, "aws_instance.web[0]: Creating...\n");
+  await stage.log(running, "terraform 1.11.4: apply\n", "SYSTEM");
+  await stage.log(running, "aws_instance.web[0]: Still creating... [10s elapsed]\n");
   const { id: waiting } = await stage.queue({ job_type: "PLAN", configuration_id: network ?? "" });
   return { failed, deployed, plan, running, waiting };
 }

@@ -1,7 +1,8 @@
 // @ts-check
 /** Keeps the parts of a page that are marked `data-live` as the server draws them now. Without it the page is as good as its last load. */
+import { patch } from "./patch.js";
 
-/** What the server last drew of each part: a reader may have opened and closed things in it since. */
+/** What the server last drew of each part: most of the time it draws the same again. */
 const drawn = new Map(parts(document).map((part) => [part.id, part.innerHTML]));
 /** A page that answers a form is drawn anew from elsewhere. */
 const from =
@@ -9,6 +10,8 @@ const from =
   location.pathname + location.search;
 let isAsking = false;
 let again = false;
+/** @type {ReturnType<typeof setInterval> | undefined} */
+let timer;
 
 /** @param {Document} document @returns {HTMLElement[]} */
 function parts(document) {
@@ -45,21 +48,33 @@ function draw(fresh) {
     const old = document.getElementById(part.id);
     if (!old || drawn.get(part.id) === part.innerHTML) continue;
     drawn.set(part.id, part.innerHTML);
-    const focused = old.contains(document.activeElement) ? document.activeElement : null;
-    const place = focused
-      ? [...old.querySelectorAll("a, button, summary, input")].indexOf(focused)
-      : -1;
-    old.replaceChildren(...part.childNodes);
-    const heir = old.querySelectorAll("a, button, summary, input")[place];
-    if (heir instanceof HTMLElement) heir.focus({ preventScroll: true });
+    patch(old, part);
+  }
+  sayLocalTimes();
+  keep(fresh);
+}
+
+/** Asks as often as the page says, which may change: what is over changes no more. @param {Document} page */
+function keep(page) {
+  clearInterval(timer);
+  const seconds = Number(page.querySelector("[data-refresh]")?.getAttribute("data-refresh") ?? 0);
+  if (seconds > 0)
+    timer = setInterval(() => {
+      if (!document.hidden) void refresh();
+    }, seconds * 1000);
+}
+
+/** Times are in UTC; whoever points at one gets it as their own clock has it too. */
+function sayLocalTimes() {
+  for (const time of document.querySelectorAll("time")) {
+    const moment = new Date(time.dateTime);
+    const own = moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
+    time.title = `${time.dateTime.slice(0, 19).replace("T", " ")} UTC · ${own}`;
   }
 }
 
-const seconds = Number(document.querySelector("[data-refresh]")?.getAttribute("data-refresh") ?? 0);
-if (seconds > 0)
-  setInterval(() => {
-    if (!document.hidden) void refresh();
-  }, seconds * 1000);
+sayLocalTimes();
+keep(document);
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) void refresh();
 });

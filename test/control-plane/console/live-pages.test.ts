@@ -1,0 +1,176 @@
+/** What the pages say of workers and jobs, without a script. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { scratch } from "../../helpers/agent-process.ts";
+import { callsOf } from "../../helpers/calls.ts";
+import { addTestWorker, ask, setJob, startPlane, type Plane } from "../../helpers/plane.ts";
+import { openStage, stageSettings, type Stage } from "../../helpers/scenes.ts";
+import { bearer } from "../../helpers/sign-in.ts";
+import { root } from "../../helpers/source-files.ts";
+import { windlass } from "../../helpers/windlass.ts";
+
+let plane: Plane;
+let stage: Stage;
+beforeAll(async () => {
+  plane = await startPlane(stageSettings);
+  stage = await openStage(plane);
+});
+afterAll(() => plane.close());
+
+/** A page's text, as one reads it. */
+async function read(path: string, method = "GET"): Promise<string> {
+  const { status, body } = await ask(plane, method, path, { headers: stage.headers });
+  expect(status).toBe(200);
+  return textOf(body.toString());
+}
+
+const textOf = (page: string): string =>
+  page
+    .replace(/^[^]*<main/, "")
+    .replace(/<footer[^]*$/, "")
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll(/&(amp|quot|lt|gt|#39);/g, (_, name: string) => entities[name] ?? "")
+    .replaceAll(/\s+/g, " ");
+const entities: Record<string, string> = { amp: "&", quot: '"', lt: "<", gt: ">", "#39": "'" };
+
+const run = async (name: string): Promise<string> => {
+  await stage.queue({ job_type: "DEPLOY", configuration_id: await stage.configure(name) });
+  return stage.start();
+};
+
+describe("workers", () => {
+  test("are said to be behind where a release is higher than their version, and only then", async () => {
+    const { headers, id } = await addTestWorker(plane, stage.owner);
+    const beat = async (version: string) => {
+      await callsOf(plane, headers).get(endpoints.heartbeat, { query: {}, body: { version } });
+      return read(`/workers/${id}`);
+    };
+    expect(await beat("1.0.0")).not.toContain("is out");
+    const pipeline = callsOf(plane, bearer(stageSettings.RELEASE_API_SECRET));
+    await pipeline.get(endpoints.publishRelease, { body: { version: "1.10.0" } });
+    expect(await beat("1.9.0")).toContain("It runs version 1.9.0; 1.10.0 is out.");
+    for (const path of ["/workers", "/"]) expect(await read(path)).toContain("1.9.0 behind 1.10.0");
+    for (const version of ["1.10.0", "1.11.0-rc.1", "dev", "1.9"])
+      expect(await beat(version)).not.toContain("is out");
+  });
+
+  test("have a page with what they run and ran, and nothing of others", async () => {
+    const own = await run("ran on it");
+    await stage.end(own, "SUCCESS");
+    const other = await addTestWorker(plane, stage.owner);
+    expect(await read(`/workers/${stage.worker}`)).toContain("ran on it SUCCESS");
+    expect(await read(`/workers/${other.id}`)).toContain("It has run none of your jobs yet.");
+  });
+
+  test("that are not heard of say what to do", async () => {
+    const { id } = await addTestWorker(plane, stage.owner);
+    await plane.context.store.write((tx) =>
+      tx.sql
+        .updateTable("workers")
+        .set({ offline_at: Date.now(), last_heartbeat_at: Date.now() - 120_000 })
+        .where("id", "=", id)
+        .execute(),
+    );
+    expect(await read(`/workers/${id}`)).toMatch(/Nothing was heard of it for 2 min 0 s.*doctor/);
+  });
+});
+
+describe("the lines that install an agent", () => {
+  test("for systemd are a command that takes the token and writes the agent's settings", async () => {
+    const page = await read("/workers/register", "POST");
+    const token = /until [^.]+\.\s*(\S+)/.exec(page)?.[1] ?? "";
+    const [, line = ""] = /sudo windlass (agent install \S+ \S+ \S+ -)/.exec(page) ?? [];
+    using place = scratch();
+    const words = [...line.split(" "), "--root", place.path];
+    const installed = await windlass(words, { input: `${token}\n`, stdin: "pipe" });
+    expect(installed).toMatchObject({ exitCode: 0 });
+    const settings = readFileSync(join(place.path, "etc/windlass/agent.env"), "utf8");
+    expect(settings).toContain(`WINDLASS_URL=${plane.url}`);
+    const written = execFileSync("grep", ["-rl", token, place.path], { encoding: "utf8" });
+    expect(written).not.toBe("");
+  });
+
+  test("for a container fit the image and name settings that there are", async () => {
+    const page = await read("/workers/register", "POST");
+    const [, command = ""] = /(docker run .* windlass agent)\b/.exec(page) ?? [];
+    const dockerfile = readFileSync(join(root, "Dockerfile"), "utf8");
+    const [, mount = ""] = /-v [\w-]+:(\S+)/.exec(command) ?? [];
+    expect(dockerfile).toContain(`WINDLASS_WORK_DIR=${mount}`);
+    const settings = readFileSync(join(root, "docs/settings.md"), "utf8");
+    const named = [...command.matchAll(/-e (\w+)/g)].map(([, name = ""]) => name);
+    expect(named).toEqual(["WINDLASS_URL", "WINDLASS_WORKER_NAME", "WINDLASS_REGISTRATION_TOKEN"]);
+    for (const name of named) expect(settings).toContain(`\`${name}\``);
+    expect(command).toContain(`WINDLASS_URL=${plane.url} `);
+    expect(page).toContain('read -rsp "Token: " WINDLASS_REGISTRATION_TOKEN && export');
+  });
+});
+
+describe("a job that runs", () => {
+  test("says on the overview how far it is, and on its page when each step began", async () => {
+    const id = await run("on its way");
+    expect(await read("/")).toMatch(/on its way\D+\d+ s\s+worker/);
+    await stage.log(id, "Windlass agent 0.1.0\nterraform 1.14.1: init\n", "SYSTEM");
+    await stage.log(id, "Initializing...\n");
+    await stage.log(id, "terraform 1.14.1: apply\n", "SYSTEM");
+    await stage.log(id, "\u001b[1mnull.a: Creating...\u001b[0m\nnull.a: <b>half a li");
+    expect(await read("/")).toContain("apply null.a: <b>half a li worker");
+    const page = await read(`/jobs/${id}`);
+    expect(page).toMatch(/Started .* init [\d: UTC-]+ 0 s apply [\d: UTC-]+ for 0 s Ended not yet/);
+    await stage.end(id, "SUCCESS");
+    expect(await read(`/jobs/${id}`)).toMatch(/apply [\d: UTC-]+ 0 s Ended: SUCCESS/);
+    // Its runner took none of this back: who has ended is not running any more.
+    expect(await read("/")).toContain("Nothing runs at the moment.");
+  });
+
+  test("is drawn anew while it is not over, and no longer", async () => {
+    const id = await run("live");
+    const page = async () => {
+      const { body } = await ask(plane, "GET", `/jobs/${id}`, { headers: stage.headers });
+      return body.toString();
+    };
+    expect(await page()).toContain('data-refresh="2"');
+    await setJob(plane, { id } as never, { status: "CANCELLED", ended_at: Date.now() });
+    expect(await page()).toContain("Its worker has not let go of it yet");
+    expect(await page()).toContain('data-refresh="2"');
+    await setJob(plane, { id } as never, { released_at: Date.now() });
+    expect(await page()).not.toContain("data-refresh");
+  });
+});
+
+test("the settings name the ways to sign in, and offer those that are not connected", async () => {
+  expect(await read("/settings")).toContain("With a link that whoever runs this server makes");
+  const created_at = Date.now();
+  await plane.context.store.write((tx) =>
+    tx.sql
+      .insertInto("accounts")
+      .values({
+        provider: "gitlab",
+        subject: "4711",
+        user_id: stage.owner.id,
+        email: "ada@gitlab.example",
+        access_token: "sealed",
+        refresh_token: null,
+        token_expires_at: null,
+        created_at,
+        signed_in_at: created_at,
+      })
+      .execute(),
+  );
+  const page = await read("/settings");
+  expect(page).toMatch(/GitLab ada@gitlab\.example \d{4}-.* Connect GitHub Connect Bitbucket/);
+  expect(page).not.toContain("Connect GitLab");
+});
+
+test("the audit shows one kind of act alone when asked to", async () => {
+  await run("audited");
+  const cells = async (path: string) => {
+    const { body } = await ask(plane, "GET", path, { headers: stage.headers });
+    return [...body.toString().matchAll(/<td><code>([^<]+)<\/code>/g)].map(([, name]) => name);
+  };
+  expect(new Set(await cells("/audit?action=job.create"))).toEqual(new Set(["job.create"]));
+  expect((await cells("/audit?action=nonsense")).length).toBeGreaterThan(5);
+  expect(await read("/audit?action=state.unlock")).toContain("Nothing of this kind was done.");
+});
