@@ -2,7 +2,7 @@
 import type { Job, JobStatus } from "../../protocol/jobs.ts";
 import { jobStatuses } from "../../protocol/jobs.ts";
 import { html, type Html } from "./html.ts";
-import { jobTable } from "./overview-page.ts";
+import { jobTable } from "./job-table.ts";
 
 /** A page of the list; `next` continues it. */
 export const jobsPage = (

@@ -2,9 +2,10 @@
 import type { Job } from "../../protocol/jobs.ts";
 import type { Worker } from "../../protocol/workers.ts";
 import { html, type Html } from "./html.ts";
+import { jobTable, linkTo, nameOf } from "./job-table.ts";
 import { table } from "./table.ts";
 import { workerTable } from "./workers-page.ts";
-import { ago, badge, between, waiting } from "./words.ts";
+import { between, waiting } from "./words.ts";
 
 /** A job that runs, and how far it has come. */
 export interface RunningJob {
@@ -43,7 +44,7 @@ export const overviewPage = (overview: Overview): Html => {
               "Running jobs",
               ["Job", "Configuration", "For", "Progress", "Worker"],
               running.map(({ job, step, line }) => [
-                link(job),
+                linkTo(job),
                 nameOf(job),
                 job.started_at === null ? "about to start" : between(job.started_at, now),
                 html`<span class="progress"
@@ -63,7 +64,7 @@ export const overviewPage = (overview: Overview): Html => {
               "Waiting jobs",
               ["Job", "Configuration", "For", "Why"],
               queued.map((job) => [
-                link(job),
+                linkTo(job),
                 nameOf(job),
                 between(job.created_at, now),
                 job.waiting_reason === null ? "" : waiting(job.waiting_reason),
@@ -97,23 +98,6 @@ const workerOf = ({ worker_id }: Job, workers: readonly Worker[]): Html | string
   return worker === undefined ? "–" : html`<a href="/workers/${worker.id}">${worker.name}</a>`;
 };
 
-/** Jobs newest first, with what became of them. */
-export const jobTable = (jobs: readonly Job[], now: string): Html =>
-  table(
-    "Jobs",
-    ["Job", "Configuration", "Status", "When", "Took", "What"],
-    jobs.map((job) => [
-      link(job),
-      nameOf(job),
-      badge(job.status),
-      ago(job.ended_at ?? job.created_at, now),
-      job.started_at === null ? "–" : between(job.started_at, job.ended_at ?? now),
-      html`<span class="clamp"
-        >${job.error_message ?? (job.waiting_reason === null ? "" : waiting(job.waiting_reason))}</span
-      >`,
-    ]),
-  );
-
 const noWorker = html`<p class="soft">
   No worker yet. One is needed to run anything: <a href="/workers">add one</a> where terraform may
   run.
@@ -121,11 +105,3 @@ const noWorker = html`<p class="soft">
 
 const tile = (number: number, word: string): Html =>
   html`<li class="${number === 0 ? "zero" : ""}"><strong>${String(number)}</strong> ${word}</li>`;
-
-const link = (job: Job): Html => html`<a href="/jobs/${job.id}">${job.job_type}</a>`;
-
-const nameOf = ({ config_snapshot, configuration_id }: Job): Html | string => {
-  if (configuration_id === null) return config_snapshot?.name ?? "–";
-  const name = config_snapshot?.name ?? "its page";
-  return html`<a href="/configurations/${configuration_id}">${name}</a>`;
-};

@@ -4,7 +4,7 @@ import type { Worker } from "../../protocol/workers.ts";
 import { isBehind } from "../domain/version-order.ts";
 import { ask } from "./fields.ts";
 import { html, type Html } from "./html.ts";
-import { jobTable } from "./overview-page.ts";
+import { jobTable } from "./job-table.ts";
 import { table } from "./table.ts";
 import { ago, badge, clock } from "./words.ts";
 

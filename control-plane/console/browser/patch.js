@@ -24,10 +24,11 @@ const isSameKind = (one, other) =>
 
 /** @param {Element} old @param {Element} fresh */
 function takeAttributes(old, fresh) {
-  // Whether something is open is the reader's.
-  const isReaders = (/** @type {string} */ name) => name === "open";
-  for (const { name } of [...old.attributes])
+  for (const name of old.getAttributeNames())
     if (!fresh.hasAttribute(name) && !isReaders(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes)
     if (old.getAttribute(name) !== value && !isReaders(name)) old.setAttribute(name, value);
 }
+
+/** Whether something is open is the reader's to say. @param {string} name */
+const isReaders = (name) => name === "open";
