@@ -42,13 +42,27 @@ function parse({ headers, routeOptions }: FastifyRequest, bytes: Buffer): unknow
       { "accept-encoding": "identity" },
     );
   if (!isUtf8(bytes)) throw new Refusal("malformed_json", "the body is not UTF-8");
-  const text = bytes.toString();
+  // A person gets back what was written or a refusal; of a runner no report is lost over half a character.
+  return parseText(bytes.toString(), isOfPerson(routeOptions));
+}
+
+/** Reads JSON that can be kept: not too deep and, if it `isExact`, without half characters. Throws `malformed_json`, or a SyntaxError. */
+export function parseText(text: string, isExact: boolean): unknown {
   // Fastify's parser also searches for __proto__; here nothing is merged by assignment, so that is a name like any other.
   const value: unknown = JSON.parse(text);
-  // A person gets back what was written or a refusal; of a runner no report is lost over half a character.
-  if (isOfPerson(routeOptions) && /\\u[dD][89a-fA-F]/.test(text)) JSON.parse(text, wellFormed);
+  if (text.length > levels && isDeeper(value, levels))
+    throw new Refusal("malformed_json", `lists and maps are nested in more than ${levels} levels`);
+  if (isExact && /\\u[dD][89a-fA-F]/.test(text)) JSON.parse(text, wellFormed);
   return value;
 }
+
+/** SQLite reads 1000; what a body holds is kept inside of other JSON. */
+const levels = 500;
+
+const isDeeper = (value: unknown, than: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (than === 0 || Object.values(value).some((inner) => isDeeper(inner, than - 1)));
 
 /** Bodies that a person writes are those that take no unknown fields (decisions.md). */
 const isOfPerson = ({ schema }: FastifyRequest["routeOptions"]): boolean =>
@@ -56,6 +70,6 @@ const isOfPerson = ({ schema }: FastifyRequest["routeOptions"]): boolean =>
 
 function wellFormed(name: string, value: unknown): unknown {
   if (!name.isWellFormed() || (typeof value === "string" && !value.isWellFormed()))
-    throw new Refusal("malformed_json", "the body has half a surrogate pair, which is no text");
+    throw new Refusal("malformed_json", "half a surrogate pair is no text");
   return value;
 }

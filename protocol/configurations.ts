@@ -15,6 +15,10 @@ import {
 
 /** Inline files together: 1 MiB of text (decisions.md, config_snapshot). */
 export const inlineFilesLimit = 1024 * 1024;
+/** As many inline files. */
+export const inlineFileCount = 1000;
+/** The JSON of all variables together: 4 MiB. */
+export const variablesLimit = 4 * 1024 * 1024;
 /** An uploaded archive: 50 MB, like a plan artifact. */
 export const archiveLimit = 52_428_800;
 
@@ -42,7 +46,7 @@ export const InlineSource = Type.Object(
     type: Type.Literal("inline"),
     files: MapOf(RelativePath, Type.String({ maxLength: inlineFilesLimit }), {
       minProperties: 1,
-      maxProperties: 1000,
+      maxProperties: inlineFileCount,
     }),
   },
   { additionalProperties: false },

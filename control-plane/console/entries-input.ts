@@ -4,6 +4,7 @@ import {
   type Configuration,
   type Variable,
 } from "../../protocol/configurations.ts";
+import { parseText } from "../json-body.ts";
 import { invalid, notFound, Refusal } from "../problem.ts";
 import type { Entries } from "./entries-view.ts";
 import { isAt, judge, type Form } from "./form.ts";
@@ -56,11 +57,12 @@ function variable({ variables = {} }: Configuration, name: string, form: Form): 
 function valueOf(typed: string, before: Variable | undefined): unknown {
   const { value } = before ?? {};
   const isPlain = typeof value === "number" || typeof value === "boolean" || value === null;
-  if (isPlain && /^(-?\d+(\.\d+)?|true|false|null)$/.test(typed)) return JSON.parse(typed);
+  if (isPlain && isExact(typed)) return JSON.parse(typed);
   if (!/^\s*[[{]/.test(typed)) return typed;
   try {
-    return JSON.parse(typed);
+    return parseText(typed, true);
   } catch (error) {
+    if (error instanceof Refusal) throw invalid("body.value", `cannot be kept: ${error.message}`);
     // V8's message may quote what was typed, which may be a secret.
     const place = /position \d+/.exec((error as Error).message)?.[0];
     throw invalid(
@@ -69,6 +71,10 @@ function valueOf(typed: string, before: Variable | undefined): unknown {
     );
   }
 }
+
+/** A number that is written as ours are: 007, and one of twenty digits, are kept as text, of which terraform loses nothing. */
+const isExact = (typed: string): boolean =>
+  /^(true|false|null)$/.test(typed) || (/^-?\d/.test(typed) && String(Number(typed)) === typed);
 
 /** What is wrong with the entry is wrong with the form's value, or with its name. */
 function byField<T>(kind: Entries, name: string, work: () => T): T {

@@ -1,4 +1,5 @@
 /** Where terraform files come from, to be chosen and filled in. */
+import { inlineFileCount } from "../../protocol/configurations.ts";
 import { columns, line, sentence } from "./fields.ts";
 import type { Form } from "./form.ts";
 import { html, type Html } from "./html.ts";
@@ -73,7 +74,8 @@ const files = (form: Form): Html => {
   const typed = form
     .all("file_path")
     .map((path, index) => ({ path, text: texts[index] ?? "" }))
-    .filter(({ path, text }) => path !== "" || text !== "");
+    .filter(({ path, text }) => path !== "" || text !== "")
+    .slice(0, inlineFileCount);
   const removed = new Set(form.all("file_removed"));
   const wrong = form.wrong("source.files");
   return html`${wrong === undefined ? null : html`<p class="wrong">${sentence(wrong)}</p>`}

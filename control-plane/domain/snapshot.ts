@@ -1,11 +1,13 @@
 /** A configuration as it is stored, shown, hashed and handed to a runner. Sensitive values are sealed in all but the last. */
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
-import type {
-  ConfigSnapshot,
-  CreateConfiguration,
-  UpdateConfiguration,
-  Variable,
+import {
+  inlineFilesLimit,
+  variablesLimit,
+  type ConfigSnapshot,
+  type CreateConfiguration,
+  type UpdateConfiguration,
+  type Variable,
 } from "../../protocol/configurations.ts";
 import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts";
 import { invalid, Refusal } from "../problem.ts";
@@ -21,6 +23,7 @@ export function definitionOf(input: CreateConfiguration): Definition {
   refuseEnvironment(input.environment ?? {});
   for (const [name, { value }] of Object.entries(input.variables ?? {}))
     if (value === undefined) throw invalid(`body.variables.${name}.value`, "is missing");
+  refuseSize(input);
   return {
     source: input.source,
     engine: input.engine ?? "terraform",
@@ -33,16 +36,23 @@ export function definitionOf(input: CreateConfiguration): Definition {
   };
 }
 
+/** Each body has its limit, but variables are added one by one, and a runner gets all of it in one answer. */
+function refuseSize({ source, variables = {} }: Partial<Definition>): void {
+  const texts = source?.type === "inline" ? Object.entries(source.files).flat() : [];
+  if (texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) > inlineFilesLimit)
+    throw invalid("body.source.files", "hold more than 1 MiB together");
+  if (JSON.stringify(variables).length > variablesLimit)
+    throw invalid("body.variables", "hold more than 4 MiB together");
+}
+
 /** A definition (with its values) after an update. A variable without `value` keeps the one it has. */
 export function updatedDefinition(before: Definition, change: UpdateConfiguration): Definition {
   const known = before.variables ?? {};
   const variables = change.variables && keepValues(known, change.variables);
   refuseEnvironment(change.environment ?? {});
-  return {
-    ...before,
-    ...pick(change),
-    ...(variables === undefined ? {} : { variables }),
-  };
+  const given = { ...pick(change), ...(variables === undefined ? {} : { variables }) };
+  refuseSize(given);
+  return { ...before, ...given };
 }
 
 function pick(change: UpdateConfiguration): Partial<Definition> {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
 import { dump } from "../../helpers/dump.ts";
+import { submit } from "../../helpers/forms.ts";
 import { seeded } from "../../helpers/hostile-values.ts";
 import { fillPlaces } from "../../helpers/places.ts";
 import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
@@ -18,12 +19,6 @@ beforeAll(async () => {
 });
 // Fails if the server logged a defect of its own.
 afterAll(() => plane.close());
-
-const submit = (path: string, body: string, headers: Record<string, string>) =>
-  ask(plane, "POST", path, {
-    headers: { ...headers, "content-type": "application/x-www-form-urlencoded" },
-    body,
-  });
 
 /** Every form of a zone, a configuration and an identity, filled in rightly. */
 function forms(): [path: string, fields: Record<string, string>][] {
@@ -57,6 +52,7 @@ test("of another person are answered as if there were no such thing, and change 
   const before = await dump(plane);
   for (const [path, fields] of forms()) {
     const { status, body } = await submit(
+      plane,
       path,
       new URLSearchParams(fields).toString(),
       other.headers,
@@ -78,6 +74,7 @@ test("of another person are answered as if there were no such thing, and change 
   ]) {
     const fields = new URLSearchParams({ ...known, backend: "managed", ...stolen });
     const { status } = await submit(
+      plane,
       `/configurations/${own}/edit`,
       fields.toString(),
       other.headers,
@@ -138,7 +135,7 @@ test("that are malformed are refused as forms, without a defect", async () => {
       });
       const right = random() < 0.5 ? new URLSearchParams(fields).toString() : "";
       const body = [right, ...chosen].join("&");
-      const { status, headers } = await submit(path, body, stage.headers);
+      const { status, headers } = await submit(plane, path, body, stage.headers);
       expect([path, body, status < 500, headers["content-type"] ?? "none"]).toEqual([
         path,
         body,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../helpers/calls.ts";
 import { dump } from "../../helpers/dump.ts";
+import { submit as send, type Fields } from "../../helpers/forms.ts";
 import { writeState } from "../../helpers/places.ts";
 import { addTestWorker, ask, startPlane, type Answer, type Plane } from "../../helpers/plane.ts";
 import { openStage, type Stage } from "../../helpers/scenes.ts";
@@ -18,16 +19,8 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-type Fields = Record<string, string | string[]>;
-const submit = (path: string, fields: Fields, headers = stage.headers): Promise<Answer> => {
-  const pairs = Object.entries(fields).flatMap(([name, values]) =>
-    [values].flat().map((value) => [name, value] as [string, string]),
-  );
-  return ask(plane, "POST", path, {
-    headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
-    body: new URLSearchParams(pairs).toString(),
-  });
-};
+const submit = (path: string, fields: Fields, headers = stage.headers): Promise<Answer> =>
+  send(plane, path, fields, headers);
 const page = (path: string, headers = stage.headers) => ask(plane, "GET", path, { headers });
 const read = (name: string) => person.get(endpoints.getConfiguration, { params: { name } });
 const audit = async () => {

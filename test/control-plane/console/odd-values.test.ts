@@ -1,0 +1,143 @@
+/** Values that are odd, and yet come in forms: each is kept as it was typed, or refused, and none brings the server down. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { callsOf, type Calls } from "../../helpers/calls.ts";
+import { dump } from "../../helpers/dump.ts";
+import { submit as send, type Fields } from "../../helpers/forms.ts";
+import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { openStage, type Stage } from "../../helpers/scenes.ts";
+
+let plane: Plane;
+let stage: Stage;
+let person: Calls;
+beforeAll(async () => {
+  plane = await startPlane();
+  stage = await openStage(plane);
+  person = callsOf(plane, stage.headers);
+});
+// Fails if the server logged a defect of its own.
+afterAll(() => plane.close());
+
+const submit = (path: string, fields: Fields | string) => send(plane, path, fields, stage.headers);
+const whole = {
+  source: "git",
+  url: "https://x.example/x.git",
+  engine: "terraform",
+  backend: "own",
+};
+const levels = (count: number): string => `${"[".repeat(count)}${"]".repeat(count)}`;
+
+describe("a variable", () => {
+  const set = (id: string, fields: Fields) => submit(`/configurations/${id}/variables`, fields);
+  const change = (name: string, variables: Record<string, { value: unknown }>) =>
+    person.get(endpoints.updateConfiguration, { params: { name }, body: { variables } });
+  const read = async (name: string) =>
+    (await person.get(endpoints.getConfiguration, { params: { name } })).variables;
+
+  test("that was a number loses no digit", async () => {
+    const id = await stage.configure("numbers");
+    for (const [typed, kept] of [
+      ["12", 12],
+      ["-1.5", -1.5],
+      ["007", "007"],
+      ["-01", "-01"],
+      ["12345678901234567890", "12345678901234567890"],
+      ["1e999", "1e999"],
+      ["false", false],
+    ] as const) {
+      await change(id, { n: { value: 3 } });
+      expect((await set(id, { do: "set", name: "n", value: typed })).status).toBe(303);
+      expect([typed, (await read(id))?.["n"]?.value]).toEqual([typed, kept]);
+    }
+  });
+
+  test.each([
+    ["nested deeper than can be kept", levels(501)],
+    ["nested as deep as a form is long", levels(100_000)],
+    ["with half a character", '["\\ud800"]'],
+    ["with half a character for a name", '{"\\udfff": 1}'],
+  ])("%s is refused, in a form and by the API", async (title, value) => {
+    const id = await stage.configure(title);
+    const before = await dump(plane);
+    const form = await set(id, { do: "add", name: "x", value });
+    expect([form.status, form.body.toString()]).toEqual([
+      400,
+      expect.stringContaining("Cannot be kept: "),
+    ]);
+    const api = await ask(plane, "PATCH", `/api/cli/configurations/${id}`, {
+      headers: { ...stage.headers, "content-type": "application/json" },
+      body: `{"variables":{"x":{"value":${value}}}}`,
+    });
+    expect([api.status, api.json()["code"]]).toEqual([400, "malformed_json"]);
+    expect(await dump(plane)).toEqual(before);
+  });
+
+  test("nested less is kept and runs", async () => {
+    const id = await stage.configure("nested");
+    const value = levels(480);
+    expect((await set(id, { do: "add", name: "x", value })).status).toBe(303);
+    expect(JSON.stringify((await read(id))?.["x"]?.value)).toBe(value);
+    const { status } = await submit(`/configurations/${id}/jobs`, { job_type: "PLAN" });
+    expect(status).toBe(303);
+  });
+
+  test("is one of many that hold 4 MiB together and no more", async () => {
+    const id = await stage.configure("many");
+    const value = "x".repeat(2 << 20);
+    expect((await set(id, { do: "add", name: "a", value })).status).toBe(303);
+    const refused = await set(id, { do: "add", name: "b", value });
+    expect([refused.status, refused.body.toString()]).toEqual([
+      400,
+      expect.stringContaining("Hold more than 4 MiB together"),
+    ]);
+    expect(Object.keys((await read(id)) ?? {})).toEqual(["a"]);
+  });
+
+  test("that is sensitive is not shown again either where its name came with a space", async () => {
+    const id = await stage.configure("spaced name");
+    await set(id, { do: "add", name: "key", value: "planted-1", sensitive: "on" });
+    for (const fields of [
+      { do: "add", name: " key ", value: "planted-2" },
+      { do: "set", name: "key\t", value: "[planted-3" },
+    ]) {
+      const refused = await set(id, fields);
+      expect([refused.status, refused.body.toString().includes("planted")]).toEqual([400, false]);
+    }
+  });
+});
+
+test("inline files hold 1 MiB together, are 1000 at most, and too many are refused at once", async () => {
+  const before = await dump(plane);
+  const path = `/zones/${stage.owner.zone}/new`;
+  const text = "x".repeat(700_000);
+  const files = { file_path: ["a.tf", "b.tf"], file_text: [text, text] };
+  const large = await submit(path, { ...whole, name: "x", source: "inline", ...files });
+  expect([large.status, large.body.toString()]).toEqual([
+    400,
+    expect.stringContaining("Hold more than 1 MiB together"),
+  ]);
+  const paths = Array.from({ length: 20_000 }, (_, index) => `file_path=${index.toString(36)}`);
+  const many = await submit(path, `name=x&source=inline&${paths.join("&")}`);
+  expect([many.status, many.body.length < 2_000_000]).toEqual([400, true]);
+  expect(many.body.toString()).toContain("There can be 1000 at most");
+  const labels = "eu ".repeat(100_000);
+  expect((await submit(path, { ...whole, name: "x", labels })).status).toBe(400);
+  expect(await dump(plane)).toEqual(before);
+});
+
+test("what the API took, and no form would, can be changed and destroyed", async () => {
+  const zone_id = stage.owner.zone;
+  for (const [name, source] of [
+    [" a ", { type: "git", url: " " }],
+    [" b ", { type: "inline", files: { "x.tf": "", " x.tf": "" } }],
+  ] as const) {
+    const body = { name, zone_id, source };
+    const { id } = await person.get(endpoints.createConfiguration, { body });
+    const edited = await submit(`/configurations/${id}/edit`, { ...whole, zone_id, name });
+    expect(edited.status).toBe(303);
+    const { source: now } = await person.get(endpoints.getConfiguration, { params: { name: id } });
+    expect(now).toEqual({ type: "git", url: whole.url });
+    const destroy = { job_type: "DESTROY", confirm: name.trim() };
+    expect((await submit(`/configurations/${id}/jobs`, destroy)).status).toBe(303);
+  }
+});
