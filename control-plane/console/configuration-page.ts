@@ -1,6 +1,6 @@
 /** The page of a configuration: how it stands, what it made, what is done with it, and its values. */
 import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
-import type { Component, Configuration } from "../../protocol/configurations.ts";
+import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import type { StateVersion } from "../../protocol/state-versions.ts";
 import type { StateLock } from "../services/state-versions.ts";
@@ -117,26 +117,16 @@ const standing = ({ configuration, open, lock }: ConfigurationStory): Html => {
     }`;
 };
 
+/** All of them, and the three that the interface names where a runner has reported them alone. */
 const outputsOf = (configuration: Configuration): Html | null => {
-  const { components, cluster_name, cluster_endpoint, gitops_url } = configuration;
-  const known = [
-    ["Cluster", cluster_name],
-    ["Endpoint", cluster_endpoint],
-    ["GitOps", gitops_url],
-  ] as const;
-  if (components.length === 0 && known.every(([, value]) => value === null)) return null;
-  const named = new Set(["cluster_name", "cluster_endpoint", "gitops_url"]);
-  const others = components.filter(({ name }: Component) => !named.has(name));
+  const { components } = configuration;
+  const named = (["cluster_name", "cluster_endpoint", "gitops_url"] as const)
+    .filter((name) => configuration[name] !== null && !components.some((one) => one.name === name))
+    .map((name) => ({ name, type: "string", value: configuration[name], sensitive: false }));
+  const all = [...named, ...components];
+  if (all.length === 0) return null;
   return html`<h2>Outputs</h2>
-    <dl class="facts">
-      ${known.map(([name, value]) =>
-        value === null
-          ? null
-          : html`<dt>${name}</dt>
-              <dd><code>${value}</code></dd>`,
-      )}
-      ${outputs(others)}
-    </dl>`;
+    <dl class="facts">${outputs(all)}</dl>`;
 };
 
 const history = ({ configuration, jobs, now }: ConfigurationStory): Html =>

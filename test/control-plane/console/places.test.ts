@@ -260,6 +260,30 @@ test("histories are paged: jobs, state versions, and a zone, its renaming and it
   ]);
 });
 
+test("all outputs of a deployment are shown, a sensitive one by its name alone, whatever a runner reports them as", async () => {
+  const id = await stage.configure("with outputs");
+  const deploy = async (execution_metadata: object): Promise<string> => {
+    await stage.queue({ job_type: "DEPLOY", configuration_id: id });
+    await stage.end(await stage.start(), "SUCCESS", { execution_metadata });
+    return words(await page(`/configurations/${id}`));
+  };
+  const outputs = {
+    cluster_endpoint: { type: "string", value: "https://<b>.example.com", sensitive: false },
+    sizes: { type: ["list", "number"], value: [1, 2], sensitive: false },
+    admin_password: { type: "string", sensitive: true },
+  };
+  expect(await deploy({ outputs })).toContain(
+    "admin_password sensitive: not kept here cluster_endpoint https://&lt;b&gt;.example.com sizes [1,2]",
+  );
+  const all = await deploy({
+    outputs,
+    cluster_name: "eu-1",
+    cluster_endpoint: "https://c.example",
+  });
+  expect(all).toContain("cluster_name eu-1");
+  expect(all.match(/cluster_endpoint/g)).toHaveLength(1);
+});
+
 test("the text of inline files is on the page, unless it would make it heavy", async () => {
   const file = (length: number) => ({
     source: "inline",
