@@ -115,7 +115,7 @@ export async function useState({ run, json, path }: Person): Promise<void> {
   expect(downloaded).toContain(`"serial": ${newest?.serial}`);
   await run(["state", "rollback", "network", "--serial", String(newest?.serial)], {
     asks: `Go back to version ${newest?.serial} of the state of "network"? What was made since is forgotten, not destroyed.`,
-    data: new RegExp(`^serial +${(newest?.serial ?? 0) + 1}$`, "m"),
+    data: new RegExp(`^serial +${(newest?.serial ?? 0) + 1}$[^]*^job +a person$`, "m"),
   });
   await run(["jobs", "destroy", "network", "--wait"], {
     asks: 'Destroy everything that "network" has deployed?',
