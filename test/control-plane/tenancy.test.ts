@@ -206,7 +206,13 @@ let specB: string;
 let second: Record<string, string>;
 
 beforeAll(async () => {
-  [plane, routes] = await withRoutes(() => startPlane({ RELEASE_API_SECRET: "s".repeat(40) }));
+  [plane, routes] = await withRoutes(() =>
+    startPlane({
+      RELEASE_API_SECRET: "s".repeat(40),
+      // On a busy machine all this takes longer than a worker may be silent.
+      WINDLASS_OFFLINE_SECONDS: "3600",
+    }),
+  );
   const { store } = plane.context;
   words = Array.from({ length: 5 }, () => `of-A-${randomUUID()}`);
   const browserA = await openBrowser(plane, `${words[3]}@example.com`);

@@ -36,6 +36,8 @@ export interface Mirror {
   close(): Promise<void>;
 }
 
+const breakMilliseconds = 100;
+
 export async function startMirror(): Promise<Mirror> {
   const http = createServer((request, response) => {
     const path = request.url ?? "";
@@ -83,7 +85,11 @@ function answer(
   });
   const truncated = mirror.truncated.get(path);
   if (truncated === undefined || truncated >= content.length) response.end(content);
-  else response.write(content.subarray(0, truncated), () => response.destroy());
+  else {
+    response.write(content.subarray(0, truncated));
+    // Whoever reads slowly loses what has come when the connection ends: what is sent is to be read first.
+    setTimeout(() => response.destroy(), breakMilliseconds);
+  }
 }
 
 export interface Release {
