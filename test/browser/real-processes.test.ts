@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { providerTitles, type ProviderName } from "../../control-plane/domain/providers.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { scratch, startAgent } from "../helpers/agent-process.ts";
@@ -64,6 +64,7 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     using place = scratch();
     const env = { WINDLASS_CONFIG_DIR: place.path };
     const login = windlass(["login", "--server", url], { env, stdin: "pipe" });
+    onTestFinished(() => void login.kill());
     let told = "";
     login.stderr?.on("data", (text: Buffer) => (told += text.toString()));
     await expect.poll(() => told, { timeout: 20_000 }).toContain("The six characters");
@@ -72,16 +73,16 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     await page.getByRole("button", { name: "Show the code" }).click();
     const code = (await page.locator(".code").textContent()) ?? "";
     expect(code).toMatch(/^[A-Z2-9]{6}$/);
-    await page.getByText(/It works for (9 min|10 min)/).waitFor();
+    await page.getByText(/It works for (9|10)\smin/).waitFor();
     login.stdin?.end(`${code}\n`);
     expect(await login).toMatchObject({ exitCode: 0 });
     await page.getByRole("heading", { name: "The client is signed in" }).waitFor();
     expect(await windlass(["whoami"], { env })).toMatchObject({ exitCode: 0 });
 
     await page.getByRole("link", { name: "Settings" }).first().click();
-    await page.getByText("Command-line client").waitFor();
+    await page.getByRole("cell", { name: "Command-line client" }).waitFor();
     await page.getByRole("button", { name: "Revoke" }).first().click();
-    await page.getByText("Command-line client").waitFor({ state: "detached" });
+    await page.getByRole("cell", { name: "Command-line client" }).waitFor({ state: "detached" });
     expect(await windlass(["whoami"], { env })).toMatchObject({ exitCode: 1 });
     expect(complaints).toEqual([]);
   });
