@@ -110,7 +110,7 @@ async function fetchInto(address: string, options: FetchOptions, target: Target)
 const isFinal = (error: unknown): boolean =>
   error instanceof TooLarge ||
   error instanceof Downgraded ||
-  (error instanceof FetchRefused && error.status < 500 && error.status !== 416);
+  (error instanceof FetchRefused && error.status < 500 && ![206, 416].includes(error.status));
 
 async function once(
   address: string,
@@ -129,7 +129,8 @@ async function once(
   });
   refuseDowngrade(address, answer.context);
   const { "content-range": range, etag, "last-modified": modified } = answer.headers;
-  const isRest = answer.statusCode === 206 && String(range).startsWith(`bytes ${bytes}-`);
+  const [, from, size] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(String(range)) ?? [];
+  const isRest = answer.statusCode === 206 && bytes > 0 && Number(from) === bytes;
   if (!isRest) forget(progress);
   if (answer.statusCode !== 200 && !isRest) {
     await answer.body.dump();
@@ -153,6 +154,9 @@ async function once(
     progress.bytes += part.length;
     onBytes?.(progress.bytes);
   }
+  // A server may give less than the rest that it was asked for.
+  if (isRest && progress.bytes < Number(size))
+    throw new Error(`${address} has only come to byte ${progress.bytes} of ${size}`);
 }
 
 const forget = (progress: Progress): void =>
