@@ -31,9 +31,14 @@ chosen?.addEventListener("change", () => {
   if (file) void send(file);
 });
 
+let uploading = new AbortController();
+
 /** @param {File} file */
 async function send(file) {
   if (!said || !(digest instanceof HTMLInputElement)) return;
+  // The file that was chosen last is the one that is meant, even if a former one arrives after it.
+  uploading.abort();
+  const { signal } = (uploading = new AbortController());
   digest.value = "";
   if (file.size > limit) {
     said.textContent = "It is larger than 50 MiB, which is the most that is taken.";
@@ -45,6 +50,7 @@ async function send(file) {
       method: "POST",
       headers: { "content-type": "application/gzip" },
       body: file,
+      signal,
     });
     const body = await answer.json();
     if (answer.ok) digest.value = body.sha256;
@@ -52,6 +58,7 @@ async function send(file) {
       ? `${file.name} is uploaded.`
       : `It was refused: ${body.detail ?? body.title}.`;
   } catch {
+    if (signal.aborted) return;
     said.textContent = "The server cannot be reached: choose the file again.";
   }
 }
