@@ -21,6 +21,7 @@ export const problemCodes = {
   foreign_origin: [403, "This request came from another site"],
   not_found: [404, "There is no such thing here"],
   request_timeout: [408, "The request took too long to arrive"],
+  changed_meanwhile: [409, "It was changed meanwhile"],
   name_taken: [409, "This name is taken"],
   device_code_used: [409, "This device code is used up"],
   device_code_taken: [409, "This device code belongs to another user"],

@@ -12,7 +12,7 @@ import type { Context } from "../services/context.ts";
 import { getZoneName, listZoneNames, type ZoneName } from "../services/zone-names.ts";
 import { configurationForm } from "./configuration-form.ts";
 import { changeOf, described, emptyForm, formOf } from "./configuration-input.ts";
-import { attempt, Form, judge } from "./form.ts";
+import { attempt, Form, judge, markOf } from "./form.ts";
 import { html } from "./html.ts";
 import type { Page } from "./layout.ts";
 import { sendPage } from "./layout.ts";
@@ -88,7 +88,7 @@ export function editPages(
           Jobs that exist run as they were made. Plans made before a change cannot be deployed any
           more.
         </p>
-        ${configurationForm(form, action, "Save", { zones, identities })}`,
+        ${configurationForm(form, action, "Save", { zones, identities }, markOf(formOf(known).fields))}`,
     };
   };
   signedIn("GET", "/configurations/:id/edit", async (caller, { params }, reply) => {
@@ -101,9 +101,9 @@ export function editPages(
     async (caller, { params, body }, reply) => {
       const known = await find(caller, params);
       const form = await attempt(body, async () => {
-        const change = judgeChange(changeOf(new Form(body), known));
-        if (Object.keys(change).length > 0)
-          await updateConfiguration(context, caller, known.id, change);
+        await updateConfiguration(context, caller, known.id, (now) =>
+          judgeChange(changeOf(new Form(body), now)),
+        );
         reply.redirect(`/configurations/${known.id}`, 303);
       });
       if (form) sendPage(reply, await page(caller, known, form), form.status);

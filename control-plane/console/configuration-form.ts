@@ -29,14 +29,16 @@ const paths = [
   "timeout_seconds",
 ];
 
-/** The form; `action` takes it, `button` says what it does. */
+/** The form; `action` takes it, `button` says what it does, `seen` is the mark of what it changes. */
 export const configurationForm = (
   form: Form,
   action: string,
   button: string,
   { zones, identities }: Choices,
+  seen = "",
 ): Html =>
   html`<form method="post" action="${action}" class="form">
+      <input type="hidden" name="seen" value="${seen}" />
       ${trouble(form, paths)} ${line(form, { name: "name", label: "Name", required: true })}
       ${
         zones.length === 0

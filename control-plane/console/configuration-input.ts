@@ -12,7 +12,7 @@ import {
   type UpdateConfiguration,
 } from "../../protocol/configurations.ts";
 import { invalid, Refusal } from "../problem.ts";
-import { Form, judge } from "./form.ts";
+import { Form, judge, refuseStale } from "./form.ts";
 
 /** A form that nobody has filled in yet. */
 export const emptyForm = new Form({
@@ -131,6 +131,7 @@ function canBe(path: string): boolean {
 
 /** Only what the form changes, so that the audit log says no more than that. */
 export function changeOf(form: Form, before: Configuration): UpdateConfiguration {
+  refuseStale(form, formOf(before).fields);
   const shown = seenAs(before);
   const wanted = { ...described(form), zone_id: form.text("zone_id") };
   const known: Record<string, unknown> = { ...shown, zone_id: before.zone_id };

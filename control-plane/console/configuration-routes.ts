@@ -104,8 +104,9 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
         const form = await attempt(
           shown,
           async () => {
-            const change = entriesChange(configuration, kind, typed);
-            await updateConfiguration(context, caller, id, change).catch((error: unknown) => {
+            await updateConfiguration(context, caller, id, (now) =>
+              entriesChange(now, kind, typed),
+            ).catch((error: unknown) => {
               throw error instanceof Refusal ? ofFields(error, kind, typed.word("name")) : error;
             });
             reply.redirect(`/configurations/${id}#${kind}`, 303);

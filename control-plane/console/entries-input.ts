@@ -6,8 +6,8 @@ import {
 } from "../../protocol/configurations.ts";
 import { parseText } from "../json-body.ts";
 import { invalid, notFound, Refusal } from "../problem.ts";
-import type { Entries } from "./entries-view.ts";
-import { isAt, judge, type Form } from "./form.ts";
+import { drawnAs, entriesOf, type Entries } from "./entries-view.ts";
+import { isAt, judge, refuseStale, type Form } from "./form.ts";
 import { textOf } from "./outputs-view.ts";
 
 const judgeUpdate = judge(UpdateConfiguration);
@@ -29,6 +29,8 @@ export function entriesChange(
   if (form.text("do") !== "add" && !isKnown) throw notFound("variable any more");
   if (form.text("do") === "add" && isKnown)
     throw invalid("body.name", "is there already: change that one");
+  if (form.text("do") === "set")
+    refuseStale(form, drawnAs(entriesOf(configuration, kind)[name] ?? {}));
   const change = kind === "variables" ? variablesOf : environmentOf;
   const next = new Map(change(configuration));
   if (form.text("do") === "remove") next.delete(name);

@@ -1,7 +1,7 @@
 /** Variables and environment of a configuration: each a name with a value, changed one at a time. */
 import type { Configuration, Variable } from "../../protocol/configurations.ts";
 import { line, lines, tick, trouble } from "./fields.ts";
-import { Form } from "./form.ts";
+import { Form, markOf } from "./form.ts";
 import { html, type Html } from "./html.ts";
 import { textOf } from "./outputs-view.ts";
 
@@ -55,37 +55,41 @@ export const entriesView = (
 };
 
 /** Both kinds as variables; the environment has none that is sensitive. */
-function entriesOf(configuration: Configuration, kind: Entries): Record<string, Variable> {
+export function entriesOf(configuration: Configuration, kind: Entries): Record<string, Variable> {
   if (kind === "variables") return configuration.variables ?? {};
   return Object.fromEntries(
     Object.entries(configuration.environment ?? {}).map(([name, value]) => [name, { value }]),
   );
 }
 
+/** The fields that the form of one begins with. */
+export const drawnAs = ({ value, sensitive }: Variable): Record<string, string> =>
+  sensitive === true ? { sensitive: "on" } : { value: textOf(value) };
+
 const known = (
   action: string,
   kind: Entries,
   name: string,
-  { value, sensitive }: Variable,
+  entry: Variable,
   index: number,
   refused: Form | undefined,
 ): Html => {
-  const isSecret = sensitive === true;
-  const begin = isSecret ? { sensitive: "on" } : { value: textOf(value) };
-  const form = refused ?? new Form(begin, undefined, `${kind}-${index}`);
+  const isSecret = entry.sensitive === true;
+  const form = refused ?? new Form(drawnAs(entry), undefined, `${kind}-${index}`);
   return html`<details class="entry" ${refused === undefined ? null : html`open`}>
     <summary>
       <span class="pair"
         ><code>${name}</code> ${
           isSecret
             ? html`<span class="soft">sensitive: shown to nobody</span>`
-            : html`<span class="clamp">${textOf(value)}</span>`
+            : html`<span class="clamp">${textOf(entry.value)}</span>`
         }</span
       >
     </summary>
     <form method="post" action="${action}" class="form">
       ${trouble(form, ["value"])}
       <input type="hidden" name="name" value="${name}" />
+      <input type="hidden" name="seen" value="${markOf(drawnAs(entry))}" />
       ${valueField(form, kind, isSecret)} ${kind === "variables" ? sensitiveBox(form) : null}
       <div class="actions">
         <button name="do" value="set">Save</button>

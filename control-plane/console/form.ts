@@ -1,4 +1,5 @@
 /** Forms: what was typed, what of it was refused, and the form drawn again with both, so that nobody types twice. */
+import { hash } from "node:crypto";
 import type { Static, TSchema } from "typebox";
 import { problemCodes } from "../../protocol/problem.ts";
 import { refusedFields, Refusal } from "../problem.ts";
@@ -81,6 +82,19 @@ export function judge<T extends TSchema>(
     if (validate(input) !== true) throw refusedFields(validate.errors ?? [], context);
     return input as Static<T>;
   };
+}
+
+/** Tells whether a thing is still as it was when its form was drawn: the form carries the mark of it in `seen`. */
+export const markOf = (thing: unknown): string =>
+  hash("sha256", JSON.stringify(thing) ?? "", "base64url").slice(0, 16);
+
+/** Throws if the form was drawn of another thing than the present one: saving it would undo what somebody else has done. */
+export function refuseStale(form: Form, now: unknown): void {
+  if (form.text("seen") === "" || form.text("seen") === markOf(now)) return;
+  throw new Refusal(
+    "changed_meanwhile",
+    "this was changed in another place while you had it open: look at what it is now; saving again puts what you typed in its place",
+  );
 }
 
 /** Whether a problem lies at a path or below it. */

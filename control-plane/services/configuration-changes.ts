@@ -24,6 +24,7 @@ import {
   findNamed,
   getConfiguration,
   getZone,
+  viewSpec,
 } from "./configurations.ts";
 import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
@@ -68,18 +69,20 @@ export async function deleteZone(
 
 /**
  * PATCH /api/cli/configurations/{name}. Jobs that exist keep the snapshot they were made with; a plan of another definition than the
- * present one is stale by its hash.
+ * present one is stale by its hash. A change that depends on what there is, is a function of it: then no other comes in between.
  */
 export async function updateConfiguration(
   context: Context,
   user: UserCaller,
   name: string,
-  change: UpdateConfiguration,
+  asked: UpdateConfiguration | ((now: Configuration) => UpdateConfiguration),
 ): Promise<Configuration> {
   const owner = user.user_id;
   const box = context.box("variables");
   const id = await context.store.write(async (tx) => {
     const before = await findNamed(tx, owner, name);
+    const change = typeof asked === "function" ? asked(viewSpec(before, [])) : asked;
+    if (Object.keys(change).length === 0) return before.id;
     const plain = unseal(JSON.parse(before.definition) as Definition, box, before.id);
     const definition = updatedDefinition(plain, change);
     if (definition.backend !== plain.backend) await refuseResources(tx, before);

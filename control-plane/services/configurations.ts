@@ -216,7 +216,8 @@ async function viewSpecs(queries: Queries, specs: readonly SpecRow[]): Promise<C
   );
 }
 
-function viewSpec(spec: SpecRow, components: Component[]): Configuration {
+/** A configuration as people see it. */
+export function viewSpec(spec: SpecRow, components: Component[]): Configuration {
   return {
     id: spec.id,
     name: spec.name,

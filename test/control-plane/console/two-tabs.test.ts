@@ -1,0 +1,89 @@
+/** Two people, or two tabs of one, change the same configuration: neither undoes unseen what the other did. */
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { callsOf } from "../../helpers/calls.ts";
+import { submit, type Fields } from "../../helpers/forms.ts";
+import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { openStage, type Stage } from "../../helpers/scenes.ts";
+
+let plane: Plane;
+let stage: Stage;
+beforeAll(async () => {
+  plane = await startPlane();
+  stage = await openStage(plane);
+});
+afterAll(() => plane.close());
+
+const send = (path: string, fields: Fields) => submit(plane, path, fields, stage.headers);
+const read = (name: string) =>
+  callsOf(plane, stage.headers).get(endpoints.getConfiguration, { params: { name } });
+
+/** What the form that follows `after` on a page knows of the thing that it changes. */
+async function seen(path: string, after = ""): Promise<string> {
+  const { body } = await ask(plane, "GET", path, { headers: stage.headers });
+  const [, text = ""] = body.toString().split(after || "<form");
+  return /name="seen" value="([^"]+)"/.exec(text)?.[1] ?? "none";
+}
+
+test("settings that were changed after the form was opened are not put back by it", async () => {
+  const id = await stage.configure("two tabs");
+  const path = `/configurations/${id}/edit`;
+  const { body } = await ask(plane, "GET", path, { headers: stage.headers });
+  const mark = /name="seen" value="([^"]+)"/.exec(body.toString())?.[1] ?? "none";
+  const fields = (more: Fields): Fields => ({
+    name: "two tabs",
+    zone_id: stage.owner.zone,
+    source: "git",
+    url: "https://git.example.com/x.git",
+    engine: "terraform",
+    backend: "managed",
+    seen: mark,
+    ...more,
+  });
+  expect((await send(path, fields({ ref: "v2" }))).status).toBe(303);
+  const refused = await send(path, fields({ labels: "eu" }));
+  expect([refused.status, refused.body.toString()]).toEqual([
+    409,
+    expect.stringContaining("This was changed in another place"),
+  ]);
+  expect(await read(id)).toMatchObject({ source: { ref: "v2" }, labels: [] });
+  // The refused form knows what there is now: who saves it means it.
+  const fresh = /name="seen" value="([^"]+)"/.exec(refused.body.toString())?.[1] ?? "none";
+  expect((await send(path, fields({ labels: "eu", seen: fresh }))).status).toBe(303);
+  const after = await read(id);
+  expect(after.labels).toEqual(["eu"]);
+  expect(after.source).not.toHaveProperty("ref");
+});
+
+test("a value that was changed after its form was opened is not put back, nor emptied where it was a secret", async () => {
+  const id = await stage.configure("two tabs of values");
+  const page = `/configurations/${id}`;
+  const set = (fields: Fields) => send(`${page}/variables`, fields);
+  await set({ do: "add", name: "plain", value: "old" });
+  await set({ do: "add", name: "key", value: "secret", sensitive: "on" });
+  const plain = await seen(page, 'name="name" value="plain"');
+  const key = await seen(page, 'name="name" value="key"');
+  expect((await set({ do: "set", name: "plain", value: "new", seen: plain })).status).toBe(303);
+  expect((await set({ do: "set", name: "key", value: "open", seen: key })).status).toBe(303);
+  for (const stale of [
+    { name: "plain", value: "old", sensitive: "on", seen: plain },
+    { name: "key", value: "", sensitive: "on", seen: key },
+  ])
+    expect((await set({ do: "set", ...stale })).status).toBe(409);
+  expect((await read(id)).variables).toEqual({
+    plain: { value: "new", sensitive: false },
+    key: { value: "open", sensitive: false },
+  });
+});
+
+test("twenty values that are added at the same moment are all there", async () => {
+  const id = await stage.configure("all at once");
+  const names = Array.from({ length: 20 }, (_, index) => `v${index}`);
+  for (const kind of ["variables", "environment"] as const) {
+    const add = (name: string) =>
+      send(`/configurations/${id}/${kind}`, { do: "add", name, value: name });
+    const answers = await Promise.all(names.map(add));
+    expect(answers.map(({ status }) => status)).toEqual(names.map(() => 303));
+    expect(Object.keys((await read(id))[kind] ?? {}).toSorted()).toEqual(names.toSorted());
+  }
+});
