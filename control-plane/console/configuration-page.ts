@@ -1,6 +1,6 @@
 /** The page of a configuration: how it stands, what it made, what is done with it, and its values. */
 import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
-import type { Configuration } from "../../protocol/configurations.ts";
+import { timeoutSecondsDefault, type Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import type { StateVersion } from "../../protocol/state-versions.ts";
 import type { StateLock } from "../services/state-versions.ts";
@@ -14,7 +14,7 @@ import { outputs } from "./outputs-view.ts";
 import { sourceView } from "./source-view.ts";
 import { stateView } from "./state-view.ts";
 import { table } from "./table.ts";
-import { badge, between, clock, waiting } from "./words.ts";
+import { badge, between, clock, lengthOfTime, waiting } from "./words.ts";
 
 /** A page of a list, newest first; `next` continues it. */
 export interface Slice<T> {
@@ -179,7 +179,7 @@ const facts = ({ configuration, identity }: ConfigurationStory): Html => {
       ${identity === null ? "none" : html`<a href="/identities/${identity.id}">${identity.name}</a>`}
     </dd>
     <dt>Time limit of a job</dt>
-    <dd>${configuration.timeout_seconds ?? 3600} s</dd>
+    <dd>${lengthOfTime(configuration.timeout_seconds ?? timeoutSecondsDefault)}</dd>
     <dt>Project name</dt>
     <dd>${project_name}</dd>
     <dt>Configuration</dt>

@@ -12,9 +12,12 @@ export const ago = (time: string, now: string, word = "\u00a0ago"): Html =>
 
 const plain = (time: string): string => `${time.slice(0, 19).replace("T", " ")} UTC`;
 
-/** How long from one time to another: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
-export function between(from: string, to: string): string {
-  const seconds = Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000));
+/** How long from one time to another. */
+export const between = (from: string, to: string): string =>
+  lengthOfTime(Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000)));
+
+/** Whole seconds: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`; nothing is said of a second part that is 0. */
+export function lengthOfTime(seconds: number): string {
   const [minutes, hours, days] = [60, 3600, 86_400].map((unit) => Math.floor(seconds / unit));
   if (days) return lengthOf([days, "d"], [hours! % 24, "h"]);
   if (hours) return lengthOf([hours, "h"], [minutes! % 60, "min"]);
@@ -24,7 +27,10 @@ export function between(from: string, to: string): string {
 
 /** It stays on one line: the spaces in it do not break. */
 const lengthOf = (...parts: readonly (readonly [number, string])[]): string =>
-  parts.map(([number, unit]) => `${number}\u00a0${unit}`).join("\u00a0");
+  parts
+    .filter(([number], place) => place === 0 || number > 0)
+    .map(([number, unit]) => `${number}\u00a0${unit}`)
+    .join("\u00a0");
 
 /** How much: `512 B`, `1.4 kB`, `3.1 MB`; on one line. */
 export function size(bytes: number): string {
