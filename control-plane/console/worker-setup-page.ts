@@ -18,11 +18,11 @@ sudo windlass agent install --url ${url} --registration-token-file -</pre>
     ${copy("systemd", "Copy the command")}
     <h2>In a container</h2>
     <p>
-      With an image that was built from a checkout (<code>docker build -t windlass .</code>). The
-      first line asks for the token, so that it stands in no history:
+      With an image that was built from a checkout (<code>docker build -t windlass .</code>). It
+      asks for the token, so that this stands in no history:
     </p>
     <pre class="log" tabindex="0" id="container">
-read -rsp "Token: " WINDLASS_REGISTRATION_TOKEN &amp;&amp; export WINDLASS_REGISTRATION_TOKEN
+read -rsp "Token: " WINDLASS_REGISTRATION_TOKEN &amp;&amp; export WINDLASS_REGISTRATION_TOKEN &amp;&amp;
 docker run -d --name windlass-agent --restart unless-stopped --stop-timeout 4500 \\
   -v windlass-agent:/var/lib/windlass-agent \\
   -e WINDLASS_URL=${url} -e WINDLASS_WORKER_NAME="$(hostname)" \\

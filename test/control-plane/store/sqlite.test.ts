@@ -11,6 +11,7 @@ import {
   findNextOfSpec,
   findQueuedTeardowns,
 } from "../../../control-plane/store/jobs.ts";
+import { findSystemChunks } from "../../../control-plane/store/logs.ts";
 import { openSqlite } from "../../../control-plane/store/sqlite.ts";
 import type { CompiledStatement } from "../../../control-plane/store/statement.ts";
 import { addJob, addOwner, addSpec } from "../../helpers/rows.ts";
@@ -105,6 +106,15 @@ it("asks what follows from a job's end without reading the queue or a configurat
     [findLaterStarted, "jobs_spec_started (spec_id=? AND claimed_at>?)"],
   ] as const)
     expect(planOf(database, statement.build(store.read.sql)).join()).toContain(index);
+  database.close();
+  await remove();
+});
+
+it("finds a runner's own lines among all others of a log by their index", async () => {
+  const { file, store, remove } = await openStore();
+  const database = new Database(file);
+  const plan = planOf(database, findSystemChunks.build(store.read.sql));
+  expect(plan.join()).toMatch(/^SEARCH .* log_chunks_system [^,]*$/);
   database.close();
   await remove();
 });
