@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { Agent, EnvHttpProxyAgent, setGlobalDispatcher, type Dispatcher } from "undici";
+import { noProxyAddress, proxyAddress } from "../protocol/proxy-address.ts";
 import { ConfigError } from "./config-reader.ts";
 
 /** Proxies and certificates by their usual names (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`, …), as `config.ts` found them. */
@@ -11,7 +12,8 @@ const connectTimeout = 10_000;
 
 /**
  * From here on every connection of this process trusts also the authorities in `SSL_CERT_FILE`, which terraform and git read as well,
- * and requests without a dispatcher of their own use the proxies. Throws `ConfigError` when the file cannot be read or holds no certificate.
+ * and requests without a dispatcher of their own use the proxies. Throws `ConfigError` when the file cannot be read or holds no certificate,
+ * or a proxy has no address.
  */
 export function useNetwork(network: Network): void {
   const file = network["SSL_CERT_FILE"] ?? network["ssl_cert_file"];
@@ -43,10 +45,16 @@ export function dispatcherOf(network: Network): Dispatcher {
   const [httpProxy, httpsProxy, noProxy] = [of("HTTP_PROXY"), of("HTTPS_PROXY"), of("NO_PROXY")];
   return new EnvHttpProxyAgent({
     connect,
-    ...(httpProxy ? { httpProxy } : {}),
-    ...(httpsProxy ? { httpsProxy } : {}),
+    ...(httpProxy ? { httpProxy: addressOf("HTTP_PROXY", httpProxy) } : {}),
+    ...(httpsProxy ? { httpsProxy: addressOf("HTTPS_PROXY", httpsProxy) } : {}),
     ...(noProxy ? { noProxy } : {}),
   });
+}
+
+function addressOf(name: string, text: string): string {
+  const address = proxyAddress(text);
+  if (address === null) throw new ConfigError(noProxyAddress(name));
+  return address;
 }
 
 const hasProxy = (network: Network): boolean =>

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { noProxyAddress, proxyAddress } from "../protocol/proxy-address.ts";
 import { Failure } from "./output.ts";
 
 export interface ClientSettings {
@@ -39,14 +40,30 @@ function directoryOf(environment: NodeJS.ProcessEnv): string {
   return join(environment["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "windlass");
 }
 
-/** Whether this network has proxies (`HTTPS_PROXY`, `HTTP_PROXY`), and which hosts are reached without; this machine always is. */
+/** The proxies of this network, and the hosts that are reached without; this machine always is. */
+export interface ProxySettings {
+  readonly httpProxy?: string;
+  readonly httpsProxy?: string;
+  readonly noProxy: string;
+}
+
+/** From `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; undefined where there are none. Throws if one is no address. */
 export function proxySettings(
   environment: NodeJS.ProcessEnv = process.env,
-): { noProxy: string } | undefined {
-  const set = Object.keys(environment).some(
-    (name) => /^https?_proxy$/i.test(name) && environment[name] !== "",
-  );
-  return set ? { noProxy: withThisMachine(environment) } : undefined;
+): ProxySettings | undefined {
+  const of = (name: string): string | undefined => {
+    const text = environment[name.toLowerCase()] || environment[name];
+    const address = text ? proxyAddress(text) : undefined;
+    if (address === null) throw new Failure(noProxyAddress(name), 78);
+    return address;
+  };
+  const [httpProxy, httpsProxy] = [of("HTTP_PROXY"), of("HTTPS_PROXY")];
+  if (httpProxy === undefined && httpsProxy === undefined) return undefined;
+  return {
+    ...(httpProxy === undefined ? {} : { httpProxy }),
+    ...(httpsProxy === undefined ? {} : { httpsProxy }),
+    noProxy: withThisMachine(environment),
+  };
 }
 
 const withThisMachine = (environment: NodeJS.ProcessEnv): string =>

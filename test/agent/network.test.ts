@@ -84,6 +84,18 @@ test("A file without a certificate ends the start and says so", async () => {
   expect(agent.log()).toContain("SSL_CERT_FILE");
 });
 
+test("A proxy that has no address ends the start and says so without its password", async () => {
+  await using agent = startAgent({
+    ...identity(),
+    WINDLASS_URL: plain.url,
+    WINDLASS_WORK_DIR: join(place.path, "no-proxy"),
+    HTTPS_PROXY: "user:planted@proxy:port",
+  });
+  expect(await agent.exited).toBe(78);
+  expect(agent.log()).toContain("HTTPS_PROXY is no address");
+  expect(agent.log()).not.toContain("planted");
+});
+
 test("The control plane is reached through the proxy, unless NO_PROXY names it", async () => {
   await using tls = await behindTls();
   const tunnels: string[] = [];
@@ -105,7 +117,8 @@ test("The control plane is reached through the proxy, unless NO_PROXY names it",
     const settings = {
       ...identity(),
       SSL_CERT_FILE: certificate,
-      HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+      // Without http:, as curl, git and terraform read it.
+      HTTPS_PROXY: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
     };
     {
       // A name that only the proxy can resolve.

@@ -37,6 +37,18 @@ test("goes through the proxy of the environment, but not to this machine or wher
   expect(await zones({})).toMatchObject({ exitCode: 0, stderr: "" });
   expect(proxied).toHaveLength(1);
 
+  // As curl, git and terraform read it.
+  const bare = { HTTP_PROXY: HTTP_PROXY.replace("http://", "") };
+  expect(await zones({ ...elsewhere, ...bare })).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(proxied).toHaveLength(2);
+  for (const wrong of ["ftp://user:planted@proxy:3128", "http://", "user:planted@proxy:port"])
+    expect(await zones({ HTTP_PROXY: wrong })).toMatchObject({
+      exitCode: 78,
+      stdout: "",
+      stderr:
+        "windlass: HTTP_PROXY is no address of a proxy: write it like http://proxy.example.com:3128",
+    });
+
   answersItself = true;
   const portal = await zones(elsewhere);
   expect(portal).toMatchObject({ exitCode: 1, stdout: "" });
