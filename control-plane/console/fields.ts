@@ -46,24 +46,28 @@ export const lines = (form: Form, field: Field & { rows?: number; placeholder?: 
 ${form.text(field.name)}</textarea>`,
   );
 
-/** One of a list: values and their names. */
-export const choice = (
+/** One of a list: values and their names. What is chosen is offered even where the list, cut to its newest, has it not. */
+export function choice(
   form: Form,
   field: Field,
   options: readonly (readonly [value: string, name: string])[],
-): Html =>
-  around(
+): Html {
+  const chosen = form.text(field.name);
+  const isOffered = chosen === "" || options.some(([value]) => value === chosen);
+  const all = isOffered ? options : [[chosen, chosen] as const, ...options];
+  return around(
     form,
     field,
     html`<select ${named(form, field)}>
-      ${options.map(
+      ${all.map(
         ([value, name]) =>
-          html`<option value="${value}" ${form.text(field.name) === value ? html`selected` : null}>
+          html`<option value="${value}" ${chosen === value ? html`selected` : null}>
             ${name}
           </option>`,
       )}
     </select>`,
   );
+}
 
 /** A box to tick. */
 export const tick = (form: Form, name: string, label: Html | string): Html =>
