@@ -11,7 +11,7 @@ import { migrate } from "./migrate.ts";
 import { Connection, TurnReader } from "./sqlite-connection.ts";
 
 /**
- * Another process (a careless backup) may hold the write lock this long before changes are refused: with terraform's three tries to write
+ * Another process (a careless backup, or one that opens the file too) may hold the write lock this long before changes are refused: with terraform's three tries to write
  * a state that bridges more than ten seconds.
  */
 const lockedMilliseconds = 5000;
@@ -22,7 +22,8 @@ export async function openSqlite(file: string): Promise<Store> {
   const writer = new Connection(file, {});
   // Before the first table: a file made without it never gives space back, it only uses it again.
   writer.database.pragma("auto_vacuum = INCREMENTAL");
-  writer.database.pragma("journal_mode = WAL");
+  // Of two that make one file this one may fail at once, whatever the busy timeout.
+  await untilUnlocked(() => writer.database.pragma("journal_mode = WAL"));
   writer.database.pragma("synchronous = FULL");
   await migrate(writer.sql, {
     begin: () => writer.execute("begin immediate"),
@@ -32,6 +33,20 @@ export async function openSqlite(file: string): Promise<Store> {
   // From here on waiting for a lock is not SQLite's business: it would stop every other request too.
   writer.database.pragma("busy_timeout = 0");
   return new SqliteStore(writer, new TurnReader(file));
+}
+
+/** Repeats what finds the file locked until it works, or has taken too long. */
+async function untilUnlocked(work: () => void): Promise<void> {
+  const deadline = Date.now() + lockedMilliseconds;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      const isLocked = (error as { code?: string }).code?.startsWith("SQLITE_BUSY");
+      if (!isLocked || Date.now() > deadline) throw error;
+    }
+    await pause(lockedPauseMilliseconds);
+  }
 }
 
 /** Two megabytes: moving their last pages takes a few milliseconds. */
@@ -130,17 +145,8 @@ class SqliteStore implements Store {
   }
 
   /** Takes the write lock; meanwhile reads go on. */
-  async #begin(): Promise<void> {
-    const deadline = Date.now() + lockedMilliseconds;
-    for (;;) {
-      try {
-        return this.#writer.execute("begin immediate");
-      } catch (error) {
-        const isLocked = (error as { code?: string }).code?.startsWith("SQLITE_BUSY");
-        if (!isLocked || Date.now() > deadline) throw error;
-      }
-      await pause(lockedPauseMilliseconds);
-    }
+  #begin(): Promise<void> {
+    return untilUnlocked(() => this.#writer.execute("begin immediate"));
   }
 
   /** The usual way, without a savepoint for each: they cost as much as a heartbeat. False: one failed half way, all is undone. */
