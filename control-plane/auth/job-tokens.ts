@@ -3,14 +3,14 @@
  * not stored.
  */
 import type { FastifyRequest } from "fastify";
-import { isHeld } from "../domain/job.ts";
+import { isHeld, isPresumedLost, type JobRow } from "../domain/job.ts";
 import { equalSecrets } from "../domain/tokens.ts";
 import { Refusal } from "../problem.ts";
 import type { Guard } from "../routes/route.ts";
 import type { Context } from "../services/context.ts";
 import type { Queries } from "../store/db.ts";
 import { findJob } from "../store/jobs.ts";
-import { findLock } from "../store/states.ts";
+import { findLock, findState } from "../store/states.ts";
 import type { JobCaller } from "./callers.ts";
 
 /** The token of one handing-out of a job. */
@@ -27,9 +27,17 @@ export function jobGuard(context: Context): Guard<JobCaller> {
     const { spec_id: spec } = request.params as { spec_id: string };
     if (!job || !isToken || job.spec_id !== spec) throw unauthenticated();
     const caller = { job_id: job.id, attempt: job.attempt, spec_id: spec, owner_id: job.owner_id };
-    await checkStillValid(context.store.read, caller);
+    // A state that a lost job has saved and unlocked is still to be read for the outputs of its late report.
+    if (request.method !== "GET" || !(await isItsOwnState(context.store.read, job)))
+      await checkStillValid(context.store.read, caller);
     return caller;
   };
+}
+
+/** Nobody has changed the state since the lost job saved it. */
+async function isItsOwnState(queries: Queries, job: JobRow): Promise<boolean> {
+  if (job.spec_id === null || !isPresumedLost(job)) return false;
+  return (await queries.first(findState, { spec: job.spec_id }))?.job_id === job.id;
 }
 
 /**

@@ -140,6 +140,13 @@ export function lose<J extends JobState>(job: J, now: number): J {
   return { ...job, status: "FAILED", error_message: lostMessage, ended_at: now, released_at: now };
 }
 
+/** Its loss was presumed, and its runner has not said since how it ended. */
+export const isPresumedLost = ({
+  status,
+  error_message,
+}: Pick<JobState, "status" | "error_message">): boolean =>
+  status === "FAILED" && error_message === lostMessage;
+
 /** The server was restored from a backup of `from`: what was not over then may have run since, and is never handed out again. */
 export function outliveRestore<J extends JobState>(job: J, from: string, now: number): J {
   if (hasEnded(job)) return { ...job, released_at: job.released_at ?? now };

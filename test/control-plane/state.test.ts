@@ -276,6 +276,29 @@ test("a job that was lost under its lock may still save and unlock; not after so
   expect((await lock(job)).status).toBe(401);
 });
 
+test("a job that was lost reads what it saved last until it reports its end, so that the report has its outputs", async () => {
+  const job = await heldJob();
+  await lock(job);
+  await setJob(plane, job, {
+    status: "FAILED",
+    error_message: "runner lost, outcome unknown",
+    ended_at: 1,
+    released_at: 1,
+  });
+  await post(job, stateText(1));
+  await unlock(job);
+  expect((await call(job, "GET")).body.toString()).toBe(stateText(1));
+  expect((await lock(job)).status).toBe(401);
+  await setJob(plane, job, { error_message: "it failed" });
+  expect((await call(job, "GET")).status).toBe(401);
+  // Another job of the configuration has gone on from there.
+  await setJob(plane, job, { error_message: "runner lost, outcome unknown" });
+  const next = await heldJob({ spec_id: job.spec_id });
+  await lock(next, "lock-2");
+  await post(next, stateText(2), "lock-2");
+  expect((await call(job, "GET")).status).toBe(401);
+});
+
 test("releasing a job ends its lock and no other's", async () => {
   const [job, other] = [await heldJob(), await heldJob()];
   await lock(job);
