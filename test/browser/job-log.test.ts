@@ -207,6 +207,18 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("the log of a job",
     expect(complaints).toEqual([]);
   });
 
+  test("what begins like a colour and goes on for megabytes is a line of text, and holds nothing up", async () => {
+    const id = await begin("unfinished");
+    await stage.log(id, "\u001b[");
+    for (let chunk = 0; chunk < 8; chunk += 1) await stage.log(id, "1".repeat(250_000));
+    await stage.log(id, "\nbehind it\n");
+    const { page } = await visitor.visit(plane, stage.email);
+    await page.goto(`${plane.url}/jobs/${id}`);
+    await untilShown(page, 2);
+    const shown = await page.locator(".lines").textContent();
+    expect(shown?.replace(/1+/, "1…")).toBe("[1… … (the raw log has the rest)behind it");
+  });
+
   const proving = process.env["WINDLASS_PROVE"] === "1";
   const lines = proving ? 200_000 : 20_000;
 

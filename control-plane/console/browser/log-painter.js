@@ -10,6 +10,9 @@ import { AnsiUp } from "/assets/ansi_up.js";
 /** @typedef {{ text: string, look: string }} Piece */
 /** @typedef {{ text: string, bold: boolean, faint: boolean, italic: boolean, underline: boolean, fg: { class_name: string } | null, bg: { class_name: string } | null }} Part */
 
+/** The longest sequence that is waited for, in characters. A link has a whole address in it. */
+const sequenceLimit = 4096;
+
 /** One stream's colours, which go on over lines and chunks. */
 export class Painter {
   #ansi = new AnsiUp();
@@ -32,6 +35,12 @@ export class Painter {
   /** @param {string} text @returns {Piece[]} */
   pieces(text) {
     this.#pieces = [];
+    // What only begins like a sequence is text: it would be looked through again with every piece of a line that has no end.
+    const begun = this.#ansi["_buffer"];
+    if (begun.length > sequenceLimit) {
+      this.#ansi["_buffer"] = "";
+      this.#pieces.push({ text: begun.slice(1), look: "" });
+    }
     this.#ansi.ansi_to_html(text.replaceAll("\r", ""));
     return this.#pieces;
   }
