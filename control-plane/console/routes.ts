@@ -10,15 +10,15 @@ import type { Context } from "../services/context.ts";
 import { findDeviceLogin, generateDeviceLogin } from "../services/device-login.ts";
 import { endLogin, openLink } from "../services/logins.ts";
 import { assetRoutes } from "./assets.ts";
-import { configurationPages } from "./configuration-routes.ts";
-import { docsRoutes } from "./docs-routes.ts";
-import { identityPages } from "./identity-routes.ts";
-import { jobPages } from "./job-routes.ts";
-import { sendPage } from "./layout.ts";
-import { nextOf } from "./next.ts";
-import { oauthRoutes } from "./oauth-routes.ts";
-import { overviewPages } from "./overview-routes.ts";
-import { peoplePages } from "./people-routes.ts";
+import { configurationPages } from "./configurations/configuration-routes.ts";
+import { docsRoutes } from "./docs/docs-routes.ts";
+import { identityPages } from "./identities/identity-routes.ts";
+import { jobPages } from "./jobs/job-routes.ts";
+import { sendPage } from "./page/layout.ts";
+import { nextOf } from "./people/next.ts";
+import { oauthRoutes } from "./people/oauth-routes.ts";
+import { overviewPages } from "./overview/overview-routes.ts";
+import { peoplePages } from "./people/people-routes.ts";
 import {
   approvePage,
   codePage,
@@ -26,11 +26,11 @@ import {
   deadLinkPage,
   loginPage,
   refusalPage,
-} from "./pages.ts";
-import { problemPages } from "./problem-pages.ts";
+} from "./people/sign-in-pages.ts";
+import { problemPages } from "./docs/problem-pages.ts";
 import { signedInRoutes } from "./signed-in.ts";
-import { workerPages } from "./worker-routes.ts";
-import { zonePages } from "./zone-routes.ts";
+import { workerPages } from "./workers/worker-routes.ts";
+import { zonePages } from "./zones/zone-routes.ts";
 
 /** Adds the pages. */
 export function consoleRoutes(app: FastifyInstance, context: Context): void {

@@ -1,7 +1,7 @@
 /** Fields of forms by themselves. */
 import { expect, test } from "vitest";
-import { choice } from "../../../control-plane/console/fields.ts";
-import { Form } from "../../../control-plane/console/form.ts";
+import { choice } from "../../../control-plane/console/page/fields.ts";
+import { Form } from "../../../control-plane/console/page/form.ts";
 
 test("what is chosen stays chosen where the list, cut to its newest, does not have it", () => {
   const drawn = (zone: string) => {

@@ -1,0 +1,51 @@
+/** What a person starts on the page of a configuration: the safe way first, the others behind a question. */
+import type { ConfigurationStory } from "./configuration-page.ts";
+import { ask, line, trouble } from "../page/fields.ts";
+import { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { count } from "../page/words.ts";
+
+/** Its buttons; `form` is the one that was refused. */
+export const actionsOf = ({ configuration, versions }: ConfigurationStory, form: Form): Html => {
+  const { id, name } = configuration;
+  const resources = versions.isFirst ? versions.items[0]?.resources : undefined;
+  const type = form.text("job_type");
+  const start = (words: string, job_type: string, look: string, inside: Html | null = null) =>
+    html`<form method="post" action="/configurations/${id}/jobs">
+      <input type="hidden" name="job_type" value="${job_type}" />
+      ${inside}
+      <button class="${look}">${words}</button>
+    </form>`;
+  return html`${trouble(form, ["confirm"])}
+    <div class="actions">
+      ${start("Plan", "PLAN", "")}
+      ${ask(
+        "Deploy without a look at the plan…",
+        html`<p>
+            Plans and applies in one go. To see first what it would do: Plan, then deploy that plan
+            from its page.
+          </p>
+          ${start("Plan and apply now", "DEPLOY", "")}`,
+        type === "DEPLOY",
+      )}
+      ${ask(
+        "Destroy…",
+        html`<p>
+            Terraform destroys <strong>everything</strong> that ${name} has
+            made${resources === undefined ? "" : `: its state records ${count(resources, "resource")}`}.
+            Nobody can undo it.
+          </p>
+          ${start(
+            "Destroy everything",
+            "DESTROY",
+            "danger",
+            line(type === "DESTROY" ? form : new Form(), {
+              name: "confirm",
+              label: "Type its name to go on",
+              hint: html`<code>${name}</code>`,
+            }),
+          )}`,
+        type === "DESTROY",
+      )}
+    </div>`;
+};

@@ -1,0 +1,113 @@
+/** The pages on which a configuration is described: a new one, and one that there is. */
+import {
+  CreateConfiguration,
+  UpdateConfiguration,
+  type Configuration,
+} from "../../../protocol/configurations.ts";
+import type { UserCaller } from "../../auth/callers.ts";
+import { listCloudIdentities } from "../../services/cloud-identities.ts";
+import { updateConfiguration } from "../../services/configuration-changes.ts";
+import { createConfiguration } from "../../services/configurations.ts";
+import type { Context } from "../../services/context.ts";
+import { getZoneName, listZoneNames, type ZoneName } from "../../services/zone-names.ts";
+import { configurationForm } from "./configuration-form.ts";
+import { changeOf, described, emptyForm, formOf } from "./configuration-input.ts";
+import { attempt, Form, judge, markOf } from "../page/form.ts";
+import { html } from "../page/html.ts";
+import type { Page } from "../page/layout.ts";
+import { sendPage } from "../page/layout.ts";
+import type { SignedIn } from "../signed-in.ts";
+import { zoneIdOf } from "../zones/zone-routes.ts";
+
+/** Inline files are a megabyte at most, which a form writes as up to three. */
+export const formLimit = 4 * 1024 * 1024;
+const most = 1000;
+
+const judgeNew = judge(CreateConfiguration);
+const judgeChange = judge(UpdateConfiguration);
+
+const frame = ({ email }: UserCaller) => ({ email, at: "/zones" });
+
+/** Adds `/zones/{id}/new`. */
+export function newConfigurationPages(signedIn: SignedIn, context: Context): void {
+  const page = async (caller: UserCaller, zone: ZoneName, form: Form): Promise<Page> => {
+    const identities = await listCloudIdentities(context, caller, undefined, most);
+    const action = `/zones/${zone.id}/new`;
+    const choices = { zones: [], identities };
+    return {
+      ...frame(caller),
+      title: "New configuration",
+      body: html`<nav class="trail" aria-label="Above">
+          <a href="/zones">Zones</a> / <a href="/zones/${zone.id}">${zone.name}</a>
+        </nav>
+        <h1>New configuration</h1>
+        <p class="soft">Nothing runs yet: its page then has its variables, and Plan.</p>
+        ${configurationForm(form, action, "Create the configuration", choices)}`,
+    };
+  };
+  signedIn("GET", "/zones/:id/new", async (caller, { params }, reply) => {
+    const zone = await getZoneName(context, caller, zoneIdOf(params));
+    sendPage(reply, await page(caller, zone, emptyForm));
+  });
+  signedIn(
+    "POST",
+    "/zones/:id/new",
+    async (caller, { params, body }, reply) => {
+      const zone = await getZoneName(context, caller, zoneIdOf(params));
+      const form = await attempt(body, async () => {
+        const input = judgeNew({ ...described(new Form(body)), zone_id: zone.id });
+        const { id } = await createConfiguration(context, caller, input);
+        reply.redirect(`/configurations/${id}`, 303);
+      });
+      if (form) sendPage(reply, await page(caller, zone, form), form.status);
+    },
+    { bodyLimit: formLimit },
+  );
+}
+
+/** Adds `/configurations/{id}/edit`; `find` reads the configuration that the address names. */
+export function editPages(
+  signedIn: SignedIn,
+  context: Context,
+  find: (caller: UserCaller, params: unknown) => Promise<Configuration>,
+): void {
+  const page = async (caller: UserCaller, known: Configuration, form: Form): Promise<Page> => {
+    const [zones, identities] = await Promise.all([
+      listZoneNames(context, caller, most),
+      listCloudIdentities(context, caller, undefined, most),
+    ]);
+    const action = `/configurations/${known.id}/edit`;
+    return {
+      ...frame(caller),
+      title: `Edit ${known.name}`,
+      body: html`<nav class="trail" aria-label="Above">
+          <a href="/zones">Zones</a> / <a href="/configurations/${known.id}">${known.name}</a>
+        </nav>
+        <h1>Edit ${known.name}</h1>
+        <p class="soft">
+          Jobs that exist run as they were made. Plans made before a change cannot be deployed any
+          more.
+        </p>
+        ${configurationForm(form, action, "Save", { zones, identities }, markOf(formOf(known).fields))}`,
+    };
+  };
+  signedIn("GET", "/configurations/:id/edit", async (caller, { params }, reply) => {
+    const known = await find(caller, params);
+    sendPage(reply, await page(caller, known, formOf(known)));
+  });
+  signedIn(
+    "POST",
+    "/configurations/:id/edit",
+    async (caller, { params, body }, reply) => {
+      const known = await find(caller, params);
+      const form = await attempt(body, async () => {
+        await updateConfiguration(context, caller, known.id, (now) =>
+          judgeChange(changeOf(new Form(body), now)),
+        );
+        reply.redirect(`/configurations/${known.id}`, 303);
+      });
+      if (form) sendPage(reply, await page(caller, known, form), form.status);
+    },
+    { bodyLimit: formLimit },
+  );
+}

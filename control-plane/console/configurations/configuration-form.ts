@@ -1,0 +1,126 @@
+/** The form of a configuration, new or known: where its files come from, what runs them, where and as whom. */
+import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
+import type { ZoneName } from "../../services/zone-names.ts";
+import { choice, columns, line, trouble } from "../page/fields.ts";
+import type { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { sourceFields } from "./source-fields.ts";
+
+/** What may be chosen. */
+export interface Choices {
+  readonly zones: readonly ZoneName[];
+  readonly identities: readonly Pick<CloudIdentity, "id" | "name">[];
+}
+
+/** Where the fields are in the API: what is wrong with others is said above the form. */
+const paths = [
+  "name",
+  "zone_id",
+  "source.url",
+  "source.ref",
+  "source.path",
+  "source.sha256",
+  "source.files",
+  "engine_version",
+  "labels",
+  "cloud_identity_id",
+  "project_name",
+  "working_directory",
+  "timeout_seconds",
+];
+
+/** The form; `action` takes it, `button` says what it does, `seen` is the mark of what it changes. */
+export const configurationForm = (
+  form: Form,
+  action: string,
+  button: string,
+  { zones, identities }: Choices,
+  seen = "",
+): Html =>
+  html`<form method="post" action="${action}" class="form">
+      <input type="hidden" name="seen" value="${seen}" />
+      ${trouble(form, paths)} ${line(form, { name: "name", label: "Name", required: true })}
+      ${
+        zones.length === 0
+          ? null
+          : choice(
+              form,
+              { name: "zone_id", label: "Zone" },
+              zones.map(({ id, name }) => [id, name]),
+            )
+      }
+      ${sourceFields(form)}
+      <fieldset>
+        <legend>What runs it</legend>
+        ${columns(
+          choice(form, { name: "engine", label: "Engine" }, [
+            ["terraform", "Terraform"],
+            ["opentofu", "OpenTofu"],
+          ]),
+          line(form, {
+            name: "engine_version",
+            label: "Version",
+            placeholder: "~> 1.14",
+            hint: "A version or a constraint. Empty: whichever the worker has.",
+          }),
+        )}
+        ${line(form, {
+          name: "labels",
+          label: "Labels",
+          placeholder: "eu prod",
+          hint: "Only workers that have them all take its jobs. Put spaces between them.",
+        })}
+        ${choice(
+          form,
+          {
+            name: "cloud_identity_id",
+            label: "Cloud identity",
+            hint: html`The role that its jobs take on. <a href="/identities">Identities</a> are made
+              on their own page.`,
+          },
+          [["", "None"], ...identities.map(({ id, name }) => [id, name] as const)],
+        )}
+      </fieldset>
+      <details class="more" ${hasMore(form) ? html`open` : null}>
+        <summary>More settings</summary>
+        ${line(form, {
+          name: "working_directory",
+          label: "Working directory",
+          placeholder: "envs/prod",
+          hint: "Where terraform runs, below the source. Empty: at its top.",
+        })}
+        ${choice(
+          form,
+          {
+            name: "backend",
+            label: "State",
+            hint: "The configuration's own: as its backend block says.",
+          },
+          [
+            ["managed", "Kept by this server"],
+            ["own", "In the configuration's own backend"],
+          ],
+        )}
+        ${line(form, {
+          name: "timeout_seconds",
+          label: "Time limit of a job, in seconds",
+          numeric: true,
+          hint: "After so long it is stopped: 1 second to 7 days.",
+        })}
+        ${line(form, {
+          name: "project_name",
+          label: "Project name",
+          hint: "By which programs find it. Empty: the same as its name.",
+        })}
+      </details>
+      <p><button>${button}</button></p>
+    </form>
+    <script type="module" src="/assets/source.js"></script>`;
+
+/** What is hidden at first is shown where it says something, or something is wrong with it. */
+const hasMore = (form: Form): boolean =>
+  ["working_directory", "project_name", "timeout_seconds", "backend"].some(
+    (path) => form.wrong(path) !== undefined,
+  ) ||
+  form.word("working_directory") !== "" ||
+  form.text("backend") === "own";

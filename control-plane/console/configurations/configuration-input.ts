@@ -1,0 +1,151 @@
+/** Between the form of a configuration and the API's fields, both ways. */
+import { isDeepStrictEqual } from "node:util";
+import {
+  ArchiveSource,
+  GitSource,
+  inlineFileCount,
+  InlineSource,
+  timeoutSecondsDefault,
+  type Configuration,
+  type CreateConfiguration,
+  type Source,
+  type UpdateConfiguration,
+} from "../../../protocol/configurations.ts";
+import { invalid, Refusal } from "../../problem.ts";
+import { Form, judge, refuseStale } from "../page/form.ts";
+
+/** A form that nobody has filled in yet. */
+export const emptyForm = new Form({
+  source: "git",
+  engine: "terraform",
+  backend: "managed",
+  timeout_seconds: String(timeoutSecondsDefault),
+});
+
+/** The form of a configuration as it is. */
+export function formOf(configuration: Configuration): Form {
+  const { source } = configuration;
+  const { project_name, name } = configuration;
+  return new Form({
+    name,
+    zone_id: configuration.zone_id,
+    project_name: project_name === name ? "" : project_name,
+    engine: configuration.engine ?? "terraform",
+    engine_version: configuration.engine_version ?? "",
+    labels: configuration.labels.join(" "),
+    cloud_identity_id: configuration.cloud_identity_id ?? "",
+    working_directory: configuration.working_directory ?? "",
+    backend: configuration.backend ?? "managed",
+    timeout_seconds: String(configuration.timeout_seconds ?? timeoutSecondsDefault),
+    source: source.type,
+    ...(source.type === "git"
+      ? { url: source.url, ref: source.ref ?? "", path: source.path ?? "" }
+      : {}),
+    ...(source.type === "archive" ? { sha256: source.sha256 } : {}),
+    ...(source.type === "inline"
+      ? { file_path: Object.keys(source.files), file_text: Object.values(source.files) }
+      : {}),
+  });
+}
+
+/** What a filled-in form makes. */
+export type Described = Omit<CreateConfiguration, "zone_id" | "variables" | "environment">;
+
+/** The API's fields of a form; throws what is wrong with them. Words of fixed lists are left to the API's own judgement. */
+export const described = (form: Form): Described => ({
+  name: form.word("name"),
+  project_name: form.word("project_name") || form.word("name"),
+  source: sourceOf(form),
+  engine: form.text("engine") as NonNullable<CreateConfiguration["engine"]>,
+  engine_version: form.word("engine_version") || null,
+  labels: form
+    .text("labels")
+    // More than 32 are refused. As many as a form can hold would take the judge seconds.
+    .split(/[\s,]+/, 100)
+    .filter(Boolean),
+  cloud_identity_id: form.text("cloud_identity_id") || null,
+  working_directory: form.word("working_directory"),
+  backend: form.text("backend") as NonNullable<CreateConfiguration["backend"]>,
+  timeout_seconds: Number(form.word("timeout_seconds") || timeoutSecondsDefault),
+});
+
+const judges = {
+  git: judge(GitSource, "body.source"),
+  archive: judge(ArchiveSource, "body.source"),
+  inline: judge(InlineSource, "body.source"),
+};
+
+/** Judged by its own kind: of all kinds at once a judge would also say what the others lack. */
+function sourceOf(form: Form): Source {
+  const type = form.text("source");
+  switch (type) {
+    case "git": {
+      const [ref, path] = [form.word("ref"), form.word("path")];
+      const more = { ...(ref ? { ref } : {}), ...(path ? { path } : {}) };
+      return judges.git({ type, url: form.word("url"), ...more });
+    }
+    case "archive": {
+      const sha256 = form.word("sha256").toLowerCase();
+      if (sha256 === "") throw invalid("body.source.sha256", "is missing: upload an archive first");
+      return judges.archive({ type, sha256 });
+    }
+    case "inline":
+      return judges.inline({ type, files: filesOf(form) });
+    default:
+      throw invalid("body.source", "is none of the kinds that there are");
+  }
+}
+
+function filesOf(form: Form): Record<string, string> {
+  const texts = form.all("file_text");
+  const removed = new Set(form.all("file_removed"));
+  const files = new Map<string, string>();
+  for (const [index, typed] of form.all("file_path").entries()) {
+    const [path, text] = [typed.trim(), texts[index] ?? ""];
+    if (removed.has(typed) || (path === "" && text === "")) continue;
+    if (files.size === inlineFileCount)
+      throw invalid("body.source.files", `there can be ${inlineFileCount} at most`);
+    if (path === "") throw invalid("body.source.files", "one of them has text and no path");
+    if (!canBe(path))
+      throw invalid(
+        "body.source.files",
+        `there can be no file "${path}": a path goes down from the top, such as modules/a.tf`,
+      );
+    if (files.has(path)) throw invalid("body.source.files", `there are two of the path ${path}`);
+    files.set(path, text);
+  }
+  if (files.size === 0) throw invalid("body.source.files", "there must be one at least");
+  return Object.fromEntries(files);
+}
+
+/** The schema knows which paths are taken; of many it would not say which one is not. */
+function canBe(path: string): boolean {
+  try {
+    judges.inline({ type: "inline", files: { [path]: "" } });
+    return true;
+  } catch (error) {
+    if (error instanceof Refusal) return false;
+    throw error;
+  }
+}
+
+/** Only what the form changes, so that the audit log says no more than that. */
+export function changeOf(form: Form, before: Configuration): UpdateConfiguration {
+  refuseStale(form, formOf(before).fields);
+  const shown = seenAs(before);
+  const wanted = { ...described(form), zone_id: form.text("zone_id") };
+  const known: Record<string, unknown> = { ...shown, zone_id: before.zone_id };
+  return Object.fromEntries(
+    Object.entries(wanted).filter(([name, value]) => !isDeepStrictEqual(value, known[name])),
+  );
+}
+
+/** Nothing, of what the API has taken and no form would, such as an address of spaces: then all of the form is a change. */
+function seenAs(known: Configuration): Partial<Described> {
+  try {
+    return described(formOf(known));
+  } catch (error) {
+    if (error instanceof Refusal) return {};
+    throw error;
+  }
+}

@@ -1,0 +1,192 @@
+/** The page of a configuration: how it stands, what it made, what is done with it, and its values. */
+import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
+import { timeoutSecondsDefault, type Configuration } from "../../../protocol/configurations.ts";
+import type { Job } from "../../../protocol/jobs.ts";
+import type { StateVersion } from "../../../protocol/state-versions.ts";
+import type { StateLock } from "../../services/state-versions.ts";
+import type { ZoneName } from "../../services/zone-names.ts";
+import { actionsOf } from "./configuration-actions.ts";
+import { entriesView, type Entries } from "./entries-view.ts";
+import { ask, trouble } from "../page/fields.ts";
+import { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { outputs } from "./outputs-view.ts";
+import { sourceView } from "./source-view.ts";
+import { stateView } from "./state-view.ts";
+import { table } from "../page/table.ts";
+import { badge, between, clock, lengthOfTime, waiting } from "../page/words.ts";
+
+/** A page of a list, newest first; `next` continues it. */
+export interface Slice<T> {
+  readonly items: readonly T[];
+  readonly next: string | undefined;
+  readonly isFirst: boolean;
+}
+
+export interface ConfigurationStory {
+  readonly configuration: Configuration;
+  readonly zone: ZoneName;
+  readonly identity: CloudIdentity | null;
+  /** The job that runs, or the one that waits for the longest. */
+  readonly open: Job | undefined;
+  readonly jobs: Slice<Job>;
+  readonly versions: Slice<StateVersion>;
+  readonly lock: StateLock | null;
+  readonly now: string;
+}
+
+/** The forms of the page that can be refused; the one that was is shown with the reason. */
+export interface ConfigurationForms {
+  readonly start?: Form;
+  readonly state?: Form;
+  readonly remove?: Form;
+  readonly entries?: { readonly kind: Entries; readonly form: Form };
+}
+
+/** Everything there is to know of a configuration. */
+export const configurationPage = (story: ConfigurationStory, forms: ConfigurationForms): Html => {
+  const { configuration, zone, lock } = story;
+  return html`<nav class="trail" aria-label="Above">
+      <a href="/zones">Zones</a> / <a href="/zones/${zone.id}">${zone.name}</a>
+    </nav>
+    <div id="standing" data-live>${standing(story)}</div>
+    ${actionsOf(story, forms.start ?? new Form())}
+    <div id="outputs" data-live>${outputsOf(configuration)}</div>
+    <section aria-labelledby="jobs-title">
+      <h2 id="jobs-title">Jobs</h2>
+      <div id="jobs" data-live>${history(story)}</div>
+    </section>
+    ${entriesView(configuration, "variables", forms.entries)}
+    ${entriesView(configuration, "environment", forms.entries)}
+    <section aria-labelledby="state-title">
+      <h2 id="state-title">State</h2>
+      ${trouble(forms.state ?? new Form())}
+      ${
+        configuration.backend === "own"
+          ? html`<p class="soft">The configuration keeps its state in its own backend.</p>`
+          : html`<div id="state" data-live>${stateView(configuration, story.versions, lock)}</div>`
+      }
+    </section>
+    <section aria-labelledby="settings-title">
+      <h2 id="settings-title">Settings</h2>
+      ${facts(story)}
+      <p>
+        <a class="button quiet" href="/configurations/${configuration.id}/edit"
+          >Edit the settings</a
+        >
+      </p>
+    </section>
+    <section aria-labelledby="delete-title">
+      <h2 id="delete-title">Delete</h2>
+      ${trouble(forms.remove ?? new Form())}
+      ${ask(
+        "Delete this configuration…",
+        html`<p>
+            Its variables and all versions of its state go with it; its jobs and their logs stay. It
+            is refused while a job is not over or the state records resources: destroy them first.
+          </p>
+          <form method="post" action="/configurations/${configuration.id}/delete">
+            <button class="danger">Delete the configuration</button>
+          </form>`,
+      )}
+    </section>`;
+};
+
+const standing = ({ configuration, open, lock }: ConfigurationStory): Html => {
+  const { name, status, error_message } = configuration;
+  return html`<header class="title">
+      <h1>${name}</h1>
+      ${badge(status)}
+    </header>
+    ${error_message === null ? null : html`<p class="error">${error_message}</p>`}
+    ${
+      open === undefined
+        ? null
+        : html`<p class="notice flow">
+            <a href="/jobs/${open.id}">${open.job_type}</a>
+            ${open.status === "QUEUED" ? "waits" : "runs"}.
+            ${open.waiting_reason === null ? null : waiting(open.waiting_reason)}
+          </p>`
+    }
+    ${
+      lock === null || lock.isHeld
+        ? null
+        : html`<p class="notice flow">
+            Its state is locked: jobs wait until it is unlocked. <a href="#state-title">See why</a>
+          </p>`
+    }`;
+};
+
+/** All of them, and the three that the interface names where a runner has reported them alone. */
+const outputsOf = (configuration: Configuration): Html | null => {
+  const { components } = configuration;
+  const named = (["cluster_name", "cluster_endpoint", "gitops_url"] as const)
+    .filter((name) => configuration[name] !== null && !components.some((one) => one.name === name))
+    .map((name) => ({ name, type: "string", value: configuration[name], sensitive: false }));
+  const all = [...named, ...components];
+  if (all.length === 0) return null;
+  return html`<h2>Outputs</h2>
+    <dl class="facts">${outputs(all)}</dl>`;
+};
+
+const history = ({ configuration, jobs, now }: ConfigurationStory): Html =>
+  jobs.items.length === 0
+    ? html`<p>
+        No job yet. Plan shows what terraform would do, and changes nothing; then deploy that plan
+        from its page.
+      </p>`
+    : html`${table(
+        "Jobs of the configuration",
+        ["Job", "Status", "Created", "Took", "What"],
+        jobs.items.map((job) => [
+          html`<a href="/jobs/${job.id}">${job.job_type}</a>`,
+          badge(job.status),
+          clock(job.created_at),
+          job.started_at === null ? "–" : between(job.started_at, job.ended_at ?? now),
+          html`<span class="clamp"
+            >${job.error_message ?? (job.waiting_reason === null ? "" : waiting(job.waiting_reason))}</span
+          >`,
+        ]),
+      )}
+      ${
+        jobs.next === undefined
+          ? null
+          : html`<p>
+              <a href="/configurations/${configuration.id}?jobs=${jobs.next}#jobs-title"
+                >Older jobs</a
+              >
+            </p>`
+      }`;
+
+const facts = ({ configuration, identity }: ConfigurationStory): Html => {
+  const { source, engine, engine_version, labels, working_directory, project_name } = configuration;
+  return html`<dl class="facts">
+    <dt>Source</dt>
+    <dd>${sourceView(source)}</dd>
+    <dt>Engine</dt>
+    <dd>
+      ${engine === "opentofu" ? "OpenTofu" : "Terraform"}
+      ${engine_version ?? "as the worker has it"}
+    </dd>
+    <dt>Working directory</dt>
+    <dd>
+      ${working_directory ? html`<code>${working_directory}</code>` : "the top of the source"}
+    </dd>
+    <dt>Labels</dt>
+    <dd>${labels.join(", ") || "none: any worker"}</dd>
+    <dt>Cloud identity</dt>
+    <dd>
+      ${identity === null ? "none" : html`<a href="/identities/${identity.id}">${identity.name}</a>`}
+    </dd>
+    <dt>Time limit of a job</dt>
+    <dd>${lengthOfTime(configuration.timeout_seconds ?? timeoutSecondsDefault)}</dd>
+    <dt>Project name</dt>
+    <dd>${project_name}</dd>
+    <dt>Configuration</dt>
+    <dd><code>${configuration.id}</code></dd>
+    <dt>Created</dt>
+    <dd>${clock(configuration.created_at)}</dd>
+    <dt>Changed</dt>
+    <dd>${clock(configuration.updated_at)}</dd>
+  </dl>`;
+};

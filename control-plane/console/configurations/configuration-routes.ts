@@ -1,0 +1,126 @@
+/** The pages of configurations, and what a person does with them. */
+import type { FastifyReply } from "fastify";
+import { validate } from "uuid";
+import type { Configuration } from "../../../protocol/configurations.ts";
+import { CreateJob } from "../../../protocol/jobs.ts";
+import type { UserCaller } from "../../auth/callers.ts";
+import { invalid, notFound, Refusal } from "../../problem.ts";
+import { deleteConfiguration, updateConfiguration } from "../../services/configuration-changes.ts";
+import { getConfiguration } from "../../services/configurations.ts";
+import type { Context } from "../../services/context.ts";
+import { createJob } from "../../services/jobs.ts";
+import { breakStateLock, rollBackState } from "../../services/state-versions.ts";
+import { editPages, formLimit, newConfigurationPages } from "./configuration-form-routes.ts";
+import { configurationPage, type ConfigurationForms } from "./configuration-page.ts";
+import { configurationStory } from "./configuration-story.ts";
+import { entriesChange, isSecret, ofFields } from "./entries-input.ts";
+import { attempt, Form, judge } from "../page/form.ts";
+import { sendPage } from "../page/layout.ts";
+import type { SignedIn } from "../signed-in.ts";
+
+const refresh = 3;
+const judgeJob = judge(CreateJob);
+
+/** Adds them. */
+export function configurationPages(signedIn: SignedIn, context: Context): void {
+  const find = (caller: UserCaller, params: unknown): Promise<Configuration> =>
+    getConfiguration(context, caller, idOf(params));
+
+  newConfigurationPages(signedIn, context);
+  editPages(signedIn, context, find);
+
+  /** Sends the page; after a form that was refused, with it. */
+  const send = async (
+    reply: FastifyReply,
+    caller: UserCaller,
+    configuration: Configuration,
+    query: unknown,
+    forms: ConfigurationForms = {},
+    refused?: Form,
+  ): Promise<void> => {
+    const story = await configurationStory(context, caller, configuration, query);
+    const body = configurationPage(story, forms);
+    const { id, name: title } = configuration;
+    const from = refused === undefined ? {} : { from: `/configurations/${id}` };
+    sendPage(
+      reply,
+      { email: caller.email, at: "/zones", title, body, refresh, ...from },
+      refused?.status,
+    );
+  };
+  signedIn("GET", "/configurations/:id", async (caller, { params, query }, reply) => {
+    await send(reply, caller, await find(caller, params), query);
+  });
+  /** A form of the page, where it is sent to, and where one is after it. */
+  const act = (
+    path: string,
+    kind: "start" | "state" | "remove",
+    work: (
+      caller: UserCaller,
+      configuration: Configuration,
+      form: Form,
+      params: unknown,
+    ) => Promise<string>,
+  ): void =>
+    signedIn("POST", `/configurations/:id/${path}`, async (caller, { params, body }, reply) => {
+      const configuration = await find(caller, params);
+      const refused = await attempt(body, async () => {
+        reply.redirect(await work(caller, configuration, new Form(body), params), 303);
+      });
+      if (refused) await send(reply, caller, configuration, {}, { [kind]: refused }, refused);
+    });
+
+  act("jobs", "start", async (caller, { id, name }, form) => {
+    const job_type = form.text("job_type");
+    if (job_type === "DESTROY" && form.word("confirm") !== name.trim())
+      throw invalid("body.confirm", "this is not its name");
+    const job = judgeJob({ job_type, configuration_id: id });
+    return `/jobs/${(await createJob(context, caller, job)).id}`;
+  });
+  act("state/unlock", "state", async (caller, { id }) => {
+    await breakStateLock(context, caller, id);
+    return `/configurations/${id}#state-title`;
+  });
+  act("state/:serial/rollback", "state", async (caller, { id }, _, params) => {
+    const { serial } = params as { serial: string };
+    if (!/^\d{1,15}$/.test(serial)) throw notFound("state version");
+    await rollBackState(context, caller, id, Number(serial));
+    return `/configurations/${id}#state-title`;
+  });
+  act("delete", "remove", async (caller, { id, zone_id }) => {
+    await deleteConfiguration(context, caller, id);
+    return `/zones/${zone_id}`;
+  });
+
+  for (const kind of ["variables", "environment"] as const)
+    signedIn(
+      "POST",
+      `/configurations/:id/${kind}`,
+      async (caller, { params, body }, reply) => {
+        const configuration = await find(caller, params);
+        const { id } = configuration;
+        const typed = new Form(body);
+        const shown = isSecret(configuration, kind, typed) ? { ...typed.fields, value: "" } : body;
+        const form = await attempt(
+          shown,
+          async () => {
+            await updateConfiguration(context, caller, id, (now) =>
+              entriesChange(now, kind, typed),
+            ).catch((error: unknown) => {
+              throw error instanceof Refusal ? ofFields(error, kind, typed.word("name")) : error;
+            });
+            reply.redirect(`/configurations/${id}#${kind}`, 303);
+          },
+          `${kind}-refused`,
+        );
+        if (form) await send(reply, caller, configuration, {}, { entries: { kind, form } }, form);
+      },
+      { bodyLimit: formLimit },
+    );
+}
+
+function idOf(params: unknown): string {
+  const { id } = params as { id: string };
+  if (!validate(id)) throw notFound("configuration");
+  return id;
+}

@@ -1,0 +1,57 @@
+/** What the page of a configuration tells, gathered. */
+import { validate } from "uuid";
+import type { Configuration } from "../../../protocol/configurations.ts";
+import type { UserCaller } from "../../auth/callers.ts";
+import { getCloudIdentity } from "../../services/cloud-identities.ts";
+import type { Context } from "../../services/context.ts";
+import { listJobs } from "../../services/jobs.ts";
+import { findStateLock, listStateVersions } from "../../services/state-versions.ts";
+import { getZoneName } from "../../services/zone-names.ts";
+import type { ConfigurationStory, Slice } from "./configuration-page.ts";
+import { isOpen } from "../page/words.ts";
+
+/** Jobs and versions at a time. */
+const shown = 20;
+
+/** Reads it; `query` may ask for older jobs or versions. */
+export async function configurationStory(
+  context: Context,
+  caller: UserCaller,
+  configuration: Configuration,
+  query: unknown,
+): Promise<ConfigurationStory> {
+  const { id, zone_id, cloud_identity_id } = configuration;
+  const { jobs: job, versions: version } = query as Record<string, unknown>;
+  const beforeJob = typeof job === "string" && validate(job) ? job : undefined;
+  const isSerial = typeof version === "string" && /^\d{1,15}$/.test(version);
+  const list = (before: string | undefined) =>
+    listJobs(context, caller, { configuration: id, before, limit: shown + 1 });
+  const [zone, identity, newest, jobs, versions, lock] = await Promise.all([
+    getZoneName(context, caller, zone_id),
+    cloud_identity_id === null ? null : getCloudIdentity(context, caller, cloud_identity_id),
+    list(undefined),
+    beforeJob === undefined ? undefined : list(beforeJob),
+    listStateVersions(context, caller, id, isSerial ? Number(version) : undefined, shown + 1),
+    findStateLock(context, caller, id),
+  ]);
+  return {
+    configuration,
+    zone,
+    identity,
+    open: newest.findLast(({ status }) => isOpen(status)),
+    jobs: slice(jobs ?? newest, (one) => one.id, jobs === undefined),
+    versions: slice(versions, ({ serial }) => String(serial), !isSerial),
+    lock,
+    now: new Date(context.now()).toISOString(),
+  };
+}
+
+const slice = <T>(
+  items: readonly T[],
+  cursor: (item: T) => string,
+  isFirst: boolean,
+): Slice<T> => ({
+  items: items.slice(0, shown),
+  next: items.length > shown ? cursor(items[shown - 1]!) : undefined,
+  isFirst,
+});

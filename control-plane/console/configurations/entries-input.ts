@@ -1,0 +1,105 @@
+/** What the forms of variables and environment make of a configuration. */
+import {
+  UpdateConfiguration,
+  type Configuration,
+  type Variable,
+} from "../../../protocol/configurations.ts";
+import { parseText } from "../../json-body.ts";
+import { invalid, notFound, Refusal } from "../../problem.ts";
+import { drawnAs, entriesOf, type Entries } from "./entries-view.ts";
+import { isAt, judge, refuseStale, type Form } from "../page/form.ts";
+import { textOf } from "./outputs-view.ts";
+
+const judgeUpdate = judge(UpdateConfiguration);
+
+/** Whether what was typed is not to be shown again. */
+export const isSecret = ({ variables = {} }: Configuration, kind: Entries, form: Form): boolean =>
+  kind === "variables" &&
+  (form.isOn("sensitive") || own(variables, form.word("name"))?.sensitive === true);
+
+/** The update that a form asks for; throws what is wrong with it, by the names of the form's fields. */
+export function entriesChange(
+  configuration: Configuration,
+  kind: Entries,
+  form: Form,
+): UpdateConfiguration {
+  const name = form.word("name");
+  const known = configuration[kind] ?? {};
+  const isKnown = Object.hasOwn(known, name);
+  if (form.text("do") !== "add" && !isKnown) throw notFound("variable any more");
+  if (form.text("do") === "add" && isKnown)
+    throw invalid("body.name", "is there already: change that one");
+  if (form.text("do") === "set")
+    refuseStale(form, drawnAs(entriesOf(configuration, kind)[name] ?? {}));
+  const change = kind === "variables" ? variablesOf : environmentOf;
+  const next = new Map(change(configuration));
+  if (form.text("do") === "remove") next.delete(name);
+  else
+    next.set(name, kind === "variables" ? variable(configuration, name, form) : form.text("value"));
+  return byField(kind, name, () => judgeUpdate({ [kind]: Object.fromEntries(next) }));
+}
+
+/** Without a value each keeps the one it has. */
+const variablesOf = ({ variables = {} }: Configuration): [string, unknown][] =>
+  Object.keys(variables).map((name) => [name, {}]);
+
+const environmentOf = ({ environment = {} }: Configuration): [string, unknown][] =>
+  Object.entries(environment);
+
+function variable({ variables = {} }: Configuration, name: string, form: Form): Variable {
+  const sensitive = form.isOn("sensitive");
+  const typed = form.text("value");
+  const before = own(variables, name);
+  const shown = before?.sensitive === true ? "" : textOf(before?.value).replaceAll("\r\n", "\n");
+  if (before !== undefined && typed === shown) return { sensitive };
+  return { value: valueOf(typed, before), sensitive };
+}
+
+/** As the command line reads `--var`: a list or a map is JSON, all else text, which terraform converts. A number stays one. */
+function valueOf(typed: string, before: Variable | undefined): unknown {
+  const { value } = before ?? {};
+  const isPlain = typeof value === "number" || typeof value === "boolean" || value === null;
+  if (isPlain && isExact(typed)) return JSON.parse(typed);
+  if (!/^\s*[[{]/.test(typed)) return typed;
+  try {
+    return parseText(typed, true);
+  } catch (error) {
+    if (error instanceof Refusal) throw invalid("body.value", `cannot be kept: ${error.message}`);
+    // V8's message may quote what was typed, which may be a secret.
+    const place = /position \d+/.exec((error as Error).message)?.[0];
+    throw invalid(
+      "body.value",
+      `begins with ${typed.trim().charAt(0)} and is no JSON${place ? ` at ${place}` : ""}`,
+    );
+  }
+}
+
+/** A number that is written as ours are: 007, and one of twenty digits, are kept as text, of which terraform loses nothing. */
+const isExact = (typed: string): boolean =>
+  /^(true|false|null)$/.test(typed) || (/^-?\d/.test(typed) && String(Number(typed)) === typed);
+
+/** What is wrong with the entry is wrong with the form's value, or with its name. */
+function byField<T>(kind: Entries, name: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof Refusal ? ofFields(error, kind, name) : error;
+  }
+}
+
+/** The refusal of an entry, by the names of the form's fields. */
+export function ofFields(refusal: Refusal, kind: Entries, name: string): Refusal {
+  const { errors } = refusal.more;
+  if (!errors) return refusal;
+  const isValue = (path: string) => isAt(path, `${kind}.${name}`);
+  const isOf = (path: string) => path === `body.${kind}`;
+  return new Refusal(refusal.code, refusal.message, {
+    errors: errors.map(({ path, message }) => ({
+      path: isValue(path) ? "body.value" : isOf(path) ? "body.name" : path,
+      message,
+    })),
+  });
+}
+
+const own = (variables: Readonly<Record<string, Variable>>, name: string): Variable | undefined =>
+  Object.hasOwn(variables, name) ? variables[name] : undefined;

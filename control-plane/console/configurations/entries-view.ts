@@ -1,0 +1,119 @@
+/** Variables and environment of a configuration: each a name with a value, changed one at a time. */
+import type { Configuration, Variable } from "../../../protocol/configurations.ts";
+import { line, lines, tick, trouble } from "../page/fields.ts";
+import { Form, markOf } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { textOf } from "./outputs-view.ts";
+
+/** Which of the two. */
+export type Entries = "variables" | "environment";
+
+const words = {
+  variables: {
+    title: "Variables",
+    one: "variable",
+    none: "No variables. Add those that the terraform files ask for.",
+    hint: "Text as it is; what begins with [ or { is JSON.",
+    placeholder: "region",
+  },
+  environment: {
+    title: "Environment",
+    one: "environment variable",
+    none: "Nothing. Providers find here what they read from their environment; everybody who sees this page sees it too.",
+    hint: "Never a secret: it is shown here. A sensitive variable is not.",
+    placeholder: "DATADOG_HOST",
+  },
+};
+
+/** The list, each opened to change or remove it, and the form of one more. `refused` is what was refused, in either list. */
+export const entriesView = (
+  configuration: Configuration,
+  kind: Entries,
+  refused?: { readonly kind: Entries; readonly form: Form },
+): Html => {
+  const entries = Object.entries(entriesOf(configuration, kind));
+  const form = refused?.kind === kind ? refused.form : undefined;
+  const isAdding = form?.text("do") === "add";
+  const changing = isAdding ? undefined : form?.text("name");
+  const { title, one, none } = words[kind];
+  const action = `/configurations/${configuration.id}/${kind}#${kind}`;
+  return html`<section aria-labelledby="${kind}">
+    <h2 id="${kind}">${title}</h2>
+    ${form && !isAdding && entries.every(([name]) => name !== changing) ? trouble(form) : null}
+    ${
+      entries.length === 0
+        ? html`<p class="soft">${none}</p>`
+        : html`<div class="entries">
+            ${entries.map(([name, entry], index) => known(action, kind, name, entry, index, changing === name ? form : undefined))}
+          </div>`
+    }
+    <details class="ask" ${isAdding ? html`open` : null}>
+      <summary>Add ${kind === "variables" ? "a" : "an"} ${one}…</summary>
+      ${adding(action, kind, isAdding && form ? form : new Form({}, undefined, `${kind}-new`))}
+    </details>
+  </section>`;
+};
+
+/** Both kinds as variables; the environment has none that is sensitive. */
+export function entriesOf(configuration: Configuration, kind: Entries): Record<string, Variable> {
+  if (kind === "variables") return configuration.variables ?? {};
+  return Object.fromEntries(
+    Object.entries(configuration.environment ?? {}).map(([name, value]) => [name, { value }]),
+  );
+}
+
+/** The fields that the form of one begins with. */
+export const drawnAs = ({ value, sensitive }: Variable): Record<string, string> =>
+  sensitive === true ? { sensitive: "on" } : { value: textOf(value) };
+
+const known = (
+  action: string,
+  kind: Entries,
+  name: string,
+  entry: Variable,
+  index: number,
+  refused: Form | undefined,
+): Html => {
+  const isSecret = entry.sensitive === true;
+  const form = refused ?? new Form(drawnAs(entry), undefined, `${kind}-${index}`);
+  return html`<details class="entry" ${refused === undefined ? null : html`open`}>
+    <summary>
+      <span class="pair"
+        ><code>${name}</code> ${
+          isSecret
+            ? html`<span class="soft">sensitive: shown to nobody</span>`
+            : html`<span class="clamp">${textOf(entry.value)}</span>`
+        }</span
+      >
+    </summary>
+    <form method="post" action="${action}" class="form">
+      ${trouble(form, ["value"])}
+      <input type="hidden" name="name" value="${name}" />
+      <input type="hidden" name="seen" value="${markOf(drawnAs(entry))}" />
+      ${valueField(form, kind, isSecret)} ${kind === "variables" ? sensitiveBox(form) : null}
+      <div class="actions">
+        <button name="do" value="set">Save</button>
+        <button name="do" value="remove" class="quiet">Remove</button>
+      </div>
+    </form>
+  </details>`;
+};
+
+const adding = (action: string, kind: Entries, form: Form): Html =>
+  html`<form method="post" action="${action}" class="form">
+    ${trouble(form, ["name", "value"])}
+    ${line(form, { name: "name", label: "Name", placeholder: words[kind].placeholder, required: true })}
+    ${valueField(form, kind, false)} ${kind === "variables" ? sensitiveBox(form) : null}
+    <p><button name="do" value="add">Add</button></p>
+  </form>`;
+
+const valueField = (form: Form, kind: Entries, isSecret: boolean): Html =>
+  lines(form, {
+    name: "value",
+    label: isSecret ? "New value" : "Value",
+    rows: Math.min(12, form.text("value").split("\n").length + 1),
+    hint: isSecret ? `Left empty it stays as it is. ${words[kind].hint}` : words[kind].hint,
+  });
+
+const sensitiveBox = (form: Form): Html =>
+  tick(form, "sensitive", "Sensitive: stored encrypted, never shown, given only to the worker");

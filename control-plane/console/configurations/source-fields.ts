@@ -1,0 +1,130 @@
+/** Where terraform files come from, to be chosen and filled in. */
+import { inlineFileCount } from "../../../protocol/configurations.ts";
+import { columns, line, sentence } from "../page/fields.ts";
+import type { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+
+const kinds = [
+  ["git", "Git repository"],
+  ["inline", "Files written here"],
+  ["archive", "Archive (.tar.gz)"],
+] as const;
+
+/** Only the fields of the chosen kind show; the style sheet does that. */
+export const sourceFields = (form: Form): Html =>
+  html`<fieldset class="source">
+    <legend>Source</legend>
+    <div class="kinds">
+      ${kinds.map(
+        ([kind, name]) =>
+          html`<label class="tick"
+            ><input
+              type="radio"
+              name="source"
+              value="${kind}"
+              autocomplete="off"
+              ${form.text("source") === kind ? html`checked` : null}
+            />
+            <span>${name}</span></label
+          >`,
+      )}
+    </div>
+    <div class="of-git">
+      ${line(form, {
+        name: "url",
+        path: "source.url",
+        label: "Repository",
+        placeholder: "https://git.example.com/team/infrastructure.git",
+        hint: "An address that the worker can read.",
+      })}
+      ${columns(
+        line(form, {
+          name: "ref",
+          path: "source.ref",
+          label: "Branch, tag or commit",
+          hint: "Empty: the default branch.",
+        }),
+        line(form, {
+          name: "path",
+          path: "source.path",
+          label: "Folder",
+          hint: "Empty: the top of the repository.",
+        }),
+      )}
+    </div>
+    <div class="of-inline">${files(form)}</div>
+    <div class="of-archive">
+      <div class="field" id="upload" hidden>
+        <label for="archive">Upload a .tar.gz</label>
+        <input type="file" id="archive" accept=".gz,.tgz,application/gzip" autocomplete="off" />
+        <span class="hint" role="status"></span>
+      </div>
+      ${line(form, {
+        name: "sha256",
+        path: "source.sha256",
+        label: "SHA-256 of an uploaded archive",
+        hint: html`An upload fills it in; so does
+          <code>windlass configurations create --dir</code> by itself.`,
+      })}
+    </div>
+  </fieldset>`;
+
+const files = (form: Form): Html => {
+  const texts = form.all("file_text");
+  const typed = form
+    .all("file_path")
+    .map((path, index) => ({ path, text: texts[index] ?? "" }))
+    .filter(({ path, text }) => path !== "" || text !== "")
+    .slice(0, inlineFileCount);
+  const removed = new Set(form.all("file_removed"));
+  const wrong = form.wrong("source.files");
+  return html`${wrong === undefined ? null : html`<p class="wrong">${sentence(wrong)}</p>`}
+    <div id="files">
+      ${typed.map(({ path, text }, index) => file(path, text, index, removed.has(path)))}
+      ${file("", "", typed.length, false)}
+    </div>
+    <button type="button" class="quiet" id="add-file" hidden>Add a file</button> `;
+};
+
+const file = (path: string, text: string, index: number, isRemoved: boolean): Html =>
+  html`<div class="file">
+    <div class="field">
+      <label for="file-path-${index}">Path</label>
+      <input
+        id="file-path-${index}"
+        name="file_path"
+        value="${path}"
+        placeholder="main.tf"
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck="false"
+      />
+    </div>
+    <div class="field">
+      <label for="file-text-${index}">Text</label>
+      <textarea
+        id="file-text-${index}"
+        name="file_text"
+        rows="${Math.min(20, Math.max(6, text.split("\n").length + 1))}"
+        maxlength="1048576"
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck="false"
+      >
+${text}</textarea>
+    </div>
+    ${
+      path === ""
+        ? null
+        : html`<label class="tick"
+            ><input
+              type="checkbox"
+              name="file_removed"
+              value="${path}"
+              autocomplete="off"
+              ${isRemoved ? html`checked` : null}
+            />
+            <span>Remove <code>${path}</code></span></label
+          >`
+    }
+  </div>`;

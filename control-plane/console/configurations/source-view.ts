@@ -1,0 +1,37 @@
+/** Where a configuration's terraform files come from, in words and in full. */
+import type { Source } from "../../../protocol/configurations.ts";
+import { html, type Html } from "../page/html.ts";
+import { count } from "../page/words.ts";
+
+/** In one line. */
+export function sourceInWords(source: Source): string {
+  switch (source.type) {
+    case "git": {
+      const place = source.path ? ` (${source.path})` : "";
+      return `${source.url}${place} at ${source.ref ?? "its default branch"}`;
+    }
+    case "archive":
+      return `archive ${source.sha256.slice(0, 12)}`;
+    case "inline":
+      return count(Object.keys(source.files).length, "inline file");
+  }
+}
+
+/** Inline files of so many characters in all are shown; a page that is drawn anew all the time must stay small. */
+const shownCharacters = 64 * 1024;
+
+/** With the text of inline files. */
+export function sourceView(source: Source): Html {
+  if (source.type !== "inline") return html`${sourceInWords(source)}`;
+  const files = Object.entries(source.files);
+  const total = files.reduce((sum, [, text]) => sum + text.length, 0);
+  return html`${files.map(([path, text]) =>
+    total > shownCharacters ? html`<code>${path}</code> ` : file(path, text),
+  )}`;
+}
+
+const file = (path: string, text: string): Html =>
+  html`<details>
+    <summary><code>${path}</code></summary>
+    <pre class="log" tabindex="0">${text === "" ? "(empty)" : text}</pre>
+  </details>`;

@@ -1,0 +1,32 @@
+/** Where the `type` of every problem leads (RFC 9457, section 3.1.1): what its code means and which operations answer it. */
+import type { FastifyInstance } from "fastify";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { problemCodes, type ProblemCode } from "../../../protocol/problem.ts";
+import { Refusal } from "../../problem.ts";
+import { refusalsOf } from "../../openapi/refusals.ts";
+import { html } from "../page/html.ts";
+import { sendPage } from "../page/layout.ts";
+
+/** Adds the page of every problem code. */
+export function problemPages(app: FastifyInstance): void {
+  app.get<{ Params: { code: string } }>("/problems/:code", async ({ params: { code } }, reply) => {
+    if (!isCode(code)) throw new Refusal("not_found", "There is no problem of this code");
+    const [status, title] = problemCodes[code];
+    const operations = Object.values(endpoints).filter((endpoint) =>
+      refusalsOf(endpoint).includes(code),
+    );
+    const body = html` <h1>${title}</h1>
+      <p>The answer has the status ${String(status)} and the code <code>${code}</code>.</p>
+      <h2>Where it comes from</h2>
+      <ul>
+        ${operations.map(
+          ({ method, path, summary }) => html`<li><code>${method} ${path}</code> ${summary}</li>`,
+        )}
+      </ul>
+      ${operations.length === 0 ? html`<p>Any request may be answered so.</p>` : null}`;
+    sendPage(reply, { title, body });
+    return reply;
+  });
+}
+
+const isCode = (code: string): code is ProblemCode => Object.hasOwn(problemCodes, code);

@@ -1,0 +1,151 @@
+/** Cloud identities: the list, and one with the trust policy that its role needs. */
+import type { CloudIdentity, TrustPolicy } from "../../../protocol/cloud-identities.ts";
+import type { Configuration } from "../../../protocol/configurations.ts";
+import { ask, line, trouble } from "../page/fields.ts";
+import type { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { table } from "../page/table.ts";
+import { clock, count } from "../page/words.ts";
+
+/** A page of the list, and the way to one more; `next` continues it. */
+export const identitiesPage = (
+  identities: readonly CloudIdentity[],
+  next: string | undefined,
+  form: Form,
+): Html =>
+  html`<h1>Cloud identities</h1>
+    <p class="soft">
+      A role in your cloud account that jobs take on for as long as they run: no key is stored here
+      or on a worker.
+    </p>
+    ${
+      identities.length === 0
+        ? html`<p>
+            No identity yet. Name the role that terraform is to work with; then its page has the
+            trust policy to paste at AWS.
+          </p>`
+        : table(
+            "Cloud identities",
+            ["Name", "Role", "Created"],
+            identities.map(({ id, name, role_arn, created_at }) => [
+              html`<a href="/identities/${id}">${name}</a>`,
+              html`<code>${role_arn}</code>`,
+              clock(created_at),
+            ]),
+          )
+    }
+    ${next === undefined ? null : html`<p><a href="/identities?before=${next}">Older identities</a></p>`}
+    <section aria-labelledby="create">
+      <h2 id="create">New identity</h2>
+      <form method="post" action="/identities" class="form">
+        ${fields(form)}
+        <p><button>Create the identity</button></p>
+      </form>
+    </section>`;
+
+const fields = (form: Form): Html =>
+  html`${trouble(form, ["name", "role_arn"])}
+  ${line(form, { name: "name", label: "Name", required: true })}
+  ${line(form, {
+    name: "role_arn",
+    label: "Role at AWS",
+    placeholder: "arn:aws:iam::123456789012:role/terraform",
+    hint: "Its ARN. The role need not exist yet.",
+    required: true,
+  })}`;
+
+export interface IdentityStory {
+  readonly identity: CloudIdentity;
+  readonly users: readonly Configuration[];
+  /** Null while nobody is named who could be trusted. */
+  readonly policy: TrustPolicy | null;
+}
+
+/** The forms of the page. */
+export interface IdentityForms {
+  readonly edit: Form;
+  readonly remove: Form;
+  /** Who takes the role on. */
+  readonly trusted: Form;
+}
+
+/** One identity. */
+export const identityPage = (
+  { identity, users, policy }: IdentityStory,
+  { edit, remove, trusted }: IdentityForms,
+): Html =>
+  html`<nav class="trail" aria-label="Above"><a href="/identities">Identities</a></nav>
+    <h1>${identity.name}</h1>
+    <dl class="facts">
+      <dt>Role</dt>
+      <dd><code>${identity.role_arn}</code></dd>
+      <dt>External id</dt>
+      <dd><code>${identity.external_id}</code></dd>
+      <dt>Used by</dt>
+      <dd>
+        ${
+          users.length === 0
+            ? "no configuration yet: choose it in the settings of one"
+            : users.map(({ id, name }) => html`<a href="/configurations/${id}">${name}</a> `)
+        }
+      </dd>
+      <dt>Changed</dt>
+      <dd>${clock(identity.updated_at)}</dd>
+    </dl>
+    <section aria-labelledby="trust">
+      <h2 id="trust">Trust policy</h2>
+      <p>
+        Paste this at AWS: IAM, Roles, the role, Trust relationships. It lets whoever the workers
+        are take the role on, with this external id alone, which no other user of this server gets.
+      </p>
+      <form method="get" action="/identities/${identity.id}#trust" class="form">
+        ${trouble(trusted, ["principal"])}
+        ${line(trusted, {
+          name: "principal",
+          path: "principal",
+          label: "As whom the workers run",
+          hint: "The ARN of their role or user. An account's :root trusts everybody in that account who may take on roles: name the workers' own role instead where you can.",
+          required: true,
+        })}
+        <p><button class="quiet">Show the policy for it</button></p>
+      </form>
+      ${
+        policy === null
+          ? null
+          : html`<pre class="log" id="policy" tabindex="0" aria-label="Trust policy">
+${JSON.stringify(policy, null, 2)}</pre>
+              <p>
+                <button type="button" data-copy="policy" hidden>Copy the policy</button>
+                <span role="status"></span>
+              </p>`
+      }
+    </section>
+    <section aria-labelledby="edit">
+      <h2 id="edit">Change</h2>
+      <form method="post" action="/identities/${identity.id}" class="form">
+        ${fields(edit)}
+        <p><button class="quiet">Save</button></p>
+      </form>
+    </section>
+    <section aria-labelledby="delete">
+      <h2 id="delete">Delete</h2>
+      ${trouble(remove)}
+      ${
+        users.length > 0
+          ? html`<p class="soft">
+              It can be deleted when nothing uses it: now ${count(users.length, "configuration")}
+              do${users.length === 1 ? "es" : ""}.
+            </p>`
+          : ask(
+              "Delete this identity…",
+              html`<p>
+                  A new one of the same role has another external id, so its trust policy must be
+                  changed too.
+                </p>
+                <form method="post" action="/identities/${identity.id}/delete">
+                  <button class="danger">Delete the identity</button>
+                </form>`,
+            )
+      }
+    </section>
+    <script type="module" src="/assets/copy.js"></script>`;

@@ -1,0 +1,122 @@
+/** The pages of cloud identities, and what a person does with them. */
+import { validate } from "uuid";
+import {
+  CreateCloudIdentity,
+  UpdateCloudIdentity,
+  type CloudIdentity,
+} from "../../../protocol/cloud-identities.ts";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import type { UserCaller } from "../../auth/callers.ts";
+import { notFound } from "../../problem.ts";
+import {
+  createCloudIdentity,
+  deleteCloudIdentity,
+  getCloudIdentity,
+  listCloudIdentities,
+  trustPolicy,
+  updateCloudIdentity,
+} from "../../services/cloud-identities.ts";
+import { listConfigurations } from "../../services/configurations.ts";
+import type { Context } from "../../services/context.ts";
+import { attempt, Form, judge } from "../page/form.ts";
+import { identitiesPage, identityPage, type IdentityForms } from "./identities-page.ts";
+import { sendPage } from "../page/layout.ts";
+import type { SignedIn } from "../signed-in.ts";
+
+const shown = 100;
+const most = 1000;
+const judgeNew = judge(CreateCloudIdentity);
+const judgeChange = judge(UpdateCloudIdentity);
+const judgePrincipal = judge(endpoints.getTrustPolicy.query);
+
+const frame = ({ email }: UserCaller) => ({ email, at: "/identities" });
+const typed = (fields: unknown) => {
+  const form = new Form(fields);
+  return { name: form.word("name"), role_arn: form.word("role_arn") };
+};
+
+/** Adds them. */
+export function identityPages(signedIn: SignedIn, context: Context): void {
+  const list = async (caller: UserCaller, query: unknown, form: Form) => {
+    const { before } = query as { before?: unknown };
+    const from = typeof before === "string" && validate(before) ? before : undefined;
+    const identities = await listCloudIdentities(context, caller, from, shown + 1);
+    const next = identities.length > shown ? identities[shown - 1]?.id : undefined;
+    const body = identitiesPage(identities.slice(0, shown), next, form);
+    return { ...frame(caller), title: "Cloud identities", body };
+  };
+  signedIn("GET", "/identities", async (caller, { query }, reply) => {
+    sendPage(reply, await list(caller, query, new Form()));
+  });
+  signedIn("POST", "/identities", async (caller, { body, query }, reply) => {
+    const form = await attempt(body, async () => {
+      const input = judgeNew({ ...typed(body), provider: "aws" });
+      const { id } = await createCloudIdentity(context, caller, input);
+      reply.redirect(`/identities/${id}`, 303);
+    });
+    if (form) sendPage(reply, await list(caller, query, form), form.status);
+  });
+
+  const page = async (
+    caller: UserCaller,
+    identity: CloudIdentity,
+    query: unknown,
+    forms: Partial<IdentityForms> = {},
+  ) => {
+    const { id, name, role_arn } = identity;
+    const { principal = accountOf(identity) } = query as { principal?: unknown };
+    let policy = null;
+    const refused = await attempt({ principal }, async () => {
+      const trusted = judgePrincipal({ principal });
+      policy = await trustPolicy(context, caller, id, trusted.principal);
+    });
+    const all = await listConfigurations(context, caller, undefined, most);
+    const users = all.filter(({ cloud_identity_id }) => cloud_identity_id === id);
+    const body = identityPage(
+      { identity, users, policy },
+      {
+        edit: new Form({ name, role_arn }, undefined, "edit"),
+        remove: new Form(),
+        trusted: refused ?? new Form({ principal }),
+        ...forms,
+      },
+    );
+    return {
+      page: { ...frame(caller), title: name, body, from: `/identities/${id}` },
+      status: refused?.status,
+    };
+  };
+  const find = (caller: UserCaller, params: unknown): Promise<CloudIdentity> => {
+    const { id } = params as { id: string };
+    if (!validate(id)) throw notFound("cloud identity");
+    return getCloudIdentity(context, caller, id);
+  };
+  signedIn("GET", "/identities/:id", async (caller, { params, query }, reply) => {
+    const made = await page(caller, await find(caller, params), query);
+    sendPage(reply, made.page, made.status);
+  });
+  signedIn("POST", "/identities/:id", async (caller, { params, body }, reply) => {
+    const identity = await find(caller, params);
+    const edit = await attempt(
+      body,
+      async () => {
+        await updateCloudIdentity(context, caller, identity.id, judgeChange(typed(body)));
+        reply.redirect(`/identities/${identity.id}`, 303);
+      },
+      "edit",
+    );
+    if (edit) sendPage(reply, (await page(caller, identity, {}, { edit })).page, edit.status);
+  });
+  signedIn("POST", "/identities/:id/delete", async (caller, { params }, reply) => {
+    const identity = await find(caller, params);
+    const remove = await attempt({}, async () => {
+      await deleteCloudIdentity(context, caller, identity.id);
+      reply.redirect("/identities", 303);
+    });
+    if (remove) sendPage(reply, (await page(caller, identity, {}, { remove })).page, remove.status);
+  });
+}
+
+/** The account of the role itself: where most workers are. */
+const accountOf = ({ role_arn }: CloudIdentity): string =>
+  role_arn.replace(/^(arn:[a-z-]+:iam::\d{12}):.*$/, "$1:root");

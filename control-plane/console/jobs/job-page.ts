@@ -1,0 +1,174 @@
+/** The page of one job: where it stands, what it plans or made, and its log. */
+import type { Job } from "../../../protocol/jobs.ts";
+import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { Worker } from "../../../protocol/workers.ts";
+import type { JobStep } from "../../services/job-progress.ts";
+import { html, type Html } from "../page/html.ts";
+import { logView, type LogStart } from "./log-view.ts";
+import { planView } from "./plan-view.ts";
+import { badge, between, clock, isOpen, waiting } from "../page/words.ts";
+
+export interface JobStory {
+  readonly job: Job;
+  /** The worker that holds the job or held it last; null if none did, or it was removed. */
+  readonly worker: Worker | null;
+  readonly plan: PlanSummary | null;
+  readonly log: LogStart;
+  /** What its runner did with terraform, as far as it said so. */
+  readonly steps: readonly JobStep[];
+  /** The server's time. */
+  readonly now: string;
+}
+
+/** Everything there is to know of a job. */
+export const jobPage = (story: JobStory): Html => {
+  const { job, plan } = story;
+  return html`<div id="job" data-live>
+      <header class="title">
+        <h1>${job.job_type} of ${linkOf(job)}</h1>
+        ${badge(job.status)}
+      </header>
+      ${job.error_message === null ? null : html`<p class="error" role="alert">${job.error_message}</p>`}
+      ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
+      ${actionsOf(story)} ${stepsOf(story)} ${plan === null ? null : planView(plan)}
+      ${outputsOf(job)}
+      <details class="facts">
+        <summary>Details</summary>
+        ${factsOf(story)}
+      </details>
+    </div>
+    ${logView(job, story.log)}`;
+};
+
+const nameOf = ({ config_snapshot, job_type }: Job): string =>
+  config_snapshot?.name ?? (job_type === "DESTROY_WORKER" ? "a worker" : "a configuration");
+
+const linkOf = (job: Job): Html | string =>
+  job.configuration_id === null
+    ? nameOf(job)
+    : html`<a href="/configurations/${job.configuration_id}">${nameOf(job)}</a>`;
+
+const actionsOf = ({ job, plan }: JobStory): Html => {
+  const { id, status, job_type } = job;
+  const isDeployable = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
+  const destroys = plan === null ? 0 : plan.counts.delete + plan.counts.replace;
+  return html`<div class="actions">
+    ${
+      isDeployable
+        ? action(
+            id,
+            "deploy",
+            destroys === 0 ? "Deploy this plan" : `Deploy this plan (destroys ${destroys})`,
+            destroys === 0 ? "" : "danger",
+          )
+        : null
+    }
+    ${isOpen(status) ? action(id, "cancel", status === "QUEUED" ? "Cancel" : "Cancel: stop terraform", "quiet danger") : null}
+    ${status === "FAILED" || status === "CANCELLED" ? action(id, "retry", "Run it again", "") : null}
+  </div>`;
+};
+
+const action = (id: string, verb: string, words: string, look: string): Html =>
+  html`<form method="post" action="/jobs/${id}/${verb}">
+    <button id="${verb}" class="${look}">${words}</button>
+  </form>`;
+
+const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
+  const { created_at, claimed_at, started_at, ended_at, released_at, status } = job;
+  const by = worker === null ? "" : ` by ${worker.name}`;
+  const running = started_at === null ? null : between(started_at, ended_at ?? now);
+  return html`<ol class="steps" aria-label="Steps">
+    ${step("Queued", created_at, claimed_at === null && ended_at === null ? `waits for ${between(created_at, now)}` : null)}
+    ${step(`Taken${by}`, claimed_at, claimed_at === null ? null : `after ${between(created_at, claimed_at)}`)}
+    ${step("Started", started_at, started_at !== null && ended_at === null ? `runs for ${running}` : null)}
+    ${steps.map(({ name, started_at: at }, index) => {
+      const next = steps[index + 1]?.started_at ?? ended_at;
+      return step(
+        name,
+        at,
+        next === null ? `for ${between(at, now)}` : between(at, next),
+        next === null,
+      );
+    })}
+    ${step(ended_at === null ? "Ended" : `Ended: ${status}`, ended_at, running !== null && ended_at !== null ? `ran for ${running}` : null)}
+    ${
+      ended_at !== null && claimed_at !== null && released_at === null
+        ? html`<li class="now">
+            <strong>Its worker has not let go of it yet</strong>
+            <span>The configuration stays occupied until it does.</span>
+          </li>`
+        : null
+    }
+  </ol>`;
+};
+
+const step = (name: string, time: string | null, more: string | null, isNow = false): Html =>
+  html`<li class="${isNow ? "now" : time === null ? "todo" : "done"}">
+    <strong>${name}</strong>
+    <span>${time === null ? "not yet" : clock(time)}</span>
+    ${more === null ? null : html`<span>${more}</span>`}
+  </li>`;
+
+const outputsOf = ({ execution_metadata }: Job): Html | null => {
+  const outputs = Object.entries(execution_metadata?.outputs ?? {});
+  if (outputs.length === 0) return null;
+  return html`<section>
+    <h2>Outputs</h2>
+    <dl class="facts">
+      ${outputs.map(
+        ([name, output]) =>
+          html`<dt>${name}</dt>
+            <dd>${valueOf(output)}</dd>`,
+      )}
+    </dl>
+  </section>`;
+};
+
+/** Our agent says `{type, value, sensitive}`, one that knows only the interface may say a bare value. */
+function valueOf(output: unknown): Html {
+  const isTyped = typeof output === "object" && output !== null;
+  const { value, sensitive } = (isTyped ? output : { value: output }) as Record<string, unknown>;
+  if (sensitive === true) return html`<span class="soft">sensitive: not kept here</span>`;
+  const shown = isTyped && !("value" in output) ? output : value;
+  return html`<code>${typeof shown === "string" ? shown : JSON.stringify(shown)}</code>`;
+}
+
+const factsOf = ({ job, worker }: JobStory): Html => {
+  const { source } = job.config_snapshot ?? {};
+  const from =
+    source?.type === "git"
+      ? `${source.url}${source.path ? ` (${source.path})` : ""} at ${source.ref ?? "its default branch"}`
+      : source?.type === "archive"
+        ? `archive ${source.sha256.slice(0, 12)}`
+        : source === undefined
+          ? "unknown"
+          : "files of the configuration";
+  return html`<dl class="facts">
+    <dt>Job</dt>
+    <dd><code>${job.id}</code></dd>
+    ${
+      job.configuration_id === null
+        ? null
+        : html`<dt>Configuration</dt>
+            <dd>${linkOf(job)}</dd>`
+    }
+    <dt>Source</dt>
+    <dd>${from}</dd>
+    <dt>Worker</dt>
+    <dd>
+      ${worker === null ? (job.worker_id ?? "none yet") : html`${worker.name} ${badge(worker.status)}`}
+    </dd>
+    ${
+      job.plan_job_id === null
+        ? null
+        : html`<dt>Plan</dt>
+            <dd><a href="/jobs/${job.plan_job_id}">the PLAN that it applies</a></dd>`
+    }
+    <dt>Labels</dt>
+    <dd>${job.labels.length === 0 ? "none" : job.labels.join(", ")}</dd>
+    <dt>Handed out</dt>
+    <dd>${String(job.attempt)} ${job.attempt === 1 ? "time" : "times"}</dd>
+    <dt>Stopped after</dt>
+    <dd>${String(job.timeout_seconds)} s</dd>
+  </dl>`;
+};

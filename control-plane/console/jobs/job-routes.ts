@@ -1,0 +1,106 @@
+/** The page of a job, its raw log, and what a person does with it. */
+import { Readable } from "node:stream";
+import { stripVTControlCharacters } from "node:util";
+import { validate } from "uuid";
+import type { Job } from "../../../protocol/jobs.ts";
+import type { UserCaller } from "../../auth/callers.ts";
+import { notFound, Refusal } from "../../problem.ts";
+import type { Context } from "../../services/context.ts";
+import { findSteps } from "../../services/job-progress.ts";
+import { retryJob } from "../../services/job-retry.ts";
+import { cancelJob, createJob, getJob } from "../../services/jobs.ts";
+import { checkOwnJob, readLog } from "../../services/logs.ts";
+import { getPlanSummary } from "../../services/plan-summaries.ts";
+import { getWorker } from "../../services/workers.ts";
+import { jobPage } from "./job-page.ts";
+import type { LogStart } from "./log-view.ts";
+import { sendPage } from "../page/layout.ts";
+import type { SignedIn } from "../signed-in.ts";
+
+/** Chunks read at a time. */
+const pageSize = 16;
+/** Characters of the log that a browser without a script gets at once. */
+const startLength = 64 * 1024;
+
+/** How often the page of a job that is not over is drawn anew, in seconds; a change of its status does so at once. */
+const refresh = 2;
+
+/** Adds them. */
+export function jobPages(signedIn: SignedIn, context: Context): void {
+  signedIn("GET", "/jobs/:id", async (caller, request, reply) => {
+    const job = await getJob(context, caller, idOf(request.params));
+    const [worker, { plan_summary }, log, steps] = await Promise.all([
+      findWorker(context, caller, job),
+      getPlanSummary(context, caller, job.id),
+      beginningOf(context, job),
+      findSteps(context, job.id),
+    ]);
+    const now = new Date(context.now()).toISOString();
+    const body = jobPage({ job, worker, plan: plan_summary, log, steps, now });
+    const page = { title: job.job_type, body, email: caller.email, at: "/jobs" };
+    const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
+    sendPage(reply, isOver ? page : { ...page, refresh });
+  });
+  signedIn("GET", "/jobs/:id/log", async (caller, { params }, reply) => {
+    const id = idOf(params);
+    await checkOwnJob(context, caller, id);
+    reply
+      .headers({
+        "content-type": "text/plain; charset=utf-8",
+        "content-disposition": `attachment; filename="job-${id}.log"`,
+        "content-security-policy": "default-src 'none'; sandbox",
+        "x-content-type-options": "nosniff",
+        "cache-control": "no-store",
+      })
+      .send(Readable.from(textOf(context, id)));
+  });
+  const act = (verb: string, change: (caller: UserCaller, job: string) => Promise<Job>) =>
+    signedIn("POST", `/jobs/:id/${verb}`, async (caller, { params }, reply) => {
+      const { id } = await change(caller, idOf(params));
+      reply.redirect(`/jobs/${id}`, 303);
+    });
+  act("cancel", (caller, id) => cancelJob(context, caller, id));
+  act("retry", (caller, id) => retryJob(context, caller, id));
+  act("deploy", async (caller, id) => {
+    const { configuration_id } = await getJob(context, caller, id);
+    if (configuration_id === null) throw notFound("configuration any more");
+    return createJob(context, caller, { job_type: "DEPLOY", configuration_id, plan_job_id: id });
+  });
+}
+
+function idOf(params: unknown): string {
+  const { id } = params as { id: string };
+  if (!validate(id)) throw notFound("job");
+  return id;
+}
+
+/** A worker that was removed is no reason to show nothing of its jobs. */
+async function findWorker(context: Context, caller: UserCaller, { worker_id }: Job) {
+  if (worker_id === null) return null;
+  try {
+    return await getWorker(context, caller, worker_id);
+  } catch (error) {
+    if (error instanceof Refusal && error.code === "not_found") return null;
+    throw error;
+  }
+}
+
+async function* textOf(context: Context, job: string): AsyncGenerator<string> {
+  let after = 0;
+  for (;;) {
+    const page = await readLog(context, job, after, pageSize);
+    if (page.length > 0) yield page.map(({ log_chunk }) => log_chunk).join("");
+    if (page.length < pageSize) return;
+    after = page.at(-1)?.id ?? after;
+  }
+}
+
+async function beginningOf(context: Context, { id, log_pruned_at }: Job): Promise<LogStart> {
+  if (log_pruned_at !== null) return { text: "", isCut: false };
+  const chunks = await readLog(context, id, 0, pageSize + 1);
+  const text = stripVTControlCharacters(chunks.map(({ log_chunk }) => log_chunk).join(""));
+  return {
+    text: text.slice(0, startLength),
+    isCut: chunks.length > pageSize || text.length > startLength,
+  };
+}

@@ -1,0 +1,56 @@
+/** The log of a job: a script draws it live; without one its beginning is plain text. */
+import type { Job } from "../../../protocol/jobs.ts";
+import { html, type Html } from "../page/html.ts";
+import { clock } from "../page/words.ts";
+
+/** What the page has of the log for browsers without a script. */
+export interface LogStart {
+  readonly text: string;
+  readonly isCut: boolean;
+}
+
+/** The log with its tools. */
+export const logView = (job: Job, { text, isCut }: LogStart): Html => {
+  const raw = html`<a href="/jobs/${job.id}/log" download>Raw log</a>`;
+  if (job.log_pruned_at !== null)
+    return html`<h2>Log</h2>
+      <p class="notice">
+        The log was removed on ${clock(job.log_pruned_at)}, as old as this server keeps logs. The
+        outcome above stays.
+      </p>`;
+  return html`<section class="log" aria-labelledby="log-title">
+      <h2 id="log-title">Log</h2>
+      ${
+        job.log_complete === false
+          ? html`<p class="error">
+              The log stops short: the worker counted more than arrived here.
+            </p>`
+          : null
+      }
+      <windlass-log job="${job.id}" ${job.released_at === null ? null : html`ended`}>
+        <div class="tools" hidden>
+          <div class="find" role="search">
+            <input type="search" name="find" aria-label="Search the log" placeholder="Search" />
+            <button type="button" class="quiet" name="previous" aria-label="Previous match">
+              ↑
+            </button>
+            <button type="button" class="quiet" name="next" aria-label="Next match">↓</button>
+            <output aria-label="Matches"></output>
+          </div>
+          <label>Line <input name="line" inputmode="numeric" size="6" autocomplete="off" /></label>
+          <label><input type="checkbox" name="follow" autocomplete="off" /> Follow</label>
+          <label><input type="checkbox" name="wrap" autocomplete="off" /> Wrap</label>
+          <label><input type="checkbox" name="times" autocomplete="off" /> Times (UTC)</label>
+          ${raw}
+        </div>
+        <div class="lines" tabindex="0" role="region" aria-label="Lines of the log"></div>
+        <p class="log-state soft" role="status"></p>
+        <noscript>
+          <pre class="log" tabindex="0">
+${text === "" ? "No output yet. Reload to look again." : text}</pre>
+          <p>${isCut ? "This is the beginning. " : ""}${raw}</p>
+        </noscript>
+      </windlass-log>
+    </section>
+    <script type="module" src="/assets/log-view.js"></script>`;
+};

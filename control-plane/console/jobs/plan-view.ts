@@ -1,0 +1,133 @@
+/** A plan drawn so that it is understood before it is read: counts first, then what is destroyed, then the rest. */
+import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import { planReason } from "../../../protocol/words.ts";
+import { html, type Html } from "../page/html.ts";
+
+type Action = PlannedChange["action"];
+
+/** In the order of what can go wrong. */
+const actions: readonly (readonly [Action, string, string])[] = [
+  ["delete", "−", "destroyed"],
+  ["replace", "±", "replaced"],
+  ["forget", "○", "forgotten (it stays, terraform lets go of it)"],
+  ["update", "~", "changed"],
+  ["create", "+", "created"],
+  ["none", "→", "moved or taken over, itself unchanged"],
+  ["read", "↓", "read"],
+];
+
+/** The whole summary. */
+export const planView = (plan: PlanSummary): Html => {
+  const { counts, changes, outputs, drift, checks } = plan;
+  const changed = outputs.filter(({ action }) => action !== "none");
+  return html`<section class="plan" aria-labelledby="plan-title">
+    <h2 id="plan-title">What this plan does</h2>
+    ${plan.applyable ? null : html`<p>Nothing: what there is matches the configuration.</p>`}
+    <ul class="counts">
+      ${count(counts.create, "create", "+", "to create")}
+      ${count(counts.update, "update", "~", "to change")}
+      ${count(counts.replace, "replace", "±", "to replace")}
+      ${count(counts.delete, "delete", "−", "to destroy")}
+      ${counts.forget > 0 ? count(counts.forget, "forget", "○", "to forget") : null}
+      ${counts.move > 0 ? count(counts.move, "none", "→", "to move") : null}
+      ${counts.import > 0 ? count(counts.import, "none", "↓", "to import") : null}
+    </ul>
+    ${plan.complete ? null : html`<p class="warning">Another plan is needed after this one is applied.</p>`}
+    ${actions.map(([action, sign, word]) =>
+      group(
+        changes.filter((change) => change.action === action),
+        action,
+        sign,
+        word,
+      ),
+    )}
+    ${more(plan.changes_omitted, "changes; the log has them all")}
+    ${
+      changed.length === 0
+        ? null
+        : html`<h3>Outputs</h3>
+            <ul class="changes">
+              ${changed.map(({ name, action, sensitive }) => row(action, html`<code>${name}</code>${sensitive ? " (sensitive)" : null}`))}
+            </ul>
+            ${more(plan.outputs_omitted, "outputs")}`
+    }
+    ${
+      checks.length === 0
+        ? null
+        : html`<h3>Checks</h3>
+            <ul class="changes">
+              ${checks.map(({ address, status }) => html`<li><code>${address}</code> <span>${status === "unknown" ? "is known only after the apply" : "does not hold"}</span></li>`)}
+            </ul>`
+    }
+    ${
+      drift.length === 0
+        ? null
+        : html`<details>
+            <summary>
+              Changed outside of terraform: ${String(drift.length + plan.drift_omitted)}
+            </summary>
+            <ul class="changes">
+              ${drift.map(({ address, action }) => row(action, html`<code>${address}</code>`))}
+            </ul>
+            ${more(plan.drift_omitted, "resources")}
+          </details>`
+    }
+  </section>`;
+};
+
+const count = (number: number, action: Action, sign: string, word: string): Html =>
+  html`<li class="${number === 0 ? "zero" : action}">
+    <span class="sign" aria-hidden="true">${sign}</span><strong>${String(number)}</strong> ${word}
+  </li>`;
+
+/** Up to so many are open at once: a plan is understood before it is read. */
+const openUpTo = 30;
+const open = html`open`;
+
+const group = (
+  changes: readonly PlannedChange[],
+  action: Action,
+  sign: string,
+  word: string,
+): Html | null =>
+  changes.length === 0
+    ? null
+    : html`<details
+        ${changes.length <= openUpTo || action === "delete" || action === "replace" ? open : null}
+      >
+        <summary>
+          <span class="sign ${action}" aria-hidden="true">${sign}</span> ${String(changes.length)}
+          ${changes.length === 1 ? "resource is" : "resources are"} ${word}
+        </summary>
+        <ul class="changes">
+          ${changes.map((change) => row(action, what(change)))}
+        </ul>
+      </details>`;
+
+const row = (action: Action, body: Html): Html => {
+  const [, sign = "", word = ""] = actions.find(([name]) => name === action) ?? [];
+  return html`<li>
+    <span class="sign ${action}" role="img" aria-label="${word}">${sign}</span>
+    <span>${body}</span>
+  </li>`;
+};
+
+const what = ({
+  address,
+  reason,
+  replaced_by,
+  attributes,
+  previous_address,
+  imported,
+}: PlannedChange): Html =>
+  html`<code>${address}</code>
+    ${reason === undefined ? null : html`<span class="why">because ${planReason(reason)}${replaced_by?.length ? ":" : ""}</span>`}
+    ${replaced_by?.map((name) => html`<code class="why">${name}</code> `)}
+    ${attributes?.length ? html`<span class="why">changes ${attributes.join(", ")}</span>` : null}
+    ${previous_address === undefined ? null : html`<span class="why">was <code>${previous_address}</code></span>`}
+    ${imported ? html`<span class="why">is imported</span>` : null}`;
+
+const more = (omitted: number, of: string): Html | null =>
+  omitted === 0
+    ? null
+    : html`<p class="soft">… and ${omitted.toLocaleString("en")} more ${of}.</p>`;

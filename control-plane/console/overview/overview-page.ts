@@ -1,0 +1,107 @@
+/** What is going on: workers, what runs, what waits and why, what ended. */
+import type { Job } from "../../../protocol/jobs.ts";
+import type { Worker } from "../../../protocol/workers.ts";
+import { html, type Html } from "../page/html.ts";
+import { jobTable, linkTo, nameOf } from "../jobs/job-table.ts";
+import { table } from "../page/table.ts";
+import { workerTable } from "../workers/workers-page.ts";
+import { between, waiting } from "../page/words.ts";
+
+/** A job that runs, and how far it has come. */
+export interface RunningJob {
+  readonly job: Job;
+  readonly step: string | null;
+  readonly line: string | null;
+}
+
+export interface Overview {
+  readonly workers: readonly Worker[];
+  readonly running: readonly RunningJob[];
+  readonly queued: readonly Job[];
+  readonly recent: readonly Job[];
+  /** The highest published release. */
+  readonly latest: string | null;
+  readonly now: string;
+}
+
+/** The page that stays open all day. */
+export const overviewPage = (overview: Overview): Html => {
+  const { workers, running, queued, recent, latest, now } = overview;
+  const online = workers.filter(({ status }) => status === "ONLINE").length;
+  const isNew = workers.length + running.length + queued.length + recent.length === 0;
+  return html`<h1>Overview</h1>
+    <div id="overview" data-live>
+      <ul class="counts">
+        ${tile(running.length, "running")} ${tile(queued.length, "waiting")}
+        ${tile(online, workers.length === online ? `${online === 1 ? "worker" : "workers"} online` : `of ${workers.length} workers online`)}
+      </ul>
+      ${isNew ? firstSteps : null}
+      <h2>Running</h2>
+      ${
+        running.length === 0
+          ? html`<p class="soft">Nothing runs at the moment.</p>`
+          : table(
+              "Running jobs",
+              ["Job", "Configuration", "For", "Progress", "Worker"],
+              running.map(({ job, step, line }) => [
+                linkTo(job),
+                nameOf(job),
+                job.started_at === null ? "about to start" : between(job.started_at, now),
+                html`<span class="progress"
+                  >${step === null ? null : html`<strong>${step}</strong> `}<span class="soft"
+                    >${line}</span
+                  ></span
+                >`,
+                workerOf(job, workers),
+              ]),
+            )
+      }
+      <h2>Waiting</h2>
+      ${
+        queued.length === 0
+          ? html`<p class="soft">Nothing waits.</p>`
+          : table(
+              "Waiting jobs",
+              ["Job", "Configuration", "For", "Why"],
+              queued.map((job) => [
+                linkTo(job),
+                nameOf(job),
+                between(job.created_at, now),
+                job.waiting_reason === null ? "" : waiting(job.waiting_reason),
+              ]),
+            )
+      }
+      <h2>Workers</h2>
+      ${workers.length === 0 ? noWorker : workerTable(workers, latest, now)}
+      <h2>Ended lately</h2>
+      ${
+        recent.length === 0
+          ? html`<p class="soft">No job has ended yet.</p>`
+          : html`${jobTable(recent, now)}
+              <p><a href="/jobs">All jobs</a></p>`
+      }
+    </div>`;
+};
+
+const firstSteps = html`<section class="notice flow">
+  <p>Nothing is here yet. So it begins:</p>
+  <ol>
+    <li><a href="/workers">Add a worker</a> on a machine where terraform may run.</li>
+    <li><a href="/zones">Make a zone</a>, and in it a configuration: where your code is.</li>
+    <li>Plan it there, look at what it would do, and deploy that plan.</li>
+  </ol>
+  <p>Or see everything at once on your own machine: <code>windlass demo</code></p>
+</section>`;
+
+const workerOf = ({ worker_id }: Job, workers: readonly Worker[]): Html | string => {
+  const worker = workers.find(({ id }) => id === worker_id);
+  return worker === undefined ? "–" : html`<a href="/workers/${worker.id}">${worker.name}</a>`;
+};
+
+const noWorker = html`<p class="soft">
+  No worker yet. One is needed to run anything: <a href="/workers">add one</a> where terraform may
+  run.
+</p>`;
+
+const tile = (number: number, word: string): Html =>
+  html`<li class="${number === 0 ? "zero" : ""}"><strong>${String(number)}</strong> ${word}</li>`;

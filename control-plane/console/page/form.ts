@@ -1,0 +1,110 @@
+/** Forms: what was typed, what of it was refused, and the form drawn again with both, so that nobody types twice. */
+import { hash } from "node:crypto";
+import type { Static, TSchema } from "typebox";
+import { problemCodes } from "../../../protocol/problem.ts";
+import { refusedFields, Refusal } from "../../problem.ts";
+import { compileValidator } from "../../validation.ts";
+
+/** The fields of a form: as they came, or as a form that nobody has filled in yet begins. */
+export class Form {
+  readonly fields: Readonly<Record<string, string | readonly string[]>>;
+  /** Why it was refused. */
+  readonly refusal: Refusal | undefined;
+
+  /** Tells its fields from those of the page's other forms. */
+  readonly id: string;
+
+  constructor(fields: unknown = {}, refusal?: Refusal, id = "f") {
+    this.fields = (fields ?? {}) as Form["fields"];
+    this.refusal = refusal;
+    this.id = id;
+  }
+
+  /** Every value of this name, with the line ends of a file and not those of a form. */
+  all(name: string): string[] {
+    const given = Object.hasOwn(this.fields, name) ? this.fields[name] : undefined;
+    return [given ?? []].flat().map((text) => text.replaceAll("\r\n", "\n"));
+  }
+
+  /** The first value, or nothing. */
+  text(name: string): string {
+    return this.all(name)[0] ?? "";
+  }
+
+  /** Without what stands around it by mistake. */
+  word(name: string): string {
+    return this.text(name).trim();
+  }
+
+  /** Whether a box is ticked. */
+  isOn(name: string): boolean {
+    return this.text(name) === "on";
+  }
+
+  /** What is wrong with the field of the API at this path, in words. */
+  wrong(path: string): string | undefined {
+    const { errors = [] } = this.refusal?.more ?? {};
+    const found = errors.find((one) => isAt(one.path, path));
+    return found && inWords(found.message);
+  }
+
+  /** The status of an answer that shows it. */
+  get status(): number {
+    return this.refusal === undefined ? 200 : problemCodes[this.refusal.code][0];
+  }
+}
+
+/** Does what a form asks for. What was refused comes back as the form to show again; any other error goes on. */
+export async function attempt(
+  fields: unknown,
+  work: () => Promise<void>,
+  id?: string,
+): Promise<Form | null> {
+  try {
+    await work();
+    return null;
+  } catch (error) {
+    if (error instanceof Refusal) return new Form(fields, error, id);
+    throw error;
+  }
+}
+
+/** Makes the judge of a schema: services rely on what a route has checked, and what a form makes is checked just so. */
+export function judge<T extends TSchema>(
+  schema: T,
+  context = "body",
+): (input: unknown) => Static<T> {
+  const route = { schema, method: "POST", url: "", httpPart: "body" };
+  // Not before it is needed: a server that starts has better things to do.
+  let validate: ReturnType<typeof compileValidator> | undefined;
+  return (input) => {
+    validate ??= compileValidator(route);
+    if (validate(input) !== true) throw refusedFields(validate.errors ?? [], context);
+    return input as Static<T>;
+  };
+}
+
+/** Tells whether a thing is still as it was when its form was drawn: the form carries the mark of it in `seen`. */
+export const markOf = (thing: unknown): string =>
+  hash("sha256", JSON.stringify(thing) ?? "", "base64url").slice(0, 16);
+
+/** Throws if the form was drawn of another thing than the present one: saving it would undo what somebody else has done. */
+export function refuseStale(form: Form, now: unknown): void {
+  if (form.text("seen") === "" || form.text("seen") === markOf(now)) return;
+  throw new Refusal(
+    "changed_meanwhile",
+    "this was changed in another place while you had it open: look at what it is now; saving again puts what you typed in its place",
+  );
+}
+
+/** Whether a problem lies at a path or below it. */
+export const isAt = (path: string, at: string): boolean =>
+  path === `body.${at}` || path.startsWith(`body.${at}.`);
+
+/** What the validator says, for people. */
+export const inWords = (message: string): string =>
+  message
+    .replace("must NOT have fewer than 1 characters", "must not be empty")
+    .replace(/must NOT have more than (\d+) characters/, "is longer than $1 characters")
+    .replace(/must match pattern .*/s, "has a character or a shape that is not taken here")
+    .replace("must NOT have duplicate items", "names something twice");

@@ -1,0 +1,58 @@
+/** What the pages say in words: times with their zone, lengths of time, states and reasons. */
+import type { JobStatus, WaitingReason } from "../../../protocol/jobs.ts";
+import { waitingWords } from "../../../protocol/words.ts";
+import { html, type Html } from "./html.ts";
+
+/** `2026-11-21 10:15:02 UTC`. */
+export const clock = (time: string): Html => html`<time datetime="${time}">${plain(time)}</time>`;
+
+/** How long before `now`, with the moment itself for whoever points at it: `12 s ago`. */
+export const ago = (time: string, now: string, word = "\u00a0ago"): Html =>
+  html`<time datetime="${time}" title="${plain(time)}">${between(time, now)}${word}</time>`;
+
+const plain = (time: string): string => `${time.slice(0, 19).replace("T", " ")} UTC`;
+
+/** How long from one time to another. */
+export const between = (from: string, to: string): string =>
+  lengthOfTime(Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000)));
+
+/** Whole seconds: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`; nothing is said of a second part that is 0. */
+export function lengthOfTime(seconds: number): string {
+  const [minutes, hours, days] = [60, 3600, 86_400].map((unit) => Math.floor(seconds / unit));
+  if (days) return lengthOf([days, "d"], [hours! % 24, "h"]);
+  if (hours) return lengthOf([hours, "h"], [minutes! % 60, "min"]);
+  if (minutes) return lengthOf([minutes, "min"], [seconds % 60, "s"]);
+  return lengthOf([seconds, "s"]);
+}
+
+/** It stays on one line: the spaces in it do not break. */
+const lengthOf = (...parts: readonly (readonly [number, string])[]): string =>
+  parts
+    .filter(([number], place) => place === 0 || number > 0)
+    .map(([number, unit]) => `${number}\u00a0${unit}`)
+    .join("\u00a0");
+
+/** How much: `512 B`, `1.4 kB`, `3.1 MB`; on one line. */
+export function size(bytes: number): string {
+  if (bytes < 1000) return `${bytes}\u00a0B`;
+  return bytes < 1e6
+    ? `${(bytes / 1000).toFixed(1)}\u00a0kB`
+    : `${(bytes / 1e6).toFixed(1)}\u00a0MB`;
+}
+
+/** A number of things: `1 job`, `3 jobs`. */
+export const count = (number: number, thing: string): string =>
+  `${number} ${thing}${number === 1 ? "" : "s"}`;
+
+/** A status with its colour; never the colour alone. */
+export const badge = (status: string): Html => html`<span class="badge ${status}">${status}</span>`;
+
+/** Why a queued job waits, and what one can do, as a sentence. */
+export const waiting = (reason: WaitingReason): string => {
+  const words = waitingWords[reason];
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
+};
+
+/** Whether a job can still change. */
+export const isOpen = (status: JobStatus): boolean =>
+  status === "QUEUED" || status === "PROCESSING";

@@ -1,0 +1,108 @@
+/** Sign-in with a provider: the start, and the one address that every provider sends the browser back to. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Endpoint } from "../../../protocol/endpoint.ts";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { clearFlow, findFlow, setFlow } from "../../auth/flow-cookie.ts";
+import { authorization, exchangeCode } from "../../auth/oauth-client.ts";
+import { personOf } from "../../auth/provider-person.ts";
+import { findSession, setSession } from "../../auth/session.ts";
+import { equalSecrets } from "../../domain/tokens.ts";
+import { isProvider, providerTitles } from "../../domain/providers.ts";
+import { notFound, Refusal } from "../../problem.ts";
+import { signInWithAccount } from "../../services/accounts.ts";
+import type { Context } from "../../services/context.ts";
+import { sendPage } from "../page/layout.ts";
+import { nextOf } from "./next.ts";
+import { failedSignInPage } from "./sign-in-pages.ts";
+
+const { startSignIn, finishSignIn } = endpoints;
+const callbackPath = finishSignIn.path;
+
+/** Adds both routes. */
+export function oauthRoutes(pages: FastifyInstance, context: Context): void {
+  const callback = () => `${context.publicUrl()}${callbackPath}`;
+
+  pages.get("/api/auth/login/:provider", optionsOf(startSignIn), async (request, reply) => {
+    const { provider } = request.params as { provider: string };
+    const settings = isProvider(provider) ? context.providers[provider] : undefined;
+    if (!isProvider(provider) || !settings) throw notFound("sign-in provider on this server");
+    const caller = await findSession(context, request, reply);
+    // Another site must not add an account of its choice to a signed-in person.
+    if (caller && request.headers["sec-fetch-site"] === "cross-site")
+      throw new Refusal("foreign_origin");
+    try {
+      const { url, ...challenge } = await authorization(provider, settings, callback());
+      const next = nextOf(request.query) ?? "/";
+      setFlow(context, reply, { ...challenge, provider, next, user: caller?.user_id ?? null });
+      reply.headers(unkept).redirect(url, 303);
+    } catch (error) {
+      fail(request, reply, error, providerTitles[provider]);
+    }
+    return reply;
+  });
+
+  pages.get(callbackPath, optionsOf(finishSignIn), async (request, reply) => {
+    await finish(request, reply);
+    return reply;
+  });
+
+  async function finish(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const flow = findFlow(context, request);
+    const { state, code, error } = request.query as Record<string, unknown>;
+    if (!flow)
+      return sendFailure(reply, 400, "Signing in took too long, or began in another browser");
+    if (typeof state !== "string" || !equalSecrets(state, flow.state))
+      return sendFailure(reply, 400, "This is not the sign-in that this browser began");
+    const { provider } = flow;
+    const title = providerTitles[provider];
+    const settings = context.providers[provider];
+    const caller = await findSession(context, request, reply);
+    clearFlow(context, reply);
+    if (!settings) return sendFailure(reply, 404, `Sign-in with ${title} is switched off`);
+    if ((caller?.user_id ?? null) !== flow.user)
+      return sendFailure(reply, 409, "Somebody signed in or out here in the meantime");
+    if (error === "access_denied") return sendFailure(reply, 400, `You said no at ${title}`);
+    if (error !== undefined || typeof code !== "string")
+      return sendFailure(reply, 400, `${title} did not sign you in`);
+    try {
+      // The exchange names the exact address that the start named, whatever name this request came by.
+      const returned = new URL(callback());
+      returned.search = new URL(request.url, returned).search;
+      const tokens = await exchangeCode(provider, settings, returned, flow);
+      const { subject, email } = await personOf(provider, settings, tokens);
+      if (email === undefined) {
+        const reason = `${title} has no verified e-mail address of yours: verify your primary one there`;
+        return sendFailure(reply, 403, reason);
+      }
+      const account = { provider, subject, email, tokens };
+      const user = await signInWithAccount(context, account, caller, request);
+      if (user === "someone_else") {
+        const reason = `This ${title} account signs in another person here; sign out to become them`;
+        return sendFailure(reply, 409, reason);
+      }
+      await setSession(context, reply, user);
+      reply.headers(unkept).redirect(flow.next, 303);
+    } catch (caught) {
+      fail(request, reply, caught, title);
+    }
+  }
+}
+
+/** No HEAD: the code is used once. */
+const optionsOf = (endpoint: Endpoint) => ({ exposeHeadRoute: false, config: { endpoint } });
+
+/** The address holds a code: it is kept nowhere and told to nobody. */
+const unkept = { "cache-control": "no-store", "referrer-policy": "no-referrer" };
+
+/** The provider's doing is a page; anything else is a defect of ours. */
+function fail(request: FastifyRequest, reply: FastifyReply, error: unknown, title: string): void {
+  if (!(error instanceof Refusal)) throw error;
+  request.log.warn({ request_id: request.id, reason: error.message }, "a sign-in failed");
+  if (error.code === "provider_unavailable")
+    sendFailure(reply, 424, `${title} cannot be reached or did not answer as it should`);
+  else sendFailure(reply, 400, `${title} refused the sign-in: it may have been finished before`);
+}
+
+function sendFailure(reply: FastifyReply, status: number, reason: string): void {
+  sendPage(reply, { title: "Not signed in", body: failedSignInPage(reason) }, status);
+}

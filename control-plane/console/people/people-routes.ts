@@ -1,0 +1,103 @@
+/** Where one is signed in, and what was done to one's things. */
+import { validate } from "uuid";
+import { auditActions, type AuditAction, type AuditEntry } from "../../../protocol/audit.ts";
+import { providerNames } from "../../domain/providers.ts";
+import { notFound } from "../../problem.ts";
+import { listOwnAccounts } from "../../services/accounts.ts";
+import { listAuditEntries } from "../../services/audit.ts";
+import type { Context } from "../../services/context.ts";
+import { endOwnLogin, listLogins } from "../../services/login-lists.ts";
+import { html, type Html } from "../page/html.ts";
+import { sendPage } from "../page/layout.ts";
+import { settingsPage } from "./settings-page.ts";
+import type { SignedIn } from "../signed-in.ts";
+import { table } from "../page/table.ts";
+import { clock } from "../page/words.ts";
+
+const shown = 100;
+
+/** Adds `/settings` and `/audit`. */
+export function peoplePages(signedIn: SignedIn, context: Context): void {
+  signedIn("GET", "/settings", async (caller, _, reply) => {
+    const [accounts, logins] = await Promise.all([
+      listOwnAccounts(context, caller),
+      listLogins(context, caller, undefined, 1000),
+    ]);
+    const offered = providerNames.filter((name) => context.providers[name] !== undefined);
+    const body = settingsPage({ email: caller.email, accounts, offered, logins });
+    sendPage(reply, { title: "Settings", body, email: caller.email, at: "/settings" });
+  });
+  signedIn("POST", "/settings/logins/:id/revoke", async (caller, { params }, reply) => {
+    const { id } = params as { id: string };
+    if (!validate(id)) throw notFound("login");
+    await endOwnLogin(context, caller, id);
+    reply.redirect("/settings", 303);
+  });
+  signedIn("GET", "/audit", async (caller, { query }, reply) => {
+    const { before, action: wanted } = query as Record<string, unknown>;
+    const from = typeof before === "string" && validate(before) ? before : undefined;
+    // What is no action filters nothing.
+    const action = auditActions.find((one) => one === wanted);
+    const filter = action === undefined ? {} : { action };
+    const entries = await listAuditEntries(context, caller, filter, from, shown + 1);
+    const next = entries.length > shown ? entries[shown - 1]?.id : undefined;
+    const body = auditPage(entries.slice(0, shown), action, next);
+    sendPage(reply, { title: "Audit", body, email: caller.email, at: "/audit" });
+  });
+}
+
+const auditPage = (
+  entries: readonly AuditEntry[],
+  wanted: AuditAction | undefined,
+  next: string | undefined,
+): Html =>
+  html`<h1>Audit</h1>
+    <p class="soft">Who did what to your things, when and from where; newest first.</p>
+    <form method="get" action="/audit" class="first">
+      <label
+        >Only
+        <select name="action">
+          <option value="">everything</option>
+          ${auditActions.map((one) => html`<option ${one === wanted ? html`selected` : null}>${one}</option>`)}
+        </select></label
+      >
+      <button class="quiet">Show</button>
+    </form>
+    ${
+      entries.length === 0
+        ? html`<p class="soft">
+            Nothing of this kind was done.
+            ${wanted === undefined ? null : html`<a href="/audit">Show everything</a>`}
+          </p>`
+        : table(
+            "Audit log",
+            ["When", "Who", "What", "To", "From", "Details"],
+            entries.map(({ created_at, actor, action, target, ip_address, details }) => [
+              clock(created_at),
+              actor.name ?? actor.kind.replaceAll("_", " "),
+              html`<code>${action}</code>`,
+              targetOf(target),
+              ip_address ?? "–",
+              html`<span class="clamp soft"
+                >${Object.entries(details)
+                  .map(([name, value]) => `${name}: ${String(value)}`)
+                  .join(", ")}</span
+              >`,
+            ]),
+          )
+    }
+    ${
+      next === undefined
+        ? null
+        : html`<p>
+            <a href="/audit?${wanted === undefined ? "" : `action=${wanted}&`}before=${next}"
+              >Older entries</a
+            >
+          </p>`
+    }`;
+
+/** Jobs stay; other things may be gone. */
+const targetOf = ({ kind, id, name }: AuditEntry["target"]): Html | string =>
+  kind === "job" && id !== null
+    ? html`<a href="/jobs/${id}">${name ?? "job"}</a>`
+    : (name ?? id ?? "–");

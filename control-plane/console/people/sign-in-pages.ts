@@ -1,0 +1,106 @@
+/** The pages of signing in and of approving a device, and what a person sees who goes wrong. */
+import type { ApprovedDevice } from "../../services/device-login.ts";
+import { html, type Html } from "../page/html.ts";
+import { between, clock } from "../page/words.ts";
+
+/** What to do without a session. */
+export const loginPage = (
+  next: string | undefined,
+  providers: readonly { readonly name: string; readonly title: string }[],
+): Html =>
+  html`<div class="door">
+    <h1>Sign in</h1>
+    ${
+      next === undefined || next === "/"
+        ? null
+        : html`<p class="soft">Then it goes on to <a href="${next}">the page you came for</a>.</p>`
+    }
+    ${providers.map(
+      ({ name, title }) =>
+        html`<p>
+          <a class="button" href="/api/auth/login/${name}?next=${encodeURIComponent(next ?? "/")}"
+            >Continue with ${title}</a
+          >
+        </p>`,
+    )}
+    ${providers.length === 0 ? null : html`<h2>Or by a link</h2>`}
+    <p>Whoever runs this server can make a one-time link for you. On the server:</p>
+    <p><code>windlass server login-link --email you@example.com</code></p>
+    <p class="soft">The link works once, for 15 minutes. Open it in this browser.</p>
+  </div>`;
+
+/** Why a sign-in at a provider came to nothing. */
+export const failedSignInPage = (reason: string): Html =>
+  html` <h1>You are not signed in</h1>
+    <p>${reason}.</p>
+    <p><a href="/login">Try again</a></p>`;
+
+/** A link that was opened before, or too late. */
+export const deadLinkPage = (): Html =>
+  html` <h1>This link does not work any more</h1>
+    <p>A sign-in link works once, for 15 minutes. Make a new one on the server:</p>
+    <p><code>windlass server login-link --email you@example.com</code></p>`;
+
+/** Asks the signed-in person whether the client that opened the browser may act for them. */
+export const approvePage = (deviceCode: string, email: string): Html =>
+  html`<div class="door">
+    <h1>Sign in the command-line client?</h1>
+    <p>
+      A <code>windlass</code> client asks to act as <strong>${email}</strong>. Go on only if you
+      started it just now.
+    </p>
+    <form method="post" action="/cli/login">
+      <input type="hidden" name="device_code" value="${deviceCode}" />
+      <button>Show the code</button>
+    </form>
+    <p class="soft">Request ${deviceCode}</p>
+  </div>`;
+
+/** The six characters to type at the client, how long they work, and whether they were used. */
+export const codePage = (
+  { device_code, verification_code, expires_at, state }: ApprovedDevice,
+  now: string,
+): Html =>
+  html`<div
+    id="device"
+    class="door"
+    data-live
+    data-from="/cli/login?device_code=${encodeURIComponent(device_code)}"
+  >
+    <div role="status">
+      <h1>${deviceTitles[state]}</h1>
+    </div>
+    ${
+      state === "used"
+        ? html`<p>
+            You can close this page. <a href="/settings">Settings</a> has all your logins.
+          </p>`
+        : state === "dead"
+          ? html`<p>
+              It was too late, or five wrong guesses ended it. Start again at the client:
+              <code>windlass login</code>
+            </p>`
+          : html`<p class="code">${verification_code}</p>
+              <p class="soft">
+                It works for ${between(now, expires_at)}, until ${clock(expires_at)}. Five wrong
+                guesses end it.
+              </p>`
+    }
+  </div>`;
+
+const deviceTitles = {
+  waiting: "Type this code at the client",
+  used: "The client is signed in",
+  dead: "This code does not work any more",
+} as const;
+
+/** Why a device login cannot be approved, and what to do. */
+export const deadDevicePage = (reason: string): Html =>
+  html` <h1>This sign-in cannot go on</h1>
+    <p>${reason}. Start again at the client: <code>windlass login</code></p>`;
+
+/** Something that was refused. */
+export const refusalPage = (title: string, detail: string, back = "/"): Html =>
+  html` <h1>${title}</h1>
+    ${detail === title ? null : html`<p>${detail}</p>`}
+    <p><a href="${back}">${back === "/" ? "To the overview" : "Back to where you were"}</a></p>`;

@@ -1,0 +1,57 @@
+/** How to install a worker's agent, with the secret that it needs, which is shown this once. */
+import type { RegistrationToken, WorkerIdentity } from "../../../protocol/workers.ts";
+import { html, type Html } from "../page/html.ts";
+import { clock } from "../page/words.ts";
+
+/** The registration token, and the lines that use it. */
+export const registrationPage = (
+  { registration_token, expires_at }: RegistrationToken,
+  url: string,
+): Html =>
+  html`<h1>Add a worker</h1>
+    <p>This token is shown only now. It registers one worker until ${clock(expires_at)}.</p>
+    ${secret(registration_token)}
+    <h2>With systemd</h2>
+    <p>On the machine where terraform may run; the command asks for the token:</p>
+    <pre class="log" tabindex="0" id="systemd">
+sudo windlass agent install --url ${url} --registration-token-file -</pre>
+    ${copy("systemd", "Copy the command")}
+    <h2>In a container</h2>
+    <p>
+      With an image that was built from a checkout (<code>docker build -t windlass .</code>). It
+      asks for the token, so that this stands in no history:
+    </p>
+    <pre class="log" tabindex="0" id="container">
+read -rsp "Token: " WINDLASS_REGISTRATION_TOKEN &amp;&amp; export WINDLASS_REGISTRATION_TOKEN &amp;&amp;
+docker run -d --name windlass-agent --restart unless-stopped --stop-timeout 4500 \\
+  -v windlass-agent:/var/lib/windlass-agent \\
+  -e WINDLASS_URL=${url} -e WINDLASS_WORKER_NAME="$(hostname)" \\
+  -e WINDLASS_REGISTRATION_TOKEN windlass agent</pre>
+    ${copy("container", "Copy the commands")}
+    <p><a href="/workers">To the workers</a>: it appears there as soon as it runs.</p>
+    ${script}`;
+
+/** A worker's new token. */
+export const rotatedPage = ({ worker_id, worker_token }: WorkerIdentity): Html =>
+  html`<h1>A new token</h1>
+    <p>
+      This token is shown only now; the old one is dead. Give it to the agent
+      (<code>WINDLASS_WORKER_TOKEN</code>, with <code>WINDLASS_WORKER_ID=${worker_id}</code>) and
+      start that again.
+    </p>
+    ${secret(worker_token)}
+    <p><a href="/workers/${worker_id}">To the worker</a></p>
+    ${script}`;
+
+const secret = (text: string): Html =>
+  html`<p class="secret"><code id="secret">${text}</code></p>
+    ${copy("secret", "Copy the token")}`;
+
+/** Shown by the script that does it. */
+const copy = (id: string, words: string): Html =>
+  html`<p>
+    <button type="button" class="quiet" data-copy="${id}" hidden>${words}</button>
+    <span role="status" class="soft"></span>
+  </p>`;
+
+const script = html`<script type="module" src="/assets/copy.js"></script>`;

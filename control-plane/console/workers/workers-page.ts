@@ -1,0 +1,179 @@
+/** Workers: the list, and one of them with what it runs and ran. */
+import type { Job } from "../../../protocol/jobs.ts";
+import type { Worker } from "../../../protocol/workers.ts";
+import { isBehind } from "../../domain/version-order.ts";
+import { ask } from "../page/fields.ts";
+import { html, type Html } from "../page/html.ts";
+import { jobTable } from "../jobs/job-table.ts";
+import { table } from "../page/table.ts";
+import { ago, badge, clock } from "../page/words.ts";
+
+/** All workers, and the way to one more. `latest` is the highest published release. */
+export const workersPage = (workers: readonly Worker[], latest: string | null, now: string): Html =>
+  html`<h1>Workers</h1>
+    <form method="post" action="/workers/register" class="first">
+      <button>Add a worker</button>
+      <span class="soft">makes a registration token, good for one hour and one worker</span>
+    </form>
+    <div id="workers" data-live>
+      ${
+        workers.length === 0
+          ? html`<p class="notice flow">
+              No worker yet. One is needed to run anything: add it on a machine where terraform may
+              run and that reaches your clouds. It asks this server for work; nothing has to reach
+              it.
+            </p>`
+          : workerTable(workers, latest, now)
+      }
+    </div>`;
+
+/** Workers and how they do. */
+export const workerTable = (workers: readonly Worker[], latest: string | null, now: string): Html =>
+  table(
+    "Workers",
+    ["Name", "Status", "Jobs", "Version", "Host", "Labels", "Last heartbeat"],
+    workers.map((worker) => {
+      const { id, name, status, active_job_ids, capacity, hostname, labels } = worker;
+      const running = String(active_job_ids.length);
+      return [
+        html`<a href="/workers/${id}">${name}</a>`,
+        badge(status),
+        capacity === null ? running : `${running} of ${capacity}`,
+        versionOf(worker, latest),
+        hostname ?? "–",
+        labels.join(", ") || "–",
+        worker.last_heartbeat === null ? "never" : ago(worker.last_heartbeat, now),
+      ];
+    }),
+  );
+
+const versionOf = ({ version }: Worker, latest: string | null): Html | string =>
+  version !== null && latest !== null && isBehind(version, latest)
+    ? html`${version} <span class="behind">behind ${latest}</span>`
+    : (version ?? "–");
+
+export interface WorkerStory {
+  readonly worker: Worker;
+  /** Its newest jobs, those that it runs among them. */
+  readonly jobs: readonly Job[];
+  readonly latest: string | null;
+  readonly now: string;
+}
+
+/** One worker. */
+export const workerPage = (story: WorkerStory): Html => {
+  const { worker, jobs } = story;
+  return html`<div id="worker" data-live>
+      <header class="title">
+        <h1>${worker.name}</h1>
+        ${badge(worker.status)}
+      </header>
+      ${stateOf(story)}
+      ${
+        worker.mode === "cloud-hosted"
+          ? null
+          : html`<div class="actions">
+              ${
+                worker.status === "DRAINING"
+                  ? button(worker, "undrain", "Take jobs again", "")
+                  : button(worker, "drain", "Drain: take no new jobs", "quiet")
+              }
+            </div>`
+      }
+      ${factsOf(story)}
+      <h2>Jobs</h2>
+      ${
+        jobs.length === 0
+          ? html`<p class="soft">It has run none of your jobs yet.</p>`
+          : jobTable(jobs, story.now)
+      }
+    </div>
+    ${worker.mode === "cloud-hosted" ? null : changes(worker)}`;
+};
+
+const stateOf = ({ worker, latest, now }: WorkerStory): Html | null => {
+  const { status, mode, version, last_heartbeat } = worker;
+  return html`${
+    mode === "cloud-hosted"
+      ? html`<p class="notice flow">
+          This worker is cloud-hosted: it serves everybody and is not yours to change.
+        </p>`
+      : null
+  }
+  ${
+    status === "OFFLINE"
+      ? html`<p class="error flow">
+          Nothing was heard of it
+          ${last_heartbeat === null ? "yet" : html`for ${ago(last_heartbeat, now, "")}`}. Look at
+          its machine: does the agent run (<code>systemctl status windlass-agent</code>), and does
+          it reach this server (<code>windlass agent doctor</code>)?
+        </p>`
+      : null
+  }
+  ${
+    status === "REGISTERED"
+      ? html`<p class="notice flow">It is registered, and its agent has not started yet.</p>`
+      : null
+  }
+  ${
+    version !== null && latest !== null && isBehind(version, latest)
+      ? html`<p class="warning flow">
+          It runs version ${version}; ${latest} is out. Upgrade it where it is installed: a
+          terraform that runs goes on meanwhile.
+        </p>`
+      : null
+  }`;
+};
+
+const factsOf = ({ worker, now }: WorkerStory): Html =>
+  html`<dl class="facts">
+      <dt>Version</dt>
+      <dd>${worker.version ?? "not known yet"}</dd>
+      <dt>Host</dt>
+      <dd>
+        ${[worker.hostname, worker.os, worker.arch].filter(Boolean).join(", ") || "not known yet"}
+      </dd>
+      <dt>Labels</dt>
+      <dd>${worker.labels.join(", ") || "none"}</dd>
+      <dt>Isolation</dt>
+      <dd>${worker.isolation ?? "not known yet"}</dd>
+      <dt>Jobs at once</dt>
+      <dd>${worker.capacity === null ? "not known yet" : String(worker.capacity)}</dd>
+      <dt>Last heartbeat</dt>
+      <dd>${worker.last_heartbeat === null ? "never" : ago(worker.last_heartbeat, now)}</dd>
+      <dt>Registered</dt>
+      <dd>${clock(worker.created_at)}</dd>
+      <dt>Id</dt>
+      <dd><code>${worker.id}</code></dd>
+    </dl>
+    <details>
+      <summary>Metadata</summary>
+      <pre class="log" tabindex="0">${JSON.stringify(worker.metadata, null, 2)}</pre>
+    </details>`;
+
+const changes = (worker: Worker): Html =>
+  html`<section aria-labelledby="change">
+    <h2 id="change">Change</h2>
+    <div class="actions">
+      ${ask(
+        "New token…",
+        html`<p>
+            The old token is dead at once: the agent stops taking jobs until it has the new one.
+          </p>
+          ${button(worker, "rotate", "Make a new token", "danger")}`,
+      )}
+      ${ask(
+        "Remove this worker…",
+        html`<p>
+            Its jobs count as lost at once, and its token is dead. Drain it first, and wait until it
+            holds no job, to lose nothing.
+          </p>
+          ${button(worker, "remove", "Remove the worker", "danger")}`,
+      )}
+    </div>
+  </section>`;
+
+const button = ({ id }: Worker, verb: string, words: string, look: string): Html =>
+  html`<form method="post" action="/workers/${id}/${verb}">
+    <button id="${verb}" class="${look}">${words}</button>
+  </form>`;

@@ -1,0 +1,106 @@
+/** Zones: the list, and one with its configurations. */
+import type { Configuration, Zone } from "../../../protocol/configurations.ts";
+import { ask, line, trouble } from "../page/fields.ts";
+import type { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { sourceInWords } from "../configurations/source-view.ts";
+import { table } from "../page/table.ts";
+import { badge, clock, count } from "../page/words.ts";
+
+/** A page of the list, and the way to one more; `next` continues it. */
+export const zonesPage = (zones: readonly Zone[], next: string | undefined, form: Form): Html =>
+  html`<h1>Zones</h1>
+    <p class="soft">
+      A zone groups configurations, for example all of production. A configuration says what
+      terraform runs with which values.
+    </p>
+    <div id="zones" data-live>
+      ${
+        zones.length === 0
+          ? html`<p>No zone yet. Name the first one here; its configurations come next.</p>`
+          : table(
+              "Zones",
+              ["Name", "Configurations", "Status", "Created"],
+              zones.map(({ id, name, specs, created_at }) => [
+                html`<a href="/zones/${id}">${name}</a>`,
+                String(specs.length),
+                statuses(specs),
+                clock(created_at),
+              ]),
+            )
+      }
+    </div>
+    ${next === undefined ? null : html`<p><a href="/zones?before=${next}">Older zones</a></p>`}
+    <section aria-labelledby="create">
+      <h2 id="create">New zone</h2>
+      <form method="post" action="/zones" class="form row">
+        ${trouble(form, ["name"])} ${nameField(form)} <button>Create the zone</button>
+      </form>
+    </section>`;
+
+const nameField = (form: Form): Html => line(form, { name: "name", label: "Name", required: true });
+
+/** How many are how: `2 DEPLOYED`, `1 FAILED`. */
+const statuses = (specs: readonly Configuration[]): Html => {
+  const found = Map.groupBy(specs, ({ status }) => status);
+  return html`<span class="badges">
+    ${[...found].map(([status, of]) => html`<span class="badge ${status}">${of.length} ${status}</span>`)}
+  </span>`;
+};
+
+/** One zone; `rename` and `remove` are its forms. */
+export const zonePage = (zone: Zone, rename: Form, remove: Form): Html =>
+  html`<nav class="trail" aria-label="Above"><a href="/zones">Zones</a></nav>
+    <h1>${zone.name}</h1>
+    ${
+      zone.specs.length === 0
+        ? html`<p>
+            No configuration in this zone yet. One says where terraform files come from and with
+            which values they run.
+          </p>`
+        : null
+    }
+    <p><a class="button" href="/zones/${zone.id}/new">New configuration</a></p>
+    <div id="configurations" data-live>
+      ${zone.specs.length === 0 ? null : configurations(zone.specs)}
+    </div>
+    <section aria-labelledby="rename">
+      <h2 id="rename">Rename</h2>
+      <form method="post" action="/zones/${zone.id}" class="form row">
+        ${trouble(rename, ["name"])} ${nameField(rename)} <button class="quiet">Rename</button>
+      </form>
+    </section>
+    <section aria-labelledby="delete">
+      <h2 id="delete">Delete</h2>
+      ${trouble(remove)}
+      ${
+        zone.specs.length > 0
+          ? html`<p class="soft">
+              A zone can be deleted when it has no configurations: this one has
+              ${count(zone.specs.length, "configuration")}. Delete them, or move them to another
+              zone, on their pages.
+            </p>`
+          : ask(
+              "Delete this zone…",
+              html`<p>Its jobs and their logs stay, without a zone.</p>
+                <form method="post" action="/zones/${zone.id}/delete">
+                  <button class="danger">Delete the zone</button>
+                </form>`,
+            )
+      }
+    </section>`;
+
+const configurations = (specs: readonly Configuration[]): Html => {
+  const wentWrong = specs.some(({ error_message }) => error_message !== null);
+  return table(
+    "Configurations",
+    ["Name", "Status", "Source", "Changed", ...(wentWrong ? ["What went wrong"] : [])],
+    specs.map(({ id, name, status, source, updated_at, error_message }) => [
+      html`<a href="/configurations/${id}">${name}</a>`,
+      badge(status),
+      html`<span class="clamp">${sourceInWords(source)}</span>`,
+      clock(updated_at),
+      ...(wentWrong ? [html`<span class="clamp">${error_message ?? ""}</span>`] : []),
+    ]),
+  );
+};
