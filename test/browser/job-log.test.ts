@@ -96,7 +96,9 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("the log of a job",
     await page.keyboard.press("Enter");
     await at("+ line 2000 of a long apply");
     expect(page.url()).toContain("#L2000");
-    const { x, y } = (await page.getByText("+ line 2003 of").boundingBox()) ?? { x: 0, y: 0 };
+    // The line itself, not the text of its block, which is one until the block was woken.
+    const line = page.locator(".block > div", { hasText: "+ line 2003 of" });
+    const { x, y } = (await line.boundingBox()) ?? { x: 0, y: 0 };
     await page.mouse.click(x + 20, y + 5);
     await at("+ line 2003 of a long apply");
     expect(page.url()).toContain("#L2003");
