@@ -1,5 +1,5 @@
 /** Roles for jobs: real server, agent and terraform, a strict STS, and terraform's own S3 backend. */
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
@@ -110,13 +110,24 @@ function endpointOf(here: Scene, job: Job): { port: number; token: string } {
 
 /** The cloud's part of what the applying terraform has as its environment. */
 function cloudEnvironmentOf({ work }: Scene, { id }: Job): Record<string, string> {
-  const [pid] = readFileSync(join(work, "jobs", id, "runs/08-apply/child"), "utf8").split(" ");
-  const variables = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  const [pid = ""] = readFileSync(join(work, "jobs", id, "runs/08-apply/child"), "utf8").split(" ");
+  const terraform = terraformIn(pid);
+  const variables = readFileSync(`/proc/${terraform}/environ`, "utf8").split("\0");
   return Object.fromEntries(
     variables
       .filter((one) => one.startsWith("AWS_"))
       .map((one) => [one.slice(0, one.indexOf("=")), one.slice(one.indexOf("=") + 1)]),
   );
+}
+
+/** The process, or the one of terraform below it: a sandbox has some between. */
+function terraformIn(pid: string): string | undefined {
+  if (readlinkSync(`/proc/${pid}/exe`).endsWith("/terraform")) return pid;
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ");
+  return children
+    .filter(Boolean)
+    .map(terraformIn)
+    .find((found) => found !== undefined);
 }
 
 /** Files in which the text stands in clear. */
