@@ -50,14 +50,17 @@ function parse({ headers, routeOptions }: FastifyRequest, bytes: Buffer): unknow
 export function parseText(text: string, isExact: boolean): unknown {
   // Fastify's parser also searches for __proto__; here nothing is merged by assignment, so that is a name like any other.
   const value: unknown = JSON.parse(text);
-  if (text.length > levels && isDeeper(value, levels))
-    throw new Refusal("malformed_json", `lists and maps are nested in more than ${levels} levels`);
+  if (text.length > jsonLevels && isDeeper(value, jsonLevels))
+    throw new Refusal(
+      "malformed_json",
+      `lists and maps are nested in more than ${jsonLevels} levels`,
+    );
   if (isExact && /\\u[dD][89a-fA-F]/.test(text)) JSON.parse(text, wellFormed);
   return value;
 }
 
 /** SQLite reads 1000; what a body holds is kept inside of other JSON. */
-const levels = 500;
+export const jsonLevels = 500;
 
 const isDeeper = (value: unknown, than: number): boolean =>
   typeof value === "object" &&
