@@ -11,8 +11,8 @@ import { migrate } from "./migrate.ts";
 import { Connection, TurnReader } from "./sqlite-connection.ts";
 
 /**
- * Another process (a careless backup, or one that opens the file too) may hold the write lock this long before changes are refused: with terraform's three tries to write
- * a state that bridges more than ten seconds.
+ * Another process (a careless backup, or one that opens the file too) may hold the write lock this long before changes are refused: with
+ * terraform's three tries to write a state that bridges more than ten seconds.
  */
 const lockedMilliseconds = 5000;
 const lockedPauseMilliseconds = 10;

@@ -5,25 +5,22 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { findingsOf } from "../helpers/accessibility.ts";
 import { hasBrowser, withBrowser } from "../helpers/browser.ts";
-import { callsOf, type Calls } from "../helpers/calls.ts";
 import { writeState } from "../helpers/places.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { openStage, type Stage } from "../helpers/scenes.ts";
 
 let plane: Plane;
 let stage: Stage;
-let person: Calls;
 beforeAll(async () => {
   plane = await startPlane();
   stage = await openStage(plane);
-  person = callsOf(plane, stage.headers);
 });
 afterAll(() => plane.close());
 
 const idIn = (page: Page): string => new URL(page.url()).pathname.split("/")[2] ?? "";
 const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).click();
 const open = (page: Page, words: string) => page.locator("summary", { hasText: words }).click();
-const read = (name: string) => person.get(endpoints.getConfiguration, { params: { name } });
+const read = (name: string) => stage.person.get(endpoints.getConfiguration, { params: { name } });
 
 describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () => {
   const visitor = withBrowser();
@@ -83,7 +80,10 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     const { page, complaints } = await visitor.visit(plane, stage.email);
     const id = await stage.configure("edited");
     const variables = { password: { value: "hunter1", sensitive: true } };
-    await person.get(endpoints.updateConfiguration, { params: { name: id }, body: { variables } });
+    await stage.person.get(endpoints.updateConfiguration, {
+      params: { name: id },
+      body: { variables },
+    });
     await stage.configure("occupied");
     await page.goto(`${plane.url}/configurations/${id}`);
     await page.getByRole("link", { name: "Edit the settings" }).click();
@@ -153,7 +153,7 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     await open(page, "Roll back");
     await press(page, "Roll back to 1");
     await page.getByRole("cell", { name: "roll-back" }).waitFor();
-    const { state_versions } = await person.get(endpoints.listStateVersions, {
+    const { state_versions } = await stage.person.get(endpoints.listStateVersions, {
       params: { name: id },
       query: {},
     });
@@ -182,7 +182,7 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     const copied = JSON.parse(await page.evaluate<string>("navigator.clipboard.readText()"));
     const params = { id: idIn(page) };
     expect(copied).toEqual(
-      await person.get(endpoints.getTrustPolicy, { params, query: { principal } }),
+      await stage.person.get(endpoints.getTrustPolicy, { params, query: { principal } }),
     );
     await open(page, "Delete this identity");
     await press(page, "Delete the identity");
@@ -197,7 +197,7 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
       "windows.tf": "a\r\nb\r\n",
       "empty.tf": "",
     };
-    const { id } = await person.get(endpoints.createConfiguration, {
+    const { id } = await stage.person.get(endpoints.createConfiguration, {
       body: { name: "as it was", zone_id: stage.owner.zone, source: { type: "inline", files } },
     });
     const before = await read(id);

@@ -1,12 +1,11 @@
 /** Zones, configurations and identities worth seeing, for screenshots and tests of all pages. */
 import { endpoints } from "../../protocol/endpoints.ts";
-import { callsOf } from "./calls.ts";
 import { addHeldJob, addTestWorker, ask, jobCredential, setJob, type Plane } from "./plane.ts";
 import type { Stage } from "./scenes.ts";
 
 /** Makes them; answers name and path of each page. */
 export async function fillPlaces(plane: Plane, stage: Stage): Promise<Record<string, string>> {
-  const person = callsOf(plane, stage.headers);
+  const { person } = stage;
   const { id: empty } = await person.get(endpoints.createZone, { body: { name: "staging" } });
   const identity = await person.get(endpoints.createCloudIdentity, {
     body: {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import type { PlanSummary } from "../../protocol/plan-summary.ts";
-import { callsOf } from "./calls.ts";
+import { callsOf, type Calls } from "./calls.ts";
 import { addTestWorker, ask, type Plane } from "./plane.ts";
 import type { Owner } from "./rows.ts";
 import { bearer, openBrowser } from "./sign-in.ts";
@@ -27,6 +27,8 @@ export interface Stage {
   readonly worker: string;
   readonly email: string;
   readonly headers: Record<string, string>;
+  /** What this person calls with them. */
+  readonly person: Calls;
   configure(name: string): Promise<string>;
   queue(job: CreateJob): Promise<Job>;
   /** Hands out the oldest job and starts it. */
@@ -69,6 +71,7 @@ export async function openStage(
     worker: workerId,
     email,
     headers,
+    person,
     configure: async (name) => {
       const source = { type: "inline", files: { "main.tf": "" } } as const;
       const body = { name, zone_id: zone.id, source };

@@ -1,7 +1,6 @@
 /** Values that are odd, and yet come in forms: each is kept as it was typed, or refused, and none brings the server down. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { callsOf, type Calls } from "../../helpers/calls.ts";
 import { dump } from "../../helpers/dump.ts";
 import { submit as send, type Fields } from "../../helpers/forms.ts";
 import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
@@ -9,11 +8,9 @@ import { openStage, type Stage } from "../../helpers/scenes.ts";
 
 let plane: Plane;
 let stage: Stage;
-let person: Calls;
 beforeAll(async () => {
   plane = await startPlane();
   stage = await openStage(plane);
-  person = callsOf(plane, stage.headers);
 });
 // Fails if the server logged a defect of its own.
 afterAll(() => plane.close());
@@ -30,9 +27,9 @@ const levels = (count: number): string => `${"[".repeat(count)}${"]".repeat(coun
 describe("a variable", () => {
   const set = (id: string, fields: Fields) => submit(`/configurations/${id}/variables`, fields);
   const change = (name: string, variables: Record<string, { value: unknown }>) =>
-    person.get(endpoints.updateConfiguration, { params: { name }, body: { variables } });
+    stage.person.get(endpoints.updateConfiguration, { params: { name }, body: { variables } });
   const read = async (name: string) =>
-    (await person.get(endpoints.getConfiguration, { params: { name } })).variables;
+    (await stage.person.get(endpoints.getConfiguration, { params: { name } })).variables;
 
   test("that was a number loses no digit", async () => {
     const id = await stage.configure("numbers");
@@ -132,10 +129,12 @@ test("what the API took, and no form would, can be changed and destroyed", async
     [" b ", { type: "inline", files: { "x.tf": "", " x.tf": "" } }],
   ] as const) {
     const body = { name, zone_id, source };
-    const { id } = await person.get(endpoints.createConfiguration, { body });
+    const { id } = await stage.person.get(endpoints.createConfiguration, { body });
     const edited = await submit(`/configurations/${id}/edit`, { ...whole, zone_id, name });
     expect(edited.status).toBe(303);
-    const { source: now } = await person.get(endpoints.getConfiguration, { params: { name: id } });
+    const { source: now } = await stage.person.get(endpoints.getConfiguration, {
+      params: { name: id },
+    });
     expect(now).toEqual({ type: "git", url: whole.url });
     const destroy = { job_type: "DESTROY", confirm: name.trim() };
     expect((await submit(`/configurations/${id}/jobs`, destroy)).status).toBe(303);

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { callsOf, type Calls } from "../../helpers/calls.ts";
+import { callsOf } from "../../helpers/calls.ts";
 import { dump } from "../../helpers/dump.ts";
 import { submit as send, type Fields } from "../../helpers/forms.ts";
 import { writeState } from "../../helpers/places.ts";
@@ -11,21 +11,19 @@ import { openStage, type Stage } from "../../helpers/scenes.ts";
 
 let plane: Plane;
 let stage: Stage;
-let person: Calls;
 beforeAll(async () => {
   plane = await startPlane();
   stage = await openStage(plane);
-  person = callsOf(plane, stage.headers);
 });
 afterAll(() => plane.close());
 
 const submit = (path: string, fields: Fields, headers = stage.headers): Promise<Answer> =>
   send(plane, path, fields, headers);
 const page = (path: string, headers = stage.headers) => ask(plane, "GET", path, { headers });
-const read = (name: string) => person.get(endpoints.getConfiguration, { params: { name } });
+const read = (name: string) => stage.person.get(endpoints.getConfiguration, { params: { name } });
 const audit = async () => {
   const query = { limit: 1 };
-  return (await person.get(endpoints.listAuditEntries, { query })).audit_entries[0];
+  return (await stage.person.get(endpoints.listAuditEntries, { query })).audit_entries[0];
 };
 const words = ({ body }: Answer): string =>
   body
@@ -128,7 +126,7 @@ describe("what is wrong is said beside the form, what was typed is kept, and not
     const begun = await submit(`/configurations/${id}/jobs`, fields);
     const job = await stage.read(String(begun.headers["location"]).split("/").at(-1) ?? "");
     expect(job).toMatchObject({ job_type: "DESTROY", configuration_id: id });
-    await person.get(endpoints.cancelJob, { params: { id: job.id } });
+    await stage.person.get(endpoints.cancelJob, { params: { id: job.id } });
   });
 });
 
@@ -137,7 +135,7 @@ describe("variables", () => {
 
   test("are added, changed one at a time, keep their types and values, and are removed", async () => {
     const id = idOf(await create());
-    await person.get(endpoints.updateConfiguration, {
+    await stage.person.get(endpoints.updateConfiguration, {
       params: { name: id },
       body: { variables: { count: { value: 3 }, list: { value: [1] }, text: { value: "a\r\nb" } } },
     });
@@ -238,7 +236,7 @@ test("histories are paged: jobs, state versions, and a zone, its renaming and it
   const id = await stage.configure("long history");
   for (let job = 0; job < 22; job += 1) {
     const { id: one } = await stage.queue({ job_type: "PLAN", configuration_id: id });
-    await person.get(endpoints.cancelJob, { params: { id: one } });
+    await stage.person.get(endpoints.cancelJob, { params: { id: one } });
   }
   await writeState(plane, stage, id);
   const first = (await page(`/configurations/${id}`)).body.toString();

@@ -1,7 +1,6 @@
 /** Two people, or two tabs of one, change the same configuration: neither undoes unseen what the other did. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { callsOf } from "../../helpers/calls.ts";
 import { submit, type Fields } from "../../helpers/forms.ts";
 import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
 import { openStage, type Stage } from "../../helpers/scenes.ts";
@@ -15,8 +14,7 @@ beforeAll(async () => {
 afterAll(() => plane.close());
 
 const send = (path: string, fields: Fields) => submit(plane, path, fields, stage.headers);
-const read = (name: string) =>
-  callsOf(plane, stage.headers).get(endpoints.getConfiguration, { params: { name } });
+const read = (name: string) => stage.person.get(endpoints.getConfiguration, { params: { name } });
 
 /** What the form that follows `after` on a page knows of the thing that it changes. */
 async function seen(path: string, after = ""): Promise<string> {
