@@ -100,8 +100,8 @@ const clockReaders: Readonly<Record<string, string>> = {
   "agent/job/role-session.ts": "credentials end by whichever of both clocks comes first",
 };
 
-/** A file longer than this holds more than one concern. */
-const lineLimit = 250;
+/** Lines of code, blank lines and comments not counted. A longer file should be split by concern. */
+const codeLineLimit = 300;
 
 /** Every breach of every rule, one readable line each. */
 export const breaches = (files: readonly SourceFile[]): string[] =>
@@ -122,12 +122,9 @@ export const breaches = (files: readonly SourceFile[]): string[] =>
     ...(file.readsClock && file.path.startsWith("agent/") && !(file.path in clockReaders)
       ? [`${file.path} reads the clock: a jump of it must not matter, so use performance.now()`]
       : []),
-    ...(file.lines > lineLimit
+    ...(file.codeLines > codeLineLimit
       ? [
-          `${file.path} has ${file.lines} lines, more than ${lineLimit}: it holds more than one concern`,
+          `${file.path} has ${file.codeLines} lines of code, more than ${codeLineLimit}: split it by concern`,
         ]
       : []),
-    ...file.undocumentedFunctions.map(
-      (name) => `${file.path} exports ${name}() without a doc comment: say what it is for`,
-    ),
   ]);

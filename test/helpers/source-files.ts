@@ -1,4 +1,4 @@
-/** The project's own source, as the rules about it see it: who imports whom, who reads the environment, what is documented. */
+/** The project's own source, as the rules about it see it: who imports whom, who reads the environment or the clock, how long a file is. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -7,13 +7,13 @@ import { parseSync, Visitor } from "oxc-parser";
 /** Everything a rule needs to know about one TypeScript file; paths are relative to the root of the project. */
 export interface SourceFile {
   readonly path: string;
-  readonly lines: number;
+  /** Lines that hold code: neither blank nor only a comment. */
+  readonly codeLines: number;
   /** Files of ours by their path, packages by their name, Node's modules as `node:…`; type-only ones included. */
   readonly imports: readonly string[];
   readonly readsEnvironment: boolean;
   /** `Date.now()`, `new Date()`: the clock that people and NTP set. */
   readonly readsClock: boolean;
-  readonly undocumentedFunctions: readonly string[];
 }
 
 export const root = join(import.meta.dirname, "../..");
@@ -47,12 +47,6 @@ export function sourceFile(path: string, text: string): SourceFile {
   ];
   let readsEnvironment = false;
   let readsClock = false;
-  const undocumentedFunctions: string[] = [];
-  const documented = (start: number) =>
-    comments.some(
-      (one) =>
-        one.value.startsWith("*") && one.end <= start && text.slice(one.end, start).trim() === "",
-    );
 
   new Visitor({
     ImportExpression({ source }) {
@@ -83,31 +77,26 @@ export function sourceFile(path: string, text: string): SourceFile {
       if (source.value !== "node:process" && source.value !== "process") return;
       if (names.length > 0) readsEnvironment = true;
     },
-    ExportNamedDeclaration({ declaration, start }) {
-      if (documented(start)) return;
-      if (
-        declaration?.type === "FunctionDeclaration" ||
-        declaration?.type === "TSDeclareFunction"
-      ) {
-        undocumentedFunctions.push(declaration.id?.name ?? "");
-      }
-      if (declaration?.type !== "VariableDeclaration") return;
-      for (const { id, init } of declaration.declarations) {
-        const isFunction =
-          init?.type === "ArrowFunctionExpression" || init?.type === "FunctionExpression";
-        if (isFunction && id.type === "Identifier") undocumentedFunctions.push(id.name);
-      }
-    },
   }).visit(program);
 
   return {
     path,
-    lines: text.split("\n").length - (text.endsWith("\n") ? 1 : 0),
+    codeLines: codeLines(text, comments),
     imports: [...new Set(specifiers)].map((specifier) =>
       specifier.startsWith(".") ? posix.join(posix.dirname(path), specifier) : specifier,
     ),
     readsEnvironment,
     readsClock,
-    undocumentedFunctions: [...new Set(undocumentedFunctions)],
   };
+}
+
+function codeLines(text: string, comments: readonly { start: number; end: number }[]): number {
+  let code = "";
+  let at = 0;
+  for (const { start, end } of comments) {
+    code += text.slice(at, start) + text.slice(start, end).replace(/[^\n]/g, "");
+    at = end;
+  }
+  code += text.slice(at);
+  return code.split("\n").filter((line) => line.trim() !== "").length;
 }
