@@ -108,6 +108,9 @@ const snapshotFields = {
       "`managed`: the state is kept here; `own`: the configuration's own backend block.",
     ),
   ),
+  submodules: Type.Optional(
+    about(Type.Boolean(), "Of a git source: fetch its submodules too; false by default."),
+  ),
   timeout_seconds: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 7 * 24 * 3600, description: "3600 by default." }),
   ),

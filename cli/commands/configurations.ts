@@ -87,6 +87,8 @@ function addFields(command: CommandUnknownOpts): void {
     .option("--git <url>", "a repository that the runner can read")
     .option("--ref <ref>", "its branch, tag or commit")
     .option("--path <path>", "the folder in it")
+    .option("--submodules", "fetch its submodules too")
+    .option("--no-submodules", "do not fetch its submodules; the default")
     .option(
       "--file <file>",
       "a JSON file of the fields, as the API has them; options go before it",

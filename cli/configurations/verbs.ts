@@ -21,6 +21,7 @@ export interface SourceOptions {
   readonly git?: string | undefined;
   readonly ref?: string | undefined;
   readonly path?: string | undefined;
+  readonly submodules?: boolean | undefined;
   readonly dir?: string | undefined;
   readonly file?: string | undefined;
 }
@@ -133,6 +134,7 @@ async function changesOf(
     engine_version: options.engineVersion,
     working_directory: options.workingDirectory,
     backend: backend as CreateConfiguration["backend"],
+    submodules: options.submodules,
     timeout_seconds: timeout === undefined ? undefined : Number(timeout),
     variables: namesVariables(options) ? await variablesOf(options, before.variables) : undefined,
     environment: options.env && { ...before.environment, ...pairsOf("--env", options.env) },
@@ -212,6 +214,7 @@ function showConfiguration(run: Run, it: Configuration): void {
     status: it.status,
     error: it.error_message,
     source: sourceText(it.source),
+    submodules: it.submodules ? "fetched too" : null,
     engine: [it.engine, it.engine_version].filter(Boolean).join(" "),
     directory: it.working_directory,
     state: it.backend === "own" ? "in its own backend" : "kept here",

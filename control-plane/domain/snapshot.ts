@@ -32,6 +32,7 @@ export function definitionOf(input: CreateConfiguration): Definition {
     variables: input.variables ?? {},
     environment: input.environment ?? {},
     backend: input.backend ?? "managed",
+    ...(input.submodules === true ? { submodules: true } : {}),
     ...(input.timeout_seconds === undefined ? {} : { timeout_seconds: input.timeout_seconds }),
   };
 }
@@ -52,7 +53,12 @@ export function updatedDefinition(before: Definition, change: UpdateConfiguratio
   refuseEnvironment(change.environment ?? {});
   const given = { ...pick(change), ...(variables === undefined ? {} : { variables }) };
   refuseSize(given);
-  return { ...before, ...given };
+  return withoutDefaults({ ...before, ...given });
+}
+
+/** Leaves out an option that is off: a definition without it is the same one, and has the same hash. */
+function withoutDefaults({ submodules, ...definition }: Definition): Definition {
+  return submodules === true ? { ...definition, submodules } : definition;
 }
 
 function pick(change: UpdateConfiguration): Partial<Definition> {

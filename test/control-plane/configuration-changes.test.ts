@@ -156,6 +156,22 @@ describe("an update of a configuration", () => {
     expect((await client.get(createJob, deploy)).status).toBe("QUEUED");
   });
 
+  it("that switches submodules on and off again leaves the definition that a plan was made of", async () => {
+    const { client, configure, runner } = await person();
+    const { id } = await configure({ source: { type: "git", url: "https://example.com/a.git" } });
+    const body = { job_type: "PLAN" as const, configuration_id: id };
+    const { config_hash } = await client.get(createJob, { body });
+    const update = (submodules: boolean) =>
+      client.get(updateConfiguration, { params: { name: id }, body: { submodules } });
+    expect((await update(true)).submodules).toBe(true);
+    const asked = await client.get(createJob, { body });
+    expect(asked.config_hash).not.toBe(config_hash);
+    expect(await update(false)).not.toHaveProperty("submodules");
+    expect((await client.get(createJob, { body })).config_hash).toBe(config_hash);
+    const { job } = await runner.get(claimJob, { query: {} });
+    expect(job.config_snapshot).not.toHaveProperty("submodules");
+  });
+
   it("is refused what a new configuration is refused", async () => {
     const [{ client, configure }, other] = [await person(), await person()];
     const taken = await configure();

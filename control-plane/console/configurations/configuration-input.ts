@@ -38,6 +38,7 @@ export function formOf(configuration: Configuration): Form {
     backend: configuration.backend ?? "managed",
     timeout_seconds: String(configuration.timeout_seconds ?? timeoutSecondsDefault),
     source: source.type,
+    submodules: configuration.submodules === true ? "on" : "",
     ...(source.type === "git"
       ? { url: source.url, ref: source.ref ?? "", path: source.path ?? "" }
       : {}),
@@ -65,6 +66,7 @@ export const described = (form: Form): Described => ({
     .filter(Boolean),
   cloud_identity_id: form.text("cloud_identity_id") || null,
   working_directory: form.word("working_directory"),
+  submodules: form.isOn("submodules"),
   backend: form.text("backend") as NonNullable<CreateConfiguration["backend"]>,
   timeout_seconds: Number(form.word("timeout_seconds") || timeoutSecondsDefault),
 });

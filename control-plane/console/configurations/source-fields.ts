@@ -1,6 +1,6 @@
 /** Where terraform files come from, to be chosen and filled in. */
 import { inlineFileCount } from "../../../protocol/configurations.ts";
-import { columns, line, sentence } from "../page/fields.ts";
+import { columns, line, sentence, tick } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 
@@ -51,6 +51,7 @@ export const sourceFields = (form: Form): Html =>
           hint: "Empty: the top of the repository.",
         }),
       )}
+      ${tick(form, "submodules", "Fetch its submodules too")}
     </div>
     <div class="of-inline">${files(form)}</div>
     <div class="of-archive">
