@@ -1,6 +1,19 @@
 /** The Chromium that tests and screenshots use: `$CHROMIUM`, else the system's, else the one of the dev dependency. */
-import { existsSync, mkdirSync, mkdtempSync, renameSync } from "node:fs";
+import {
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { createBrotliDecompress } from "node:zlib";
+import { extract } from "tar";
 import { root } from "./source-files.ts";
 
 /** A browser to start. */
@@ -25,39 +38,64 @@ export async function findChromium(): Promise<Chromium | null> {
   return found === undefined ? unpacked() : { executablePath: found, env: {} };
 }
 
-/** The package's, unpacked once beside the other packages. */
+/** Returns the package's, unpacked once per checkout and version beside the other packages. */
 async function unpacked(): Promise<Chromium | null> {
   if (process.platform !== "linux" || process.arch !== "x64") return null;
-  const place = join(root, "node_modules/.cache/chromium");
-  if (!existsSync(place)) await unpack(place);
-  const libraries = join(place, "al2023/lib");
+  const folder = join(root, "node_modules/@sparticuz/chromium");
+  const { version } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
+    version: string;
+  };
+  const place = join(root, "node_modules/.cache", `chromium-${version}`);
+  if (!existsSync(place)) await unpack(join(folder, "bin"), place);
+  writeFontConfiguration(place);
   return {
     executablePath: join(place, "chromium"),
-    env: { LD_LIBRARY_PATH: libraries, FONTCONFIG_PATH: join(place, "fonts") },
+    env: {
+      LD_LIBRARY_PATH: join(place, "lib"),
+      FONTCONFIG_FILE: join(place, "windlass-fonts.conf"),
+    },
   };
 }
 
-async function unpack(place: string): Promise<void> {
+/** Unpacks into a folder of its own and renames that, so that other runs see all of it or nothing. */
+async function unpack(archives: string, place: string): Promise<void> {
   mkdirSync(dirname(place), { recursive: true });
   const draft = mkdtempSync(`${place}-`);
-  const before = { ...process.env };
-  // It unpacks into the temporary folder, its libraries only where it believes to be in a Lambda, and says so in the environment.
-  process.env["TMPDIR"] = draft;
-  process.env["AWS_LAMBDA_JS_RUNTIME"] = "nodejs22.x";
+  const inflate = async (name: string, target: NodeJS.WritableStream): Promise<void> =>
+    pipeline(createReadStream(join(archives, `${name}.br`)), createBrotliDecompress(), target);
   try {
-    const { default: chromium } = await import("@sparticuz/chromium");
-    await chromium.executablePath();
+    await Promise.all([
+      inflate("chromium", createWriteStream(join(draft, "chromium"), { mode: 0o755 })),
+      ...["fonts.tar", "swiftshader.tar", "al2023.tar"].map((name) =>
+        inflate(name, extract({ cwd: draft })),
+      ),
+    ]);
+    renameSync(draft, place);
+  } catch (error) {
+    // A run beside this one may have been faster: a folder with files in it is not replaced.
+    if (!existsSync(place)) throw error;
   } finally {
-    for (const name of [
-      "TMPDIR",
-      "AWS_LAMBDA_JS_RUNTIME",
-      "LD_LIBRARY_PATH",
-      "FONTCONFIG_PATH",
-      "HOME",
-    ])
-      if (before[name] === undefined) delete process.env[name];
-      else process.env[name] = before[name];
+    rmSync(draft, { recursive: true, force: true });
   }
-  // Another run may have been faster; then ours stays unused.
-  if (!existsSync(place)) renameSync(draft, place);
+}
+
+/**
+ * Names the package's fonts and the system's. The package's own file names folders outside of the checkout: on a machine that
+ * has none of them, text has no size and no element is visible. Written at each start, for a checkout may have been moved.
+ */
+function writeFontConfiguration(place: string): void {
+  const draft = join(place, `windlass-fonts-${process.pid}.conf`);
+  writeFileSync(
+    draft,
+    `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir>${place}/fonts</dir>
+  <dir>/usr/share/fonts</dir>
+  <dir>/usr/local/share/fonts</dir>
+  <cachedir>${place}/fonts-cache</cachedir>
+</fontconfig>
+`,
+  );
+  renameSync(draft, join(place, "windlass-fonts.conf"));
 }
