@@ -24,6 +24,7 @@ import { stateRoutes } from "./routes/states.ts";
 import { workerRoutes } from "./routes/workers.ts";
 import { claimService } from "./services/claims.ts";
 import type { Context } from "./services/context.ts";
+import { cutUnreadBodies } from "./unread-body.ts";
 import { compileValidator } from "./validation.ts";
 
 export interface AppOptions {
@@ -60,26 +61,26 @@ export async function buildApp(
   app.addHttpMethod("LOCK", { hasBody: true });
   app.addHttpMethod("UNLOCK", { hasBody: true });
   app.decorateRequest("caller", null);
-  readJsonBodies(app, patience);
+  app.decorate("patience", patience);
+  readJsonBodies(app);
   app.setValidatorCompiler(compileValidator);
   app.setErrorHandler(sendProblem);
-  app.setNotFoundHandler((request, reply) =>
-    sendProblem(
-      new Refusal(
-        "not_found",
-        `${request.method} ${request.url.split("?")[0]} is not offered here`,
-      ),
-      request,
-      reply,
-    ),
-  );
+  cutUnreadBodies(app);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
     // A browser that came by https once never again asks without it: no link, typed name or bookmark gives a cookie or a token away.
     if (isSecure(context)) reply.header("strict-transport-security", "max-age=31536000");
-    // Whoever asks a server that stops asks the next one, over a new connection.
+    // While draining, refuse new requests so that clients reconnect elsewhere.
     if (context.draining.aborted && !request.routeOptions.config.alsoWhileStopping)
       done(new Refusal("unavailable", "the server is stopping", {}, { "retry-after": "1" }));
+    // Refused here, so that the body of a request to nowhere is never read.
+    else if (request.is404)
+      done(
+        new Refusal(
+          "not_found",
+          `${request.method} ${request.url.split("?")[0]} is not offered here`,
+        ),
+      );
     else done();
   });
   app.addHook("onSend", (_, reply, payload, done) => {

@@ -2,9 +2,10 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Refusal, sendProblem } from "./problem.ts";
+import { hasUnreadBody } from "./unread-body.ts";
 
-/** Makes JSON the only body that is parsed; one that is still arriving after `patience` milliseconds is refused. */
-export function readJsonBodies(app: FastifyInstance, patience: number): void {
+/** Makes JSON the only body that is parsed. Refuses one that is still arriving when the server's patience ends. */
+export function readJsonBodies(app: FastifyInstance): void {
   // Fastify would also take plain text, which any site's form can send.
   app.removeContentTypeParser(["text/plain", "application/json"]);
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
@@ -16,21 +17,27 @@ export function readJsonBodies(app: FastifyInstance, patience: number): void {
   });
   app.addHook("preParsing", (request, reply, payload, done) => {
     if (isArriving(request)) {
-      const late = () => sendProblem(new Refusal("request_timeout"), request, reply);
-      const timer = setTimeout(late, patience);
+      const late = () => {
+        // The body may be refused unread, or not be needed: then the answer has been sent.
+        if (!reply.sent && !reply.raw.headersSent)
+          sendProblem(new Refusal("request_timeout"), request, reply);
+      };
+      const timer = setTimeout(late, app.patience);
       const stop = () => clearTimeout(timer);
-      request.raw.once("end", stop).once("close", stop);
+      request.raw.once("end", stop);
+      // After the answer, or when the connection is lost.
+      reply.raw.once("close", stop);
     }
     done(null, payload);
   });
 }
 
-/** Streams of bytes take the time that their size needs; the body of a GET is not read. */
-const isArriving = ({ raw, method, headers, routeOptions }: FastifyRequest): boolean =>
-  !raw.complete &&
-  method !== "GET" &&
-  (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0) &&
-  routeOptions.config.endpoint?.bytes !== "request";
+/** Streams of bytes take the time that their size needs; the body of a GET, or of a route without one, is not read. */
+const isArriving = (request: FastifyRequest): boolean => {
+  const { endpoint } = request.routeOptions.config;
+  const isRead = endpoint === undefined ? request.method !== "GET" : endpoint.body !== undefined;
+  return isRead && hasUnreadBody(request);
+};
 
 function parse({ headers, routeOptions }: FastifyRequest, bytes: Buffer): unknown {
   const coding = headers["content-encoding"];

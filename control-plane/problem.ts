@@ -51,27 +51,29 @@ export function problemText(
   return JSON.stringify(problem);
 }
 
-/** Fastify's error handler: every error of a request becomes a problem document; only our own mistakes are logged as errors. */
+/** Fastify's error handler: every error of a request becomes a problem document. */
 export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const refusal = refusalOf(error, request);
+  const [status] = problemCodes[refusal.code];
+  const text = problemText(refusal.code, request.id, refusal.message, refusal.more);
+  reply
+    .headers(refusal.headers)
+    // Requests that are refused before any hook runs, such as one with a malformed address, have an id too.
+    .header("x-request-id", request.id)
+    .header("cache-control", "no-store")
+    .type("application/problem+json");
+  // Do not read on after a client that was too slow: it may send forever.
+  answerUnread(reply, status, text, refusal.code === "request_timeout" ? 0 : undefined);
+}
+
+/** The refusal that an error of a request amounts to. Logs the errors that are the server's own. */
+export function refusalOf(error: unknown, request: FastifyRequest): Refusal {
   const refusal = asRefusal(error);
   if (refusal.code === "internal_error")
     request.log.error({ err: error, request_id: request.id }, "a request failed");
   if (refusal.code === "storage_unavailable")
     request.log.error({ err: error, request_id: request.id }, refusal.message);
-  const [status] = problemCodes[refusal.code];
-  const text = problemText(refusal.code, request.id, refusal.message, refusal.more);
-  reply
-    .code(status)
-    .headers(refusal.headers)
-    // What is refused before any hook runs, such as an address that is none, has an id too.
-    .header("x-request-id", request.id)
-    .header("cache-control", "no-store")
-    .type("application/problem+json");
-  const closes = refusal.code === "payload_too_large" || refusal.code === "unavailable";
-  if (closes) answerUnread(reply, status, text);
-  // Whoever was too slow may send for ever: it is not read any further.
-  else if (refusal.code === "request_timeout") answerUnread(reply, status, text, 0);
-  else reply.send(text);
+  return refusal;
 }
 
 /** What a validator found, as the refusal that names each field. */

@@ -1,21 +1,30 @@
-/** Answering a request whose body is refused unread. */
-import type { FastifyReply } from "fastify";
+/** Answering requests whose body has not arrived. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 /** A client that has not stopped sending by then loses its connection. */
-const lingerMilliseconds = 10_000;
+const lingerOf = ({ server }: FastifyRequest): number => Math.min(10_000, server.patience);
+
+/** Whether a part of the request's body is still to come. */
+export const hasUnreadBody = ({ raw, headers }: FastifyRequest): boolean =>
+  !raw.complete &&
+  (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 
 /**
- * Sends a whole answer at once, but closes the connection only when the body has been read past. Many clients write all of a body before
- * they look at the answer, and a connection that is closed over unread bytes takes the answer with it (RFC 9112 §9.6).
+ * Sends a whole answer. If the body of the request is unread it stays so, and the connection ends with this answer.
+ *
+ * Lingering close: the answer is sent at once, but the connection is closed only when the client has stopped sending. Many clients
+ * write all of a body before they look at the answer, and a connection that is closed over unread bytes takes the answer with it
+ * (RFC 9112 §9.6).
  */
 export function answerUnread(
   reply: FastifyReply,
   status: number,
   body: string,
-  linger = lingerMilliseconds,
+  linger = lingerOf(reply.request),
 ): void {
   const { raw, request } = reply;
-  reply.hijack();
+  if (!hasUnreadBody(request)) return void reply.code(status).send(body);
+  reply.code(status).hijack();
   raw.writeHead(status, {
     ...(reply.getHeaders() as Record<string, string>),
     connection: "close",
@@ -29,4 +38,30 @@ export function answerUnread(
   const timer = setTimeout(end, linger);
   if (request.raw.readableEnded || request.raw.destroyed) end();
   else request.raw.once("close", end).once("end", end).resume();
+}
+
+/** Cuts the connection of a client that was answered in another way and has not finished its body after the same time. */
+export function cutUnreadBodies(app: FastifyInstance): void {
+  app.addHook("onResponse", (request, _, done) => {
+    done();
+    const { raw } = request;
+    if (!hasUnreadBody(request) || raw.socket.destroyed) return;
+    const { socket } = raw;
+    const timer = setTimeout(() => socket.destroy(), lingerOf(request));
+    const stop = () => {
+      clearTimeout(timer);
+      raw.off("end", stop);
+      socket.off("close", stop);
+    };
+    raw.once("end", stop);
+    // Of a request that was answered, "close" is not emitted.
+    socket.once("close", stop);
+  });
+}
+
+declare module "fastify" {
+  interface FastifyInstance {
+    /** How long, in milliseconds, a client may take to send or to read where the server waits for it. */
+    patience: number;
+  }
 }

@@ -5,7 +5,7 @@ import { validate } from "uuid";
 import { clearSession, setSession } from "../auth/session.ts";
 import { problemCodes } from "../../protocol/problem.ts";
 import { providerNames, providerTitles } from "../domain/providers.ts";
-import { Refusal, sendProblem } from "../problem.ts";
+import { Refusal, refusalOf } from "../problem.ts";
 import type { Context } from "../services/context.ts";
 import { findDeviceLogin, generateDeviceLogin } from "../services/device-login.ts";
 import { endLogin, openLink } from "../services/logins.ts";
@@ -43,12 +43,12 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     await pages.register(formbody);
     // A person who goes wrong on a page sees a page.
     pages.setErrorHandler((error, request, reply) => {
-      if (!(error instanceof Refusal)) return sendProblem(error, request, reply);
-      const title = problemCodes[error.code][1];
+      const refusal = refusalOf(error, request);
+      const title = problemCodes[refusal.code][1];
       // A form's address is no page: whoever sent it goes back to the page that has it.
       const back = request.method === "POST" ? request.url.replace(/\/[a-z-]+$/, "") : "/";
-      const body = refusalPage(title, error.message, back === "" ? "/" : back);
-      sendPage(reply, { title, body }, statusOf(error));
+      const body = refusalPage(title, refusal.message, back === "" ? "/" : back);
+      sendPage(reply.headers(refusal.headers), { title, body }, statusOf(refusal));
     });
 
     assetRoutes(pages);

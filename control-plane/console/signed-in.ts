@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { UserCaller } from "../auth/callers.ts";
 import { findSession, refuseForeignOrigin } from "../auth/session.ts";
 import type { Context } from "../services/context.ts";
+import { answerUnread } from "../unread-body.ts";
 
 export type PageHandler = (
   caller: UserCaller,
@@ -18,22 +19,31 @@ export type SignedIn = (
   options?: { readonly bodyLimit?: number },
 ) => void;
 
-/** Makes the function that adds such routes: without a session a page answers 303 to the sign-in, with the way back. */
+/**
+ * Makes the function that adds such routes. Without a session a page answers 303 to the sign-in, with the way back; the session is
+ * checked before the body is read.
+ */
 export function signedInRoutes(pages: FastifyInstance, context: Context): SignedIn {
   return (method, url, handler, options = {}) => {
     pages.route({
       method,
       url,
       ...options,
-      handler: async (request, reply) => {
+      onRequest: async (request, reply) => {
         const caller = await findSession(context, request, reply);
-        if (!caller) {
-          // Only an address that can be opened again is worth coming back to.
-          const next = request.method === "GET" ? `?next=${encodeURIComponent(request.url)}` : "";
-          return reply.redirect(`/login${next}`, 303);
+        if (caller) {
+          refuseForeignOrigin(context, request);
+          request.caller = caller;
+          return;
         }
-        refuseForeignOrigin(context, request);
-        await handler(caller, request, reply);
+        // Only an address that can be opened again is worth coming back to.
+        const next = request.method === "GET" ? `?next=${encodeURIComponent(request.url)}` : "";
+        reply.header("location", `/login${next}`);
+        answerUnread(reply, 303, "");
+        return reply;
+      },
+      handler: async (request, reply) => {
+        await handler(request.caller as UserCaller, request, reply);
         return reply;
       },
     });

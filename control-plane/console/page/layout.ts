@@ -1,5 +1,6 @@
 /** The frame of every page. */
 import type { FastifyReply } from "fastify";
+import { answerUnread } from "../../unread-body.ts";
 import { html, type Html } from "./html.ts";
 
 export interface Page {
@@ -28,7 +29,6 @@ const places = [
 /** Sends a page. It runs scripts of this server only, none of them written into it, is never framed, and loads nothing from elsewhere. */
 export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
   reply
-    .code(status)
     .headers({
       "content-security-policy":
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -37,8 +37,8 @@ export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
       "referrer-policy": "same-origin",
       "cache-control": "no-store",
     })
-    .type("text/html; charset=utf-8")
-    .send(document(page).text);
+    .type("text/html; charset=utf-8");
+  answerUnread(reply, status, document(page).text);
 }
 
 const document = ({ title, body, email, at, refresh, from }: Page): Html =>

@@ -1,0 +1,34 @@
+/** Forms that are refused before their page sees them: a person who sends one gets a page. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formLimit } from "../../../control-plane/console/configurations/configuration-form-routes.ts";
+import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { openBrowser, type Browser } from "../../helpers/sign-in.ts";
+
+let plane: Plane;
+let browser: Browser;
+beforeAll(async () => {
+  plane = await startPlane();
+  browser = await openBrowser(plane);
+});
+afterAll(() => plane.close());
+
+const post = (type: string, body: string) =>
+  ask(plane, "POST", "/zones/0198c0de-0000-7000-8000-000000000000/new", {
+    headers: { ...browser.headers, "content-type": type },
+    body,
+  });
+
+const form = "application/x-www-form-urlencoded";
+
+describe("a form", () => {
+  it.each([
+    ["that is too large", form, `a=${"x".repeat(formLimit)}`, 413, "The body is too large"],
+    ["of another type", "text/plain", "a=1", 415, "This content type is not accepted here"],
+  ])("%s is refused with a page", async (_, type, body, status, title) => {
+    const answer = await post(type, body);
+    expect(answer.status).toBe(status);
+    expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
+    expect(answer.body.toString()).toContain(`<h1>${title}</h1>`);
+  });
+});
