@@ -105,7 +105,7 @@ const snapshotFields = {
   backend: Type.Optional(
     about(
       Backend,
-      "`managed`: the state is kept here; `own`: the configuration's own backend block.",
+      "`managed`: the state is kept here; `own`: in the backend that the files declare; missing: in the one that they declare, or here if they declare none.",
     ),
   ),
   submodules: Type.Optional(
@@ -113,6 +113,17 @@ const snapshotFields = {
   ),
   timeout_seconds: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 7 * 24 * 3600, description: "3600 by default." }),
+  ),
+};
+
+/** As a person writes them: null takes a choice back. */
+const writtenFields = {
+  ...snapshotFields,
+  backend: Type.Optional(
+    about(
+      Nullable(Backend),
+      "`managed`: keep the state here, also if the files declare a backend; `own`: in the backend that they declare; null or missing: in the one that they declare, or here if they declare none.",
+    ),
   ),
 };
 
@@ -169,7 +180,7 @@ export const CreateConfiguration = Type.Object(
     project_name: Type.Optional(Name),
     cloud_identity_id: Type.Optional(Nullable(Uuid)),
     labels: Type.Optional(Labels),
-    ...snapshotFields,
+    ...writtenFields,
   },
   { additionalProperties: false },
 );
@@ -185,7 +196,7 @@ export const UpdateConfiguration = Type.Object(
     project_name: Type.Optional(Name),
     cloud_identity_id: Type.Optional(Nullable(Uuid)),
     labels: Type.Optional(Labels),
-    ...snapshotFields,
+    ...writtenFields,
     source: Type.Optional(Source),
   },
   { additionalProperties: false },

@@ -1,9 +1,19 @@
 /** The steps that run terraform: init, plan, apply and reading the results. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { checkBackend, injectBackend } from "./backend.ts";
+import {
+  backendBefore,
+  checkBackend,
+  chooseBackend,
+  howToChoose,
+  injectBackend,
+  injectedBackend,
+  removeInjected,
+} from "./backend.ts";
 import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "./context.ts";
+import type { BackendKind } from "./facts.ts";
 import { failureOf } from "./diagnostics.ts";
+import { ephemeralOf } from "./ephemeral.ts";
 import { gitAccessEnvironment } from "./git-access.ts";
 import { copyJobFile } from "./job-files.ts";
 import { metadataOf } from "./outcome.ts";
@@ -11,7 +21,7 @@ import { packPlan } from "./plan-artifact.ts";
 import { readPlan } from "./plan-json.ts";
 import { conceal, maskerOf } from "./secrets.ts";
 import { keepProviders, offerProviders } from "./shared-providers.ts";
-import { runTerraform } from "./terraform.ts";
+import { runTerraform, type TerraformEnd } from "./terraform.ts";
 import { lockLeft } from "./state-lock.ts";
 import { localStateFolder, rescuedState } from "./workspace.ts";
 
@@ -20,25 +30,43 @@ export const init: Step = {
   async run(context) {
     const folder = known(context, "folder");
     const args = ["init", "-input=false", ...(context.facts.locked ? ["-lockfile=readonly"] : [])];
-    if (!hasRun(context, "init")) {
-      // Never what somebody's own machine left in the source: other backends, a half-done state.
-      rmSync(join(folder, ".terraform"), { recursive: true, force: true });
-      rmSync(join(folder, "errored.tfstate"), { force: true });
-      offerProviders(context, folder);
-      injectBackend(context, folder);
-      giveWorkspace(context);
-    }
+    const backend = await prepareInit(context, folder);
+    context.facts.backend = backend;
     const end = await runTerraform(context, "init", args, {
       logged: true,
       patience: context.settings.patience.init,
       environment: moduleAccess(context),
     });
-    if (end.code !== 0) throw new StepFailed(await failureOf("init", end));
-    checkBackend(context, folder);
+    if (end.code !== 0) throw new StepFailed(await initFailure(context, end));
+    checkBackend(context, folder, backend);
     await keepProviders(context, folder);
-    return {};
+    return { backend };
+  },
+  resume(context, facts) {
+    context.facts.backend = facts.backend ?? backendBefore(context);
   },
 };
+
+async function prepareInit(context: JobContext, folder: string): Promise<BackendKind> {
+  if (hasRun(context, "init")) return injectedBackend(context, folder);
+  // Never what somebody's own machine left in the source: other backends, a half-done state.
+  rmSync(join(folder, ".terraform"), { recursive: true, force: true });
+  rmSync(join(folder, "errored.tfstate"), { force: true });
+  removeInjected(folder);
+  offerProviders(context, folder);
+  giveWorkspace(context);
+  const backend = await chooseBackend(context, folder);
+  injectBackend(context, folder, backend);
+  giveWorkspace(context);
+  return backend;
+}
+
+async function initFailure(context: JobContext, end: TerraformEnd): Promise<string> {
+  const failure = await failureOf("init", end);
+  const isUnclear =
+    context.facts.backend === "own" && context.claim.job.config_snapshot.backend === undefined;
+  return isUnclear ? `${failure} (no backend was chosen. ${howToChoose})` : failure;
+}
 
 /** Plans into a file. A DEPLOY that has downloaded a plan has nothing to do here. */
 export const plan = (destroy?: "destroy"): Step => ({
@@ -50,10 +78,7 @@ export const plan = (destroy?: "destroy"): Step => ({
     const { variables } = context.workspace;
     const given = variablesOf(context);
     // Not again while a terraform that outlived its agent may be reading it.
-    if (given && !hasRun(context, "plan")) {
-      writeFileSync(variables, JSON.stringify(given), { mode: 0o600 });
-      context.isolation.give(variables);
-    }
+    if (given && !hasRun(context, "plan")) writeVariables(context, given);
     const end = await runTerraform(context, "plan", args, {
       logged: true,
       patience: context.settings.patience.plan,
@@ -82,10 +107,11 @@ function planCommand(context: JobContext, destroy?: "destroy"): string[] | undef
 }
 
 const showCommand = ({ workspace }: JobContext): string[] => ["show", "-json", workspace.plan];
-const applyCommand = ({ workspace }: JobContext): string[] => [
+const applyCommand = ({ workspace }: JobContext, hasVariables = false): string[] => [
   "apply",
   "-input=false",
   "-lock-timeout=60s",
+  ...(hasVariables ? [`-var-file=${workspace.variables}`] : []),
   workspace.plan,
 ];
 const outputCommand = (): string[] => ["output", "-json"];
@@ -123,11 +149,14 @@ export const checkTeardown: Step = {
 
 export const apply: Step = {
   name: "apply",
-  command: applyCommand,
+  command: (context) => applyCommand(context),
   async run(context) {
     const options = { logged: true, patience: context.settings.patience.apply, changes: true };
+    const hasVariables = await giveEphemeral(context);
     try {
-      const end = await runTerraform(context, "apply", applyCommand(context), options);
+      const command = applyCommand(context, hasVariables);
+      const end = await runTerraform(context, "apply", command, options);
+      rmSync(context.workspace.variables, { force: true });
       if (end.code === 0) return {};
       throw new StepFailed(await failureOf("apply", end));
     } catch (error) {
@@ -139,6 +168,17 @@ export const apply: Step = {
     }
   },
 };
+
+/** Writes the variables that apply needs again. False: it needs none. */
+async function giveEphemeral(context: JobContext): Promise<boolean> {
+  const given = variablesOf(context) ?? {};
+  const names = new Set(Object.keys(given));
+  const again = await ephemeralOf(context, known(context, "folder"), names);
+  if (again.length === 0) return false;
+  if (!hasRun(context, "apply"))
+    writeVariables(context, Object.fromEntries(again.map((name) => [name, given[name]])));
+  return true;
+}
 
 /** What happened is decided by then, so outputs that cannot be read do not make the job a failure. */
 export const readOutputs: Step = {
@@ -228,6 +268,14 @@ function giveWorkspace({ workspace, claim, settings, isolation }: JobContext): v
   const state = localStateFolder(settings.workDir, claim);
   const kept = state !== undefined && existsSync(state) ? [state] : [];
   isolation.give(source, home, temporary, artifact, cliConfig, ...kept);
+}
+
+function writeVariables(
+  { workspace: { variables }, isolation }: JobContext,
+  values: Readonly<Record<string, unknown>>,
+): void {
+  writeFileSync(variables, JSON.stringify(values), { mode: 0o600 });
+  isolation.give(variables);
 }
 
 function variablesOf({ claim }: JobContext): Record<string, unknown> | undefined {

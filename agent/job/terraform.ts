@@ -3,12 +3,12 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { bootId } from "../process-identity.ts";
-import { stateEnvironment } from "./backend.ts";
 import { JobStopped, known, OutcomeUnknown, StepFailed, type JobContext } from "./context.ts";
 import { cloudEnvironment } from "./credentials.ts";
 import { environmentOf } from "./environment.ts";
 import { JournalFailed, type StopReason } from "./journal.ts";
 import { openRun, type Run, type StopPatience } from "./process.ts";
+import { stateEnvironment } from "./state-environment.ts";
 import { prepareRun, type PreparedRun, type RunCommand } from "./process-spawn.ts";
 
 export interface TerraformOptions {

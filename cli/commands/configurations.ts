@@ -3,7 +3,7 @@ import { Option, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ChangeOptions } from "../configurations/verbs.ts";
 import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { valueOptions } from "./value-options.ts";
+import { backendOption, valueOptions } from "./value-options.ts";
 
 const verbs = () => import("../configurations/verbs.ts");
 
@@ -102,12 +102,7 @@ function addFields(command: CommandUnknownOpts): void {
     .addOption(new Option("--engine <name>", "what runs it").choices(["terraform", "opentofu"]))
     .option("--engine-version <constraint>", 'such as "~> 1.14"')
     .option("--working-directory <path>", "where terraform runs, below the source")
-    .addOption(
-      new Option(
-        "--backend <kind>",
-        "managed: the state is kept here; own: in its backend block",
-      ).choices(["managed", "own"]),
-    )
+    .addOption(backendOption())
     .option("--timeout <seconds>", "after so long a job of it is stopped (3600)")
     .option("--project-name <name>", "another name that programs find it by");
 }

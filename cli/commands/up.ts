@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import { examples, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import type { UpOptions } from "../up/up.ts";
-import { valueOptions } from "./value-options.ts";
+import { backendOption, valueOptions } from "./value-options.ts";
 
 /** The command with its help; its work is loaded when it runs. */
 export function upCommand() {
@@ -15,11 +15,13 @@ export function upCommand() {
     .option("--name <name>", "the configuration; else it has the directory's name")
     .option("--zone <name>", "the zone it is made in, and made itself where there is none");
   for (const option of valueOptions()) up.addOption(option);
-  up.addOption(yes()).action(
-    action(async (run: Run, directory: string, options: UpOptions) => {
-      await (await import("../up/up.ts")).up(run, directory, options);
-    }),
-  );
+  up.addOption(backendOption())
+    .addOption(yes())
+    .action(
+      action(async (run: Run, directory: string, options: UpOptions) => {
+        await (await import("../up/up.ts")).up(run, directory, options);
+      }),
+    );
   return examples(up, [
     ["windlass up", "this directory"],
     ["windlass up infra/network --zone production --var size=3", "another one"],

@@ -1,4 +1,5 @@
 /** The options of every command that says with which values, and on which workers, a configuration is deployed. */
+import { Option } from "@commander-js/extra-typings";
 import { repeated } from "../noun.ts";
 
 /** In the order of the help; what they mean for the variables: `cli/configurations/variables.ts`. */
@@ -11,3 +12,10 @@ export const valueOptions = () => [
   ),
   repeated("--label <label>", "a worker must have it; again for more"),
 ];
+
+/** Where the state is kept. */
+export const backendOption = () =>
+  new Option(
+    "--backend <kind>",
+    "managed: the state is kept here; own: in the backend that the files declare; auto: there, or here if they declare none",
+  ).choices(["managed", "own", "auto"]);

@@ -94,6 +94,10 @@ async function secretsOf(names: readonly string[]): Promise<string[]> {
   return values;
 }
 
+/** `--backend` as a field: `auto` takes a choice back. */
+export const backendOf = (word: string): "managed" | "own" | null =>
+  word === "auto" ? null : (word as "managed" | "own");
+
 /** `NAME=value` options as an object. */
 export function pairsOf(option: string, texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(

@@ -10,6 +10,7 @@ import { outputLines } from "../jobs/outputs.ts";
 import { configurationOf } from "./find.ts";
 import { uploadDirectory } from "./upload.ts";
 import {
+  backendOf,
   namesVariables,
   pairsOf,
   readJson,
@@ -133,7 +134,7 @@ async function changesOf(
     engine: engine as CreateConfiguration["engine"],
     engine_version: options.engineVersion,
     working_directory: options.workingDirectory,
-    backend: backend as CreateConfiguration["backend"],
+    backend: backend === undefined ? undefined : backendOf(backend),
     submodules: options.submodules,
     timeout_seconds: timeout === undefined ? undefined : Number(timeout),
     variables: namesVariables(options) ? await variablesOf(options, before.variables) : undefined,
@@ -201,6 +202,12 @@ function sourceText(source: Source): string {
   );
 }
 
+const stateWords = {
+  own: "in the backend that its files declare",
+  managed: "kept here",
+  auto: "in the backend that its files declare; if none, kept here",
+};
+
 function showConfiguration(run: Run, it: Configuration): void {
   const variables = Object.entries(it.variables ?? {}).map(
     ([name, { value, sensitive }]) =>
@@ -217,7 +224,7 @@ function showConfiguration(run: Run, it: Configuration): void {
     submodules: it.submodules ? "fetched too" : null,
     engine: [it.engine, it.engine_version].filter(Boolean).join(" "),
     directory: it.working_directory,
-    state: it.backend === "own" ? "in its own backend" : "kept here",
+    state: stateWords[it.backend ?? "auto"],
     identity: it.cloud_identity_id,
     labels: it.labels.join(", "),
     variables: variables.join("\n"),

@@ -5,7 +5,12 @@ import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { canAsk, confirm } from "../ask.ts";
 import { maybeConfiguration } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
-import { namesVariables, variablesOf, type VariableOptions } from "../configurations/variables.ts";
+import {
+  backendOf,
+  namesVariables,
+  variablesOf,
+  type VariableOptions,
+} from "../configurations/variables.ts";
 import { find } from "../find.ts";
 import { outputLines } from "../jobs/outputs.ts";
 import { planView } from "../jobs/plan-view.ts";
@@ -18,6 +23,7 @@ export interface UpOptions extends VariableOptions {
   readonly name?: string | undefined;
   readonly zone?: string | undefined;
   readonly label?: string[] | undefined;
+  readonly backend?: string | undefined;
   readonly yes?: true | undefined;
 }
 
@@ -51,8 +57,9 @@ async function configure(run: Run, directory: string, options: UpOptions): Promi
     ? { variables: await variablesOf(options, before?.variables) }
     : {};
   const labels = options.label === undefined ? {} : { labels: options.label };
+  const backend = options.backend === undefined ? {} : { backend: backendOf(options.backend) };
   const source = await uploadDirectory(run, directory);
-  const fields = { source, ...variables, ...labels };
+  const fields = { source, ...variables, ...labels, ...backend };
   if (before) {
     run.done(`Configuration "${name}", as it is in ${directory} now.`);
     return run.api.call("updateConfiguration", { params: { name: before.id }, body: fields });

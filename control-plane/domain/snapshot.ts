@@ -31,14 +31,17 @@ export function definitionOf(input: CreateConfiguration): Definition {
     working_directory: input.working_directory ?? "",
     variables: input.variables ?? {},
     environment: input.environment ?? {},
-    backend: input.backend ?? "managed",
+    ...(input.backend ? { backend: input.backend } : {}),
     ...(input.submodules === true ? { submodules: true } : {}),
     ...(input.timeout_seconds === undefined ? {} : { timeout_seconds: input.timeout_seconds }),
   };
 }
 
 /** Each body has its limit, but variables are added one by one, and a runner gets all of it in one answer. */
-function refuseSize({ source, variables = {} }: Partial<Definition>): void {
+function refuseSize({
+  source,
+  variables = {},
+}: Pick<UpdateConfiguration, "source" | "variables">): void {
   const texts = source?.type === "inline" ? Object.entries(source.files).flat() : [];
   if (texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) > inlineFilesLimit)
     throw invalid("body.source.files", "hold more than 1 MiB together");
@@ -56,12 +59,16 @@ export function updatedDefinition(before: Definition, change: UpdateConfiguratio
   return withoutDefaults({ ...before, ...given });
 }
 
-/** Leaves out an option that is off: a definition without it is the same one, and has the same hash. */
-function withoutDefaults({ submodules, ...definition }: Definition): Definition {
-  return submodules === true ? { ...definition, submodules } : definition;
-}
+type Given = Omit<Definition, "backend"> & Pick<CreateConfiguration, "backend">;
 
-function pick(change: UpdateConfiguration): Partial<Definition> {
+/** Leaves out what is off or not chosen: a definition without it is the same one, and has the same hash. */
+const withoutDefaults = ({ submodules, backend, ...definition }: Given): Definition => ({
+  ...definition,
+  ...(backend ? { backend } : {}),
+  ...(submodules === true ? { submodules } : {}),
+});
+
+function pick(change: UpdateConfiguration): Partial<Given> {
   const {
     name: _,
     project_name: _p,

@@ -85,7 +85,8 @@ export async function updateConfiguration(
     if (Object.keys(change).length === 0) return before.id;
     const plain = unseal(JSON.parse(before.definition) as Definition, box, before.id);
     const definition = updatedDefinition(plain, change);
-    if (definition.backend !== plain.backend) await refuseResources(tx, before);
+    const isMoved = (definition.backend === "own") !== (plain.backend === "own");
+    if (isMoved) await refuseResources(tx, before);
     const after: SpecRow = {
       ...before,
       name: change.name ?? before.name,

@@ -17,6 +17,7 @@ import {
 } from "../store/jobs.ts";
 import { findFact, restoredAt } from "../store/facts.ts";
 import { findSpec, type SpecRow } from "../store/specs.ts";
+import { findState } from "../store/states.ts";
 import { findVisibleWorker } from "../store/workers.ts";
 import { person, recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
@@ -111,14 +112,15 @@ async function resolveRequest(
     if (input.configuration_id !== undefined)
       throw invalid("body.configuration_id", "comes from the worker's deploy configuration");
     const { spec, snapshot, targets } = await findTeardown(tx, owner, input.assigned_worker_id);
-    const plain = snapshot ?? snapshotOf(spec!, (definition) => unseal(definition, box, spec!.id));
+    const plain =
+      snapshot ?? (await snapshotOf(tx, spec!, (definition) => unseal(definition, box, spec!.id)));
     return resolved(spec, plain, seal(plain, box, id), { targets });
   }
   if (input.configuration_id === undefined) throw invalid("body.configuration_id", "is missing");
   const spec = await tx.first(findSpec, { id: input.configuration_id, owner });
   if (!spec) throw notFound("configuration");
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
-  const plain = snapshotOf(spec, (definition) => unseal(definition, box, spec.id));
+  const plain = await snapshotOf(tx, spec, (definition) => unseal(definition, box, spec.id));
   const request = resolved(spec, plain, seal(plain, box, id));
   if (input.plan_job_id) await checkPlan(tx, owner, input, request.hash);
   return request;
@@ -138,14 +140,17 @@ function resolved(
   };
 }
 
-const snapshotOf = (
-  spec: SpecRow,
+async function snapshotOf(
+  tx: Queries,
+  { id, name, project_name, definition }: SpecRow,
   open: (definition: Definition) => Definition,
-): ConfigSnapshot => ({
-  name: spec.name,
-  project_name: spec.project_name,
-  ...open(JSON.parse(spec.definition) as Definition),
-});
+): Promise<ConfigSnapshot> {
+  const snapshot = { name, project_name, ...open(JSON.parse(definition) as Definition) };
+  if (snapshot.backend !== undefined) return snapshot;
+  // What exists stays known, also when the files declare a backend from some day on.
+  const state = await tx.first(findState, { spec: id });
+  return state && state.resources > 0 ? { ...snapshot, backend: "managed" } : snapshot;
+}
 
 /** A job may be given to a worker of its owner or to a cloud-hosted one. */
 async function checkAssigned(tx: Queries, owner: string, id: string): Promise<void> {

@@ -7,9 +7,19 @@ import * as audit from "./migrations/0004-audit.ts";
 import * as onlyAdded from "./migrations/0005-only-added.ts";
 import * as shortLooks from "./migrations/0006-short-looks.ts";
 import * as consoleIndexes from "./migrations/0007-console.ts";
+import * as definitions from "./migrations/0011-definitions.ts";
 
 /** In order; the schema's version is how many of them have run. */
-const migrations = [start, planSummaries, retention, audit, onlyAdded, shortLooks, consoleIndexes];
+const migrations = [
+  start,
+  planSummaries,
+  retention,
+  audit,
+  onlyAdded,
+  shortLooks,
+  consoleIndexes,
+  definitions,
+];
 
 export interface SchemaTransaction {
   begin(): void;

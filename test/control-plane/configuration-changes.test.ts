@@ -172,6 +172,24 @@ describe("an update of a configuration", () => {
     expect(job.config_snapshot).not.toHaveProperty("submodules");
   });
 
+  it("that takes back the choice of a backend leaves it to the files, unless the managed state records resources", async () => {
+    const { client, configure } = await person();
+    const { id, ...made } = await configure();
+    expect(made).not.toHaveProperty("backend");
+    const snapshot = async () => {
+      const body = { job_type: "PLAN" as const, configuration_id: id };
+      return (await client.get(createJob, { body })).config_snapshot?.backend;
+    };
+    expect(await snapshot()).toBeUndefined();
+    const choose = (backend: "managed" | "own" | null) =>
+      client.get(updateConfiguration, { params: { name: id }, body: { backend } });
+    expect((await choose("managed")).backend).toBe("managed");
+    expect(await snapshot()).toBe("managed");
+    expect(await choose(null)).not.toHaveProperty("backend");
+    await addState(id, 1);
+    expect(await snapshot()).toBe("managed");
+  });
+
   it("is refused what a new configuration is refused", async () => {
     const [{ client, configure }, other] = [await person(), await person()];
     const taken = await configure();
@@ -215,6 +233,7 @@ describe("a configuration", () => {
     const { client, configure } = await person();
     const { name, id } = await configure();
     const params = { name };
+    const before = await plane.blobs();
     await addState(id, 2);
     expect(await client.refusal(deleteConfiguration, { params })).toBe(
       "409 configuration_not_empty",
@@ -224,9 +243,9 @@ describe("a configuration", () => {
       "409 configuration_not_empty",
     );
     await addState(id, 0);
-    expect(await plane.blobs()).toBe(2);
+    expect(await plane.blobs()).toBe(before + 2);
     await client.ask(deleteConfiguration, { params });
-    expect(await plane.blobs()).toBe(0);
+    expect(await plane.blobs()).toBe(before);
   });
 
   it("is not deleted while a lost job has its state locked", async () => {

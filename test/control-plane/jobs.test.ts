@@ -101,7 +101,6 @@ describe("a configuration", () => {
     expect(spec).toMatchObject({
       status: "NEW",
       engine: "terraform",
-      backend: "managed",
       components: [],
     });
     for (const name of ["a/b c", spec.id]) {

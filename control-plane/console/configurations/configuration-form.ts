@@ -94,11 +94,12 @@ export const configurationForm = (
           {
             name: "backend",
             label: "State",
-            hint: "The configuration's own: as its backend block says.",
+            hint: "A backend is declared by a backend or cloud block. It is replaced only if you choose so.",
           },
           [
-            ["managed", "Kept by this server"],
-            ["own", "In the configuration's own backend"],
+            ["", "In the backend that the files declare; if none, kept by this server"],
+            ["managed", "Kept by this server, also if the files declare a backend"],
+            ["own", "In the backend that the files declare"],
           ],
         )}
         ${line(form, {
@@ -123,4 +124,4 @@ const hasMore = (form: Form): boolean =>
     (path) => form.wrong(path) !== undefined,
   ) ||
   form.word("working_directory") !== "" ||
-  form.text("backend") === "own";
+  form.text("backend") !== "";

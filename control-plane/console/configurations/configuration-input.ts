@@ -18,7 +18,7 @@ import { Form, judge, refuseStale } from "../page/form.ts";
 export const emptyForm = new Form({
   source: "git",
   engine: "terraform",
-  backend: "managed",
+  backend: "",
   timeout_seconds: String(timeoutSecondsDefault),
 });
 
@@ -35,7 +35,7 @@ export function formOf(configuration: Configuration): Form {
     labels: configuration.labels.join(" "),
     cloud_identity_id: configuration.cloud_identity_id ?? "",
     working_directory: configuration.working_directory ?? "",
-    backend: configuration.backend ?? "managed",
+    backend: configuration.backend ?? "",
     timeout_seconds: String(configuration.timeout_seconds ?? timeoutSecondsDefault),
     source: source.type,
     submodules: configuration.submodules === true ? "on" : "",
@@ -67,7 +67,7 @@ export const described = (form: Form): Described => ({
   cloud_identity_id: form.text("cloud_identity_id") || null,
   working_directory: form.word("working_directory"),
   submodules: form.isOn("submodules"),
-  backend: form.text("backend") as NonNullable<CreateConfiguration["backend"]>,
+  backend: (form.text("backend") || null) as NonNullable<CreateConfiguration["backend"]> | null,
   timeout_seconds: Number(form.word("timeout_seconds") || timeoutSecondsDefault),
 });
 

@@ -1,43 +1,146 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+/** Where a state is kept, as the real terraform reads the files. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { declaresBackend, injectBackend } from "../../../agent/job/backend.ts";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { chooseBackend, injectBackend, removeInjected } from "../../../agent/job/backend.ts";
 import type { JobContext } from "../../../agent/job/context.ts";
+import { byProcess } from "../../../agent/job/isolation/by-process.ts";
+import { openJournal } from "../../../agent/job/journal.ts";
+import { mentions } from "../../../agent/job/mentions.ts";
+import { workspaceAt } from "../../../agent/job/workspace.ts";
+import type { Source } from "../../../protocol/configurations.ts";
 
-test.each([
-  ['terraform {\n  backend "s3" {\n    bucket = "x"\n  }\n}', true],
-  ['terraform { backend "http" {} }', true],
-  ['terraform {\n  cloud {\n    organization = "x"\n  }\n}', true],
-  ['terraform {\n  required_version = ">= 1"\n  backend "gcs" {}\n}', true],
-  [
-    'terraform {\n  required_providers {\n    x = { source = "a/b" }\n  }\n  backend "s3" {}\n}',
-    true,
-  ],
-  ["", false],
-  ['terraform {\n  required_version = ">= 1"\n}', false],
-  ['# terraform { backend "s3" {} }', false],
-  ['// terraform {\n/* backend "s3" {\n */', false],
-  ['terraform {\n  # backend "s3" {}\n}', false],
-  ['resource "x" "y" {\n  cloud {\n  }\n}', false],
-  ['resource "x" "y" {\n  backend "s3" {\n  }\n}', false],
-  ['locals {\n  text = "terraform { backend \\"s3\\" {} }"\n}', false],
-  ['locals {\n  text = <<-EOT\n    terraform {\n      backend "s3" {}\n    }\n  EOT\n}', false],
-  ['locals {\n  a = "${"}"}"\n}\nterraform {\n  backend "s3" {}\n}', true],
-])("%j names a backend: %s", (hcl, expected) => {
-  expect(declaresBackend(hcl)).toBe(expected);
+let root: string;
+let terraform: string;
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "backend-"));
+  terraform = (await execa("which", ["terraform"])).stdout;
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+let count = 0;
+
+/** A job that is about to init, with these files. */
+function job(files: Readonly<Record<string, string>>, backend?: "managed" | "own") {
+  const directory = join(root, String(++count));
+  const workspace = workspaceAt(join(directory, "workspace"));
+  for (const folder of Object.values(workspace.folders)) mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(join(workspace.source, name), text);
+  const journal = openJournal(directory);
+  const lines: string[] = [];
+  const source: Source = { type: "inline", files: {} };
+  const context = {
+    claim: {
+      job: {
+        id: `job-${count}`,
+        job_type: "PLAN",
+        attempt: 1,
+        spec_id: "spec",
+        zone_id: null,
+        job_token: "token",
+        config_snapshot: { source, ...(backend ? { backend } : {}) },
+      },
+    },
+    settings: {
+      path: process.env["PATH"],
+      network: {},
+      patience: { init: { first: 1000, second: 1000 } },
+    },
+    log: { system: (line: string) => lines.push(line) },
+    journal,
+    workspace,
+    isolation: byProcess({ id: `job-${count}`, workspace, state: undefined, user: undefined }),
+    directory,
+    facts: {
+      engine: { engine: "terraform", version: "1", path: terraform },
+      folder: workspace.source,
+    },
+    stop: new AbortController().signal,
+    steps: [],
+    position: 1,
+  } as unknown as JobContext;
+  return { context, folder: workspace.source, lines, close: () => journal.close() };
+}
+
+async function chosen(files: Readonly<Record<string, string>>, backend?: "managed" | "own") {
+  const { context, folder, lines, close } = job(files, backend);
+  const kind = await chooseBackend(context, folder);
+  close();
+  return { kind, lines, ran: readdirSync(join(context.directory)).includes("runs") };
+}
+
+const s3 = 'terraform {\n  backend "s3" {}\n}\n';
+
+describe("without a choice, files that declare a backend keep it:", () => {
+  test.concurrent.each<[string, string, string?]>([
+    ["quoted", s3],
+    ["without quotes", "terraform {\n  backend s3 {\n  }\n}\n"],
+    ["a cloud block", 'terraform {\n  cloud {\n    organization = "x"\n  }\n}\n'],
+    [
+      "after a comment that ends in a heredoc's opener",
+      `locals {\n  a = 1 # <<EOT\n}\n${s3}# EOT\n`,
+    ],
+    ["after a heredoc with CRLF", `locals {\r\n  a = <<EOT\r\n{\r\nEOT\r\n}\r\n${s3}`],
+    ["after braces in a template", `locals {\n  a = "\${{ x = {} }}}"\n}\n${s3}`],
+    ["between comments", 'terraform {\n  /* { */backend/* } */"s3"/**/{}\n}\n'],
+    ["in JSON, escaped", '{"terraform":{"\\u0062ackend":{"s3":{}}}}', "main.tf.json"],
+    [
+      "in JSON, before another block",
+      '{"terraform":{"backend":{"s3":{}}},"terraform":{}}',
+      "a.tf.json",
+    ],
+    ["in an override file", s3, "x_override.tf"],
+    ["in a file that is not valid", `${s3}}`],
+  ])("%s", async (_what, text, name = "main.tf") => {
+    const { kind, lines } = await chosen({ [name]: text });
+    expect(kind).toBe("own");
+    expect(lines).toEqual([expect.stringContaining("--backend managed")]);
+  });
+});
+
+describe("without a choice, the state is managed where nothing declares a backend:", () => {
+  test.concurrent.each<[string, Record<string, string>, boolean]>([
+    ["no mention of any", { "main.tf": "locals {\n  backends = 1\n}\n" }, false],
+    ["a block of a resource", { "main.tf": 'resource "x" "y" {\n  backend "s3" {}\n}\n' }, true],
+    [
+      "a text",
+      {
+        "main.tf": `locals {\n  a = <<-EOT\n    ${s3}\n  EOT\n}\n# terraform { backend "s3" {} }\n`,
+      },
+      true,
+    ],
+    ["files that terraform does not read", { ".x.tf": s3, "main.tofu": s3, "a.tf~": s3 }, true],
+  ])("%s", async (_what, files, asks) => {
+    expect(await chosen(files)).toEqual({ kind: "managed", lines: [], ran: asks });
+  });
+});
+
+test("a backend that a person chose is used, and the log says which declared one is not", async () => {
+  const managed = await chosen({ "main.tf": s3 }, "managed");
+  expect(managed.kind).toBe("managed");
+  expect(managed.lines).toEqual([expect.stringContaining("It is not used")]);
+  expect(await chosen({ "main.tf": "" }, "managed")).toMatchObject({ kind: "managed", lines: [] });
+  expect(await chosen({ "main.tf": s3 }, "own")).toEqual({ kind: "own", lines: [], ran: false });
+});
+
+test("a file that cannot be read counts as mentioning every word", () => {
+  const { folder, close } = job({});
+  mkdirSync(join(folder, "dir.tf"));
+  expect(mentions(folder, folder, ["backend"])).toBe(true);
+  close();
 });
 
 test("what a killed agent has left half written is replaced, whatever it was", () => {
-  const root = mkdtempSync(join(tmpdir(), "backend-"));
-  writeFileSync(join(root, "main.tf"), "");
-  writeFileSync(join(root, "zzzz_windlass_0123_override.tf.json"), "");
-  const job = { attempt: 1, spec_id: "spec", job_token: "token", config_snapshot: {} };
-  injectBackend({ claim: { job }, workspace: { root } } as unknown as JobContext, root);
-  const injected = readdirSync(root).filter((name) => name !== "main.tf");
-  expect(injected).toHaveLength(1);
-  expect(JSON.parse(readFileSync(join(root, injected[0] ?? ""), "utf8"))).toEqual({
+  const { context, folder, close } = job({ "zzzz_windlass_0123_override.tf.json": "" });
+  removeInjected(folder);
+  injectBackend(context, folder, "managed");
+  const [injected = "", ...others] = readdirSync(folder);
+  expect(others).toEqual([]);
+  expect(JSON.parse(readFileSync(join(folder, injected), "utf8"))).toEqual({
     terraform: { backend: { http: {} } },
   });
-  rmSync(root, { recursive: true });
+  close();
 });

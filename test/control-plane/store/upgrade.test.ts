@@ -18,10 +18,11 @@ interface Column {
 }
 type Rows = Record<string, Record<string, unknown>[]>;
 
+const managed = '{"source":{"type":"archive","sha256":"1"},"backend":"managed"}';
 const json: Record<string, string> = {
   labels: "[]",
   metadata: "{}",
-  definition: '{"source":{"type":"archive","sha256":"1"}}',
+  definition: managed,
   config_snapshot: '{"source":{"type":"archive","sha256":"1"}}',
 };
 const shown = "SHOWN2";
@@ -62,6 +63,13 @@ async function fill(): Promise<void> {
       .prepare(`insert into ${table} values (${columns.map(() => "?").join()})`)
       .run(...columns.map(valueOf));
   }
+  // Every configuration was managed, whether it had a state or not.
+  database
+    .prepare(
+      `insert into specs select 'stateless', owner_id, zone_id, cloud_identity_id, 'a', 'a', labels, ?, status, error_message,
+        cluster_name, cluster_endpoint, gitops_url, created_at, updated_at from specs`,
+    )
+    .run(managed);
   database.exec(
     `insert into cli_logins (device_code, profile_id, verification_code, created_at, expires_at) values ('open', '1', '${shown}', 5, 9)`,
   );
@@ -100,7 +108,9 @@ it("keeps every row of the first release, but no code that it showed", async () 
       const { verification_code, ...kept } = row;
       const now = after[table]?.[index];
       const ended = verification_code !== undefined && row.used_at === null;
-      expect(now).toMatchObject(ended ? { ...kept, expires_at: row.created_at } : kept);
+      if (row.id === "stateless")
+        expect(now?.definition).toBe('{"source":{"type":"archive","sha256":"1"}}');
+      else expect(now).toMatchObject(ended ? { ...kept, expires_at: row.created_at } : kept);
       expect(JSON.stringify(now)).not.toContain(shown);
     }
   expect(after.archives).toMatchObject([{ named_at: 1 }]);

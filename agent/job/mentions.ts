@@ -1,0 +1,25 @@
+/** A quick look for a word in a folder's terraform files, to spare most jobs a question to terraform itself. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { readJobFile } from "./job-files.ts";
+
+/**
+ * Whether a terraform file of the folder may contain one of the words as an identifier. False is certain: an identifier of HCL has no other
+ * spelling. A file that cannot be read, and JSON that escapes characters, count as containing it.
+ */
+export function mentions(root: string, folder: string, words: readonly string[]): boolean {
+  const word = new RegExp(`(?<![\\w-])(?:${words.join("|")})(?![\\w-])`);
+  return readdirSync(folder).some((name) => {
+    if (!/\.(?:tf|tofu)(?:\.json)?$/.test(name)) return false;
+    const text = textOf(root, join(folder, name));
+    return text === undefined || word.test(text) || (name.endsWith("json") && text.includes("\\u"));
+  });
+}
+
+function textOf(root: string, path: string): string | undefined {
+  try {
+    return readJobFile(root, path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,110 @@
+/** A state stays where the files keep it, and ephemeral variables reach the apply: real agent, control plane and terraform. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { agentOwner, type AgentOwner } from "../helpers/agent-owner.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+
+let plane: Plane;
+let someone: AgentOwner;
+let elsewhere: string;
+beforeAll(async () => {
+  plane = await startPlane();
+  // A file that both the test and the job write to.
+  someone = await agentOwner(plane, { WINDLASS_ISOLATION: "process" });
+  elsewhere = mkdtempSync(join(tmpdir(), "own-state-"));
+});
+afterAll(async () => {
+  await someone[Symbol.asyncDispose]();
+  await plane.close();
+  rmSync(elsewhere, { recursive: true });
+});
+
+describe("a configuration that declares a backend, without a choice", () => {
+  const files = () => ({
+    "main.tf": `
+terraform {
+  backend local {
+    path = ${JSON.stringify(join(elsewhere, "terraform.tfstate"))}
+  }
+}
+resource "terraform_data" "a" {}
+`,
+  });
+
+  test("keeps its existing state; managed, once chosen, replaces it, and the log says so", async () => {
+    const { user } = someone;
+    writeFileSync(join(elsewhere, "main.tf"), files()["main.tf"]);
+    for (const args of [["init"], ["apply", "-auto-approve"]])
+      await execa("terraform", args, { cwd: elsewhere, env: { CHECKPOINT_DISABLE: "1" } });
+
+    const configuration_id = await user.configure({ source: { type: "inline", files: files() } });
+    const creates = async () => {
+      const plan = await user.queue({ job_type: "PLAN", configuration_id });
+      expect(await user.released(plan)).toMatchObject({ status: "SUCCESS" });
+      const { plan_summary } = await user.call(endpoints.getPlanSummary, { params: plan });
+      return [plan_summary?.counts.create, await user.log(plan, "SYSTEM")];
+    };
+    expect(await creates()).toEqual([0, expect.stringContaining("--backend managed")]);
+
+    const params = { name: configuration_id };
+    const body = { backend: "managed" as const };
+    await user.call(endpoints.updateConfiguration, { params, body });
+    expect(await creates()).toEqual([1, expect.stringContaining("It is not used")]);
+  });
+
+  test("is FAILED with what to do where its state would be lost with the workspace", async () => {
+    const { user } = someone;
+    const text = 'terraform {\n  backend "local" {}\n}\n';
+    const configuration_id = await user.configure({
+      source: { type: "inline", files: { "main.tf": text } },
+    });
+    const plan = await user.released(await user.queue({ job_type: "PLAN", configuration_id }));
+    expect(plan.status).toBe("FAILED");
+    expect(plan.error_message).toContain("Choose one: --backend managed");
+  });
+});
+
+test("ephemeral variables are given again to the apply of a plan, and of a DEPLOY in one go", async () => {
+  const { user } = someone;
+  const text = `
+variable "token" {
+  type      = string
+  ephemeral = true
+}
+variable "spare" {
+  type      = string
+  default   = "unused"
+  ephemeral = true
+}
+variable "size" {
+  type = number
+}
+resource "terraform_data" "a" {
+  input = var.size
+}
+output "size" {
+  value = terraform_data.a.output
+}
+`;
+  const configuration_id = await user.configure({
+    source: { type: "inline", files: { "main.tf": text } },
+    variables: {
+      token: { value: "EPHEMERAL-token-1", sensitive: true },
+      size: { value: "3" },
+      undeclared: { value: 1 },
+    },
+  });
+  const plan = await user.queue({ job_type: "PLAN", configuration_id });
+  expect(await user.released(plan)).toMatchObject({ status: "SUCCESS" });
+  const deploy = await user.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: plan.id });
+  const deployed = { status: "SUCCESS", execution_metadata: { outputs: { size: { value: 3 } } } };
+  expect(await user.released(deploy)).toMatchObject(deployed);
+  const again = await user.queue({ job_type: "DEPLOY", configuration_id });
+  expect(await user.released(again)).toMatchObject(deployed);
+  const destroy = await user.queue({ job_type: "DESTROY", configuration_id });
+  expect(await user.released(destroy)).toMatchObject({ status: "SUCCESS" });
+});
