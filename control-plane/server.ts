@@ -8,6 +8,7 @@ import type { ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
 import { settleRestore } from "./services/restored.ts";
 import { setFact } from "./store/facts.ts";
+import { boundWal } from "./timers/bound-wal.ts";
 import { pruneExpired } from "./timers/prune.ts";
 import { keepRetention } from "./timers/retention.ts";
 import { watchWorkers } from "./timers/worker-watch.ts";
@@ -59,6 +60,9 @@ export async function startServer(
     log.error({ err: error }, "removing expired logins and tokens failed; it is tried again"),
   );
   const retaining = keepRetention(context, stop.signal, log);
+  const bounding = boundWal(context, stop.signal, (error) =>
+    log.error({ err: error }, "the write-ahead log cannot be shortened; it is tried again"),
+  );
   return {
     context,
     url,
@@ -74,7 +78,7 @@ export async function startServer(
       clearTimeout(cut);
       clearInterval(tidy);
       stop.abort();
-      await Promise.all([watching, pruning, retaining]);
+      await Promise.all([watching, pruning, retaining, bounding]);
       await context.close();
     },
   };

@@ -43,6 +43,10 @@ export function openMetrics(
   const workers = gauge("windlass_workers", "Workers, by status.", ["status"]);
   const parked = gauge("windlass_claims_parked", "Claims that wait at this server for a job.");
   const stored = gauge("windlass_database_bytes", "Size of the database; blobs are beside it.");
+  const wal = gauge(
+    "windlass_database_wal_bytes",
+    "Size of the database's write-ahead log. It stays below 8 MiB, except while a backup is made.",
+  );
   const ended = new Counter({
     name: "windlass_jobs_ended_total",
     help: "Jobs that ended at this server, by type and by the status they ended with first.",
@@ -61,6 +65,7 @@ export function openMetrics(
     const waiting = await store.read.first(countQueued, {});
     parked.set(countParked());
     stored.set(await databaseBytes(store.read));
+    wal.set(store.walBytes());
     queued.set(waiting?.count ?? 0);
     oldest.set(Math.max(0, now() - (waiting?.oldest ?? now())) / 1000);
     held.reset();

@@ -38,6 +38,10 @@ export interface Store {
   write<T>(change: (tx: Queries) => Promise<T>): Promise<T>;
   /** Gives a little of the space that deleted rows left back to the disk; answers whether there is more. */
   shrink(): Promise<boolean>;
+  /** Size of the write-ahead log, which is beside the database. */
+  walBytes(): number;
+  /** Empties the write-ahead log if it is longer than it should be. */
+  boundWal(): void;
   /** After this, writes are refused; resolves when those under way are committed. */
   close(): Promise<void>;
 }

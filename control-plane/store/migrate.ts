@@ -56,8 +56,10 @@ export async function migrate<T>(db: Kysely<T>, transaction: SchemaTransaction):
     checkSchema(version);
     for (const migration of migrations.slice(version)) await migration.up(db as Kysely<unknown>);
     if (rows.length === 0)
-      await sql`insert into schema_version (version) values (${migrations.length})`.execute(db);
-    else await sql`update schema_version set version = ${migrations.length}`.execute(db);
+      await sql`insert into schema_version (version) values (${knownSchema})`.execute(db);
+    // Without this condition every start would write, and would fail on a full disk.
+    else if (version < knownSchema)
+      await sql`update schema_version set version = ${knownSchema}`.execute(db);
     transaction.commit();
   } catch (error) {
     transaction.rollback();

@@ -5,6 +5,7 @@
  * `synchronous=FULL`: what is answered survives a power cut. That costs a disk flush per commit, so all changes of one turn
  * of the event loop share one (goals.md: 7–12 × cheaper).
  */
+import { statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Queries, Store } from "./db.ts";
 import { migrate } from "./migrate.ts";
@@ -17,14 +18,23 @@ import { Connection, TurnReader } from "./sqlite-connection.ts";
 const lockedMilliseconds = 5000;
 const lockedPauseMilliseconds = 10;
 
+/**
+ * After a checkpoint SQLite cuts the write-ahead log to this size. It starts one by itself when the log has 1,000 pages (4 MiB), so the log
+ * is longer only while another process reads, or after one very large change.
+ */
+const walLimitBytes = 8 * 1024 * 1024;
+
 /** Opens, and where needed creates and migrates, the database file. */
 export async function openSqlite(file: string): Promise<Store> {
   const writer = new Connection(file, {});
+  // The log that a killed server left may fill the disk: empty it first, because what follows writes.
+  await untilUnlocked(() => writer.database.pragma("wal_checkpoint(TRUNCATE)"));
   // Before the first table: a file made without it never gives space back, it only uses it again.
   writer.database.pragma("auto_vacuum = INCREMENTAL");
   // Of two that make one file this one may fail at once, whatever the busy timeout.
   await untilUnlocked(() => writer.database.pragma("journal_mode = WAL"));
   writer.database.pragma("synchronous = FULL");
+  writer.database.pragma(`journal_size_limit = ${walLimitBytes}`);
   await migrate(writer.sql, {
     begin: () => writer.execute("begin immediate"),
     commit: () => writer.execute("commit"),
@@ -32,18 +42,18 @@ export async function openSqlite(file: string): Promise<Store> {
   });
   // From here on waiting for a lock is not SQLite's business: it would stop every other request too.
   writer.database.pragma("busy_timeout = 0");
-  return new SqliteStore(writer, new TurnReader(file));
+  return new SqliteStore(file, writer, new TurnReader(file));
 }
 
 /** Repeats what finds the file locked until it works, or has taken too long. */
 async function untilUnlocked(work: () => void): Promise<void> {
-  const deadline = Date.now() + lockedMilliseconds;
+  const deadline = performance.now() + lockedMilliseconds;
   for (;;) {
     try {
       return work();
     } catch (error) {
       const isLocked = (error as { code?: string }).code?.startsWith("SQLITE_BUSY");
-      if (!isLocked || Date.now() > deadline) throw error;
+      if (!isLocked || performance.now() > deadline) throw error;
     }
     await pause(lockedPauseMilliseconds);
   }
@@ -62,13 +72,15 @@ interface Change {
 
 class SqliteStore implements Store {
   readonly read: Queries;
+  readonly #file: string;
   readonly #writer: Connection;
   readonly #reader: TurnReader;
   #queue: Change[] = [];
   #committing: Promise<void> | undefined;
   #closed = false;
 
-  constructor(writer: Connection, reader: TurnReader) {
+  constructor(file: string, writer: Connection, reader: TurnReader) {
+    this.#file = file;
     this.#writer = writer;
     this.#reader = reader;
     this.read = reader;
@@ -113,6 +125,21 @@ class SqliteStore implements Store {
     return isIncremental ? (database.pragma("freelist_count", { simple: true }) as number) : 0;
   }
 
+  walBytes(): number {
+    return statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  boundWal(): void {
+    // Inside a transaction SQLite refuses a checkpoint; the next round tries again.
+    if (this.walBytes() > walLimitBytes && !this.#writer.database.inTransaction) this.#cutWal();
+  }
+
+  /** Moves the whole write-ahead log into the database and empties the file, unless another process still reads it. */
+  #cutWal(): void {
+    this.#reader.endTurn();
+    this.#writer.database.pragma("wal_checkpoint(TRUNCATE)");
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     while (this.#committing) await this.#committing;
@@ -126,22 +153,40 @@ class SqliteStore implements Store {
     await new Promise((resolve) => setImmediate(resolve));
     const changes = this.#queue;
     this.#queue = [];
-    const error = await this.#commit(changes);
-    this.#reader.endTurn();
+    const error = await this.#commitRound(changes);
     // Before settling, so that a write made by a settled one starts the next round.
     this.#committing = this.#queue.length > 0 ? this.#commitSoon() : undefined;
     for (const change of changes) change.settle(error);
   }
 
-  /** Answers what made the commit itself fail: a full disk, a database locked for too long. Then nothing of this round happened. */
-  async #commit(changes: Change[]): Promise<unknown> {
+  /** Returns what made the commit itself fail: a full disk, a database locked for too long. Then nothing of this round happened. */
+  async #commitRound(changes: Change[]): Promise<unknown> {
     try {
       if (!(await this.#tryAll(changes))) await this.#commitApart(changes);
       return undefined;
     } catch (error) {
       if (this.#writer.database.inTransaction) this.#writer.execute("rollback");
+      if ((error as { code?: string }).code === "SQLITE_FULL") this.#makeRoom();
       return error;
     }
+  }
+
+  /**
+   * A log that fills the disk stays as long as it is: only a commit starts a checkpoint, and no commit works. What the database already
+   * has room for leaves the log here, and the next commit writes at its beginning.
+   */
+  #makeRoom(): void {
+    try {
+      this.#cutWal();
+    } catch {
+      // The database has to grow for it: an operator must make room. The caller gets the commit's error.
+    }
+  }
+
+  /** Ends the reader's transaction first: as long as it looks at the log before this commit, no checkpoint reaches the end of the log. */
+  #commit(): void {
+    this.#reader.endTurn();
+    this.#writer.execute("commit");
   }
 
   /** Takes the write lock; meanwhile reads go on. */
@@ -160,7 +205,7 @@ class SqliteStore implements Store {
       this.#writer.execute("rollback");
       return false;
     }
-    this.#writer.execute("commit");
+    this.#commit();
     return true;
   }
 
@@ -172,6 +217,6 @@ class SqliteStore implements Store {
       if (!(await change.run())) this.#writer.execute("rollback to change");
       this.#writer.execute("release change");
     }
-    this.#writer.execute("commit");
+    this.#commit();
   }
 }

@@ -1,12 +1,11 @@
 /** A full disk and a locked database, under load: refused with a reason, nothing damaged, and well again by itself. */
-import { execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { seeded } from "../helpers/hostile-values.ts";
 import { findBreaches } from "../helpers/ledger.ts";
@@ -14,45 +13,9 @@ import { Load } from "../helpers/load.ts";
 import { ask } from "../helpers/plane.ts";
 import { findUnserved } from "../helpers/read-back.ts";
 import { newLink, spawnServer } from "../helpers/server-process.ts";
+import { fillDisk, needsRoot, smallDisk } from "../helpers/small-disk.ts";
 
-const run = promisify(execFile);
-const megabytes = 48;
 const rounds = process.env["WINDLASS_PROVE"] === "1" ? 20 : 1;
-
-/** A disk of its own needs root; undefined where there is none. */
-async function smallDisk(): Promise<(AsyncDisposable & { readonly path: string }) | undefined> {
-  const path = await mkdtemp(join(tmpdir(), "small-disk-"));
-  try {
-    await run("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m`, "tmpfs", path]);
-  } catch {
-    await rm(path, { recursive: true });
-    return undefined;
-  }
-  return {
-    path,
-    [Symbol.asyncDispose]: async () => {
-      await run("umount", [path]);
-      await rm(path, { recursive: true });
-    },
-  };
-}
-
-/** Takes all space there is. */
-function fill(path: string): void {
-  const file = openSync(path, "w");
-  try {
-    for (let size = 1024 * 1024; size >= 512; size /= 2)
-      for (;;) {
-        try {
-          if (writeSync(file, Buffer.alloc(size, 1)) < size) break;
-        } catch {
-          break;
-        }
-      }
-  } finally {
-    closeSync(file);
-  }
-}
 
 const statusOf = async (url: string, path: string) => {
   const startedAt = performance.now();
@@ -84,8 +47,8 @@ describe("the storage", () => {
   it(
     "full: is refused with a reason, damages nothing, and is taken up again within 10 s without a restart",
     async (context) => {
-      await using disk = await smallDisk();
-      if (!disk) return context.skip("a small disk cannot be mounted here (it needs root)");
+      await using disk = await smallDisk(48);
+      if (!disk) return context.skip(needsRoot);
       // The log is on the same disk: a server that cannot log goes on all the same.
       await using server = spawnServer(disk.path, {}, join(disk.path, "server.log"));
       const load = new Load(seeded(11));
@@ -94,7 +57,7 @@ describe("the storage", () => {
       for (let round = 0; round < rounds; round += 1) {
         await goesOn(load);
         const filler = join(disk.path, "filler");
-        fill(filler);
+        fillDisk(filler);
         const full = await readyz(load.url, 503);
         expect(full.text).toContain('"code":"storage_unavailable"');
         expect(full.text).toContain("disk is full");

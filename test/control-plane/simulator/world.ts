@@ -128,6 +128,8 @@ function oneByOne(connection: Connection): Store {
       return next;
     },
     shrink: async () => false,
+    walBytes: () => 0,
+    boundWal: () => undefined,
     close: async () => {
       await last;
     },
