@@ -2,8 +2,9 @@
  * Masks secrets in output, on bytes, and says where output may be cut so that masking the parts gives what masking the whole
  * would give. Everything here is a pure function of its arguments and the secrets: after a crash it gives the same again.
  */
-import { patternsOf, type Patterns } from "./secret-forms.ts";
-import { brokenLength, brokenOccurrences, couldBecome } from "./wrapped.ts";
+import { asItIs, extentOf, withoutBreaks, withSingleBlanks, type View } from "./output-views.ts";
+import { PatternSet } from "./pattern-set.ts";
+import { formsOf } from "./secret-forms.ts";
 
 const mask = "***";
 const newline = 0x0a;
@@ -32,13 +33,17 @@ export interface Redactor {
 
 /** A redactor for these secrets. */
 export function redactorOf(secrets: readonly string[]): Redactor {
-  const patterns = patternsOf(secrets);
-  const starts = startsOf(patterns);
-  const longest = Math.max(
-    1,
-    ...patterns.plain.map(({ length }) => length),
-    ...patterns.base64.map(brokenLength),
-  );
+  const forms = formsOf(secrets);
+  const searches: Search[] = [
+    {
+      viewOf: asItIs,
+      patterns: new PatternSet(forms.plain()),
+      extentOf: (length: number) => length,
+    },
+    { viewOf: withoutBreaks, patterns: new PatternSet(forms.encoded()), extentOf },
+    { viewOf: withSingleBlanks, patterns: new PatternSet(forms.spaced()), extentOf },
+  ].filter(({ patterns }) => patterns.longest > 0);
+  const longest = Math.max(1, ...searches.map((one) => one.extentOf(one.patterns.longest)));
   return {
     // At least one byte, which tells whether a long stretch goes on.
     lookahead: Math.max(1, longest - 1),
@@ -46,17 +51,19 @@ export function redactorOf(secrets: readonly string[]): Redactor {
       const known: Region[] = [];
       if (skip > 0) known.push({ start: 0, end: Math.min(skip, bytes.length) });
       if (tail > 0) known.push({ start: bytes.length - tail, end: bytes.length });
-      return render(bytes, merge([...known, ...occurrences(patterns, bytes)]), skip > 0);
+      const { regions } = look(searches, bytes);
+      return render(bytes, merge([...known, ...regions]), skip > 0);
     },
     cut(bytes, limit, final, skip = 0) {
-      let length = Math.min(limit, final ? bytes.length : possibleStart(starts, longest, bytes));
+      // One look for the cut and the text: looking for secrets is the most expensive thing that happens to a byte here.
+      const { regions: found, possibleStart } = look(searches, bytes);
+      let length = Math.min(limit, final ? bytes.length : possibleStart);
       if (length < bytes.length && length >= 16_384) {
         const line = bytes.lastIndexOf(newline, length - 1) + 1;
         if (line > length / 2) length = line;
       }
       const known = skip > 0 ? [{ start: 0, end: skip }] : [];
-      // Found once for the cut and the text: looking for secrets is the most expensive thing that happens to a byte here.
-      const regions = merge([...known, ...occurrences(patterns, bytes)]);
+      const regions = merge([...known, ...found]);
       const through = regions.find(({ start, end }) => start < length && length < end);
       if (!through && (!final || length < bytes.length)) length = characterEnd(bytes, length);
       const before = regions
@@ -70,6 +77,48 @@ export function redactorOf(secrets: readonly string[]): Redactor {
       };
     },
   };
+}
+
+/** Patterns, and the view of the output in which they are looked for. */
+interface Search {
+  readonly viewOf: (bytes: Buffer) => View;
+  readonly patterns: PatternSet;
+  /** Bytes of output that a pattern of this length may take up. */
+  readonly extentOf: (length: number) => number;
+}
+
+/** Every place of every pattern, overlapping ones included, and the first place from which the rest could be the start of one. */
+function look(
+  searches: readonly Search[],
+  bytes: Buffer,
+): { regions: Region[]; possibleStart: number } {
+  const regions: Region[] = [];
+  let possibleStart = bytes.length;
+  for (const { viewOf, patterns, extentOf: extent } of searches) {
+    const view = viewOf(bytes);
+    const endOf = (at: number, length: number): number => view.placeOf(at + length - 1) + 1;
+    const { length: size } = view.bytes;
+    for (
+      let at = patterns.nextCandidate(view.bytes, 0);
+      at < size;
+      at = patterns.nextCandidate(view.bytes, at + 1)
+    ) {
+      const length = patterns.matchAt(
+        view.bytes,
+        at,
+        (one) => endOf(at, one) - view.placeOf(at) <= extent(one),
+      );
+      if (length > 0) regions.push({ start: view.placeOf(at), end: endOf(at, length) });
+    }
+    const far = bytes.length - extent(patterns.longest);
+    let first = Math.max(0, view.bytes.length - patterns.longest + 1);
+    while (first < view.bytes.length && view.placeOf(first) <= far) first++;
+    for (let at = first; at < view.bytes.length; at++) {
+      if (view.placeOf(at) >= possibleStart) break;
+      if (patterns.mayGrowAt(view.bytes, at)) possibleStart = view.placeOf(at);
+    }
+  }
+  return { regions, possibleStart };
 }
 
 /** `isInside`: the first region began before these bytes, and its stars stand in the text before. */
@@ -89,19 +138,6 @@ interface Region {
   readonly end: number;
 }
 
-/** Every place of every pattern, those that overlap included. */
-function occurrences(patterns: Patterns, bytes: Buffer): Region[] {
-  const found: Region[] = brokenOccurrences(patterns.base64, bytes);
-  for (const pattern of patterns.plain) {
-    let start = bytes.indexOf(pattern);
-    while (start >= 0) {
-      found.push({ start, end: start + pattern.length });
-      start = bytes.indexOf(pattern, start + 1);
-    }
-  }
-  return found;
-}
-
 /** Joins regions that overlap. Neighbours that only touch stay apart: between them a cut is allowed, so the result may not depend on it. */
 function merge(regions: Region[]): Region[] {
   if (regions.length < 2) return regions;
@@ -112,36 +148,6 @@ function merge(regions: Region[]): Region[] {
     else merged.push({ start, end });
   }
   return merged;
-}
-
-/** Says whether the bytes from a place to their end could be the start of a pattern. */
-type CouldBecome = (bytes: Buffer, start: number) => boolean;
-
-/** By the first byte of a pattern, because few bytes of output are one. */
-function startsOf({ plain, base64 }: Patterns): readonly CouldBecome[][] {
-  const starts: CouldBecome[][] = Array.from({ length: 256 }, () => []);
-  for (const pattern of plain)
-    starts[pattern[0] ?? 0]?.push((bytes, start) => startsWithRest(pattern, bytes, start));
-  for (const pattern of base64)
-    starts[pattern[0] ?? 0]?.push((bytes, start) => couldBecome(pattern, bytes, start));
-  return starts;
-}
-
-/** The first place from which the rest of the bytes could be the start of a pattern. */
-function possibleStart(starts: readonly CouldBecome[][], longest: number, bytes: Buffer): number {
-  for (let start = Math.max(0, bytes.length - longest + 1); start < bytes.length; start++) {
-    if (starts[bytes[start] ?? 0]?.some((could) => could(bytes, start))) return start;
-  }
-  return bytes.length;
-}
-
-function startsWithRest(pattern: Buffer, bytes: Buffer, start: number): boolean {
-  const length = bytes.length - start;
-  if (length >= pattern.length) return false;
-  for (let index = 0; index < length; index++) {
-    if (pattern[index] !== bytes[start + index]) return false;
-  }
-  return true;
 }
 
 /** Goes back in front of a UTF-8 sequence that is not complete at `length`. In front of a lead byte every cut is safe. */

@@ -1,4 +1,4 @@
-/** In which shapes a secret turns up in output. Pure. */
+/** The forms in which a secret turns up in output. Pure. */
 
 /**
  * A secret shorter than this is not masked. Values such as `1`, `true` or `admin` stand in any log by chance: masking each would
@@ -6,78 +6,127 @@
  */
 const shortestSecret = 6;
 
-/** Longer forms are masked piece by piece, so that the bytes held back behind a cut stay few whatever the secret. */
-const longestPattern = 4096;
+/** A longer secret is masked piece by piece, so that the bytes held back behind a cut stay few whatever the secret. */
+const pieceLength = 1024;
+/** Beyond this, only the forms that a tool gives a whole file: a certificate or key is smaller, and memory has a limit. */
+const largeSecret = 64 * 1024;
+/** A secret with more lines is masked by its longer lines and as a whole. */
+const manyLines = 10_000;
+const longLine = 16;
 
-export interface Patterns {
-  /** Stand in output as they are. */
-  readonly plain: readonly Buffer[];
-  /** Base64, which may be broken over lines. */
-  readonly base64: readonly Buffer[];
+/** What to look for in each view of the output. */
+export interface SecretForms {
+  /** In the bytes as they are. */
+  readonly plain: () => Iterable<Buffer>;
+  /** In the bytes without line breaks: base64 and hex. */
+  readonly encoded: () => Iterable<Buffer>;
+  /** In the bytes with single blanks: forms that have a blank or a line break in them. */
+  readonly spaced: () => Iterable<Buffer>;
 }
 
-/** Byte patterns of all forms of all secrets, without doubles. */
-export function patternsOf(secrets: readonly string[]): Patterns {
-  const texts = secrets
-    // A secret read from a file often ends in a newline that is not printed with it.
-    .flatMap((secret) => [secret, secret.trim()])
-    .filter((secret) => Buffer.byteLength(secret) >= shortestSecret)
-    .flatMap((secret) => [secret, ...linesOf(secret)]);
-  const patterns = (formsOf: (text: string) => string[]): Buffer[] =>
-    [...new Set(texts.flatMap(formsOf))].map((form) => Buffer.from(form)).flatMap(piecesOf);
+/** The forms of all secrets, made one at a time: together they can be many times as large as the secrets. */
+export function formsOf(secrets: readonly string[]): SecretForms {
+  // A secret read from a file often ends in a newline that is not printed with it.
+  const texts = [...new Set(secrets.flatMap((secret) => [secret, secret.trim()]))].filter(
+    (text) => Buffer.byteLength(text) >= shortestSecret,
+  );
+  const plain = function* (): Iterable<string> {
+    for (const text of texts) {
+      const isLarge = text.length > largeSecret;
+      for (const piece of piecesOf(text)) yield* isLarge ? jsonForms(piece) : textForms(piece);
+      for (const line of linesOf(text)) {
+        for (const piece of piecesOf(line)) yield* isLarge ? [piece] : textForms(piece);
+      }
+    }
+  };
   return {
-    plain: patterns((text) => [text, ...jsonForms(text), ...urlForms(text.toWellFormed())]),
-    base64: patterns((text) => base64Forms(Buffer.from(text))),
+    *plain() {
+      for (const form of plain()) yield Buffer.from(form);
+    },
+    *encoded() {
+      for (const text of texts) {
+        const isLarge = text.length > largeSecret;
+        const parts = isLarge ? piecesOf(text) : [...piecesOf(text), ...linesOf(text)];
+        for (const part of parts) yield* encodedForms(Buffer.from(part), isLarge);
+      }
+    },
+    *spaced() {
+      for (const form of plain()) {
+        if (/\s/.test(form)) yield Buffer.from(form.trim().replaceAll(/\s+/g, " "));
+      }
+    },
   };
 }
 
 /** Terraform indents what has several lines, so key material is found line by line too. */
-function linesOf(secret: string): string[] {
-  const lines = secret.split("\n").map((line) => line.trim());
-  return lines.length < 2 ? [] : lines.filter((line) => line.length >= 16);
+function linesOf(text: string): string[] {
+  const lines = text.split("\n");
+  if (lines.length < 2) return [];
+  const shortest = lines.length > manyLines ? longLine : shortestSecret;
+  return [...new Set(lines.map((line) => line.trim()))].filter(
+    (line) => Buffer.byteLength(line) >= shortest,
+  );
+}
+
+/** Cuts between characters. The last piece overlaps the one before it, so that none is too short to be told from ordinary text. */
+function* piecesOf(text: string): Iterable<string> {
+  for (let start = 0; start < text.length;) {
+    const isLast = start + pieceLength >= text.length;
+    const from = isLast ? Math.max(0, text.length - pieceLength) : start;
+    const end = isLast ? text.length : start + pieceLength;
+    const piece = text.slice(
+      isTrail(text, from) ? from - 1 : from,
+      isTrail(text, end) ? end - 1 : end,
+    );
+    yield piece;
+    start = isLast ? end : isTrail(text, end) ? end - 1 : end;
+  }
+}
+
+/** The second half of a character that JavaScript keeps as two. */
+const isTrail = (text: string, at: number): boolean =>
+  at > 0 && at < text.length && (text.codePointAt(at - 1) ?? 0) > 0xffff;
+
+function* textForms(text: string): Iterable<string> {
+  yield* jsonForms(text);
+  yield* urlForms(text.toWellFormed());
+}
+
+/** As it is, as JavaScript writes a JSON string, and as Go does, which escapes `<`, `>` and `&` too. */
+function jsonForms(text: string): Set<string> {
+  const json = JSON.stringify(text).slice(1, -1);
+  const go = json.replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+  return new Set([text, json, go]);
+}
+
+/** As `encodeURIComponent`, and as Go's and a form's stricter escaping with `+` or `%20` for a blank. */
+function urlForms(text: string): Set<string> {
+  const lenient = encodeURIComponent(text);
+  const strict = lenient.replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return new Set([lenient, strict, strict.replaceAll("%20", "+")]);
 }
 
 /**
  * Base64 of a text that contains the secret shows it in one of three ways, as the secret starts at a byte 0, 1 or 2 of a group of
  * three. Characters that also depend on the bytes before or after are left off.
  */
-function base64Forms(secret: Buffer): string[] {
-  return [0, 1, 2].flatMap((before) => {
+function* encodedForms(secret: Buffer, isLarge: boolean): Iterable<Buffer> {
+  for (const before of [0, 1, 2]) {
     const encoded = Buffer.concat([Buffer.alloc(before), secret]).toString("base64");
     const first = Math.ceil((before * 8) / 6);
     const end = Math.floor(((before + secret.length) * 8) / 6);
     const form = encoded.slice(first, end);
-    return [form, form.replaceAll("+", "-").replaceAll("/", "_")];
-  });
-}
-
-/** As JavaScript writes a JSON string, and as Go does, which escapes `<`, `>` and `&` too. */
-function jsonForms(secret: string): string[] {
-  const json = JSON.stringify(secret).slice(1, -1);
-  const go = json.replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-  return [json, go];
-}
-
-/** As `encodeURIComponent`, and as Go's and a form's stricter escaping with `+` or `%20` for a blank. */
-function urlForms(secret: string): string[] {
-  const lenient = encodeURIComponent(secret);
-  const strict = lenient.replace(
-    /[!'()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return [lenient, strict, strict.replaceAll("%20", "+")];
-}
-
-function piecesOf(pattern: Buffer): Buffer[] {
-  if (pattern.length <= longestPattern) return [pattern];
-  const pieces: Buffer[] = [];
-  for (let start = 0; start + longestPattern < pattern.length; start += longestPattern) {
-    pieces.push(pattern.subarray(start, start + longestPattern));
+    yield Buffer.from(form);
+    if (!isLarge) yield Buffer.from(form.replaceAll("+", "-").replaceAll("/", "_"));
   }
-  // The last one overlaps the one before it, so that no piece is too short to be told from ordinary text.
-  pieces.push(pattern.subarray(pattern.length - longestPattern));
-  return pieces;
+  if (isLarge) return;
+  const hex = secret.toString("hex");
+  yield Buffer.from(hex);
+  yield Buffer.from(hex.toUpperCase());
 }
