@@ -98,7 +98,12 @@ export class JobRuns {
     const directory = jobDirectory(workDir, id);
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const journal = openJournal(directory);
-    journal.append({ at: "claimed", claim });
+    try {
+      journal.append({ at: "claimed", claim });
+    } catch (error) {
+      journal.close();
+      throw error;
+    }
     this.#options.log.info({ job: id, type: job_type }, "job claimed");
     this.#run(claim, journal);
     return true;

@@ -2,7 +2,15 @@
  * What a job has done so far, one JSON line per fact, appended before or after the deed as its meaning asks. The agent that comes
  * back reads it and runs the same list of steps again; nothing else is needed for recovery.
  */
-import { closeSync, fsync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { ClaimedJob, ReportStatus } from "../../protocol/executions.ts";
@@ -61,15 +69,15 @@ const sync = promisify(fsync);
 /** Opens the journal of a job directory, making it if it is not there. A last line that a crash cut short is dropped. */
 export function openJournal(directory: string): Journal {
   const path = join(directory, "journal.ndjson");
-  const file = openSync(path, "a+", 0o600);
-  const text = readFileSync(path, "utf8");
+  const text = existsSync(path) ? readFileSync(path, "utf8") : "";
   const whole = text.slice(0, text.lastIndexOf("\n") + 1);
   let length = Buffer.byteLength(whole);
-  if (whole.length < text.length) ftruncateSync(file, length);
   const entries = whole
     .split("\n")
     .filter(Boolean)
     .map((line) => JSON.parse(line) as Entry);
+  const file = openSync(path, "a+", 0o600);
+  if (whole.length < text.length) ftruncateSync(file, length);
   let areNamesDurable = false;
   let isClosed = false;
   return {

@@ -10,26 +10,32 @@ import { join } from "node:path";
 /**
  * Fixed text; what varies comes as arguments and is never read as shell. `set -C` makes `>` fail on an existing file. The
  * command runs in the foreground, so that SIGINT is not ignored in it, and `exec` keeps the pid that `child` names.
- * `/proc/self` is whoever opens it, here the shell itself, as `read` is built in; without /proc the pid alone is written. It waits on
- * descriptor 3 for the word; if the agent dies before, it reads the end and runs nothing.
+ * `/proc/self` is the process that opens it, here the shell itself, as `read` is built in; without /proc the pid alone is written.
+ * It waits on descriptor 3 for the word; if the agent dies before, it reads the end and runs nothing.
+ *
+ * terraform survives a first signal and saves its state, so the shell must survive it too (`trap`; the subshell and what it executes
+ * get the default back). The exit code overwrites bytes that are on the disk since before the command, so that a disk that the
+ * command has filled does not lose it.
  */
 const wrapper = `
 dir=$1; told=$2; shift 2
 boot=; { read -r boot < /proc/sys/kernel/random/boot_id; } 2>/dev/null
 whoami() { { read -r me < /proc/self/stat; } 2>/dev/null || me=$(exec sh -c 'echo $PPID'); }
 whoami
+trap : TERM INT HUP
 read -r go <&3 || exit 0
 exec 3<&-
 set -C
 { printf '%s\\n%s\\n' "$me" "$boot" > "$dir/started"; } 2>/dev/null || exit 0
 set +C
+echo 000 > "$dir/exit.tmp" || exit 0
 (
   whoami
   printf '%s\\n%s\\n' "$me" "$boot" > "$dir/child"
   [ -z "$told" ] || exec 4> "$dir/told"
   exec "$@"
 )
-echo $? > "$dir/exit.tmp" && mv "$dir/exit.tmp" "$dir/exit"
+printf '%03d\\n' $? 1<> "$dir/exit.tmp" && mv "$dir/exit.tmp" "$dir/exit"
 `;
 
 export interface RunCommand {

@@ -6,8 +6,9 @@
 import { rm } from "node:fs/promises";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import { timeoutSecondsDefault } from "../../protocol/limits.ts";
-import { openJobLog, type JobLog, type JobLogOptions } from "../logs/job-log.ts";
+import { openJobLog, silentLog, type JobLog, type JobLogOptions } from "../logs/job-log.ts";
 import { usualTiming } from "../logs/log-shipper.ts";
+import { DamagedFileError } from "../logs/ndjson.ts";
 import { bootId } from "../process-identity.ts";
 import {
   JobStopped,
@@ -82,7 +83,11 @@ async function perform(base: Base, stop: JobStop): Promise<JobResult> {
     clearTimeout(timer);
     const [last_seq] = await Promise.all([lastSeq(log, gaveUp.signal), journal.flush()]);
     if (stop.signal.reason === "not the holder" || isLost(gaveUp.signal.reason)) return "ABANDONED";
-    return await reportEnd(api, { ...report, ...(last_seq === undefined ? {} : { last_seq }) });
+    return await reportEnd(api, {
+      ...report,
+      ...(last_seq === undefined ? {} : { last_seq }),
+      ...damageIn(gaveUp.signal.reason, report),
+    });
   } finally {
     clearTimeout(timer);
     await log.close();
@@ -102,7 +107,8 @@ async function reportStart({ api, journal }: Base): Promise<boolean> {
   return true;
 }
 
-function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Promise<JobLog> {
+/** The job goes on without its log when that cannot be continued: what terraform does and its outcome matter more. */
+async function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Promise<JobLog> {
   const { claim, settings, directory, api } = base;
   const options: JobLogOptions = {
     directory,
@@ -118,7 +124,13 @@ function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Promise<Jo
       if (isLost(error)) stop.request("not the holder");
     },
   };
-  return openJobLog(options, { ...usualTiming, retry: settings.retry });
+  try {
+    return await openJobLog(options, { ...usualTiming, retry: settings.retry });
+  } catch (error) {
+    if (!(error instanceof DamagedFileError)) throw error;
+    gaveUp.abort(error);
+    return silentLog;
+  }
 }
 
 /** What a former agent has run is shipped to its end; the run of a step that is not done is taken up by that step. */
@@ -203,6 +215,13 @@ function failure(base: Base, error: Error, step: string, stop: AbortSignal): Rep
     error_message: message(`${why} during ${step}${detail}`),
     ...unknown,
   };
+}
+
+/** Says in the report why the log is not complete. */
+function damageIn(error: unknown, { error_message }: ReportStatus): Partial<ReportStatus> {
+  if (!(error instanceof DamagedFileError)) return {};
+  const lost = `the log is incomplete: ${error.message}`;
+  return { error_message: error_message === undefined ? lost : `${error_message}; ${lost}` };
 }
 
 /** Undefined when the server takes no more of the log: then the end is reported without it. */

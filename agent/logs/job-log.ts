@@ -42,14 +42,17 @@ export interface JobLog {
   close(): Promise<void>;
 }
 
-/** Opens the log of a job directory; what an earlier process left unsent is sent again with the same numbers. */
+/**
+ * Opens the log of a job directory; what an earlier process left unsent is sent again with the same numbers. Throws DamagedFileError
+ * when it cannot be told any more what was sent.
+ */
 export async function openJobLog(
   options: JobLogOptions,
   timing: Timing = usualTiming,
 ): Promise<JobLog> {
   const { directory, onGiveUp } = options;
   const sources = new Sources(directory);
-  const ledger = new Ledger(directory);
+  const ledger = openLedger(directory, sources);
   const entries = ledger.entries();
   const secrets = new Set(options.secrets);
   let redactor = redactorOf([...secrets]);
@@ -137,6 +140,24 @@ export async function openJobLog(
       ledger.close();
     },
   };
+}
+
+/** A log that takes everything and ships nothing: for a job whose record of what was shipped is damaged. */
+export const silentLog: JobLog = {
+  system: () => undefined,
+  run: () => undefined,
+  addSecrets: () => undefined,
+  drained: () => Promise.resolve(0),
+  close: () => Promise.resolve(),
+};
+
+function openLedger(directory: string, sources: Sources): Ledger {
+  try {
+    return new Ledger(directory);
+  } catch (error) {
+    sources.close();
+    throw error;
+  }
 }
 
 const usualVolumeLimit = 256 * 1024 * 1024;

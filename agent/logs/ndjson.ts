@@ -1,29 +1,40 @@
 /** An append-only file of JSON lines that survives a kill and a full disk: what was written is whole, or is not there. */
-import { closeSync, fstatSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  writeSync,
+} from "node:fs";
+
+/** A line in the middle of the file is not what the agent wrote: another program changed it, or the disk lost it. */
+export class DamagedFileError extends Error {
+  override readonly name = "DamagedFileError";
+}
 
 export interface Ndjson<T> {
-  /** All lines that are in the file. */
+  /** All lines that are in the file. Throws DamagedFileError. */
   read(): T[];
   /** Throws, and leaves the file as it was, when the disk takes no more. */
   append(values: readonly T[]): void;
   close(): void;
 }
 
-/** Opens the file, making it if it is not there; a last line that a crash cut short is dropped. */
-export function openNdjson<T>(path: string): Ndjson<T> {
-  const file = openSync(path, "a+", 0o600);
-  let isClosed = false;
-  const read = (): Buffer => readFileSync(path);
-  const bytes = read();
+/**
+ * Opens the file, making it if it is not there; a last line that a crash cut short is dropped. Throws DamagedFileError, and holds
+ * nothing open then.
+ */
+export function openNdjson<T extends object>(path: string): Ndjson<T> {
+  const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
   let size = bytes.lastIndexOf("\n") + 1;
+  parse(path, bytes.subarray(0, size));
+  const file = openSync(path, "a+", 0o600);
   if (size < bytes.length) ftruncateSync(file, size);
+  let isClosed = false;
   return {
-    read: () =>
-      read()
-        .toString("utf8")
-        .split("\n")
-        .filter(Boolean)
-        .map((line) => JSON.parse(line) as T),
+    read: () => parse<T>(path, readFileSync(path)),
     append(values) {
       if (isClosed) throw new Error(`${path} was closed`);
       const text = Buffer.from(values.map((value) => `${JSON.stringify(value)}\n`).join(""));
@@ -40,6 +51,28 @@ export function openNdjson<T>(path: string): Ndjson<T> {
       isClosed = true;
     },
   };
+}
+
+function parse<T extends object>(path: string, bytes: Buffer): T[] {
+  return bytes
+    .toString("utf8")
+    .split("\n")
+    .filter(Boolean)
+    .map((line, index) => {
+      const value = parseObject(line);
+      if (!value)
+        throw new DamagedFileError(`${path} is damaged: line ${index + 1} is not an object`);
+      return value as T;
+    });
+}
+
+function parseObject(line: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The disk takes no more: a state that passes, unlike other errors of a file. */

@@ -5,7 +5,7 @@
  */
 
 /** Bytes of the shortest pattern that a set takes. */
-export const shortestPattern = 6;
+const shortestPattern = 6;
 
 export class PatternSet {
   /** Bytes of the longest pattern; 0 in an empty set. */

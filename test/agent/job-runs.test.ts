@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -36,5 +36,30 @@ test("a job that cannot be cleaned up gives its slot back, and the next start tr
   await adopt();
   expect(existsSync(directory)).toBe(false);
   expect(ended).toEqual(["FAILED", "ABANDONED"]);
+  rmSync(workDir, { recursive: true });
+});
+
+test("a claim that cannot be written down, or a journal that cannot be read, leaves no file open", async () => {
+  const workDir = mkdtempSync(join(tmpdir(), "job-runs-"));
+  const jobs = new JobRuns({
+    api: { forJob: () => ({}) } as never,
+    settings: { workDir, isolation: { level: "process" } } as never,
+    log: pino({ level: "silent" }),
+    onEnd: () => undefined,
+  });
+  const claim = { job: { id: "job", job_type: "PLAN" } } as ClaimedJob;
+  // As a full disk does, this refuses the line.
+  const refused = Object.assign({}, claim, {
+    toJSON: () => {
+      throw new Error("no room");
+    },
+  });
+  const open = () => readdirSync("/proc/self/fd").length;
+  const before = open();
+  for (let tries = 0; tries < 5; tries++)
+    await expect(jobs.start(refused)).rejects.toThrow("no room");
+  writeFileSync(join(workDir, "jobs", "job", "journal.ndjson"), "not JSON\n");
+  for (let tries = 0; tries < 5; tries++) jobs.adopt();
+  expect(open()).toBe(before);
   rmSync(workDir, { recursive: true });
 });

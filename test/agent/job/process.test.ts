@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { processesOf } from "../../helpers/processes.ts";
+import { needsRoot, smallDisk } from "../../helpers/small-disk.ts";
 import { openRun } from "../../../agent/job/process.ts";
 import { prepareRun, type RunCommand } from "../../../agent/job/process-spawn.ts";
 
@@ -104,6 +105,26 @@ describe("a run", () => {
     ) {
       await sleep(10);
     }
+  });
+});
+
+describe("the exit code is kept", () => {
+  test("when everything in the session gets the signal that terraform survives", async () => {
+    const command = shell("trap 'exit 5' TERM; touch ready; while :; do sleep 0.05; done");
+    const { ended } = openRun(command);
+    await appears(join(root, "ready"));
+    const [stat = ""] = read(command, "started").split(" ");
+    for (const signal of ["SIGHUP", "SIGTERM"] as const) process.kill(Number(stat), signal);
+    process.kill(-Number(stat), "SIGTERM");
+    expect(await ended).toEqual({ kind: "exited", code: 5 });
+  });
+
+  test("when the command has filled the disk", async ({ skip }) => {
+    await using disk = await smallDisk(1);
+    if (!disk) return skip(needsRoot);
+    const command = shell("cat /dev/zero; exit 3", { directory: join(disk.path, "run") });
+    expect(await openRun(command).ended).toEqual({ kind: "exited", code: 3 });
+    expect(statfsSync(disk.path).bavail).toBe(0);
   });
 });
 

@@ -124,6 +124,31 @@ test("killed after the decision, the same end is reported, with what was left of
   expect(log()).toBe("the output\n");
 });
 
+test.each(["shipped.ndjson", "log.ndjson"])(
+  "with a damaged %s, the job ends with its outcome and says that its log is incomplete",
+  async (file) => {
+    const report: ReportStatus = { status: "SUCCESS" };
+    const { api, reports, log } = server();
+    const journal = left(
+      { at: "started", boot: null, uptime: 0 },
+      { at: "run", run: "apply", logged: true, boot: null },
+      { at: "ended", report },
+    );
+    wholeRun("apply", "the output\n");
+    const path = join(workDir, "jobs", claim.job.id, file);
+    writeFileSync(path, '{"run":"apply"}\nnull\n{"ended":"apply"}\n');
+    expect(await run(journal, api)).toBe("SUCCESS");
+    expect(reports).toEqual([
+      {
+        ...report,
+        error_message: `the log is incomplete: ${path} is damaged: line 2 is not an object`,
+      },
+    ]);
+    expect(log()).toBe("");
+    expect(readdirSync(join(workDir, "jobs"))).toEqual([]);
+  },
+);
+
 test("killed after the acknowledged report, nothing is told again and everything is removed", async () => {
   mkdirSync(join(workDir, "workspaces", claim.job.id, "source"), { recursive: true });
   const { api, reports } = server();
