@@ -25,6 +25,12 @@ export async function readPages<T>(
   return { items, more: cursor !== undefined };
 }
 
+/** A whole number of the command line, at least 0. Throws `Failure` with 2 when it is none. */
+export function wholeOf(option: string, text: string): number {
+  if (/^\d{1,7}$/.test(text)) return Number(text);
+  throw new Failure(`${option} "${text}" is not a number from 0 on`, 2);
+}
+
 /** A number of the command line, at least 1. Throws `Failure` with 2 when it is none. */
 export function countOf(option: string, text: string): number {
   if (/^\d{1,7}$/.test(text) && Number(text) > 0) return Number(text);

@@ -10,6 +10,8 @@ import {
   HeartbeatAnswer,
   RegisterWorker,
   RegistrationToken,
+  RotatedIdentity,
+  RotateToken,
   Worker,
   WorkerIdentity,
   workerMetadataLimit,
@@ -111,11 +113,14 @@ export const workerEndpoints = {
   rotateWorkerToken: endpoint({
     method: "POST",
     path: "/api/cli/workers/{id}/rotate-token",
-    summary: "Make a new token for the worker; the old one is dead at once",
+    summary: "Make a new token for the worker",
+    description:
+      "The old token works on for `overlap_seconds`, so that the agent can be given the new one without a pause. A token that an earlier rotation replaced is dead at once. With 0 a running agent stops its jobs and ends.",
     caller: "client",
     params: workerParams,
+    body: RotateToken,
     status: 200,
-    answer: WorkerIdentity,
+    answer: RotatedIdentity,
   }),
   deleteWorker: endpoint({
     method: "DELETE",

@@ -43,6 +43,31 @@ export const WorkerIdentity = Type.Object({
 });
 export type WorkerIdentity = Static<typeof WorkerIdentity>;
 
+/** How long the token that is replaced works on, in seconds. */
+export const tokenOverlap = { default: 600, maximum: 600 } as const;
+
+export const RotateToken = Nullable(
+  Type.Object(
+    {
+      overlap_seconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: tokenOverlap.maximum,
+          description: `How long the old token works on; ${tokenOverlap.default} by default, and 0 ends it at once.`,
+        }),
+      ),
+    },
+    { additionalProperties: false },
+  ),
+);
+export type RotateToken = Static<typeof RotateToken>;
+
+export const RotatedIdentity = Type.Object({
+  ...WorkerIdentity.properties,
+  old_token_expires_at: about(Nullable(Timestamp), "Null: the old token is dead already."),
+});
+export type RotatedIdentity = Static<typeof RotatedIdentity>;
+
 export const RegisterWorker = Type.Object({
   name: Name,
   mode: Type.Optional(Type.String({ maxLength: 50 })),
@@ -80,6 +105,12 @@ export const Heartbeat = Type.Object({
   capacity: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
   isolation: Type.Optional(Short),
   labels: Type.Optional(Labels),
+  leaving: Type.Optional(
+    Type.Boolean({
+      description:
+        "The last heartbeat of an agent that ends and holds no job: OFFLINE at once, and the identity is free.",
+    }),
+  ),
 });
 export type Heartbeat = Static<typeof Heartbeat>;
 

@@ -66,15 +66,19 @@ export function workersCommand() {
       show(run, await run.api.call("undrainWorker", { params: { id } }));
     }),
   );
-  named("rotate-token", "make a new token, shown this once; the old one is dead at once")
+  named("rotate-token", "make a new token, shown this once; the old one works a while longer")
+    .option("--overlap <seconds>", "how long the old token works on; 0 ends it at once", "600")
     .addOption(yes())
     .action(
-      action(async (run: Run, name: string, options: Yes) => {
+      action(async (run: Run, name: string, options: Yes & { overlap: string }) => {
+        const { wholeOf } = await import("../pages.ts");
+        const overlap_seconds = wholeOf("--overlap", options.overlap);
         const worker = await workerOf(run, name);
         const { confirm } = await import("../ask.ts");
-        await confirm(`End the token that "${worker.name}" works with now?`, options);
-        const { id } = worker;
-        identity(run, await run.api.call("rotateWorkerToken", { params: { id } }));
+        const end = overlap_seconds === 0 ? "now" : `in ${overlap_seconds} seconds`;
+        await confirm(`End the token that "${worker.name}" works with ${end}?`, options);
+        const input = { params: { id: worker.id }, body: { overlap_seconds } };
+        identity(run, await run.api.call("rotateWorkerToken", input));
       }),
     );
   named("delete", "remove a worker; what it runs counts as lost")

@@ -25,7 +25,11 @@ export interface UserCaller extends SignedIn {
 }
 
 /** A worker that showed its id and token. No owner: cloud-hosted, serves everybody. */
-export type WorkerCaller = WorkerCallerRow & { readonly origin: Origin };
+export type WorkerCaller = WorkerCallerRow & {
+  /** Of the token that it showed: the worker's, or the one that a rotation replaced. */
+  readonly presented_hash: string;
+  readonly origin: Origin;
+};
 
 /** An automated pipeline that showed RELEASE_API_SECRET. */
 export interface PipelineCaller {

@@ -1,5 +1,6 @@
 /** Worker tokens: `X-Worker-ID` and `X-Worker-Token` on every runner call (interface.md §5.3). */
-import { hashToken, equalSecrets } from "../domain/tokens.ts";
+import { hashToken } from "../domain/tokens.ts";
+import { acceptsToken } from "../domain/worker.ts";
 import { Refusal } from "../problem.ts";
 import type { Guard } from "../routes/route.ts";
 import type { Context } from "../services/context.ts";
@@ -17,7 +18,8 @@ export function workerGuard({ store, now, periods }: Context): Guard<WorkerCalle
     if (typeof id !== "string" || typeof token !== "string")
       throw new Refusal("invalid_worker_token", "send X-Worker-ID and X-Worker-Token");
     const worker = await store.read.first(findWorkerCaller, { id: id.toLowerCase() });
-    const isRight = equalSecrets(hashToken(token), worker?.token_hash ?? unknownWorkerHash);
+    const token_hash = hashToken(token);
+    const isRight = acceptsToken(worker, token_hash, now());
     if (!worker || !isRight) throw new Refusal("invalid_worker_token");
     // It delays the loss of an OFFLINE worker's jobs (decisions.md, "A runner's loss").
     if (
@@ -25,8 +27,6 @@ export function workerGuard({ store, now, periods }: Context): Guard<WorkerCalle
       now() - (worker.last_call_at ?? 0) > periods.lost * callFraction
     )
       await store.write((tx) => tx.run(recordCall, { id: worker.id, now: now() }));
-    return { ...worker, origin: request };
+    return { ...worker, presented_hash: token_hash, origin: request };
   };
 }
-
-const unknownWorkerHash = hashToken("no such worker");

@@ -1,11 +1,14 @@
 /** A worker's status and what it may take. Pure. */
 import type { WorkerStatus } from "../../protocol/workers.ts";
 import type { Row } from "../store/tables.ts";
+import { equalSecrets } from "./tokens.ts";
 
 export type WorkerRow = Row<"workers">;
 
 /** What is true of every worker before its first heartbeat. */
 export const newlyRegistered = {
+  old_token_hash: null,
+  old_token_expires_at: null,
   version: null,
   instance_id: null,
   hostname: null,
@@ -19,6 +22,18 @@ export const newlyRegistered = {
   offline_at: null,
   draining_at: null,
 } as const satisfies Partial<WorkerRow>;
+
+type Tokens = Pick<WorkerRow, "token_hash" | "old_token_hash" | "old_token_expires_at">;
+
+/** Whether the worker's token, or the one that it replaced, has this hash. Takes the same time for every hash and for no worker. */
+export function acceptsToken(worker: Tokens | undefined, hash: string, now: number): boolean {
+  const isCurrent = equalSecrets(hash, worker?.token_hash ?? noHash);
+  const isOld = equalSecrets(hash, worker?.old_token_hash ?? noHash);
+  return isCurrent || (isOld && now < (worker?.old_token_expires_at ?? 0));
+}
+
+/** No token has it, and it is as long as a hash. */
+const noHash = "-".repeat(64);
 
 /** Derived, never stored: OFFLINE wins over DRAINING, because it is what people must know first. */
 export function workerStatus(

@@ -64,6 +64,10 @@ function each(object: TObject | undefined, place: string, { schemas }: Shared): 
 const titleCase = (name: string): string =>
   name.replace(/(^|-)(\w)/g, (_, dash: string, letter: string) => dash + letter.toUpperCase());
 
+/** Such a body may be left out. */
+const isNullable = ({ type }: { type?: unknown }): boolean =>
+  Array.isArray(type) && type.includes("null");
+
 function requestBodyOf(
   name: string,
   { body, bytes, media, bodyLimit }: Endpoint,
@@ -72,7 +76,7 @@ function requestBodyOf(
   const limit = `At most ${bodyLimit ?? 1024 * 1024} bytes.`;
   if (body)
     return {
-      required: true,
+      required: !isNullable(body),
       description: limit,
       content: {
         "application/json": {

@@ -35,15 +35,15 @@ export function workerRoutes(app: FastifyInstance, context: Context, guards: Gua
   route(app, endpoints.createRegistrationToken, guards, async ({ caller, body }) =>
     createRegistrationToken(context, caller, body),
   );
+  route(app, endpoints.rotateWorkerToken, guards, async ({ caller, params, body }) =>
+    rotateToken(context, caller, params.id, body?.overlap_seconds),
+  );
   bodilessRoutes(app, (bodiless) => {
     route(bodiless, endpoints.drainWorker, guards, async ({ caller, params }) =>
       setDraining(context, caller, params.id, true),
     );
     route(bodiless, endpoints.undrainWorker, guards, async ({ caller, params }) =>
       setDraining(context, caller, params.id, false),
-    );
-    route(bodiless, endpoints.rotateWorkerToken, guards, async ({ caller, params }) =>
-      rotateToken(context, caller, params.id),
     );
     route(bodiless, endpoints.deleteWorker, guards, async ({ caller, params }) => {
       await deleteWorker(context, caller, params.id);

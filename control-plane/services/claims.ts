@@ -3,7 +3,7 @@
  * may take the job; a sweep looks by itself in case a wakeup was lost.
  */
 import { lose } from "../domain/job.ts";
-import { mayTake } from "../domain/worker.ts";
+import { acceptsToken, mayTake } from "../domain/worker.ts";
 import type { WorkerCaller } from "../auth/callers.ts";
 import { Refusal } from "../problem.ts";
 import {
@@ -126,9 +126,9 @@ export function claimService(context: Context): Claims {
       if (entry.caller.id !== workerId) continue;
       try {
         const worker = await store.read.first(findWorkerCaller, { id: workerId });
-        if (worker?.token_hash !== entry.caller.token_hash)
+        if (!acceptsToken(worker, entry.caller.presented_hash, now()))
           entry.fail(new Refusal("invalid_worker_token"));
-        else if (worker.draining_at !== null) entry.end(null);
+        else if (worker?.draining_at !== null) entry.end(null);
       } catch (error) {
         entry.fail(error);
       }

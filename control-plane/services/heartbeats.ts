@@ -2,11 +2,11 @@
 import type { Heartbeat, HeartbeatAnswer } from "../../protocol/workers.ts";
 import type { WorkerCaller } from "../auth/callers.ts";
 import { hasEnded } from "../domain/job.ts";
-import { workerStatus } from "../domain/worker.ts";
+import { acceptsToken, workerStatus } from "../domain/worker.ts";
 import { Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import { findHeldBriefly, setOmitted } from "../store/jobs.ts";
-import { findWorkerCaller, recordHeartbeat } from "../store/workers.ts";
+import { findWorkerCaller, recordHeartbeat, recordLeaving } from "../store/workers.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 import { latestVersion } from "./releases.ts";
@@ -30,10 +30,19 @@ export async function heartbeat(
   { worker, body, waitMilliseconds, gone }: HeartbeatRequest,
 ): Promise<HeartbeatAnswer> {
   refuseSecondAgent(context, worker, body.instance_id);
-  const held = await context.store.write((tx) => record(context, tx, worker.id, body));
+  // With jobs in hand it is a heartbeat like any other: they are not to be lost before their time.
+  const isLeaving = body.leaving === true && (body.active_job_ids ?? []).length === 0;
+  const held = await context.store.write(async (tx) => {
+    const jobs = await record(context, tx, worker.id, body);
+    if (isLeaving) await tx.run(recordLeaving, { id: worker.id, now: context.now() });
+    return jobs;
+  });
   const cancelled = held.filter((job) => job.status === "CANCELLED").map(({ id }) => id);
-  const status = workerStatus({ ...worker, offline_at: null, last_heartbeat_at: context.now() });
-  if (waitMilliseconds === 0) return answer(context, worker.id, status, cancelled);
+  const now = context.now();
+  const offline_at = isLeaving ? now : null;
+  const status = workerStatus({ ...worker, offline_at, last_heartbeat_at: now });
+  if (isLeaving) context.wakeups.ring("worker", worker.id);
+  if (isLeaving || waitMilliseconds === 0) return answer(context, worker.id, status, cancelled);
   const wait =
     cancelled.length > 0 ? Math.min(waitMilliseconds, knownCancelMilliseconds) : waitMilliseconds;
   return waitForChange(context, worker, { status, cancelled }, wait, gone());
@@ -93,7 +102,7 @@ interface Orders {
 /** Resolves when the worker's orders differ from `before`, when the time is up, or when the server drains. */
 async function waitForChange(
   context: Context,
-  { id, token_hash }: WorkerCaller,
+  { id, presented_hash }: WorkerCaller,
   before: Orders,
   milliseconds: number,
   gone: AbortSignal,
@@ -101,7 +110,8 @@ async function waitForChange(
   const { promise, resolve, reject } = Promise.withResolvers<Orders>();
   const look = async () => {
     const worker = await context.store.read.first(findWorkerCaller, { id });
-    if (worker?.token_hash !== token_hash) return reject(new Refusal("invalid_worker_token"));
+    if (!worker || !acceptsToken(worker, presented_hash, context.now()))
+      return reject(new Refusal("invalid_worker_token"));
     const jobs = await context.store.read.all(findHeldBriefly, { worker: id });
     const orders = {
       status: workerStatus(worker),

@@ -1,7 +1,12 @@
 /** Workers: registration, metadata, and what a person does with them. */
 import { v7 as uuid } from "uuid";
-import type { RegisterWorker, Worker, WorkerIdentity } from "../../protocol/workers.ts";
-import { workerMetadataLimit } from "../../protocol/workers.ts";
+import type {
+  RegisterWorker,
+  RotatedIdentity,
+  Worker,
+  WorkerIdentity,
+} from "../../protocol/workers.ts";
+import { tokenOverlap, workerMetadataLimit } from "../../protocol/workers.ts";
 import type { Origin, UserCaller, WorkerCaller } from "../auth/callers.ts";
 import { mergePatch } from "../domain/merge-patch.ts";
 import { hashToken, newToken } from "../domain/tokens.ts";
@@ -22,6 +27,7 @@ import { fingerprint, person, record, recordOwn, runner } from "./audit.ts";
 import type { Actor, Recorded } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { writeJobs } from "./job-changes.ts";
+import { timeOrNull } from "./job-views.ts";
 import { removeWorker } from "./teardown.ts";
 import { viewWorker } from "./worker-views.ts";
 
@@ -144,10 +150,15 @@ export async function rotateToken(
   context: Context,
   user: UserCaller,
   id: string,
-): Promise<WorkerIdentity> {
+  overlapSeconds: number = tokenOverlap.default,
+): Promise<RotatedIdentity> {
   const owner = user.user_id;
   if (!(await context.store.read.first(findOwnWorker, { id, owner }))) throw notFound("worker");
-  return rotate(context, id, { by: person(user), action: "worker.rotate_token" }, {});
+  const expires = overlapSeconds > 0 ? context.now() + overlapSeconds * 1000 : null;
+  const details = { overlap_seconds: overlapSeconds };
+  const entry = { by: person(user), action: "worker.rotate_token", details } as const;
+  const identity = await rotate(context, id, entry, {}, expires);
+  return { ...identity, old_token_expires_at: timeOrNull(expires) };
 }
 
 /** DELETE /api/cli/workers/{id}. */
@@ -162,8 +173,9 @@ export async function deleteWorker(context: Context, user: UserCaller, id: strin
 async function rotate(
   context: Context,
   id: string,
-  entry: Pick<Recorded, "by" | "action">,
+  entry: Pick<Recorded, "by" | "action" | "details">,
   { name, labels, isolation }: Partial<RegisterWorker>,
+  oldTokenExpiresAt: number | null = null,
 ): Promise<WorkerIdentity> {
   const token = newToken("wlw");
   await context.store.write(async (tx) => {
@@ -171,6 +183,8 @@ async function rotate(
     if (!worker) throw notFound("worker");
     await updateWorker(tx, id, {
       token_hash: hashToken(token),
+      old_token_hash: oldTokenExpiresAt === null ? null : worker.token_hash,
+      old_token_expires_at: oldTokenExpiresAt,
       // The next agent may be another installation: it is not refused for the old one's sake.
       instance_id: null,
       ...(name === undefined ? {} : { name }),

@@ -8,6 +8,7 @@ import * as onlyAdded from "./migrations/0005-only-added.ts";
 import * as shortLooks from "./migrations/0006-short-looks.ts";
 import * as consoleIndexes from "./migrations/0007-console.ts";
 import * as definitions from "./migrations/0011-definitions.ts";
+import * as tokenOverlap from "./migrations/0013-token-overlap.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -19,6 +20,7 @@ const migrations = [
   shortLooks,
   consoleIndexes,
   definitions,
+  tokenOverlap,
 ];
 
 export interface SchemaTransaction {

@@ -65,6 +65,9 @@ export interface WorkersTable {
   name: string;
   mode: WorkerMode;
   token_hash: string;
+  /** The token that the last rotation replaced; accepted until it expires. */
+  old_token_hash: string | null;
+  old_token_expires_at: Millis | null;
   labels: Json;
   version: string | null;
   instance_id: string | null;

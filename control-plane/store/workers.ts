@@ -18,6 +18,8 @@ export type WorkerCallerRow = Pick<
   | "last_heartbeat_at"
   | "instance_id"
   | "token_hash"
+  | "old_token_hash"
+  | "old_token_expires_at"
 >;
 
 export const findWorkerCaller = statement<{ id: string }, WorkerCallerRow>((db, { id }) =>
@@ -35,6 +37,8 @@ export const findWorkerCaller = statement<{ id: string }, WorkerCallerRow>((db, 
       "last_heartbeat_at",
       "instance_id",
       "token_hash",
+      "old_token_hash",
+      "old_token_expires_at",
     ])
     .where("id", "=", id),
 );
@@ -92,6 +96,11 @@ export const recordHeartbeat = statement<HeartbeatParams>((db, params) =>
       active_job_ids: params.active_job_ids,
     }))
     .where("id", "=", params.id),
+);
+
+/** Marks a worker OFFLINE whose agent says that it ends; the next agent may be another instance. */
+export const recordLeaving = statement<{ id: string; now: number }>((db, { id, now }) =>
+  db.updateTable("workers").set({ offline_at: now, instance_id: null }).where("id", "=", id),
 );
 
 /** An authenticated call of a worker that is OFFLINE: delays the loss of its jobs. */

@@ -40,7 +40,11 @@ describe.concurrent("from the command line", { timeout: 90_000 }, () => {
       "runner-1",
       "--yes",
     )) as WorkerIdentity;
-    expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200]);
+    expect([await statusOf(first), await statusOf(second)]).toEqual([200, 200]);
+    await ada.run("workers", "rotate-token", "runner-1", "--overlap", "0", "--yes");
+    expect([await statusOf(first), await statusOf(second)]).toEqual([401, 401]);
+    const wrong = await ada.run("workers", "rotate-token", "runner-1", "--overlap", "x", "--yes");
+    expect(wrong).toMatchObject({ exitCode: 2, stdout: "" });
     const people = await ada.run("workers", "create", "runner-2");
     expect(people.stdout).toMatch(/^worker_token +wlw_\S+$/m);
     expect(people.stderr).toContain("windlass agent install --url");

@@ -157,7 +157,7 @@ describe("a claim", () => {
     const claims = claimService(plane.context);
     const ask = () =>
       claims.claim({
-        worker: { ...worker_caller!, origin },
+        worker: { ...worker_caller!, presented_hash: worker_caller!.token_hash, origin },
         key: "key-3",
         waitMilliseconds: 0,
         gone: () => new AbortController().signal,
@@ -190,7 +190,10 @@ describe("a claim", () => {
   it("ends with 401 when its worker's token is replaced or the worker removed", async () => {
     const rotated = runner.refusal(claimJob, { query: { wait: 20 } });
     await pause(50);
-    const identity = await client.get(rotateWorkerToken, { params: { id: worker.id } });
+    const identity = await client.get(rotateWorkerToken, {
+      params: { id: worker.id },
+      body: { overlap_seconds: 0 },
+    });
     expect(await rotated).toBe("401 invalid_worker_token");
     const renewed = callsOf(plane, {
       "x-worker-id": identity.worker_id,

@@ -311,6 +311,7 @@ beforeAll(async () => {
   const rotated = { ...(await addTestWorker(plane, ownerA)).headers };
   await callsOf(plane, owner).get(endpoints.rotateWorkerToken, {
     params: { id: rotated["x-worker-id"] ?? "" },
+    body: { overlap_seconds: 0 },
   });
   const cookie = browserA.headers.cookie;
   const [cookieName, session = ""] = cookie.split("=");

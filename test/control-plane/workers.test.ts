@@ -2,8 +2,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
+import { updateWorker } from "../../control-plane/store/workers.ts";
 import {
   addTestWorker,
+  ask,
   clientHeaders,
   startPlane,
   type Plane,
@@ -194,6 +196,85 @@ describe("a worker", () => {
     );
     await runner.get(heartbeat, { body: { version, instance_id: "one" } });
     await runner.get(heartbeat, { body: { version } });
+  });
+
+  it("is OFFLINE at once when its agent leaves, and the next agent takes the identity over", async () => {
+    const leaving = { version, instance_id: "one", active_job_ids: [], leaving: true };
+    await runner.get(heartbeat, { body: { version, instance_id: "one" } });
+    expect(await runner.get(heartbeat, { query: { wait: 20 }, body: leaving })).toMatchObject({
+      status: "OFFLINE",
+    });
+    expect(await client.get(getWorker, { params: worker })).toMatchObject({ status: "OFFLINE" });
+    const next = { version, instance_id: "two" };
+    expect(await runner.get(heartbeat, { body: next })).toMatchObject({ status: "ONLINE" });
+    // Another instance cannot end this one.
+    expect(await runner.refusal(heartbeat, { body: leaving })).toBe("409 identity_in_use");
+  });
+
+  it("that says it leaves while it holds a job stays ONLINE", async () => {
+    const job = await queue();
+    await runner.get(claimJob, {});
+    const body = { version, instance_id: "one", active_job_ids: [job.id], leaving: true };
+    expect(await runner.get(heartbeat, { body })).toMatchObject({ status: "ONLINE" });
+    expect(await runner.refusal(heartbeat, { body: { version, instance_id: "two" } })).toBe(
+      "409 identity_in_use",
+    );
+  });
+
+  describe("whose token is rotated", () => {
+    const rotate = (body: { overlap_seconds?: number } | null) =>
+      client.get(endpoints.rotateWorkerToken, { params: worker, body });
+    const beat = async (token: string) => {
+      const headers = { "x-worker-id": worker.id, "x-worker-token": token };
+      const answer = await ask(plane, "POST", "/api/workers/heartbeat", {
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify({ version }),
+      });
+      return answer.status;
+    };
+    const expireAt = (old_token_expires_at: number) =>
+      plane.context.store.write((tx) => updateWorker(tx, worker.id, { old_token_expires_at }));
+    const first = () => worker.headers["x-worker-token"] ?? "";
+
+    it("is known by both tokens for ten minutes, and then by the new one", async () => {
+      const before = Date.now();
+      const { worker_token: second, old_token_expires_at: expires } = await rotate(null);
+      expect(Date.parse(expires ?? "") - before).toBeGreaterThanOrEqual(600_000);
+      expect([await beat(first()), await beat(second)]).toEqual([200, 200]);
+      await expireAt(Date.now() - 1);
+      expect([await beat(first()), await beat(second)]).toEqual([401, 200]);
+    });
+
+    it("is known by no older token, and by none when it is removed", async () => {
+      const { worker_token: second } = await rotate({ overlap_seconds: 60 });
+      const { worker_token: third } = await rotate({});
+      expect([await beat(first()), await beat(second), await beat(third)]).toEqual([401, 200, 200]);
+      await client.ask(endpoints.deleteWorker, { params: worker });
+      expect([await beat(second), await beat(third)]).toEqual([401, 401]);
+    });
+
+    it("is known by the new token alone when there is to be no overlap", async () => {
+      const rotated = await rotate({ overlap_seconds: 0 });
+      expect(rotated.old_token_expires_at).toBeNull();
+      expect([await beat(first()), await beat(rotated.worker_token)]).toEqual([401, 200]);
+    });
+
+    it("keeps what it has parked while the old token works", async () => {
+      const parked = runner.get(claimJob, { query: { wait: 20 } });
+      const open = runner.get(heartbeat, { query: { wait: 20 }, body: { version } });
+      await pause(30);
+      await rotate({});
+      const { id } = await queue();
+      expect((await parked)?.job.id).toBe(id);
+      await client.get(endpoints.drainWorker, { params: worker });
+      expect(await open).toMatchObject({ status: "DRAINING" });
+    });
+
+    it.each([601, -1, 1.5, "60"])("does not take an overlap of %s", async (overlap_seconds) => {
+      const body = { overlap_seconds: overlap_seconds as number };
+      const input = { params: worker, body };
+      expect(await client.refusal(endpoints.rotateWorkerToken, input)).toBe("400 invalid_request");
+    });
   });
 
   it("merges metadata and cannot change how it was deployed", async () => {

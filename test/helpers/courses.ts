@@ -43,7 +43,7 @@ export async function useWorkers({ run }: Person): Promise<void> {
   await run(["workers", "drain", "leaving"], { data: /^status +DRAINING$/m });
   await run(["workers", "undrain", "leaving"], { data: /^status +REGISTERED$/m });
   await run(["workers", "rotate-token", "leaving"], {
-    asks: 'End the token that "leaving" works with now?',
+    asks: 'End the token that "leaving" works with in 600 seconds?',
     data: /^worker_token +wlw_\S+$/m,
   });
 }

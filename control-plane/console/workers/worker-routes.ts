@@ -13,6 +13,7 @@ import {
   rotateToken,
   setDraining,
 } from "../../services/workers.ts";
+import { Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { registrationPage, rotatedPage } from "./worker-setup-page.ts";
@@ -45,8 +46,9 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
     const body = registrationPage(token, context.publicUrl());
     sendPage(reply, { ...frame(caller), title: "Add a worker", body });
   });
-  signedIn("POST", "/workers/:id/rotate", async (caller, { params }, reply) => {
-    const body = rotatedPage(await rotateToken(context, caller, idOf(params)));
+  signedIn("POST", "/workers/:id/rotate", async (caller, { params, body: form }, reply) => {
+    const overlap = new Form(form).isOn("at_once") ? 0 : undefined;
+    const body = rotatedPage(await rotateToken(context, caller, idOf(params), overlap));
     sendPage(reply, { ...frame(caller), title: "A new token", body });
   });
   for (const isDraining of [true, false])

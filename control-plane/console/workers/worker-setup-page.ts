@@ -1,5 +1,5 @@
 /** How to install a worker's agent, with the secret that it needs, which is shown this once. */
-import type { RegistrationToken, WorkerIdentity } from "../../../protocol/workers.ts";
+import type { RegistrationToken, RotatedIdentity } from "../../../protocol/workers.ts";
 import { html, type Html } from "../page/html.ts";
 import { clock } from "../page/words.ts";
 
@@ -32,10 +32,15 @@ docker run -d --name windlass-agent --restart unless-stopped --stop-timeout 4500
     ${script}`;
 
 /** A worker's new token. */
-export const rotatedPage = ({ worker_id, worker_token }: WorkerIdentity): Html =>
+export const rotatedPage = ({
+  worker_id,
+  worker_token,
+  old_token_expires_at: expires,
+}: RotatedIdentity): Html =>
   html`<h1>A new token</h1>
     <p>
-      This token is shown only now; the old one is dead. Give it to the agent
+      This token is shown only now; the old one
+      ${expires === null ? "is dead" : html`works until ${clock(expires)}`}. Give it to the agent
       (<code>WINDLASS_WORKER_TOKEN</code>, with <code>WINDLASS_WORKER_ID=${worker_id}</code>) and
       start that again.
     </p>

@@ -1,6 +1,6 @@
 /** Workers: the list, and one of them with what it runs and ran. */
 import type { Job } from "../../../protocol/jobs.ts";
-import type { Worker } from "../../../protocol/workers.ts";
+import { tokenOverlap, type Worker } from "../../../protocol/workers.ts";
 import { isBehind } from "../../domain/version-order.ts";
 import { ask } from "../page/fields.ts";
 import { html, type Html } from "../page/html.ts";
@@ -158,9 +158,19 @@ const changes = (worker: Worker): Html =>
       ${ask(
         "New token…",
         html`<p>
-            The old token is dead at once: the agent stops taking jobs until it has the new one.
+            The old token works for ${tokenOverlap.default / 60} more minutes: time to give the
+            agent the new one.
           </p>
-          ${button(worker, "rotate", "Make a new token", "danger")}`,
+          ${button(
+            worker,
+            "rotate",
+            "Make a new token",
+            "danger",
+            html`<label class="tick"
+              ><input type="checkbox" name="at_once" autocomplete="off" />
+              <span>End the old token at once: a running agent stops its jobs and ends</span></label
+            >`,
+          )}`,
       )}
       ${ask(
         "Remove this worker…",
@@ -173,7 +183,14 @@ const changes = (worker: Worker): Html =>
     </div>
   </section>`;
 
-const button = ({ id }: Worker, verb: string, words: string, look: string): Html =>
+const button = (
+  { id }: Worker,
+  verb: string,
+  words: string,
+  look: string,
+  fields: Html | null = null,
+): Html =>
   html`<form method="post" action="/workers/${id}/${verb}">
+    ${fields}
     <button id="${verb}" class="${look}">${words}</button>
   </form>`;

@@ -7,6 +7,8 @@ import {
   RegisterWorker,
   RegistrationToken,
   Worker,
+  RotatedIdentity,
+  RotateToken,
   WorkerIdentity,
 } from "../../../protocol/workers.ts";
 import { at, example, ids } from "./example.ts";
@@ -36,6 +38,12 @@ export const workerExamples = [
   example(WorkerIdentity, {
     worker_id: ids.worker,
     worker_token: "wlw_Zm9yIHRoZSBkb2N1bWVudCBvbmx5LCBub3QgYSB0b2tlbg",
+  }),
+  example(RotateToken, { overlap_seconds: 600 }),
+  example(RotatedIdentity, {
+    worker_id: ids.worker,
+    worker_token: "wlw_Zm9yIHRoZSBkb2N1bWVudCBvbmx5LCBub3QgYSB0b2tlbg",
+    old_token_expires_at: at(600),
   }),
   example(RegisterWorker, { name: "runner-1", labels: ["region=eu"] }),
   example(CreateWorker, { name: "runner-1", mode: "self-hosted", labels: ["region=eu"] }),
