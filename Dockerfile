@@ -31,13 +31,15 @@ ENV NODE_ENV=production \
   WINDLASS_DATA_DIR=/var/lib/windlass \
   WINDLASS_WORK_DIR=/var/lib/windlass-agent \
   WINDLASS_STATUS_ADDRESS=127.0.0.1:9185 \
+  WINDLASS_STOP_SECONDS=3600 \
   WINDLASS_LOG_FORMAT=json
 USER 1000:1000
 VOLUME ["/var/lib/windlass", "/var/lib/windlass-agent"]
 EXPOSE 8080
-# Whichever role runs here answers at one of the two addresses.
+# Either role answers at one of the two addresses. This is liveness: an outage of the control plane restarts no agent.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "Promise.any([process.env.WINDLASS_PORT ?? 8080, 9185].map((port) => fetch(`http://127.0.0.1:${port}/healthz`).then((answer) => answer.ok || Promise.reject(answer)))).catch(() => process.exit(1))"]
-# tini passes signals on: the first SIGTERM lets running jobs end, so give "docker stop" the time that they need (--stop-timeout).
+# tini passes signals on. The first SIGTERM lets running jobs end; after WINDLASS_STOP_SECONDS they are cancelled, and an apply may take ten
+# minutes more to stop. SIGKILL must come later than both: run the agent with --stop-timeout 4500 (Kubernetes: terminationGracePeriodSeconds).
 ENTRYPOINT ["tini", "--", "windlass"]
 CMD ["server"]

@@ -20,10 +20,15 @@ export interface AgentApi {
   claim(wait: number, idempotencyKey: string, signal: AbortSignal): Promise<ClaimedJob | null>;
   /** The answer of a server that knows only the interface may have any shape. */
   heartbeat(body: Heartbeat, wait: number, signal: AbortSignal): Promise<Partial<HeartbeatAnswer>>;
+  /** Says that this agent ends and holds no job. Not answered in time, the server finds out by itself. */
+  leave(body: Heartbeat): Promise<void>;
   forJob(jobId: string, attempt: number | undefined): JobApi;
   /** Breaks off what is under way. */
   close(): Promise<void>;
 }
+
+/** In milliseconds; what waits for the end of this process should not wait long for a server that is away. */
+const leaveTimeout = 5000;
 
 /** All calls of one agent: each repeated for as long as a later try could succeed, and not longer. */
 export function createApi(options: ApiOptions): AgentApi {
@@ -31,6 +36,18 @@ export function createApi(options: ApiOptions): AgentApi {
   const dispatcher = dispatcherOf(options.network);
   const identity = { "x-worker-id": options.workerId, "x-worker-token": options.workerToken };
   const common = { headers: identity, dispatcher, timeout: answerTimeout };
+
+  const heartbeat: AgentApi["heartbeat"] = (body, wait, signal) =>
+    persist(options, "heartbeat", signal, async () =>
+      readLeniently(
+        await send(
+          server,
+          endpoints.heartbeat,
+          { query: wait > 0 ? { wait } : {}, body },
+          { ...common, timeout: answerTimeout + wait * 1000, signal },
+        ),
+      ),
+    );
 
   return {
     claim: (wait, key, signal) =>
@@ -47,17 +64,10 @@ export function createApi(options: ApiOptions): AgentApi {
           },
         ),
       ),
-    heartbeat: (body, wait, signal) =>
-      persist(options, "heartbeat", signal, async () =>
-        readLeniently(
-          await send(
-            server,
-            endpoints.heartbeat,
-            { query: wait > 0 ? { wait } : {}, body },
-            { ...common, timeout: answerTimeout + wait * 1000, signal },
-          ),
-        ),
-      ),
+    heartbeat,
+    async leave(body) {
+      await heartbeat({ ...body, leaving: true }, 0, AbortSignal.timeout(leaveTimeout));
+    },
     forJob: (id, attempt) => {
       const headers = {
         ...identity,

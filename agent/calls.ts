@@ -35,7 +35,10 @@ export async function persist<T>(
         revocation.accepted();
         throw error;
       }
-      if (failure.kind === "unauthorized") revocation.refused();
+      if (failure.kind === "unauthorized") {
+        revocation.refused();
+        if (revocation.isRevoked) throw error;
+      }
       const wish = failure.kind === "retry" ? failure.after : 0;
       const delay = backoff(tries, Math.random(), wish, retry);
       log.warn(

@@ -49,6 +49,8 @@ export interface AgentConfig extends IsolationConfig {
   readonly concurrency: number;
   readonly labels: readonly string[];
   readonly once: boolean;
+  /** From the first SIGTERM until running jobs are stopped; Infinity: they may end. */
+  readonly stopSeconds: number;
   /** The level that is asked for; undefined: the strongest that works. */
   readonly isolation: Level | undefined;
   readonly heartbeatSeconds: number;
@@ -113,6 +115,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     concurrency: read.whole("WINDLASS_CONCURRENCY", 1, 1, 100),
     labels: read.list("WINDLASS_LABELS", forms.label, 32),
     once: read.flag("WINDLASS_ONCE"),
+    stopSeconds: read.number("WINDLASS_STOP_SECONDS", Infinity, 0, 604_800),
     isolation: read.word("WINDLASS_ISOLATION", levels),
     ...isolationOf(read, environment),
     heartbeatSeconds: read.seconds("WINDLASS_HEARTBEAT_SECONDS", 30),

@@ -29,10 +29,16 @@ export class Revocation {
   readonly #onRevoked: () => void;
   #first: number | undefined;
   #count = 0;
+  #isRevoked = false;
 
   constructor(periodSeconds: number, onRevoked: () => void) {
     this.#period = periodSeconds * 1000;
     this.#onRevoked = onRevoked;
+  }
+
+  /** Stays true: from then on a 401 is an answer that will not change. */
+  get isRevoked(): boolean {
+    return this.#isRevoked;
   }
 
   accepted(): void {
@@ -43,6 +49,8 @@ export class Revocation {
   refused(now = performance.now()): void {
     this.#first ??= now;
     this.#count++;
-    if (this.#count >= 3 && now - this.#first >= this.#period) this.#onRevoked();
+    if (this.#isRevoked || this.#count < 3 || now - this.#first < this.#period) return;
+    this.#isRevoked = true;
+    this.#onRevoked();
   }
 }

@@ -42,6 +42,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
         return { job_status: answer.job_status ?? "PROCESSING" };
       } catch (error) {
         if (sortFailure(error).kind === "unauthorized") revocation.refused();
+        if (revocation.isRevoked) throw new JobRefused("refused", describe(error));
         throw error;
       }
     },

@@ -1,4 +1,4 @@
-/** The jobs that this agent holds: started from a claim, or found in the work directory at its start. */
+/** The jobs that this agent holds: started from a claim, or found in the work directory at the start. */
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -28,6 +28,8 @@ export interface JobRunsOptions {
 export class JobRuns {
   readonly #options: JobRunsOptions;
   readonly #running = new Map<string, Running>();
+  /** Jobs of an earlier process that are not continued yet. */
+  #left: { readonly claim: ClaimedJob; readonly journal: Journal }[] = [];
   #isAnyUnreadable = false;
   #changed = Promise.withResolvers<void>();
 
@@ -35,8 +37,9 @@ export class JobRuns {
     this.#options = options;
   }
 
+  /** All jobs that this agent holds, including those that it has not continued yet. */
   ids(): string[] {
-    return [...this.#running.keys()];
+    return [...this.#left.map(({ claim }) => claim.job.id), ...this.#running.keys()];
   }
 
   /** Resolves at the next start or end of a job. */
@@ -44,14 +47,25 @@ export class JobRuns {
     return this.#changed.promise;
   }
 
-  /** Continues what a former agent left. Answers how many jobs that are. */
-  adopt(): number {
+  /** Reads the journals of the jobs that an earlier process left, and touches nothing else of them. */
+  find(): void {
     const folder = join(this.#options.settings.workDir, "jobs");
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      if (entry.isDirectory()) this.#adopt(join(folder, entry.name), entry.name);
+      if (entry.isDirectory()) this.#find(join(folder, entry.name), entry.name);
     }
-    return this.#running.size;
+  }
+
+  /** Continues the jobs that were found. Returns how many. */
+  adopt(): number {
+    const found = this.#left;
+    this.#left = [];
+    for (const { claim, journal } of found) {
+      const { id, job_type } = claim.job;
+      this.#options.log.info({ job: id, type: job_type }, "job found, going on with it");
+      this.#run(claim, journal);
+    }
+    return found.length;
   }
 
   /** Folders of jobs that are not here any more. None while a journal is unreadable: its job may be alive in any of them. */
@@ -64,21 +78,20 @@ export class JobRuns {
       .map((name) => join(folder, name));
   }
 
-  #adopt(directory: string, id: string): void {
+  #find(directory: string, id: string): void {
     const { log } = this.#options;
     let journal: Journal;
     try {
       journal = openJournal(directory);
     } catch (error) {
-      // Whatever damaged it: the other jobs go on, and the server will miss this one.
+      // The other jobs go on; the server misses this one and decides it.
       this.#isAnyUnreadable = true;
       log.error({ job: id, error: (error as Error).message }, "the journal of a job is unreadable");
       return;
     }
     const { claim } = journal.find("claimed") ?? {};
     if (claim) {
-      log.info({ job: id, type: claim.job.job_type }, "job found, going on with it");
-      this.#run(claim, journal);
+      this.#left.push({ claim, journal });
     } else {
       // Killed before the claim was written down: it is claimed again with the same key.
       journal.close();
@@ -119,12 +132,12 @@ export class JobRuns {
     await this.#workspaceFree({ job });
   }
 
-  /** Stops one job, or all. */
-  stop(reason: StopReason, ids: readonly string[] = this.ids()): void {
+  /** Stops some of the running jobs, or all of them. */
+  stop(reason: StopReason, ids: Iterable<string> = this.#running.keys()): void {
     for (const id of ids) this.#running.get(id)?.stop.request(reason);
   }
 
-  /** Resolves when no job is left. */
+  /** Resolves when no job is running. */
   async allDone(): Promise<void> {
     while (this.#running.size > 0) await this.#changed.promise;
   }

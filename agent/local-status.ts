@@ -1,4 +1,7 @@
-/** What the agent says of itself on its own machine: `/healthz` for a supervisor, `/metrics` for Prometheus. No names, no secrets. */
+/**
+ * The agent's status on its own machine, without names and secrets: `/healthz` says that the event loop works, `/readyz` that the control
+ * plane answers, `/metrics` is for Prometheus. A supervisor restarts by `/healthz` alone.
+ */
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "@prometheus-io/client";
@@ -11,7 +14,7 @@ export interface LocalStatusOptions {
   readonly host: string;
   readonly port: number;
   readonly contact: Contact;
-  /** Silence of the control plane that counts as unhealthy. */
+  /** A longer silence of the control plane means not ready. */
   readonly silenceSeconds: number;
   readonly isolation: string;
   readonly slots: number;
@@ -37,13 +40,19 @@ export async function openLocalStatus(options: LocalStatusOptions): Promise<Loca
       response.writeHead(status, { "content-type": type }).end(text);
     };
     if (request.method !== "GET") return answer(405, "text/plain", "GET only\n");
-    if (request.url === "/healthz") {
+    const json = (status: number, body: object): void =>
+      answer(status, "application/json", `${JSON.stringify(body)}\n`);
+    const { url } = request;
+    if (url === "/healthz") return json(200, { status: "ok" });
+    if (url === "/readyz") {
       const silence = Math.round(contact.silence());
-      const isWell = silence < options.silenceSeconds;
-      const body = { status: isWell ? "ok" : "no_contact", seconds_since_contact: silence };
-      return answer(isWell ? 200 : 503, "application/json", `${JSON.stringify(body)}\n`);
+      const isReady = silence < options.silenceSeconds;
+      return json(isReady ? 200 : 503, {
+        status: isReady ? "ready" : "no_contact",
+        seconds_since_contact: silence,
+      });
     }
-    if (request.url !== "/metrics") return answer(404, "text/plain", "/healthz or /metrics\n");
+    if (url !== "/metrics") return answer(404, "text/plain", "/healthz, /readyz or /metrics\n");
     registry.metrics().then(
       (text) => answer(200, registry.contentType, text),
       (error: Error) => answer(500, "text/plain", `${error.message}\n`),

@@ -3,14 +3,16 @@ import { pino, type Logger } from "pino";
 import { ConfigError } from "./config-reader.ts";
 import { readConfig, type AgentConfig } from "./config.ts";
 import { IsolationMissing } from "./job/isolation/choose.ts";
-import { IdentityRevoked, runAgent } from "./runner.ts";
+import { LockUnavailableError } from "./lock.ts";
+import { IdentityRevokedError, runAgent, type RunnerSignals } from "./runner.ts";
 import { version } from "../version.ts";
 
 const usage = `Usage: windlass agent [command]
 
 Takes jobs from the control plane and runs terraform for them, until it is told
-to stop: the first SIGTERM or Ctrl-C lets running jobs end, the second cancels
-them, the third leaves at once; what runs then is taken up by the next start.
+to stop: the first SIGTERM, SIGHUP or Ctrl-C lets running jobs end, the second
+cancels them, the third leaves at once; what runs then is taken up by the next
+start.
 
 Commands:
   install                      make it a service of this machine (systemd)
@@ -52,10 +54,12 @@ systemd credential:
                                what is kept of engines and providers for later
                                jobs (10 GiB, 90 days after the last use)
   WINDLASS_FREE_DISK_MIB       with less room than this no job is taken (1024)
+  WINDLASS_STOP_SECONDS        after the first SIGTERM, running jobs get this
+                               long before they are cancelled (no limit)
   WINDLASS_ONCE                1: run one job, end with 0 if it succeeded and 1
                                if not
-  WINDLASS_STATUS_ADDRESS      serve /healthz and /metrics on this machine, like
-                               127.0.0.1:9185 (not served)
+  WINDLASS_STATUS_ADDRESS      serve /healthz, /readyz and /metrics on this
+                               machine, like 127.0.0.1:9185 (not served)
   HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE
                                the proxies and the authorities of this network;
                                terraform and git get them too
@@ -85,12 +89,15 @@ export async function main(args: string[]): Promise<void> {
     const config = readConfig();
     const log = openLog(config);
     for (const warning of config.warnings) log.warn(warning);
-    const result = await runAgent(config, log, listenToSignals(log));
+    const result = await runAgent(config, log, listenToSignals(log, config.stopSeconds));
     if (config.once) process.exitCode = result === "SUCCESS" ? 0 : 1;
   } catch (error) {
-    const isConfiguration = [ConfigError, IdentityRevoked, IsolationMissing].some(
-      (kind) => error instanceof kind,
-    );
+    const isConfiguration = [
+      ConfigError,
+      IdentityRevokedError,
+      IsolationMissing,
+      LockUnavailableError,
+    ].some((kind) => error instanceof kind);
     // Told to stop before there was anything to stop.
     const isStop = (error as Error).name === "AbortError";
     if (!isStop) fail(`windlass agent: ${(error as Error).message}`, isConfiguration ? 78 : 1);
@@ -99,7 +106,8 @@ export async function main(args: string[]): Promise<void> {
   process.exit();
 }
 
-function listenToSignals(log: Logger): { noMoreWork: AbortSignal; stopWork: AbortSignal } {
+/** `stopSeconds`: how long the jobs may go on after the first signal, before they are stopped. */
+function listenToSignals(log: Logger, stopSeconds: number): RunnerSignals {
   const noMoreWork = new AbortController();
   const stopWork = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
@@ -113,9 +121,15 @@ function listenToSignals(log: Logger): { noMoreWork: AbortSignal; stopWork: Abor
     }
     log.info({ signal }, "no new jobs; waiting for those that run");
     noMoreWork.abort();
+    if (stopSeconds === Infinity) return;
+    const atDeadline = (): void => {
+      if (stopWork.signal.aborted) return;
+      log.warn(`WINDLASS_STOP_SECONDS=${stopSeconds} is over: stopping the running jobs`);
+      stopWork.abort();
+    };
+    setTimeout(atDeadline, stopSeconds * 1000).unref();
   };
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, onSignal);
   return { noMoreWork: noMoreWork.signal, stopWork: stopWork.signal };
 }
 

@@ -1,4 +1,4 @@
-/** Everything through which this machine watches its agent: systemd's watchdog, and `/healthz` and `/metrics` where they are wanted. */
+/** Everything through which this machine watches its agent: systemd's watchdog, and `/healthz`, `/readyz` and `/metrics` where they are wanted. */
 import type { Logger } from "pino";
 import type { AgentConfig } from "./config.ts";
 import type { Contact } from "./contact.ts";
@@ -17,7 +17,7 @@ export interface Overseen {
   isDiskLow(): boolean;
 }
 
-/** Silence of the control plane, in heartbeats, that is not health any more: the server too calls the agent OFFLINE after two. */
+/** Silence of the control plane, in heartbeats, after which the agent is not ready: the server calls it OFFLINE after two as well. */
 const silentHeartbeats = 2;
 
 /** Starts what the settings ask for. Throws when the address for it is taken. */
@@ -43,7 +43,7 @@ export async function oversee(
         workDir: config.workDir,
       })
     : undefined;
-  if (status) log.info({ url: status.url }, "serving /healthz and /metrics");
+  if (status) log.info({ url: status.url }, "serving /healthz, /readyz and /metrics");
   watchdog.ready();
   return {
     ended: (type, result) => status?.ended(type, result),

@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { arch, hostname, platform } from "node:os";
 import type { Logger } from "pino";
+import type { Heartbeat } from "../protocol/workers.ts";
 import { createApi } from "./api.ts";
 import { claimLoop } from "./claim-loop.ts";
 import { openClaimKey } from "./claim-key.ts";
@@ -16,25 +17,25 @@ import { isolate } from "./isolate.ts";
 import type { JobSettings } from "./job/context.ts";
 import type { IsolationSettings } from "./job/isolation/isolation.ts";
 import type { JobResult } from "./job/run-job.ts";
-import { lockWorkDir } from "./lock.ts";
+import { lockDirectory } from "./lock.ts";
 import { useNetwork } from "./network.ts";
 import { oversee } from "./oversight.ts";
 import { Slots } from "./slots.ts";
 import { openTidiness } from "./tidiness.ts";
 import { version } from "../version.ts";
 
-/** The two ways to stop, and never one for both (style.md): no new work, and an end to the work there is. */
+/** Two signals: take no new work, and stop the work that is running. */
 export interface RunnerSignals {
   readonly noMoreWork: AbortSignal;
   readonly stopWork: AbortSignal;
 }
 
-/** The server does not know this identity any more. */
-export class IdentityRevoked extends Error {
-  override readonly name = "IdentityRevoked";
+/** The server refuses this worker's token. */
+export class IdentityRevokedError extends Error {
+  override readonly name = "IdentityRevokedError";
 }
 
-/** Runs until it is told to stop, or after one job where that is set. Answers the last job's result. */
+/** Runs until a signal ends it, or after one job where that is set. Returns the last job's result. */
 export async function runAgent(
   config: AgentConfig,
   log: Logger,
@@ -43,7 +44,7 @@ export async function runAgent(
   const { network } = config;
   useNetwork(network);
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
-  const unlock = await lockWorkDir(config.workDir);
+  const unlock = await lockDirectory(config.workDir);
   try {
     const { settings: isolation, missing } = await isolate(config);
     log.info(
@@ -51,23 +52,27 @@ export async function runAgent(
       `isolation: ${isolation.level}`,
     );
     const { workerId, workerToken } = await identify(config, isolation.level, log, noMoreWork);
-    const revoked = Promise.withResolvers<never>();
-    const revocation = new Revocation(config.heartbeatSeconds, () =>
-      revoked.reject(new IdentityRevoked("the control plane refuses this worker's token")),
-    );
+    const revoked = new AbortController();
+    const revocation = new Revocation(config.heartbeatSeconds, () => {
+      log.error("the control plane refuses this worker's token: stopping the running jobs");
+      revoked.abort();
+    });
     const { url: server, retry } = config;
     const api = createApi({ server, workerId, workerToken, revocation, log, network, retry });
     try {
-      return await Promise.race([
-        work(
-          config,
-          log,
-          { noMoreWork, stopWork },
-          api,
-          jobSettings(config, isolation, workerToken),
-        ),
-        revoked.promise,
-      ]);
+      const result = await work(
+        config,
+        log,
+        {
+          noMoreWork: AbortSignal.any([noMoreWork, revoked.signal]),
+          stopWork: AbortSignal.any([stopWork, revoked.signal]),
+          revoked: revoked.signal,
+        },
+        api,
+        jobSettings(config, isolation, workerToken),
+      );
+      if (revoked.signal.aborted) throw new IdentityRevokedError(revokedAdvice);
+      return result;
     } finally {
       await api.close();
     }
@@ -76,10 +81,13 @@ export async function runAgent(
   }
 }
 
+const revokedAdvice =
+  "the control plane refuses this worker's token: it was replaced, or the worker was removed. Set the new token, or remove identity.json from the work directory and register again";
+
 async function work(
   config: AgentConfig,
   log: Logger,
-  { noMoreWork, stopWork }: RunnerSignals,
+  { noMoreWork, stopWork, revoked }: RunnerSignals & { readonly revoked: AbortSignal },
   api: ReturnType<typeof createApi>,
   settings: JobSettings,
 ): Promise<JobResult | undefined> {
@@ -105,40 +113,49 @@ async function work(
   await using oversight = await oversee(config, log, { contact, isolation, running, isDiskLow });
   const tidy = openTidiness(config, log);
   tidy.begin();
-  const adopted = jobs.adopt();
-  for (let job = 0; job < adopted; job++) slots.takeAnyway();
-  await tidy.sweep(jobs.leftWorkspaces());
-  stopWork.addEventListener("abort", () => jobs.stop("agent stopped"));
+  jobs.find();
 
-  const accepted = Promise.withResolvers<void>();
+  const accepted = Promise.withResolvers<"accepted">();
   const over = new AbortController();
   const instance = instanceId(config.workDir);
+  const body = (): Heartbeat => ({
+    version: version(),
+    active_job_ids: jobs.ids(),
+    instance_id: instance,
+    hostname: hostname(),
+    os: platform(),
+    arch: arch(),
+    capacity: config.concurrency,
+    isolation,
+    labels: [...config.labels],
+  });
   const heartbeats = heartbeatLoop({
     api,
     log,
     interval: config.heartbeatSeconds,
-    stop: over.signal,
-    body: () => ({
-      version: version(),
-      active_job_ids: jobs.ids(),
-      instance_id: instance,
-      hostname: hostname(),
-      os: platform(),
-      arch: arch(),
-      capacity: config.concurrency,
-      isolation,
-      labels: [...config.labels],
-    }),
+    stop: AbortSignal.any([over.signal, revoked]),
+    body,
     jobsChanged: () => jobs.changed(),
     onCancelled: (ids) => jobs.stop("cancelled", ids),
     onAccepted: () => {
       contact.heard("heartbeat");
-      accepted.resolve();
+      accepted.resolve("accepted");
     },
   });
-  const drained = new Promise((resolve) => noMoreWork.addEventListener("abort", resolve));
-  // Not before the server has accepted the identity: a second agent that has it must not get jobs.
-  await Promise.race([accepted.promise, drained]);
+  const drained = new Promise((resolve) => {
+    noMoreWork.addEventListener("abort", resolve);
+    if (noMoreWork.aborted) resolve(undefined);
+  });
+  // Before that, the jobs in this directory may be another agent's: a copy of it may run elsewhere with the same identity.
+  const isAccepted = (await Promise.race([accepted.promise, drained])) === "accepted";
+  if (!isAccepted && !revoked.aborted && running() > 0)
+    log.warn({ jobs: jobs.ids() }, "not accepted yet; these jobs are left to the next start");
+  const adopted = isAccepted || revoked.aborted ? jobs.adopt() : 0;
+  for (let job = 0; job < adopted; job++) slots.takeAnyway();
+  const stop = (): void => jobs.stop(revoked.aborted ? "revoked" : "agent stopped");
+  stopWork.addEventListener("abort", stop);
+  if (stopWork.aborted) stop();
+  if (isAccepted) await tidy.sweep(jobs.leftWorkspaces());
   if (!(config.once && adopted > 0)) {
     if (!noMoreWork.aborted) log.info({ server: config.url }, "ready for jobs");
     await claimLoop({
@@ -158,7 +175,21 @@ async function work(
   await jobs.allDone();
   over.abort();
   await heartbeats;
+  if (isAccepted && !revoked.aborted) await leave(api, body(), log);
   return last;
+}
+
+/** Frees the identity for the next agent at once. One that is killed, or leaves jobs to the next start, does not come here. */
+async function leave(
+  api: ReturnType<typeof createApi>,
+  body: Heartbeat,
+  log: Logger,
+): Promise<void> {
+  try {
+    await api.leave(body);
+  } catch (error) {
+    log.warn({ error: (error as Error).message }, "the last heartbeat was not accepted");
+  }
 }
 
 const openFloor = (

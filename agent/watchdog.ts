@@ -1,7 +1,6 @@
 /**
- * systemd's readiness and watchdog (`sd_notify(3)`). It is fed by real contact with the control plane and by nothing else: an agent
- * whose loops hang, or whose connections are wedged, looks alive to every timer. Being started anew costs it nothing: a running
- * terraform goes on and is taken up (`KillMode=process`).
+ * systemd's readiness and watchdog (`sd_notify(3)`). The watchdog judges liveness: a timer of the event loop feeds it, so an agent whose
+ * loop is blocked is restarted, and one whose control plane is away is not.
  */
 import { execFile } from "node:child_process";
 import type { Logger } from "pino";
@@ -36,8 +35,11 @@ export function openWatchdog({ socket, periodSeconds, contact, log }: WatchdogOp
     const pause = periodSeconds / 4;
     timer = setInterval(() => {
       const silence = contact.silence();
-      if (silence < pause * 2) notify("WATCHDOG=1", `STATUS=in contact with the control plane`);
-      else notify(`STATUS=no answer from the control plane for ${Math.round(silence)} s`);
+      const status =
+        silence < pause * 2
+          ? "in contact with the control plane"
+          : `no answer from the control plane for ${Math.round(silence)} s`;
+      notify("WATCHDOG=1", `STATUS=${status}`);
     }, pause * 1000);
   }
   return {

@@ -11,7 +11,7 @@ import { roleAssumer } from "../job/assume-role.ts";
 import { findInstalled } from "../job/engine-installed.ts";
 import { engineCache } from "../job/shared-cache.ts";
 import { parseConstraint } from "../job/version-constraint.ts";
-import { holderOf } from "../lock.ts";
+import { holderOf, lockDirectory, LockUnavailableError } from "../lock.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 
 /** The work directory: there, the agent's own, with room, and programs may run in it. */
@@ -28,10 +28,14 @@ export async function workDirectory({
     const program = join(probe, "program");
     writeFileSync(program, "#!/bin/sh\n", { mode: 0o700 });
     await promisify(execFile)(program, { env: { PATH: path } });
+    const unlock = await lockDirectory(probe);
+    unlock();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" && probe === undefined)
       return ok(check, `${workDir} is made at the first start`);
+    if (error instanceof LockUnavailableError)
+      return finding(check, "failed", message, flockAdvice);
     const advice =
       code === "EACCES" && probe !== undefined
         ? "programs may not run there (noexec): set WINDLASS_WORK_DIR to another place"
@@ -49,6 +53,9 @@ export async function workDirectory({
   const holder = holderOf(workDir);
   return ok(check, holder ? `${text}; an agent works there (pid ${holder.pid})` : text);
 }
+
+const flockAdvice =
+  "install util-linux; a network file system must support locks (flock), else set WINDLASS_WORK_DIR to another place";
 
 const gibibytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
 

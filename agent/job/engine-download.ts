@@ -14,7 +14,7 @@ import { chmod } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as sleep } from "node:timers/promises";
-import { LockHeld, lockWorkDir } from "../lock.ts";
+import { LockHeldError, lockDirectory } from "../lock.ts";
 import type { Network } from "../network.ts";
 import { fetchBytes, fetchFile } from "./engine-fetch.ts";
 import { askVersion, cachedPath, type Installed } from "./engine-installed.ts";
@@ -195,9 +195,9 @@ async function lockVersion(
   onPhase(() => `waiting for another job that installs terraform ${version.text}`);
   for (;;) {
     try {
-      return await lockWorkDir(folder);
+      return await lockDirectory(folder);
     } catch (error) {
-      if (!(error instanceof LockHeld)) throw error;
+      if (!(error instanceof LockHeldError)) throw error;
     }
     await sleep(100, undefined, { signal });
   }

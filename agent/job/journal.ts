@@ -19,7 +19,13 @@ import type { Facts } from "./facts.ts";
 import type { Level } from "./isolation/isolation.ts";
 
 /** Why a running job is to be stopped. */
-export type StopReason = "cancelled" | "timed out" | "agent stopped" | "not the holder";
+export type StopReason =
+  | "cancelled"
+  | "timed out"
+  | "agent stopped"
+  /** The server refuses the worker's token. */
+  | "revoked"
+  | "not the holder";
 
 export type Entry =
   | { readonly at: "claimed"; readonly claim: ClaimedJob }

@@ -196,6 +196,11 @@ async function doneOrRun(step: Step, context: JobContext): Promise<Facts> {
   return facts;
 }
 
+const stopReasons: Partial<Record<StopReason, string>> = {
+  "agent stopped": "the agent was stopped",
+  revoked: "the token of the worker was revoked",
+};
+
 /** The first reason to stop explains the end; what terraform said about it comes after. */
 function failure(base: Base, error: Error, step: string, stop: AbortSignal): ReportStatus {
   const isOurs = error instanceof StepFailed || error instanceof JobStopped;
@@ -209,7 +214,7 @@ function failure(base: Base, error: Error, step: string, stop: AbortSignal): Rep
     const text = `timed out after ${timeoutOf(base)} s, during ${step}${detail}`;
     return { status: "FAILED", error_message: message(text), ...unknown };
   }
-  const why = stop.reason === "agent stopped" ? "the agent was stopped" : "cancelled";
+  const why = stopReasons[stop.reason as StopReason] ?? "cancelled";
   return {
     status: "CANCELLED",
     error_message: message(`${why} during ${step}${detail}`),

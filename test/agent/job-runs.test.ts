@@ -27,6 +27,8 @@ test("a job that cannot be cleaned up gives its slot back, and the next start tr
       log: pino({ level: "silent" }),
       onEnd: (result) => ended.push(result),
     });
+    jobs.find();
+    expect(jobs.ids()).toEqual(["job"]);
     expect(jobs.adopt()).toBe(1);
     await jobs.allDone();
   };

@@ -1,4 +1,4 @@
-/** The agent and the control plane together: real processes, real terraform, managed state. Cancels are in agent-cancel.test.ts, kills in kill-table.test.ts, a drain in agent-many.test.ts. */
+/** The agent and the control plane together: real processes, real terraform, managed state. Cancels are in agent-cancel.test.ts, kills in kill-table.test.ts, a drain in agent-many.test.ts, start and end of an agent in agent-life.test.ts. */
 import { execFileSync } from "node:child_process";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -81,7 +81,10 @@ describe.concurrent("a job", () => {
   });
 
   test("reaches neither the worker's token nor anything else of the agent", async () => {
-    await using someone = await someoneWithAgent({ CANARY: "agent-environment" });
+    await using someone = await someoneWithAgent({
+      CANARY: "agent-environment",
+      NOTIFY_SOCKET: "/run/systemd/notify",
+    });
     const { user } = someone;
     const { workerToken } = await someone.identity();
     const half = Math.floor(workerToken.length / 2);
@@ -114,6 +117,7 @@ describe.concurrent("a job", () => {
       expect(log).toContain(`${place}: 0`);
     }
     expect(log).toContain("GREETING");
+    expect(log).not.toContain("NOTIFY_SOCKET");
     // The mark by which what is left of a job is found.
     expect(log.replaceAll(/\bWINDLASS_JOB\b/g, "")).not.toContain("WINDLASS");
   });
@@ -205,19 +209,6 @@ describe.concurrent("an agent", () => {
     }
   });
 
-  test("refuses a work directory in which another one works, and takes over from a dead one", async () => {
-    await using someone = await someoneWithAgent();
-    const { agent } = someone;
-    await until(() => agent.log().includes("ready for jobs"));
-    const second = someone.restart();
-    expect(await second.exited).toBe(1);
-    expect(second.log()).toMatch(/another agent \(pid \d+\) works in/);
-    agent.kill("SIGKILL");
-    await agent.exited;
-    const third = someone.restart();
-    await until(() => third.log().includes("ready for jobs"));
-  });
-
   test("whose identity is used by another one waits for that one to end", async () => {
     await using someone = await someoneWithAgent();
     const { agent } = someone;
@@ -232,16 +223,6 @@ describe.concurrent("an agent", () => {
     });
     await until(() => twin.log().includes("another agent runs with this identity"));
     expect(twin.log()).not.toContain("ready for jobs");
-  });
-
-  test("whose token is revoked ends with 78", async () => {
-    await using someone = await someoneWithAgent();
-    const { agent, user } = someone;
-    await until(() => agent.log().includes("ready for jobs"));
-    const { workerId } = await someone.identity();
-    await user.call(endpoints.rotateWorkerToken, { params: { id: workerId } });
-    expect(await agent.exited).toBe(78);
-    expect(agent.log()).toContain("refuses this worker's token");
   });
 });
 

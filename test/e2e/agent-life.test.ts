@@ -1,0 +1,157 @@
+/**
+ * How an agent begins and ends beside running jobs: one agent per work directory, jobs taken over only with an accepted identity, the ways
+ * to stop, and what it leaves to the next agent. Real processes and real terraform.
+ */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { agentOwner, type AgentOwner } from "../helpers/agent-owner.ts";
+import { scratch, startAgent, until } from "../helpers/agent-process.ts";
+import { fixtureFiles } from "../helpers/fixtures.ts";
+import { meddlingProxy } from "../helpers/meddling-proxy.ts";
+import { startPlane, type Plane } from "../helpers/plane.ts";
+import { processesOf } from "../helpers/processes.ts";
+import { bin } from "../helpers/windlass.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+// A sandbox would hide the gate.
+const isolation = { WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process" };
+
+/** Starts an apply that runs until `letGo`, or until it is interrupted. */
+async function runningApply({ user, place }: AgentOwner) {
+  const gate = join(place, "gate");
+  writeFileSync(gate, "");
+  const command = `echo applying; while [ -e '${gate}' ]; do sleep 0.05; done`;
+  const files = {
+    "main.tf": `resource "terraform_data" "held" {
+      provisioner "local-exec" { command = ${JSON.stringify(command)} }
+    }`,
+  };
+  const configuration_id = await user.configure({ source: { type: "inline", files } });
+  const job = await user.queue({ job_type: "DEPLOY", configuration_id });
+  await until(() => processesOf(gate).some((line) => line.includes("echo applying")));
+  return { job, letGo: () => rmSync(gate) };
+}
+
+const folders = ["jobs", "workspaces"] as const;
+const contentOf = (work: string): string[] =>
+  folders.flatMap((name) => readdirSync(join(work, name)));
+
+const unshare = ["--pid", "--mount-proc", "--fork", "--kill-child"];
+const canUnshare = spawnSync("unshare", [...unshare, "true"]).status === 0;
+
+describe.concurrent("an agent", () => {
+  test.runIf(canUnshare)(
+    "in another PID namespace, as in a second container on one volume, does not start beside a running one",
+    async () => {
+      await using owner = await agentOwner(plane, isolation);
+      const { work, user } = owner;
+      const { job, letGo } = await runningApply(owner);
+      const second = spawn("unshare", [...unshare, bin, "agent"], {
+        env: {
+          ...isolation,
+          PATH: process.env["PATH"],
+          TMPDIR: process.env["TMPDIR"],
+          WINDLASS_URL: plane.url,
+          WINDLASS_WORK_DIR: work,
+        },
+      });
+      const [said, [code]] = await Promise.all([text(second.stderr), once(second, "exit")]);
+      expect(said).toMatch(/another agent \(pid \d+ on .+\) works in/);
+      expect(code).toBe(1);
+      expect(contentOf(work)).toEqual([job.id, job.id]);
+      letGo();
+      expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
+    },
+  );
+
+  test("takes nothing over and removes nothing before the control plane has accepted it", async () => {
+    const proxy = await meddlingProxy(plane.url);
+    await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
+    await using owner = await agentOwner(plane, { WINDLASS_URL: proxy.url, ...isolation });
+    const { work, user, agent: first } = owner;
+    const { job, letGo } = await runningApply(owner);
+    first.kill("SIGKILL");
+    await first.exited;
+    mkdirSync(join(work, "workspaces", "of-another-job"));
+    proxy.onRequest = ({ path }) => !path.endsWith("/heartbeat");
+
+    const second = owner.restart();
+    await until(() => second.log().includes("the control plane did not take this call"));
+    second.kill("SIGTERM");
+    expect(await second.exited).toBe(0);
+    expect(second.log()).toContain("left to the next start");
+    expect(second.log()).not.toContain("job found");
+    expect(contentOf(work)).toEqual([job.id, job.id, "of-another-job"]);
+
+    proxy.onRequest = () => true;
+    owner.restart();
+    letGo();
+    expect(await user.released(job)).toMatchObject({ status: "SUCCESS", attempt: 1 });
+    await until(() => contentOf(work).length === 0);
+  });
+
+  test("whose worker is removed stops its apply, removes what the job left, and ends with 78", async () => {
+    await using owner = await agentOwner(plane, isolation);
+    const { work, user, agent } = owner;
+    const { job } = await runningApply(owner);
+    const { workerId } = await owner.identity();
+    await user.call(endpoints.deleteWorker, { params: { id: workerId } });
+    expect(await agent.exited).toBe(78);
+    expect(agent.log()).toContain("stopping the running jobs");
+    expect(agent.log()).toContain("register again");
+    expect(contentOf(work)).toEqual([]);
+    expect(processesOf(work)).toEqual([]);
+    // The job was decided when the worker was removed. Terraform saved its state before it ended.
+    expect(await user.read(job)).toMatchObject({ status: "FAILED" });
+    expect(existsSync(join(work, "rescued-states"))).toBe(false);
+  });
+
+  test("takes SIGHUP for SIGTERM, and cancels its jobs when WINDLASS_STOP_SECONDS are over", async () => {
+    await using owner = await agentOwner(plane, { WINDLASS_STOP_SECONDS: "0.5", ...isolation });
+    const { work, user, agent } = owner;
+    const { job } = await runningApply(owner);
+    agent.kill("SIGHUP");
+    expect(await agent.exited).toBe(0);
+    expect(agent.log()).toContain("WINDLASS_STOP_SECONDS=0.5 is over");
+    const end = await user.read(job);
+    expect(end).toMatchObject({ status: "CANCELLED", log_complete: true });
+    expect(end.error_message).toMatch(/^the agent was stopped during apply/);
+    expect(contentOf(work)).toEqual([]);
+  });
+
+  test("that ends frees its identity at once: the next container with a new work directory gets the next job", async () => {
+    await using owner = await agentOwner(plane, { WINDLASS_ONCE: "1", ...isolation });
+    const { user, agent } = owner;
+    const { workerId, workerToken } = await owner.identity();
+    const configuration_id = await user.configure({
+      source: { type: "inline", files: fixtureFiles("success-cluster") },
+    });
+    await user.queue({ job_type: "PLAN", configuration_id });
+    expect(await agent.exited).toBe(0);
+    const worker = await user.call(endpoints.getWorker, { params: { id: workerId } });
+    expect(worker.status).toBe("OFFLINE");
+
+    using place = scratch();
+    await using next = startAgent({
+      WINDLASS_URL: plane.url,
+      WINDLASS_WORK_DIR: place.path,
+      WINDLASS_WORKER_ID: workerId,
+      WINDLASS_WORKER_TOKEN: workerToken,
+      WINDLASS_ONCE: "1",
+      ...isolation,
+    });
+    await user.queue({ job_type: "PLAN", configuration_id });
+    expect(await next.exited).toBe(0);
+    expect(next.log()).not.toContain("another agent runs with this identity");
+  });
+});
