@@ -1,4 +1,5 @@
 /** Small file habits of the agent: whole or not at all, private, and durable where it matters. */
+import { execFile } from "node:child_process";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
@@ -34,4 +35,12 @@ export function readIfExists(path: string): string | undefined {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/** Gives back the disk space of a part of a file and keeps its size. False where the file system or the machine cannot do it. */
+export function punchHole(path: string, offset: number, length: number): Promise<boolean> {
+  const range = ["--punch-hole", "--offset", String(offset), "--length", String(length)];
+  return new Promise((resolve) => {
+    execFile("fallocate", [...range, "--", path], { env: {} }, (error) => resolve(error === null));
+  });
 }

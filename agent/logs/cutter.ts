@@ -95,6 +95,11 @@ export class Cutter {
     return readPiece(this.#directoryOf(source.run), this.#options.redactor(), piece);
   }
 
+  /** Gives back the disk space of output beyond the log's limit. */
+  release(): void {
+    this.#spool?.release(this.#room);
+  }
+
   /** Calls once when the current run may have written something. True when that must be looked for once more. */
   watch(onChange: () => void): boolean {
     return this.#spool?.watch(onChange) ?? false;

@@ -93,7 +93,9 @@ export class LogShipper {
   /** Sends one post if it can. Answers how long to wait for something to change; 0: look again at once. */
   #step(): number {
     const { cutter, batching, timing } = this.#options;
-    if (this.#inFlight.size >= (batching ? 2 : 1)) return Infinity;
+    cutter.release();
+    // Looked at again without a hint: while the server is away, a job may go on writing.
+    if (this.#inFlight.size >= (batching ? 2 : 1)) return timing.poll;
     if (this.#resend.length > 0) {
       this.#send(this.#postOf(this.#resend.splice(0, this.#postChunks)));
       return 0;

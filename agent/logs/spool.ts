@@ -9,6 +9,7 @@ import {
   type FSWatcher,
 } from "node:fs";
 import { join } from "node:path";
+import { punchHole } from "../files.ts";
 import type { Cut, Redactor } from "./redactor.ts";
 
 type OutputStream = "STDOUT" | "STDERR";
@@ -33,11 +34,19 @@ interface Tail {
   turn: number;
   /** … and this its size when it was last looked at. */
   size: number;
+  /** Up to here the disk space of what can never be shipped was given back. */
+  released: number;
   carry: number;
 }
 
+/** Disk space is given back in steps of this size, because each takes a process. */
+const releaseStep = 16 * 1024 * 1024;
+
 /** Where reading goes on: bytes shipped, and how many of the next belong to a masked region that was shipped. */
 export type Positions = Record<OutputStream, { position: number; carry: number }>;
+
+/** More than any redactor looks ahead. */
+const readAhead = 1024 * 1024;
 
 /** All reads of all spools go through one buffer, so memory does not grow with the log. Reads and their use are synchronous. */
 let buffer = Buffer.allocUnsafeSlow(64 * 1024);
@@ -52,7 +61,7 @@ export class Spool {
     this.#directory = directory;
     this.#tails = outputStreams.map((stream) => {
       const { position, carry } = positions[stream];
-      const at = { position, tried: position, turn: position, size: position };
+      const at = { position, tried: position, turn: position, size: position, released: 0 };
       return { stream, file: undefined, carry, ...at };
     });
   }
@@ -67,6 +76,21 @@ export class Spool {
     }
     this.#ended ||= ended;
     return this.#tails.reduce((sum, tail) => sum + tail.size - tail.tried, 0);
+  }
+
+  /**
+   * Gives back the disk space of output that can never be shipped, because at most `room` more bytes are: a job may write without end.
+   * The files keep their size, so that what is dropped is counted exactly. Where the file system cannot do it, the space stays taken.
+   */
+  release(room: number): void {
+    for (const tail of this.#tails) {
+      if (tail.file === undefined) continue;
+      const { size } = fstatSync(tail.file);
+      const from = Math.max(tail.position + room + readAhead, tail.released);
+      if (size - from < releaseStep) continue;
+      tail.released = size;
+      void punchHole(join(this.#directory, tail.stream.toLowerCase()), from, size - from);
+    }
   }
 
   /** Bytes that were seen and not taken. */

@@ -1,11 +1,12 @@
 import { execFile } from "node:child_process";
-import { appendFileSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { punchHole } from "../../../agent/files.ts";
 import { openJobLog, type JobLog, type JobLogOptions } from "../../../agent/logs/job-log.ts";
 import { usualTiming, type Timing } from "../../../agent/logs/log-shipper.ts";
 import { problem, sinkTo, startLogServer, type LogServer } from "./log-server.ts";
@@ -384,6 +385,33 @@ describe("the volume limit", () => {
     expect(size).toBeLessThanOrEqual(100_000);
     const dropped = Buffer.byteLength(output) + "the error\n".length - size;
     expect(server.text("SYSTEM")).toMatch(new RegExp(`^\\[${dropped} bytes of .*\\]\nbye\n$`));
+  });
+
+  test("gives back the disk space of what is over it, also while the server is away", async ({
+    skip,
+  }) => {
+    const probe = join(directory, "probe");
+    writeFileSync(probe, Buffer.alloc(64 * 1024));
+    if (!(await punchHole(probe, 0, 64 * 1024))) return skip("no hole can be punched here");
+    const taken = (): number =>
+      statSync(join(directory, "runs", "01-apply", "stdout")).blocks * 512;
+    const mebibyte = 1024 * 1024;
+    write("01-apply", "stdout", Buffer.alloc(20 * mebibyte, "x"));
+    server.mischief = (_, response) => {
+      problem(response, 503);
+      return true;
+    };
+    const end = Promise.withResolvers<void>();
+    const log = await open({ volumeLimit: mebibyte });
+    log.run("01-apply", end.promise);
+    await until(() => taken() < 4 * mebibyte);
+    write("01-apply", "stdout", Buffer.alloc(20 * mebibyte, "y"));
+    await until(() => taken() < 6 * mebibyte);
+    server.mischief = () => false;
+    end.resolve();
+    await log.drained();
+    expect(server.text("STDOUT")).toBe("x".repeat(mebibyte));
+    expect(server.text("SYSTEM")).toContain(`[${39 * mebibyte} bytes of the output of 01-apply`);
   });
 
   test("counts on after a restart", async () => {
