@@ -1,6 +1,7 @@
 /** How JSON bodies are read: UTF-8, well formed, not compressed, and whole within a time. */
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { findExcess, withoutParts } from "./json-shape.ts";
 import { Refusal, sendProblem } from "./problem.ts";
 import { hasUnreadBody } from "./unread-body.ts";
 
@@ -49,37 +50,50 @@ function parse({ headers, routeOptions }: FastifyRequest, bytes: Buffer): unknow
       { "accept-encoding": "identity" },
     );
   if (!isUtf8(bytes)) throw new Refusal("malformed_json", "the body is not UTF-8");
+  const { endpoint, dropsExcess = false } = routeOptions.config;
   // A person gets back what was written or a refusal; of a runner no report is lost over half a character.
-  return parseText(bytes.toString(), isOfPerson(routeOptions));
+  const isExact = isOfPerson(routeOptions);
+  const values = endpoint?.bodyValues ?? jsonValues;
+  return parseJson(bytes, { isExact, values, dropsExcess });
 }
 
-/** Reads JSON that can be kept: not too deep and, if it `isExact`, without half characters. Throws `malformed_json`, or a SyntaxError. */
-export function parseText(text: string, isExact: boolean): unknown {
+export interface JsonOptions {
+  /** Refuses half characters, which cannot be stored as they are. */
+  readonly isExact: boolean;
+  /** Default `jsonValues`. */
+  readonly values?: number;
+  /** Of a map that holds too much, keeps the plain values and drops its lists and maps. */
+  readonly dropsExcess?: boolean;
+}
+
+/** Parses JSON that can be stored, and that takes no longer than others may wait. Throws `malformed_json`, or a SyntaxError. */
+export function parseJson(
+  json: Buffer,
+  { isExact, values = jsonValues, dropsExcess = false }: JsonOptions,
+): unknown {
   // Fastify's parser also searches for __proto__; here nothing is merged by assignment, so that is a name like any other.
+  const excess = findExcess(json, { levels: jsonLevels, values });
+  if (excess !== undefined && !dropsExcess) throw new Refusal("malformed_json", excess);
+  const text = excess === undefined ? json.toString() : withoutParts(json);
   const value: unknown = JSON.parse(text);
-  if (text.length > jsonLevels && isDeeper(value, jsonLevels))
-    throw new Refusal(
-      "malformed_json",
-      `lists and maps are nested in more than ${jsonLevels} levels`,
-    );
-  if (isExact && /\\u[dD][89a-fA-F]/.test(text)) JSON.parse(text, wellFormed);
+  if (isExact && /\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value))
+    throw new Refusal("malformed_json", "the body contains an unpaired surrogate");
   return value;
 }
 
 /** SQLite reads 1000; what a body holds is kept inside of other JSON. */
 export const jsonLevels = 500;
 
-const isDeeper = (value: unknown, than: number): boolean =>
-  typeof value === "object" &&
-  value !== null &&
-  (than === 0 || Object.values(value).some((inner) => isDeeper(inner, than - 1)));
+/** Members and entries of one body. Parsing as many, all of them different, takes some 30 ms. */
+export const jsonValues = 20_000;
 
-/** Bodies that a person writes are those that take no unknown fields (decisions.md). */
+/** Bodies that a person writes are those that take no unknown fields. */
 const isOfPerson = ({ schema }: FastifyRequest["routeOptions"]): boolean =>
   (schema?.body as { additionalProperties?: unknown } | undefined)?.additionalProperties === false;
 
-function wellFormed(name: string, value: unknown): unknown {
-  if (!name.isWellFormed() || (typeof value === "string" && !value.isWellFormed()))
-    throw new Refusal("malformed_json", "half a surrogate pair is no text");
-  return value;
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (Array.isArray(value)) return value.every(isWellFormed);
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(([name, inner]) => name.isWellFormed() && isWellFormed(inner));
 }

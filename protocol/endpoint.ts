@@ -35,6 +35,8 @@ export interface Endpoint {
   readonly refusals?: readonly ProblemCode[];
   /** In bytes; a body over it is refused before it is buffered. Default 1 MiB. */
   readonly bodyLimit?: number;
+  /** How many members and entries a body of JSON may hold. Default 20,000. */
+  readonly bodyValues?: number;
 }
 
 /** Keeps the exact types of an endpoint, so that server and client agree at compile time. */

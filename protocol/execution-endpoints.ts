@@ -45,12 +45,13 @@ export const executionEndpoints = {
     path: "/api/jobs/{id}/status",
     summary: "Report the start or the end of a job",
     description:
-      "PROCESSING is reported before anything runs. An end is recorded also when it comes late: it is what happened. The same report again changes nothing.",
+      "PROCESSING is reported before anything runs. An end is recorded also when it comes late: it is what happened. The same report again changes nothing. Only a wrong `status` is refused: of the other fields, text that is too long is cut, and what is not valid is ignored.",
     caller: "worker",
     params: jobParams,
     headers: AttemptHeaders,
     body: ReportStatus,
     bodyLimit: 4 * 1024 * 1024,
+    bodyValues: 100_000,
     status: 200,
     answer: Job,
     refusals: ["job_ended", "not_job_holder"],
@@ -69,7 +70,7 @@ export const executionEndpoints = {
     status: 201,
     answer: AppendedLogs,
     also: { 200: "All of it was stored before." },
-    refusals: ["log_gap", "not_job_holder"],
+    refusals: ["log_gap", "not_job_holder", "too_large"],
   }),
   readLogs: endpoint({
     method: "GET",

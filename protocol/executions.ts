@@ -8,9 +8,9 @@ import { PlanSummary } from "./plan-summary.ts";
 export { planArtifactLimit } from "./limits.ts";
 /** A log post carries at most this many chunks … */
 export const logChunksLimit = 200;
-/** … and this many bytes of body. JSON may write one character as six, hence the room above 1 MiB of text. */
+/** … and this many bytes of body. JSON may write one character as six, hence the room above the text. */
 export const logBodyLimit = 8 * 1024 * 1024;
-/** Text of one post. */
+/** Text of one post, all its chunks together, in bytes of UTF-8. */
 export const logTextLimit = 1024 * 1024;
 
 export const CloudIdentityCredentials = Type.Object({
@@ -92,8 +92,11 @@ const Seq = Type.Integer({
   description: "The chunk's place in the log of this attempt, from 1 without a gap.",
 });
 
+/** Its limit is that of the post, whose bytes the service counts. */
+const LogText = Type.String({ maxLength: logBodyLimit });
+
 export const SequencedChunk = Type.Object({
-  log_chunk: Type.String({ maxLength: logTextLimit }),
+  log_chunk: LogText,
   stream_type: StreamType,
   seq: Seq,
 });
@@ -101,7 +104,7 @@ export type SequencedChunk = Static<typeof SequencedChunk>;
 
 /** Either one chunk (`log_chunk`, `stream_type`, perhaps `seq`) or `chunks`; the service refuses neither or both. */
 export const AppendLogs = Type.Object({
-  log_chunk: Type.Optional(Type.String({ maxLength: logTextLimit })),
+  log_chunk: Type.Optional(LogText),
   stream_type: Type.Optional(StreamType),
   seq: Type.Optional(Seq),
   chunks: Type.Optional(

@@ -51,8 +51,11 @@ export const ContentDigest = Type.String({
   examples: ["sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:"],
 });
 
+/** Characters of the reason of a failure. */
+export const reasonLimit = 8192;
+
 /** What a person reads as the reason of a failure. */
-export const ErrorMessage = Type.String({ maxLength: 8192 });
+export const ErrorMessage = Type.String({ maxLength: reasonLimit });
 
 /** A field that is always there and may be null; written as JSON Schema 2020-12's type list, which serialises fastest. */
 export const Nullable = <T extends TSchema>(schema: T) => {

@@ -42,12 +42,17 @@ export const WaitingReason = OneOf([
 ]);
 export type WaitingReason = Static<typeof WaitingReason>;
 
+/** Outputs of one job that are kept. */
+export const outputsLimit = 1000;
+/** Characters of an output that stands beside the outputs. */
+export const outputTextLimit = 4096;
+
 /** What a job left behind. The three named fields come from outputs of that name that are strings and not sensitive. */
 export const ExecutionMetadata = Type.Object(
   {
-    cluster_name: Type.Optional(Type.String({ maxLength: 4096 })),
-    cluster_endpoint: Type.Optional(Type.String({ maxLength: 4096 })),
-    gitops_url: Type.Optional(Type.String({ maxLength: 4096 })),
+    cluster_name: Type.Optional(Type.String({ maxLength: outputTextLimit })),
+    cluster_endpoint: Type.Optional(Type.String({ maxLength: outputTextLimit })),
+    gitops_url: Type.Optional(Type.String({ maxLength: outputTextLimit })),
     outputs: Type.Optional(
       about(JsonObject, "All outputs; of a sensitive one only its name and type."),
     ),

@@ -44,6 +44,7 @@ export const problemCodes = {
   provider_not_connected: [409, "No account at this provider is connected"],
   provider_token_rejected: [409, "The provider refuses the stored token"],
   payload_too_large: [413, "The body is too large"],
+  too_large: [413, "One part of the request is too large"],
   unsupported_media_type: [415, "This content type is not accepted here"],
   range_not_satisfiable: [416, "The range lies outside the content"],
   state_locked: [423, "The state is locked"],

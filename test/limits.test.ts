@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { formLimit } from "../control-plane/console/configurations/configuration-form-routes.ts";
-import { jsonLevels } from "../control-plane/json-body.ts";
+import { formFields } from "../control-plane/console/page/form-body.ts";
+import { jsonLevels, jsonValues } from "../control-plane/json-body.ts";
 import {
   archiveLimit,
   inlineFileCount,
@@ -17,6 +18,8 @@ import {
   waitSecondsLimit,
 } from "../protocol/executions.ts";
 import { planArtifactLimit, planSummaryLimit, timeoutSecondsDefault } from "../protocol/limits.ts";
+import { endpoints } from "../protocol/endpoints.ts";
+import { outputsLimit } from "../protocol/jobs.ts";
 import { problemCodes } from "../protocol/problem.ts";
 import { stateLimit } from "../protocol/state.ts";
 import { workerMetadataLimit } from "../protocol/workers.ts";
@@ -33,17 +36,22 @@ test.each([
   ],
   ["its variables, together, as JSON", mib(variablesLimit)],
   ["JSON inside JSON, of any body", `${jsonLevels} levels`],
+  [
+    "members and entries of the JSON of any body; of a job's report",
+    `${number(jsonValues)}; ${number(endpoints.reportStatus.bodyValues)}`,
+  ],
+  ["outputs of a job that are kept", number(outputsLimit)],
   ["an uploaded archive of terraform files", mib(archiveLimit)],
   ["a plan that is handed over", mib(planArtifactLimit)],
   ["a state", mib(stateLimit)],
   [
-    "a log post: body, chunks, text of a chunk",
+    "a log post: body, chunks, text of all chunks",
     `${mib(logBodyLimit)}, ${logChunksLimit}, ${mib(logTextLimit)}`,
   ],
   ["a summary of a plan", kib(planSummaryLimit)],
   ["a worker's metadata", kib(workerMetadataLimit)],
   ["a request that waits (`?wait=`)", `${waitSecondsLimit} s`],
-  ["a form of the console", mib(formLimit)],
+  ["a form of the console", `${mib(formLimit)}, ${number(formFields)} fields`],
   [
     "a job that says nothing else",
     `runs ${number(timeoutSecondsDefault)} s, then it is stopped and FAILED`,

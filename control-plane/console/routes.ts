@@ -1,5 +1,4 @@
 /** The routes of the pages. All of them work without a script: plain links and forms. */
-import formbody from "@fastify/formbody";
 import type { FastifyInstance } from "fastify";
 import { validate } from "uuid";
 import { clearSession, setSession } from "../auth/session.ts";
@@ -12,6 +11,7 @@ import { endLogin, openLink } from "../services/logins.ts";
 import { assetRoutes } from "./assets.ts";
 import { configurationPages } from "./configurations/configuration-routes.ts";
 import { docsRoutes } from "./docs/docs-routes.ts";
+import { readForms } from "./page/form-body.ts";
 import { identityPages } from "./identities/identity-routes.ts";
 import { jobPages } from "./jobs/job-routes.ts";
 import { sendPage } from "./page/layout.ts";
@@ -38,9 +38,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     .filter((name) => context.providers[name] !== undefined)
     .map((name) => ({ name, title: providerTitles[name] }));
   app.register(async (pages) => {
-    // Forms alone: JSON is for the API.
-    pages.removeContentTypeParser("application/json");
-    await pages.register(formbody);
+    readForms(pages);
     // A person who goes wrong on a page sees a page.
     pages.setErrorHandler((error, request, reply) => {
       const refusal = refusalOf(error, request);

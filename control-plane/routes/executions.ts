@@ -4,6 +4,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import type { Claims } from "../services/claims.ts";
 import type { Context } from "../services/context.ts";
 import { appendLogs, reportStatus } from "../services/executions.ts";
+import { repairReport } from "./report-repair.ts";
 import { goneSignal } from "./gone.ts";
 import { bodilessRoutes, route, sent, type Guards } from "./route.ts";
 
@@ -34,8 +35,13 @@ export function executionRoutes(
     );
   });
 
-  route(app, endpoints.reportStatus, guards, async ({ caller, params, headers, body }) =>
-    reportStatus(context, caller, params.id, headers["x-job-attempt"], body),
+  route(
+    app,
+    endpoints.reportStatus,
+    guards,
+    async ({ caller, params, headers, body }) =>
+      reportStatus(context, caller, params.id, headers["x-job-attempt"], body),
+    { dropsExcess: true, repair: repairReport },
   );
 
   route(

@@ -51,6 +51,10 @@ export interface RouteOptions {
   readonly quiet?: boolean;
   /** Answers also while the server stops: it says how that goes. */
   readonly alsoWhileStopping?: boolean;
+  /** Of a body that holds too much, keeps the plain values instead of refusing it. */
+  readonly dropsExcess?: boolean;
+  /** Makes a body fit its schema as far as it can: what it says must not be lost over a detail. */
+  readonly repair?: (body: unknown) => unknown;
 }
 
 /** Adds one endpoint to the application, behind the guard of the caller that it declares. */
@@ -75,6 +79,14 @@ export function route<E extends Endpoint>(
       ...(body ? { body } : {}),
     },
     config: { endpoint, ...options },
+    ...(options.repair
+      ? {
+          preValidation: (request, _, done) => {
+            request.body = options.repair?.(request.body);
+            done();
+          },
+        }
+      : {}),
     onRequest: async (request, reply) => {
       request.caller = await guard(request, reply);
     },

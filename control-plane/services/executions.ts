@@ -1,9 +1,10 @@
 /** What a runner says of the job it holds: it runs, it ended, its log. */
-import type {
-  AppendedLogs,
-  AppendLogs,
-  ReportStatus,
-  SequencedChunk,
+import {
+  logTextLimit,
+  type AppendedLogs,
+  type AppendLogs,
+  type ReportStatus,
+  type SequencedChunk,
 } from "../../protocol/executions.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import type { WorkerCaller } from "../auth/callers.ts";
@@ -136,7 +137,18 @@ export async function appendLogs(
 
 type Chunk = Omit<SequencedChunk, "seq"> & { seq: number | null };
 
-function chunksOf({ chunks, log_chunk, stream_type, seq }: AppendLogs): Chunk[] {
+function chunksOf(post: AppendLogs): Chunk[] {
+  const chunks = listedChunks(post);
+  const bytes = chunks.reduce((sum, { log_chunk }) => sum + Buffer.byteLength(log_chunk), 0);
+  if (bytes > logTextLimit)
+    throw new Refusal(
+      "too_large",
+      `the post has ${bytes} bytes of log text; at most ${logTextLimit} are taken`,
+    );
+  return chunks;
+}
+
+function listedChunks({ chunks, log_chunk, stream_type, seq }: AppendLogs): Chunk[] {
   if (chunks !== undefined) {
     if (log_chunk !== undefined || stream_type !== undefined || seq !== undefined)
       throw invalid("body.chunks", "goes without log_chunk, stream_type and seq");

@@ -1,25 +1,17 @@
 /** Plan summaries: told by the runner with the end of its job, read by the job's owner. */
-import { planSummaryLimit, type PlanSummary } from "../../protocol/plan-summary.ts";
+import type { PlanSummary } from "../../protocol/plan-summary.ts";
 import type { Answer } from "../../protocol/endpoint.ts";
 import type { endpoints } from "../../protocol/endpoints.ts";
 import type { UserCaller } from "../auth/callers.ts";
-import { invalid, notFound } from "../problem.ts";
+import { notFound } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import { findOwnJob } from "../store/jobs.ts";
 import { findPlanSummary, savePlanSummary } from "../store/plan-summaries.ts";
 import type { Context } from "./context.ts";
 
-/** Keeps what a runner tells of its plan; throws 400 when it is too long. */
-export async function keepPlanSummary(
-  tx: Queries,
-  job: string,
-  summary: PlanSummary,
-): Promise<void> {
-  const text = JSON.stringify(summary);
-  if (text.length > planSummaryLimit)
-    throw invalid("body.plan_summary", `is over ${planSummaryLimit} characters of JSON`);
-  await savePlanSummary(tx, job, text);
-}
+/** Keeps what a runner tells of its plan. */
+export const keepPlanSummary = (tx: Queries, job: string, summary: PlanSummary): Promise<void> =>
+  savePlanSummary(tx, job, JSON.stringify(summary));
 
 /** GET /api/cli/jobs/{id}/plan: of a DEPLOY what the plan that it names would do; null when no runner has said. */
 export async function getPlanSummary(

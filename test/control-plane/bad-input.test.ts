@@ -114,6 +114,7 @@ describe("a body", () => {
     ["with an unknown field", '{"name":"z","owner_id":"x"}', "invalid_request"],
     ["of 10,000 arrays", `${"[".repeat(10_000)}${"]".repeat(10_000)}`, "malformed_json"],
     ["of 10,000 objects", `${'{"name":'.repeat(10_000)}1${"}".repeat(10_000)}`, "malformed_json"],
+    ["of 30,000 values", `{"name":[${"{},".repeat(30_000)}1]}`, "malformed_json"],
     ["with a number beyond all numbers", '{"name":1e999}', "invalid_request"],
     ["with a number of 100,000 digits", `{"name":${"9".repeat(100_000)}}`, "invalid_request"],
     ["with the wrong type", '{"name":["z"]}', "invalid_request"],

@@ -239,12 +239,65 @@ describe("a report", () => {
   it.each([
     [{}, "400 invalid_request"],
     [{ status: "QUEUED" }, "400 invalid_request"],
-    [{ status: "SUCCESS", execution_metadata: "x" }, "400 invalid_request"],
-    [{ status: "SUCCESS", error_message: "x".repeat(9000) }, "400 invalid_request"],
+    [{ status: 1 }, "400 invalid_request"],
   ])("with %j is refused", async (body, refusal) => {
     const job = await held();
     expect(await runner.refusal(reportStatus, { params: job, body: body as never })).toBe(refusal);
     expect(await client.get(getJob, { params: job })).toMatchObject({ status: "PROCESSING" });
+  });
+
+  it.each<[string, object, object]>([
+    [
+      "null for a name",
+      { execution_metadata: { cluster_name: null, outputs: {} } },
+      { outputs: {} },
+    ],
+    [
+      "a name that is too long",
+      { execution_metadata: { cluster_name: "x".repeat(5000), gitops_url: "https://x" } },
+      { gitops_url: "https://x" },
+    ],
+    [
+      "outputs that are none",
+      { execution_metadata: { cluster_name: "c", outputs: [1] } },
+      { cluster_name: "c" },
+    ],
+    ["metadata that is none", { execution_metadata: "x" }, {}],
+    ["a message of its own type", { error_message: { text: "x" }, outcome_unknown: "yes" }, {}],
+    ["counts that are none", { last_seq: -1, plan_summary: [] }, {}],
+    ["a count without end", { last_seq: 1e300, plan_summary: { counts: {} } }, {}],
+    [
+      "more outputs than are kept",
+      {
+        execution_metadata: {
+          outputs: Object.fromEntries(Array.from({ length: 1500 }, (_, n) => [`o${n}`, n])),
+        },
+      },
+      { outputs: Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`o${n}`, n])) },
+    ],
+    [
+      "more values than are read",
+      {
+        execution_metadata: { outputs: { a: Array.from({ length: 110_000 }, () => 1) } },
+        last_seq: 0,
+      },
+      {},
+    ],
+  ])("of success is recorded, whatever else it says: %s", async (_, rest, kept) => {
+    const job = await held("DEPLOY");
+    const body = { status: "SUCCESS", ...rest } as never;
+    const ended = await report(job, body);
+    expect(ended).toMatchObject({ status: "SUCCESS", error_message: null });
+    expect(ended.execution_metadata ?? {}).toEqual(kept);
+    expect(await client.get(getConfiguration, { params: { name: spec } })).toMatchObject({
+      status: "DEPLOYED",
+    });
+  });
+
+  it("of failure has its message cut where it is too long", async () => {
+    const message = `${"x".repeat(8190)}😀${"y".repeat(100)}`;
+    const ended = await report(await held(), { status: "FAILED", error_message: message });
+    expect(ended.error_message).toBe(`${"x".repeat(8190)}\ufffd…`);
   });
 
   it("with fields of a newer agent is taken", async () => {
@@ -338,6 +391,13 @@ describe("a log", () => {
     });
   });
 
+  it("takes a MiB of text in one post, whatever JSON makes of it", async () => {
+    const job = await held();
+    const text = "\u0001".repeat(1024 ** 2);
+    await append(job, chunk(1, text));
+    expect(await texts(job)).toEqual([text]);
+  });
+
   it("is complete when every chunk that the runner counted is there", async () => {
     const job = await held();
     await append(job, { chunks: [chunk(1), chunk(2)] });
@@ -376,6 +436,22 @@ describe("a log", () => {
       "400 invalid_request",
     ],
     ["a number of zero", { ...chunk(0) }, "400 invalid_request"],
+    ["a MiB and a byte of text", chunk(1, "x".repeat(1024 ** 2 + 1)), "413 too_large"],
+    [
+      "half a MiB of letters of two bytes and one more",
+      chunk(1, "é".repeat(1024 ** 2 / 2 + 1)),
+      "413 too_large",
+    ],
+    [
+      "more than a MiB in chunks",
+      { chunks: [chunk(1, "x".repeat(1024 ** 2)), chunk(2, "y")] },
+      "413 too_large",
+    ],
+    [
+      "a body of 7.9 MB",
+      { log_chunk: "x".repeat(7_900_000), stream_type: "STDOUT" },
+      "413 too_large",
+    ],
   ])("refuses %s and keeps nothing of it", async (_, body, refusal) => {
     const job = await held();
     expect(await runner.refusal(appendLogs, { params: job, body: body as never })).toBe(refusal);

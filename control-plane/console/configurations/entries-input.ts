@@ -4,7 +4,7 @@ import {
   type Configuration,
   type Variable,
 } from "../../../protocol/configurations.ts";
-import { parseText } from "../../json-body.ts";
+import { parseJson } from "../../json-body.ts";
 import { invalid, notFound, Refusal } from "../../problem.ts";
 import { drawnAs, entriesOf, type Entries } from "./entries-view.ts";
 import { isAt, judge, refuseStale, type Form } from "../page/form.ts";
@@ -62,7 +62,7 @@ function valueOf(typed: string, before: Variable | undefined): unknown {
   if (isPlain && isExact(typed)) return JSON.parse(typed);
   if (!/^\s*[[{]/.test(typed)) return typed;
   try {
-    return parseText(typed, true);
+    return parseJson(Buffer.from(typed), { isExact: true });
   } catch (error) {
     if (error instanceof Refusal) throw invalid("body.value", `cannot be kept: ${error.message}`);
     // V8's message may quote what was typed, which may be a secret.

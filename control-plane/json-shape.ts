@@ -1,0 +1,73 @@
+/** What JSON text is made of, found before it is parsed: one pass over the bytes, without building anything. */
+
+/** How much one body may hold. */
+export interface JsonLimits {
+  /** Lists and maps inside each other. */
+  readonly levels: number;
+  /** Members of maps, and entries of lists, together. */
+  readonly values: number;
+}
+
+/** What is too much, in words; undefined when the text is within the limits. Malformed text is left to the parser. */
+export function findExcess(json: Buffer, { levels, values }: JsonLimits): string | undefined {
+  let level = 0;
+  let count = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    switch (json[at]) {
+      case quote:
+        at = endOfString(json, at);
+        break;
+      case openList:
+      case openMap:
+        count += 1;
+        level += 1;
+        if (level > levels) return `lists and maps are nested in more than ${levels} levels`;
+        break;
+      case closeList:
+      case closeMap:
+        level -= 1;
+        break;
+      case comma:
+        count += 1;
+        break;
+      default:
+        continue;
+    }
+    if (count > values) return `it holds more than ${values.toLocaleString("en")} values`;
+  }
+  return undefined;
+}
+
+/** The text of a map with null in place of every list and map that it holds; the plain values stay. */
+export function withoutParts(json: Buffer): string {
+  const kept: Buffer[] = [];
+  let level = 0;
+  let from = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const byte = json[at];
+    if (byte === quote) at = endOfString(json, at);
+    else if (byte === openList || byte === openMap) {
+      level += 1;
+      if (level === 2) kept.push(json.subarray(from, at), nothing);
+    } else if (byte === closeList || byte === closeMap) {
+      level -= 1;
+      if (level === 1) from = at + 1;
+    }
+  }
+  kept.push(json.subarray(from));
+  return Buffer.concat(kept).toString();
+}
+
+const nothing = Buffer.from("null");
+const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
+const [openList, closeList, openMap, closeMap] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/** Where the string ends that begins at `at`; the end of the text if it does not. */
+function endOfString(json: Buffer, at: number): number {
+  for (let next = at + 1; next < json.length; next += 1) {
+    const byte = json[next];
+    if (byte === quote) return next;
+    if (byte === backslash) next += 1;
+  }
+  return json.length;
+}
