@@ -21,7 +21,7 @@ const speeds = [
   { perSecond: 2000, seconds: 15, share: 0.99, goal: 120 },
 ];
 
-/** Prints lines of about 60 bytes at a pace that it keeps, each in a write of its own; the time is that of the write. */
+/** Prints numbered lines of about 60 bytes at a pace that it keeps, each in a write of its own; the time is that of the write. */
 const program = `
 const { writeSync } = require("node:fs");
 const [perSecond, lines] = process.argv.slice(1).map(Number);
@@ -30,7 +30,7 @@ const started = now();
 let line = 0;
 const print = () => {
   for (; line < lines && now() >= started + (line * 1000) / perSecond; line++)
-    writeSync(1, now().toFixed(3) + " the quick brown fox jumps over the lazy dog\\n");
+    writeSync(1, now().toFixed(3) + " " + line + " the quick brown fox jumps over the dog\\n");
   if (line < lines) setTimeout(print, Math.max(0, started + (line * 1000) / perSecond - now()));
 };
 print();`;
@@ -71,11 +71,20 @@ async function latencies(perSecond: number, seconds: number): Promise<number[]> 
   });
   const ended = once(ship, "exit");
   const found: number[] = [];
+  // A chunk may end inside a line: the file's size grows page by page, also within one write. Such a line is there with its last byte.
+  let rest = "";
   for await (const { event, data } of eventsOf(stream.body)) {
     if (event !== "log") continue;
     const now = performance.timeOrigin + performance.now();
     const { log_chunk: text } = JSON.parse(data) as { log_chunk: string };
-    for (const line of text.split("\n").filter(Boolean)) found.push(now - Number.parseFloat(line));
+    const complete = (rest + text).split("\n");
+    rest = complete.pop() ?? "";
+    for (const line of complete) {
+      const [time, number] = line.split(" ", 2).map(Number);
+      if (number !== found.length)
+        throw new Error(`line ${number} came instead of ${found.length}`);
+      found.push(now - (time ?? NaN));
+    }
     if (found.length >= lines) break;
   }
   await ended;
