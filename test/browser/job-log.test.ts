@@ -2,9 +2,10 @@
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hasBrowser, withBrowser } from "../helpers/browser.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { openStage, type Stage } from "../helpers/scenes.ts";
+import { skipAt } from "../helpers/tools.ts";
 
 let plane: Plane;
 let stage: Stage;
@@ -37,7 +38,7 @@ const untilShown = (page: Page, lines: number) =>
 
 // What runs in the page is text: the types of a page and those of Node do not go together.
 async function untilTrue(page: Page, what: string): Promise<void> {
-  await expect.poll(() => page.evaluate(what), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => page.evaluate(what)).toBe(true);
 }
 
 /** Whether the middle of the box shows this line, marked. */
@@ -48,7 +49,8 @@ const isAt = (text: string) => `(() => {
   return marked.length === 1 && marked[0].textContent === ${JSON.stringify(text)} && top >= box.top && bottom <= box.bottom;
 })()`;
 
-describe.runIf(hasBrowser() || process.env["CI"] === "true")("the log of a job", () => {
+describe("the log of a job", () => {
+  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("is searched, linked to by line, wrapped, timed, followed and taken along", async () => {

@@ -4,10 +4,11 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { findingsOf } from "../helpers/accessibility.ts";
-import { hasBrowser, withBrowser } from "../helpers/browser.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { writeState } from "../helpers/places.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { openStage, type Stage } from "../helpers/scenes.ts";
+import { skipAt } from "../helpers/tools.ts";
 
 let plane: Plane;
 let stage: Stage;
@@ -22,7 +23,8 @@ const press = (page: Page, name: string | RegExp) => page.getByRole("button", { 
 const open = (page: Page, words: string) => page.locator("summary", { hasText: words }).click();
 const read = (name: string) => stage.person.get(endpoints.getConfiguration, { params: { name } });
 
-describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () => {
+describe("in a browser", () => {
+  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("a zone and a configuration are made, get a plain and a sensitive variable, and are planned", async () => {

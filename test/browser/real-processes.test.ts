@@ -8,12 +8,13 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { providerTitles, type ProviderName } from "../../control-plane/domain/providers.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { scratch, startAgent } from "../helpers/agent-process.ts";
-import { hasBrowser, withBrowser } from "../helpers/browser.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
 import { freePort } from "../helpers/free-port.ts";
 import { spawnProviders, type ProviderProcesses } from "../helpers/oauth-providers.ts";
 import { newLink, spawnServer, type ServerProcess } from "../helpers/server-process.ts";
 import { windlass } from "../helpers/windlass.ts";
+import { skipAt } from "../helpers/tools.ts";
 
 let directory: string;
 let providers: ProviderProcesses;
@@ -34,7 +35,8 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () => {
+describe("in a browser", () => {
+  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   /** Somebody who signed in with the operator's link. */
@@ -67,7 +69,7 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     onTestFinished(() => void login.kill());
     let told = "";
     login.stderr?.on("data", (text: Buffer) => (told += text.toString()));
-    await expect.poll(() => told, { timeout: 20_000 }).toContain("The six characters");
+    await expect.poll(() => told).toContain("The six characters");
     await page.goto(/http\S+device_code=\S+/.exec(told)?.[0] ?? "");
     await page.getByText("asks to act as ada@example.com").waitFor();
     await page.getByRole("button", { name: "Show the code" }).click();
@@ -87,85 +89,81 @@ describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () 
     expect(complaints).toEqual([]);
   });
 
-  test(
-    "a worker is added; a plan is watched, deployed and watched on while the server is killed and comes back; a running job is cancelled",
-    { timeout: 120_000 },
-    async () => {
-      const { page, complaints } = await signedIn();
-      const person = await callsAs(page);
-      const zone = await person.get(endpoints.createZone, { body: { name: "zone" } });
-      const configure = async (name: string, script: string) => {
-        const body = { name, zone_id: zone.id, source: talking(script) } as const;
-        return (await person.get(endpoints.createConfiguration, { body })).id;
-      };
+  test("a worker is added; a plan is watched, deployed and watched on while the server is killed and comes back; a running job is cancelled", async () => {
+    const { page, complaints } = await signedIn();
+    const person = await callsAs(page);
+    const zone = await person.get(endpoints.createZone, { body: { name: "zone" } });
+    const configure = async (name: string, script: string) => {
+      const body = { name, zone_id: zone.id, source: talking(script) } as const;
+      return (await person.get(endpoints.createConfiguration, { body })).id;
+    };
 
-      await page.goto(`${url}/workers`);
-      await page.getByRole("button", { name: "Add a worker" }).click();
-      const token = (await page.locator(".secret").textContent())?.trim() ?? "";
-      await page.getByRole("link", { name: "To the workers" }).click();
-      await page.getByText("No worker yet.").waitFor();
-      using place = scratch();
-      await using agent = startAgent({
-        WINDLASS_URL: url,
-        WINDLASS_WORK_DIR: join(place.path, "work"),
-        WINDLASS_REGISTRATION_TOKEN: token,
-        WINDLASS_WORKER_NAME: "the agent",
-      });
-      await page.getByRole("link", { name: "the agent" }).waitFor();
-      await page.getByText("ONLINE").waitFor();
+    await page.goto(`${url}/workers`);
+    await page.getByRole("button", { name: "Add a worker" }).click();
+    const token = (await page.locator(".secret").textContent())?.trim() ?? "";
+    await page.getByRole("link", { name: "To the workers" }).click();
+    await page.getByText("No worker yet.").waitFor();
+    using place = scratch();
+    await using agent = startAgent({
+      WINDLASS_URL: url,
+      WINDLASS_WORK_DIR: join(place.path, "work"),
+      WINDLASS_REGISTRATION_TOKEN: token,
+      WINDLASS_WORKER_NAME: "the agent",
+    });
+    await page.getByRole("link", { name: "the agent" }).waitFor();
+    await page.getByText("ONLINE").waitFor();
 
-      const configuration_id = await configure("talk", saying(150));
-      const { id } = await person.get(endpoints.createJob, {
-        body: { job_type: "PLAN", configuration_id },
-      });
-      await page.goto(`${url}/jobs/${id}`);
-      await page.getByText("This is the whole log.").waitFor();
-      expect(await page.locator(".lines").innerText()).toContain(
-        "terraform_data.talk will be created",
-      );
-      expect(await page.locator(".plan .counts").innerText()).toMatch(/1\s+to create/);
-      await page.getByRole("button", { name: "Deploy this plan" }).click();
+    const configuration_id = await configure("talk", saying(150));
+    const { id } = await person.get(endpoints.createJob, {
+      body: { job_type: "PLAN", configuration_id },
+    });
+    await page.goto(`${url}/jobs/${id}`);
+    await page.getByText("This is the whole log.").waitFor();
+    expect(await page.locator(".lines").innerText()).toContain(
+      "terraform_data.talk will be created",
+    );
+    expect(await page.locator(".plan .counts").innerText()).toMatch(/1\s+to create/);
+    await page.getByRole("button", { name: "Deploy this plan" }).click();
 
-      await page.getByRole("heading", { name: "DEPLOY of talk" }).waitFor();
-      await page.getByText("line 30 of 150").waitFor();
-      server.kill("SIGKILL");
-      await page.getByText("The server does not answer. Trying again; nothing is lost.").waitFor();
-      await server.exited;
-      server = start();
-      await server.ready;
-      await page.getByText("This is the whole log.").waitFor({ timeout: 60_000 });
-      await page.locator("#job .badge", { hasText: "SUCCESS" }).waitFor();
-      const shown = await page.evaluate<string[]>(
-        `[...document.querySelectorAll(".block > div")].map((line) => line.textContent)`,
-      );
-      const numbers = shown.flatMap((line) => /: line (\d+) of 150/.exec(line)?.[1] ?? []);
-      expect(numbers.map(Number)).toEqual(Array.from({ length: 150 }, (_, n) => n + 1));
-      const download = page.waitForEvent("download");
-      await page.getByRole("link", { name: "Raw log" }).click();
-      const raw = await readFile(await (await download).path(), "utf8");
-      expect(`${shown.join("\n")}\n`).toBe(stripVTControlCharacters(raw).replaceAll("\r", ""));
+    await page.getByRole("heading", { name: "DEPLOY of talk" }).waitFor();
+    await page.getByText("line 30 of 150").waitFor();
+    server.kill("SIGKILL");
+    await page.getByText("The server does not answer. Trying again; nothing is lost.").waitFor();
+    await server.exited;
+    server = start();
+    await server.ready;
+    await page.getByText("This is the whole log.").waitFor();
+    await page.locator("#job .badge", { hasText: "SUCCESS" }).waitFor();
+    const shown = await page.evaluate<string[]>(
+      `[...document.querySelectorAll(".block > div")].map((line) => line.textContent)`,
+    );
+    const numbers = shown.flatMap((line) => /: line (\d+) of 150/.exec(line)?.[1] ?? []);
+    expect(numbers.map(Number)).toEqual(Array.from({ length: 150 }, (_, n) => n + 1));
+    const download = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Raw log" }).click();
+    const raw = await readFile(await (await download).path(), "utf8");
+    expect(`${shown.join("\n")}\n`).toBe(stripVTControlCharacters(raw).replaceAll("\r", ""));
 
-      const lasting = await configure("last", saying(3000));
-      const running = await person.get(endpoints.createJob, {
-        body: { job_type: "DEPLOY", configuration_id: lasting },
-      });
-      await page.goto(`${url}/jobs/${running.id}`);
-      await page.getByText("line 5 of 3000").waitFor();
-      await page.getByRole("button", { name: "Cancel: stop terraform" }).click();
-      await page.locator("#job .badge", { hasText: "CANCELLED" }).waitFor();
-      await page.getByText("This is the whole log.").waitFor({ timeout: 60_000 });
-      await page.getByRole("button", { name: "Run it again" }).waitFor();
-      const ended = await person.get(endpoints.getJob, { params: { id: running.id } });
-      expect(ended).toMatchObject({ status: "CANCELLED", log_complete: true });
-      expect(ended.released_at).not.toBeNull();
-      // While the server was away the page asked in vain, and said so on the console.
-      expect(
-        complaints.filter((text) => !text.startsWith("Failed to load resource: net::")),
-      ).toEqual([]);
-      agent.kill("SIGTERM");
-      await agent.exited;
-    },
-  );
+    const lasting = await configure("last", saying(3000));
+    const running = await person.get(endpoints.createJob, {
+      body: { job_type: "DEPLOY", configuration_id: lasting },
+    });
+    await page.goto(`${url}/jobs/${running.id}`);
+    await page.getByText("line 5 of 3000").waitFor();
+    await page.getByRole("button", { name: "Cancel: stop terraform" }).click();
+    await page.locator("#job .badge", { hasText: "CANCELLED" }).waitFor();
+    await page.getByText("This is the whole log.").waitFor();
+    await page.getByRole("button", { name: "Run it again" }).waitFor();
+    const ended = await person.get(endpoints.getJob, { params: { id: running.id } });
+    expect(ended).toMatchObject({ status: "CANCELLED", log_complete: true });
+    expect(ended.released_at).not.toBeNull();
+    // While the server was away the page asked in vain, and said so on the console.
+    expect(complaints.filter((text) => !text.startsWith("Failed to load resource: net::"))).toEqual(
+      [],
+    );
+    agent.kill("SIGTERM");
+    await agent.exited;
+  });
 });
 
 /** The interface, with the session of the page. */

@@ -1,8 +1,9 @@
 /** Pages in a real browser: the ways in and out. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hasBrowser, withBrowser } from "../helpers/browser.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
+import { skipAt } from "../helpers/tools.ts";
 
 let plane: Plane;
 beforeAll(async () => {
@@ -10,7 +11,8 @@ beforeAll(async () => {
 });
 afterAll(() => plane.close());
 
-describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () => {
+describe("in a browser", () => {
+  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("a one-time link leads to the overview, signing out to the sign-in", async () => {

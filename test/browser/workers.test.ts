@@ -1,7 +1,8 @@
 /** What one does with a worker, in a real browser, against the real interface. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hasBrowser, withBrowser } from "../helpers/browser.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { ask, startPlane, type Plane } from "../helpers/plane.ts";
+import { skipAt } from "../helpers/tools.ts";
 
 let plane: Plane;
 beforeAll(async () => {
@@ -15,7 +16,8 @@ const post = (path: string, body: object, headers: Record<string, string> = {}) 
     body: JSON.stringify(body),
   });
 
-describe.runIf(hasBrowser() || process.env["CI"] === "true")("in a browser", () => {
+describe("in a browser", () => {
+  skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("a worker is added with a token shown once, drained, given a new token and removed", async () => {

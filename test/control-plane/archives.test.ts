@@ -106,7 +106,7 @@ test.for([
   expect(await plane.blobs()).toBe(before);
 });
 
-test("an archive over 50 MB is refused", { timeout: 60_000 }, async () => {
+test("an archive over 50 MB is refused", async () => {
   const before = await plane.blobs();
   const over = Buffer.concat([Buffer.of(0x1f, 0x8b), Buffer.alloc(archiveLimit - 1)]);
   expect((await upload(over)).json().code).toBe("payload_too_large");

@@ -140,7 +140,7 @@ describe("the log stream", () => {
     const seen = await eventsOf(stalled);
     expect(logsOf(seen).map(({ log_chunk }) => log_chunk)).toEqual([...early, ...posted]);
     expect(seen.at(-1)?.event).toBe("end");
-  }, 60_000);
+  });
 
   it("drops a reader that is too far behind, and nobody else notices", async () => {
     const { path, headers, post, succeed } = await runningJob();
@@ -157,7 +157,7 @@ describe("the log stream", () => {
     expect(logsOf(seen)).toHaveLength(24);
     response.resume();
     expect(((await dropped) as [Error])[0].message).toBe("aborted");
-  }, 60_000);
+  });
 
   it("is resumed without a gap or a double wherever it was cut", async () => {
     const { path, headers, post, succeed } = await runningJob();
@@ -181,7 +181,7 @@ describe("the log stream", () => {
     expect(chunks.map(({ log_chunk }) => log_chunk)).toEqual(
       Array.from({ length: 120 }, (_, index) => String(index + 1)),
     );
-  }, 30_000);
+  });
 
   it("is for the job's owner alone", async () => {
     const { path, headers } = await runningJob();

@@ -100,4 +100,4 @@ function offences(text: string): string[] {
 }
 
 /** Waits for what comes a moment later, on a busy machine a long one. */
-const eventually = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 10_000 });
+const eventually = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 60_000 });

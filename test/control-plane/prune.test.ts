@@ -1,4 +1,4 @@
-import { expect, it, vi } from "vitest";
+import { expect, it } from "vitest";
 import { startServer } from "../../control-plane/server.ts";
 import { readConfig } from "../../control-plane/config.ts";
 import { pino } from "pino";
@@ -32,9 +32,7 @@ it("what expired long ago is removed, what works or expired lately stays", async
     (await store.read.sql.selectFrom(table).select("token_hash").execute())
       .map(({ token_hash }) => token_hash)
       .toSorted();
-  await vi.waitFor(async () =>
-    expect(await left("registration_tokens")).toEqual(["lately", "working"]),
-  );
+  await expect.poll(() => left("registration_tokens")).toEqual(["lately", "working"]);
   expect(await left("login_links")).toEqual(["lately", "working"]);
   await second.close();
   await plane.close();

@@ -200,86 +200,80 @@ async function build(context: Context, { jobs, archives, states }: World) {
   return { ids, digests, stateSpec, oldestFirst };
 }
 
-test(
-  "nothing that is needed is ever removed, and all that is old and not needed is",
-  {
-    timeout: 120_000,
-  },
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(world, async (given) => {
-        const { store } = plane.context;
-        const context: Context = { ...plane.context, retention };
-        const { ids, digests, stateSpec, oldestFirst } = await build(context, given);
-        await retainOnce(context);
+test("nothing that is needed is ever removed, and all that is old and not needed is", async () => {
+  await fc.assert(
+    fc.asyncProperty(world, async (given) => {
+      const { store } = plane.context;
+      const context: Context = { ...plane.context, retention };
+      const { ids, digests, stateSpec, oldestFirst } = await build(context, given);
+      await retainOnce(context);
 
-        const isOver = ({ state }: Past) => state === "ended" || state === "unstarted";
-        /** Days since the last thing that happened to it. */
-        const over = ({ state, released, late }: Past) =>
-          state === "ended" ? Math.max(0.5, Math.min(released, released - late)) : released;
-        const isPast = (job: Past, days: number) => isOver(job) && over(job) > days;
-        const usersOf = (index: number) =>
-          given.jobs.filter((job, other) => other > index && job.plan === index);
-        const keepsArtifact = (job: Past, index: number) =>
-          job.artifact && ![job, ...usersOf(index)].every((one) => isPast(one, 5));
-        const losesLog = (job: Past, index: number) =>
-          job.state === "ended" &&
-          isPast(job, 10) &&
-          (job.chunk ?? 99) > 10 &&
-          !job.locks &&
-          !keepsArtifact(job, index);
-        const expected = {
-          artifacts: ids.filter((_, index) => keepsArtifact(given.jobs[index]!, index)),
-          pruned: ids.filter((_, index) => losesLog(given.jobs[index]!, index)),
-          logs: ids.filter(
-            (_, index) => given.jobs[index]!.chunk !== null && !losesLog(given.jobs[index]!, index),
-          ),
-          archives: digests.filter((_, index) => {
-            const { seen, by } = given.archives[index]!;
-            const isWanted = given.jobs.some((job) => job.archive === index && !isOver(job));
-            return by !== "nobody" || isWanted || seen < 31;
-          }),
-          states: oldestFirst.flatMap((days, index) =>
-            days < 20 || index >= oldestFirst.length - 2 ? [index + 1] : [],
-          ),
-        };
+      const isOver = ({ state }: Past) => state === "ended" || state === "unstarted";
+      /** Days since the last thing that happened to it. */
+      const over = ({ state, released, late }: Past) =>
+        state === "ended" ? Math.max(0.5, Math.min(released, released - late)) : released;
+      const isPast = (job: Past, days: number) => isOver(job) && over(job) > days;
+      const usersOf = (index: number) =>
+        given.jobs.filter((job, other) => other > index && job.plan === index);
+      const keepsArtifact = (job: Past, index: number) =>
+        job.artifact && ![job, ...usersOf(index)].every((one) => isPast(one, 5));
+      const losesLog = (job: Past, index: number) =>
+        job.state === "ended" &&
+        isPast(job, 10) &&
+        (job.chunk ?? 99) > 10 &&
+        !job.locks &&
+        !keepsArtifact(job, index);
+      const expected = {
+        artifacts: ids.filter((_, index) => keepsArtifact(given.jobs[index]!, index)),
+        pruned: ids.filter((_, index) => losesLog(given.jobs[index]!, index)),
+        logs: ids.filter(
+          (_, index) => given.jobs[index]!.chunk !== null && !losesLog(given.jobs[index]!, index),
+        ),
+        archives: digests.filter((_, index) => {
+          const { seen, by } = given.archives[index]!;
+          const isWanted = given.jobs.some((job) => job.archive === index && !isOver(job));
+          return by !== "nobody" || isWanted || seen < 31;
+        }),
+        states: oldestFirst.flatMap((days, index) =>
+          days < 20 || index >= oldestFirst.length - 2 ? [index + 1] : [],
+        ),
+      };
 
-        const db = store.read.sql;
-        const jobsOf = (rows: readonly { job_id: string }[]) =>
-          ids.filter((id) => rows.some(({ job_id }) => job_id === id));
-        const jobs = await db.selectFrom("jobs").select(["id", "log_pruned_at"]).execute();
-        const archives = await db.selectFrom("archives").select("sha256").execute();
-        expect({
-          artifacts: jobsOf(await db.selectFrom("plan_artifacts").select("job_id").execute()),
-          pruned: ids.filter((id) => jobs.find((job) => job.id === id)?.log_pruned_at !== null),
-          logs: jobsOf(await db.selectFrom("log_chunks").select("job_id").execute()),
-          archives: digests.filter((digest) => archives.some((row) => row.sha256 === digest)),
-          states: (
-            await db
-              .selectFrom("state_versions")
-              .select("serial")
-              .where("spec_id", "=", stateSpec)
-              .orderBy("serial")
-              .execute()
-          ).map(({ serial }) => serial),
-        }).toEqual(expected);
-      }),
-      {
-        numRuns: 60,
-        // A plan whose only use was reported so late that it is recent.
-        examples: [
-          [
-            {
-              jobs: [
-                { ...longAgo, type: "PLAN", artifact: true },
-                { ...longAgo, type: "DEPLOY", plan: 0, released: 7.5, late: 7 },
-              ],
-              archives: Array.from({ length: 4 }, () => ({ seen: 0.5, by: "nobody" as const })),
-              states: [],
-            },
-          ],
+      const db = store.read.sql;
+      const jobsOf = (rows: readonly { job_id: string }[]) =>
+        ids.filter((id) => rows.some(({ job_id }) => job_id === id));
+      const jobs = await db.selectFrom("jobs").select(["id", "log_pruned_at"]).execute();
+      const archives = await db.selectFrom("archives").select("sha256").execute();
+      expect({
+        artifacts: jobsOf(await db.selectFrom("plan_artifacts").select("job_id").execute()),
+        pruned: ids.filter((id) => jobs.find((job) => job.id === id)?.log_pruned_at !== null),
+        logs: jobsOf(await db.selectFrom("log_chunks").select("job_id").execute()),
+        archives: digests.filter((digest) => archives.some((row) => row.sha256 === digest)),
+        states: (
+          await db
+            .selectFrom("state_versions")
+            .select("serial")
+            .where("spec_id", "=", stateSpec)
+            .orderBy("serial")
+            .execute()
+        ).map(({ serial }) => serial),
+      }).toEqual(expected);
+    }),
+    {
+      numRuns: 60,
+      // A plan whose only use was reported so late that it is recent.
+      examples: [
+        [
+          {
+            jobs: [
+              { ...longAgo, type: "PLAN", artifact: true },
+              { ...longAgo, type: "DEPLOY", plan: 0, released: 7.5, late: 7 },
+            ],
+            archives: Array.from({ length: 4 }, () => ({ seen: 0.5, by: "nobody" as const })),
+            states: [],
+          },
         ],
-      },
-    );
-  },
-);
+      ],
+    },
+  );
+});

@@ -213,61 +213,57 @@ test("an archive that is uploaded again is kept as long as a new one", async () 
   await plane.close();
 });
 
-test(
-  "a long log goes in many small turns, between which others write",
-  { timeout: 60_000 },
-  async () => {
-    const plane = await startPlane();
-    const { job, client } = await finishedPlan(plane);
-    const { store } = plane.context;
-    const log_chunk = "x".repeat(2000);
-    for (let batch = 0; batch < 20; batch += 1)
-      await store.write(({ sql: db }) =>
-        db
-          .insertInto("log_chunks")
-          .values(
-            Array.from({ length: 200 }, (_, n) => ({
-              job_id: job.id,
-              seq: batch * 200 + n + 3,
-              stream_type: "STDOUT" as const,
-              log_chunk,
-              created_at: 1,
-            })),
-          )
-          .execute(),
-      );
-    const count = async () => {
-      const rows = await store.read.sql.selectFrom("log_chunks").select("id").execute();
-      return rows.length;
-    };
-    const stop = new AbortController();
-    const first = retainOnce(later(plane, 91), stop.signal);
-    let beside = 0;
-    const largest = { gap: 0 };
-    for (let left = await count(); left > 2000;) {
-      await store.write(async () => void (beside += 1));
-      const now = await count();
-      largest.gap = Math.max(largest.gap, left - now);
-      left = now;
-    }
-    stop.abort();
-    await first;
-    expect(beside).toBeGreaterThan(10);
-    expect(largest.gap).toBeLessThanOrEqual(400);
-    // Stopped half way: a later round goes on.
-    expect(await count()).toBeGreaterThan(0);
-    // Its rest is no log: readers are told that it is gone.
-    const path = `/api/jobs/${job.id}/logs/stream`;
-    const stream = await ask(plane, "GET", path, { headers: client });
-    expect(stream.body.toString()).not.toContain("xxx");
-    const asked = { params: { id: job.id } };
-    const { logs } = await callsOf(plane, client).get(endpoints.getJobLogs, asked);
-    expect(logs).toEqual([]);
-    await retainOnce(later(plane, 91));
-    expect(await count()).toBe(0);
-    await plane.close();
-  },
-);
+test("a long log goes in many small turns, between which others write", async () => {
+  const plane = await startPlane();
+  const { job, client } = await finishedPlan(plane);
+  const { store } = plane.context;
+  const log_chunk = "x".repeat(2000);
+  for (let batch = 0; batch < 20; batch += 1)
+    await store.write(({ sql: db }) =>
+      db
+        .insertInto("log_chunks")
+        .values(
+          Array.from({ length: 200 }, (_, n) => ({
+            job_id: job.id,
+            seq: batch * 200 + n + 3,
+            stream_type: "STDOUT" as const,
+            log_chunk,
+            created_at: 1,
+          })),
+        )
+        .execute(),
+    );
+  const count = async () => {
+    const rows = await store.read.sql.selectFrom("log_chunks").select("id").execute();
+    return rows.length;
+  };
+  const stop = new AbortController();
+  const first = retainOnce(later(plane, 91), stop.signal);
+  let beside = 0;
+  const largest = { gap: 0 };
+  for (let left = await count(); left > 2000;) {
+    await store.write(async () => void (beside += 1));
+    const now = await count();
+    largest.gap = Math.max(largest.gap, left - now);
+    left = now;
+  }
+  stop.abort();
+  await first;
+  expect(beside).toBeGreaterThan(10);
+  expect(largest.gap).toBeLessThanOrEqual(400);
+  // Stopped half way: a later round goes on.
+  expect(await count()).toBeGreaterThan(0);
+  // Its rest is no log: readers are told that it is gone.
+  const path = `/api/jobs/${job.id}/logs/stream`;
+  const stream = await ask(plane, "GET", path, { headers: client });
+  expect(stream.body.toString()).not.toContain("xxx");
+  const asked = { params: { id: job.id } };
+  const { logs } = await callsOf(plane, client).get(endpoints.getJobLogs, asked);
+  expect(logs).toEqual([]);
+  await retainOnce(later(plane, 91));
+  expect(await count()).toBe(0);
+  await plane.close();
+});
 
 test.each([
   ["WINDLASS_RETENTION_LOG_DAYS", "0"],

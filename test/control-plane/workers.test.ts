@@ -391,7 +391,10 @@ describe("a worker that falls silent", () => {
     const job = await queue();
     await runner.get(claimJob, {});
     await runner.get(reportStatus, { params: job, body: { status: "PROCESSING" } });
-    await vi.waitUntil(async () => (await status()) === "OFFLINE", { interval: 10, timeout: 5000 });
+    await vi.waitUntil(async () => (await status()) === "OFFLINE", {
+      interval: 10,
+      timeout: 60_000,
+    });
     expect(Date.now() - silentSince).toBeGreaterThanOrEqual(400);
     await runner.get(heartbeat, { body: { version } });
     expect(await status()).toBe("ONLINE");
@@ -408,7 +411,7 @@ describe("a worker that falls silent", () => {
     const read = (params: { id: string }) => client.get(getJob, { params });
     await vi.waitUntil(async () => (await read(started)).status === "FAILED", {
       interval: 20,
-      timeout: 5000,
+      timeout: 60_000,
     });
     expect(await read(started)).toMatchObject({ error_message: "runner lost, outcome unknown" });
     expect(await read(waiting)).toMatchObject({

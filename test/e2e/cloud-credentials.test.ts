@@ -8,6 +8,7 @@ import { agentOwner, type AgentOwner } from "../helpers/agent-owner.ts";
 import { until } from "../helpers/agent-process.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { hasMoto, startStrictS3 } from "../helpers/strict-s3.ts";
+import { skipAt } from "../helpers/tools.ts";
 import { caller, startStrictSts, type StrictSts } from "../helpers/strict-sts.ts";
 import type { User } from "../helpers/user.ts";
 
@@ -243,7 +244,9 @@ describe.concurrent("a job", () => {
     expect(filesWith(here, token)).toEqual([]);
   });
 
-  describe.skipIf(!hasMoto)("with a cloud identity (where moto_server is there, as S3)", () => {
+  describe("with a cloud identity (where moto_server is there, as S3)", () => {
+    skipAt(hasMoto ? undefined : "moto_server is not on the PATH or does not run");
+
     test("keeps its state in S3, through an apply that outlasts its credentials", async () => {
       await using here = await scene();
       await using s3 = await inS3(here);

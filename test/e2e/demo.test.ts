@@ -31,7 +31,7 @@ function demo(context: TestContext) {
     run,
     home,
     shows: (text: string | RegExp) =>
-      vi.waitFor(() => expect(output).toMatch(text), { timeout: 60_000, interval: 20 }),
+      vi.waitFor(() => expect(output).toMatch(text), { timeout: 120_000, interval: 20 }),
     left: () => leftIn(home),
   };
 }
@@ -94,7 +94,7 @@ describe.concurrent("windlass demo", () => {
     await shows("starting the API server");
     run.kill("SIGKILL");
     await run;
-    await vi.waitFor(() => expect(left()).toEqual([]), { timeout: 60_000, interval: 100 });
+    await vi.waitFor(() => expect(left()).toEqual([]), { timeout: 120_000, interval: 100 });
   });
 
   it("says in one line what failed and where the logs are", async (context) => {

@@ -35,34 +35,30 @@ afterAll(async () => {
   await github.close();
 });
 
-test.concurrent.for(ways)(
-  "every command does its work in %s",
-  { timeout: 240_000 },
-  async (way) => {
-    using place = scratch();
-    const browser = browsers.get(way)!;
-    const drive = await openDrive(way, { WINDLASS_CONFIG_DIR: join(place.path, "client") });
-    const it = { ...drive, path: place.path };
+test.concurrent.for(ways)("every command does its work in %s", async (way) => {
+  using place = scratch();
+  const browser = browsers.get(way)!;
+  const drive = await openDrive(way, { WINDLASS_CONFIG_DIR: join(place.path, "client") });
+  const it = { ...drive, path: place.path };
 
-    await signIn(it, browser);
-    await courses.useZonesAndIdentities(it);
-    {
-      await using runner = await addRunner(it, "runner");
-      await courses.useWorkers(it);
-      await courses.useConfigurations(it);
-      await courses.bringUp(it);
-      await courses.useJobs(it);
-      await courses.useState(it);
-      await tearDownWorker(it);
-      await loseRunner(it, runner);
-    }
-    await unlockAfterwards(it);
-    await lookBack(it);
+  await signIn(it, browser);
+  await courses.useZonesAndIdentities(it);
+  {
+    await using runner = await addRunner(it, "runner");
+    await courses.useWorkers(it);
+    await courses.useConfigurations(it);
+    await courses.bringUp(it);
+    await courses.useJobs(it);
+    await courses.useState(it);
+    await tearDownWorker(it);
+    await loseRunner(it, runner);
+  }
+  await unlockAfterwards(it);
+  await lookBack(it);
 
-    const left = (await allCommands()).filter((command) => !it.driven.has(command));
-    expect(left).toEqual(elsewhere);
-  },
-);
+  const left = (await allCommands()).filter((command) => !it.driven.has(command));
+  expect(left).toEqual(elsewhere);
+});
 
 /** A browser that came by way of GitHub, whose repositories it may then list. */
 async function signInAtGitHub(email: string): Promise<Browser> {

@@ -11,10 +11,11 @@ import {
   type InterfaceOnlyServer,
   type PlainJob,
 } from "../helpers/interface-only-server.ts";
-import { levelsHere } from "../helpers/isolation.ts";
+import { levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
 import { processesOf } from "../helpers/processes.ts";
 
-const { working } = await levelsHere();
+const { working, lacking } = await levelsHere();
+skipAbsentLevels(lacking);
 const strongest = working.at(-1) ?? "process";
 /** Where CI runs as root, the default keeps secrets; an agent without any right to do so is told of in docs/isolation.md. */
 const keeping = working.filter((level) => level !== "process");
@@ -128,14 +129,12 @@ async function robbed(level: Level | undefined): Promise<{ report: string; log: 
 }
 
 describe("a hostile configuration", () => {
-  test.skipIf(strongest === "process")(
-    "finds none of the planted secrets at the default level",
-    async () => {
-      const { report } = await robbed(undefined);
-      expect(report).toMatch(/ leaked=0 where=\[ \]$/);
-      expect(report).toMatch(/^HOSTILE-REPORT uid=\d+ caps=0+ /);
-    },
-  );
+  test("finds none of the planted secrets at the default level", async (context) => {
+    if (strongest === "process") return context.skip("no other level works here");
+    const { report } = await robbed(undefined);
+    expect(report).toMatch(/ leaked=0 where=\[ \]$/);
+    expect(report).toMatch(/^HOSTILE-REPORT uid=\d+ caps=0+ /);
+  });
 
   test.each(keeping)("finds none at level %s", async (level) => {
     const { report } = await robbed(level);

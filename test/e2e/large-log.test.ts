@@ -39,7 +39,7 @@ esac
 `;
   spawnSync("mkdir", ["-p", engines]);
   writeFileSync(join(engines, "terraform"), script, { mode: 0o755 });
-}, 300_000);
+});
 afterAll(async () => {
   await plane.close();
   place[Symbol.dispose]();

@@ -4,8 +4,9 @@ import { afterAll, beforeAll, inject } from "vitest";
 import { launch, openPage, visit, type Visit } from "./launch.ts";
 import type { Plane } from "./plane.ts";
 
-/** Whether there is a browser here; in CI a test that did not run is a failure. */
-export const hasBrowser = (): boolean => inject("chromium") !== null;
+/** Returns why no browser can be started here; undefined where one can. */
+export const lackOfBrowser = (): string | undefined =>
+  inject("chromium") === null ? "there is no Chromium: name one in CHROMIUM" : undefined;
 
 export interface Visitor {
   /** A new page that is signed in as this person, in a context of its own. What the page complains of is collected. */

@@ -1,6 +1,7 @@
 /** Which levels of isolation this machine can hold, found out as the agent does. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { test } from "vitest";
 import { chooseIsolation, lackOf } from "../../agent/job/isolation/choose.ts";
 import { levels, type IsolationSettings, type Level } from "../../agent/job/isolation/isolation.ts";
 import { scratch } from "./agent-process.ts";
@@ -15,6 +16,15 @@ export function isolationSettings(workDir: string): Omit<IsolationSettings, "lev
     readable: [],
     container: { engine: "docker", image: undefined, environment: {} },
   };
+}
+
+/**
+ * Names each level that does not work here as a test that did not run. Not `container`: it needs the daemon of an engine, and
+ * the tests of it bring a stand-in along.
+ */
+export function skipAbsentLevels(lacking: readonly [Level, string][]): void {
+  const absent = lacking.filter(([level]) => level !== "container");
+  test.for(absent)("at level %s", ([, lack], context) => context.skip(lack));
 }
 
 /** The levels that work here, weakest first, and why the others do not. */

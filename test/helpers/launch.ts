@@ -33,6 +33,8 @@ export async function openPage(
   options: BrowserContextOptions = {},
 ): Promise<Visit> {
   const context = await browser.newContext(options);
+  // A time limit only ends what hangs, however slow the machine is.
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("pageerror", (error) => complaints.push(error.message));

@@ -20,7 +20,7 @@ const cluster = inlineSnapshot("success-cluster", {
 const ticking = (seconds: number) =>
   inlineSnapshot("long-running", { variables: { seconds: { value: seconds } } });
 
-describe.concurrent("windlass jobs", { timeout: 90_000 }, () => {
+describe.concurrent("windlass jobs", () => {
   test("plans and deploys that plan in a pipe: the log and what it is about on stdout", async () => {
     await using ada = await someone(plane, { agent: true });
     await ada.user.configure({ name: "prod", ...cluster });

@@ -41,7 +41,7 @@ async function signedIn(env: Record<string, string>): Promise<void> {
 
 const files = (env: { WINDLASS_CONFIG_DIR: string }) => join(env.WINDLASS_CONFIG_DIR, "auth.json");
 
-describe.concurrent("signing in", { timeout: 60_000 }, () => {
+describe.concurrent("signing in", () => {
   test("works in a terminal: opens the browser, asks for the characters, says who one is", async () => {
     const env = machine();
     const opened = join(place.path, "opened");

@@ -88,7 +88,6 @@ function received(server: LogServer): Part[] {
 describe("a shipper that is killed at any moment and started again", () => {
   test.each(Array.from({ length: seeds }, (_, seed) => seed))(
     "loses, doubles and reorders nothing (seed %i)",
-    { timeout: 60_000 },
     async (seed) => {
       const random = randomOf(seed);
       const directory = mkdtempSync(join(tmpdir(), "windlass-kill-"));

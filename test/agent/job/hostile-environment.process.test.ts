@@ -166,7 +166,7 @@ test("terraform, git and shells that get them all execute nothing and write nowh
     expect(existsSync(join(workspace.source, "seen"))).toBe(true);
     expect(readdirSync(traces)).toEqual([]);
   }
-}, 60_000);
+});
 
 const readOutput = (directory: string): string =>
   ["stdout", "stderr"].map((name) => readFileSync(join(directory, name), "utf8")).join("");

@@ -17,7 +17,7 @@ const statusOf = async ({ worker_id, worker_token }: WorkerIdentity): Promise<nu
   return (await ask(plane, "GET", `/api/workers/${worker_id}`, { headers })).status;
 };
 
-describe.concurrent("from the command line", { timeout: 90_000 }, () => {
+describe.concurrent("from the command line", () => {
   test("a worker is made and given a new token, which is data and nothing else", async () => {
     await using ada = await someone(plane);
     const first = (await ada.json(

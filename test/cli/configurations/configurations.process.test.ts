@@ -23,7 +23,7 @@ function fill(directory: string, files: Readonly<Record<string, string>>): strin
   return directory;
 }
 
-describe.concurrent("windlass configurations", { timeout: 90_000 }, () => {
+describe.concurrent("windlass configurations", () => {
   test("makes one of a directory that a runner can then plan, and says what stayed here", async () => {
     await using ada = await someone(plane, { agent: true });
     const directory = fill(join(ada.path, "network"), {

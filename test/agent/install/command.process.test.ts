@@ -4,9 +4,8 @@ import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scratch } from "../../helpers/agent-process.ts";
+import { lackOfProgram, skipAt } from "../../helpers/tools.ts";
 import { bin } from "../../helpers/windlass.ts";
-
-const canInstall = spawnSync("systemd-sysusers", ["--version"]).status === 0;
 
 function install(args: readonly string[], input = "") {
   const { status, stdout, stderr } = spawnSync(bin, ["agent", "install", ...args], {
@@ -16,7 +15,9 @@ function install(args: readonly string[], input = "") {
   return { status, stdout, stderr };
 }
 
-describe.runIf(canInstall || process.env["CI"] === "true")("windlass agent install", () => {
+describe("windlass agent install", () => {
+  skipAt(lackOfProgram("systemd-sysusers"));
+
   test("writes unit, user, settings and the token, the last for root alone, and says so", () => {
     using place = scratch();
     const root = place.path;

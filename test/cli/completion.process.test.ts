@@ -1,10 +1,10 @@
 /** Completion in the shells themselves, with the Tab key, where they are installed. */
-import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scratch, until } from "../helpers/agent-process.ts";
 import { root } from "../helpers/source-files.ts";
 import { openProgram } from "../helpers/terminal.ts";
+import { lackOfProgram } from "../helpers/tools.ts";
 import { windlass } from "../helpers/windlass.ts";
 
 /** How each shell is started bare, and told of the completions. */
@@ -14,17 +14,12 @@ const shells: Readonly<Record<string, readonly [start: string[], load: string]>>
   fish: [["fish", "--no-config"], "windlass completion fish | source"],
 };
 
-/** bash is on every machine that the tests run on. Of the other two there may be none, and nothing of this project installs them. */
-const isHere = (shell: string): boolean => {
-  const found = spawnSync(shell, ["-c", "exit"]).status === 0;
-  if (!found) process.stdout.write(`completion in ${shell}: not run, there is no ${shell} here\n`);
-  return found;
-};
-
-describe.concurrent("completion", { timeout: 90_000 }, () => {
-  test.each(Object.keys(shells).filter(isHere))(
+describe.concurrent("completion", () => {
+  test.for(Object.keys(shells))(
     "in %s offers verbs, options and, where none fits, files",
-    async (shell) => {
+    async (shell, context) => {
+      const lack = lackOfProgram(shell);
+      if (lack !== undefined) return context.skip(lack);
       const [start, load] = shells[shell]!;
       using home = scratch();
       const env = {

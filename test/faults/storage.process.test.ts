@@ -125,7 +125,7 @@ describe("the storage", () => {
     } finally {
       await rm(directory, { recursive: true });
     }
-  }, 120_000);
+  });
 });
 
 /** A careless backup: a process that takes the write lock and keeps it until its stdin ends. */

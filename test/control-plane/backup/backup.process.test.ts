@@ -1,0 +1,486 @@
+/** Backup beside a running server under load, restore, and what holds after it. */
+import { randomBytes, randomUUID } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { pino } from "pino";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { makeBackup } from "../../../control-plane/backup/backup.ts";
+import { restoreBackup } from "../../../control-plane/backup/restore.ts";
+import { readConfig, type ServerConfig } from "../../../control-plane/config.ts";
+import { startServer } from "../../../control-plane/server.ts";
+import { retainOnce } from "../../../control-plane/services/retention.ts";
+import { isBackupRunning } from "../../../control-plane/store/facts.ts";
+import { snapshotDatabase } from "../../../control-plane/store/snapshot.ts";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { callsOf } from "../../helpers/calls.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  jobCredential,
+  readJob,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../../helpers/plane.ts";
+import { addJob, addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
+import { bearer, signIn } from "../../helpers/sign-in.ts";
+import { windlass } from "../../helpers/windlass.ts";
+
+let plane: Plane;
+let scratch: string;
+let file: string;
+beforeEach(async () => {
+  plane = await startPlane();
+  scratch = await mkdtemp(join(tmpdir(), "backup-"));
+  file = join(scratch, "backup.tar.gz");
+});
+afterEach(async () => {
+  await plane.close();
+  await rm(scratch, { recursive: true });
+});
+
+const configOf = (directory: string, settings: Record<string, string> = {}): ServerConfig =>
+  readConfig({ ...settings, WINDLASS_DATA_DIR: directory, WINDLASS_PORT: "0" });
+const command = (words: string[], directory: string, env: Record<string, string> = {}) =>
+  windlass(["server", ...words], { env: { WINDLASS_DATA_DIR: directory, ...env } });
+
+/** A server on a restored directory, as tests see one. */
+async function startOn(directory: string): Promise<Plane> {
+  const { url, context, close } = await startServer(configOf(directory), pino({ level: "silent" }));
+  return { ...plane, url, directory, context, close };
+}
+
+/** Somebody's running job that logs, writes state and uploads a plan. */
+async function busyJob(on: Plane, owner: Owner, worker: TestWorker) {
+  const spec = await addSpec(on.context.store, owner);
+  const job = await addHeldJob(on, owner, worker, { spec_id: spec });
+  const { username, password } = jobCredential(on, await readJob(on, job));
+  const headers = {
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+    "content-type": "application/json",
+  };
+  const lock = randomUUID();
+  await ask(on, "LOCK", `/api/state/${spec}`, { headers, body: JSON.stringify({ ID: lock }) });
+  let serial = 0;
+  return {
+    spec,
+    job,
+    log: async (line: string) => {
+      const body = { log_chunk: line, stream_type: "STDOUT" as const };
+      await callsOf(on, worker.headers).get(endpoints.appendLogs, { params: { id: job.id }, body });
+    },
+    state: async () => {
+      serial += 1;
+      const body = JSON.stringify({
+        version: 4,
+        serial,
+        lineage: lock,
+        resources: [],
+        outputs: { x: { value: randomBytes(20_000).toString("hex"), type: "string" } },
+      });
+      const answer = await ask(on, "POST", `/api/state/${spec}?ID=${lock}`, { headers, body });
+      if (answer.status !== 200) throw new Error(`the state was answered ${answer.status}`);
+      return body;
+    },
+    plan: async (content: Buffer) => {
+      const answer = await ask(on, "POST", `/api/jobs/${job.id}/plan-artifact`, {
+        headers: { ...worker.headers, "content-type": "application/octet-stream" },
+        body: content,
+      });
+      expect(answer.status).toBe(201);
+    },
+    succeed: () =>
+      callsOf(on, worker.headers).get(endpoints.reportStatus, {
+        params: { id: job.id },
+        body: { status: "SUCCESS" },
+      }),
+  };
+}
+
+describe("a backup of a running server", () => {
+  test("holds everything that was acknowledged before it began, byte for byte", async () => {
+    const owner = await addOwner(plane.context.store);
+    const worker = await addTestWorker(plane, owner);
+    const plan = randomBytes(300_000);
+    const done = await busyJob(plane, owner, worker);
+    await done.plan(plan);
+    for (let line = 1; line <= 50; line += 1) await done.log(`line ${line}\n`);
+    const states = [await done.state(), await done.state(), await done.state()];
+    await done.succeed();
+    const { sha256 } = (
+      await ask(plane, "POST", "/api/cli/archives", {
+        headers: await clientHeaders(plane, owner),
+        body: gzipSync("archive"),
+      })
+    ).json();
+
+    // Load by several runners until the backup is done.
+    let isLoading = true;
+    let writes = 0;
+    const load = Array.from({ length: 4 }, async () => {
+      const busy = await busyJob(plane, owner, worker);
+      while (isLoading) {
+        await busy.log("more\n");
+        await busy.state();
+        writes += 1;
+      }
+    });
+    while (writes < 8) await new Promise((resolve) => setTimeout(resolve, 5));
+    const before = writes;
+    const made = await command(["backup", file], plane.directory);
+    const during = writes - before;
+    isLoading = false;
+    await Promise.all(load);
+    expect({ exitCode: made.exitCode, stderr: made.stderr }).toEqual({
+      exitCode: 0,
+      stderr: expect.stringMatching(/It holds the server's secrets .*WINDLASS_SECRET_KEY/),
+    });
+    expect(during).toBeGreaterThan(0);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readdir(scratch)).toEqual(["backup.tar.gz"]);
+
+    const fresh = join(scratch, "fresh");
+    const restored = await command(["restore", file], fresh);
+    expect(restored.exitCode).toBe(0);
+    const again = await startOn(fresh);
+    const client = await clientHeaders(again, owner);
+    const { logs } = await callsOf(again, client).get(endpoints.getJobLogs, {
+      params: { id: done.job.id },
+    });
+    expect(logs.map(({ log_chunk }) => log_chunk)).toEqual(
+      Array.from({ length: 50 }, (_, n) => `line ${n + 1}\n`),
+    );
+    const artifact = await ask(again, "GET", `/api/jobs/${done.job.id}/plan-artifact`, {
+      headers: worker.headers,
+    });
+    expect(artifact.body.equals(plan)).toBe(true);
+    for (const [index, state] of states.entries()) {
+      const path = `/api/cli/configurations/${done.spec}/state/versions/${index + 1}`;
+      expect((await ask(again, "GET", path, { headers: client })).body.toString()).toBe(state);
+    }
+    const archives = again.context.store.read.sql.selectFrom("archives").select("sha256");
+    expect(await archives.execute()).toEqual([{ sha256 }]);
+    // Every version of every state that came is whole.
+    for (const { blob } of await again.context.store.read.sql
+      .selectFrom("state_versions")
+      .select("blob")
+      .execute())
+      for await (const _ of await again.context.blobs.read(blob));
+    expect((await readJob(again, done.job)).status).toBe("SUCCESS");
+    await again.close();
+  });
+
+  test("names no file that retention or a person removed while it was made", async () => {
+    const owner = await addOwner(plane.context.store);
+    const worker = await addTestWorker(plane, owner);
+    const client = await clientHeaders(plane, owner);
+    for (let n = 0; n < 30; n += 1) {
+      const { plan, state, succeed } = await busyJob(plane, owner, worker);
+      await plan(randomBytes(50_000));
+      await state();
+      await succeed();
+    }
+    // Rows that are gone already, of files that would be deleted next.
+    // All is old; the clock stays, by which the backup says how long it may take.
+    const retention = { ...plane.context.retention, logs: 0, artifacts: 0, states: 0 };
+    const later = { ...plane.context, retention };
+    const configurations = await plane.context.store.read.sql
+      .selectFrom("specs")
+      .select("id")
+      .execute();
+    const making = makeBackup(configOf(plane.directory), file, true);
+    await retainOnce(later);
+    await retainOnce(later);
+    for (const { id } of configurations)
+      await ask(plane, "DELETE", `/api/cli/configurations/${id}`, { headers: client });
+    await making;
+    expect(
+      await plane.context.store.read.sql.selectFrom("plan_artifacts").select("blob").execute(),
+    ).toEqual([]);
+    const fresh = join(scratch, "fresh");
+    await restoreBackup(configOf(fresh), file, false);
+    expect(
+      (await readdir(join(fresh, "blobs"), { recursive: true })).filter((name) =>
+        name.includes("/"),
+      ).length,
+    ).toBe(60);
+    // And nothing holds up deleting once it is made.
+    await retainOnce(later);
+    expect(
+      await plane.context.store.read.sql
+        .selectFrom("facts")
+        .select("name")
+        .where("name", "like", "backup:%")
+        .execute(),
+    ).toEqual([]);
+  });
+
+  test("holds up the deletion of files from before the copy until it is made", async () => {
+    const { read } = plane.context.store;
+    const isRunning = () => isBackupRunning(read, Date.now());
+    const pin = snapshotDatabase(join(plane.directory, "windlass.db"), join(scratch, "copy.db"));
+    // Readers see another process's writes a moment later.
+    await expect.poll(isRunning).toBe(true);
+    pin.release();
+    await expect.poll(isRunning).toBe(false);
+  });
+
+  test("overwrites nothing", async () => {
+    await writeFile(file, "precious");
+    const { exitCode, stderr } = await command(["backup", file], plane.directory);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("is there already")]);
+    expect(await readFile(file, "utf8")).toBe("precious");
+  });
+
+  test.each([
+    [["backup"], 2],
+    [["backup", "a", "b"], 2],
+    [["backup", "--all", "a"], 2],
+    [["restore"], 2],
+    [["restore", "--forced", "a"], 2],
+    [["restore", "not-there.tar.gz"], 1],
+  ] as const)("%j ends with %i", async (words, code) => {
+    const { exitCode, stderr } = await command([...words], join(scratch, "none"));
+    expect(exitCode).toBe(code);
+    expect(stderr).not.toBe("");
+    expect(existsSync(join(scratch, "none"))).toBe(false);
+  });
+
+  test("of no data store says so", async () => {
+    expect((await command(["backup", file], join(scratch, "typo"))).exitCode).toBe(78);
+  });
+
+  test("the help names both commands", async () => {
+    const { stdout } = await command(["--help"], scratch);
+    expect(stdout).toMatch(/backup FILE/);
+    expect(stdout).toMatch(/restore FILE/);
+    for (const words of [
+      ["backup", "--help"],
+      ["restore", "--help"],
+    ])
+      expect((await command(words, scratch)).stdout).toContain("Usage: windlass server");
+  });
+});
+
+describe("the secrets", () => {
+  test("stay out on request, and then the key must come from elsewhere and be the right one", async () => {
+    const owner = await addOwner(plane.context.store);
+    const { plan } = await busyJob(plane, owner, await addTestWorker(plane, owner));
+    await plan(randomBytes(1000));
+    const made = await command(["backup", "--without-secrets", file], plane.directory);
+    expect(made.stderr).toContain("does not hold WINDLASS_SECRET_KEY");
+    const key = await readFile(join(plane.directory, "secrets", "WINDLASS_SECRET_KEY"), "utf8");
+    const fresh = join(scratch, "fresh");
+    const without = await command(["restore", file], fresh);
+    expect([without.exitCode, without.stderr]).toEqual([
+      78,
+      expect.stringContaining("WINDLASS_SECRET_KEY"),
+    ]);
+    const wrong = await command(["restore", file], fresh, {
+      WINDLASS_SECRET_KEY: "x".repeat(40),
+    });
+    expect([wrong.exitCode, wrong.stderr]).toEqual([78, expect.stringContaining("is not the one")]);
+    expect(existsSync(fresh)).toBe(false);
+    expect((await command(["restore", file], fresh, { WINDLASS_SECRET_KEY: key })).exitCode).toBe(
+      0,
+    );
+    expect(existsSync(join(fresh, "secrets"))).toBe(false);
+  });
+
+  test("that come from the environment are never written to a backup", async () => {
+    const key = "k".repeat(40);
+    const { secrets } = await makeBackup(
+      configOf(plane.directory, { WINDLASS_SECRET_KEY: key }),
+      file,
+      true,
+    );
+    expect(secrets).toEqual(["CLI_JWT_SECRET"]);
+  });
+});
+
+describe("a restore", () => {
+  const backup = () => makeBackup(configOf(plane.directory), file, true);
+
+  test("never hands a job out twice: what was not over has an unknown outcome", async () => {
+    const { store } = plane.context;
+    const owner = await addOwner(store);
+    const worker = await addTestWorker(plane, owner);
+    const at = async (change: Parameters<typeof addJob>[2]) =>
+      addJob(store, owner, { spec_id: await addSpec(store, owner), ...change });
+    const held = { worker_id: worker.id, attempt: 1, claimed_at: Date.now() };
+    const queued = await at({ job_type: "DEPLOY" });
+    const claimed = await at({ ...held, job_type: "DEPLOY", status: "PROCESSING" });
+    const running = await at({
+      ...held,
+      job_type: "DEPLOY",
+      status: "PROCESSING",
+      started_at: Date.now(),
+    });
+    const planning = await at({ ...held, status: "PROCESSING", started_at: Date.now() });
+    const cancelled = await at({
+      ...held,
+      job_type: "DESTROY",
+      status: "CANCELLED",
+      started_at: 1,
+      cancelled_at: 1,
+      ended_at: 1,
+    });
+    const over = await at({
+      ...held,
+      status: "SUCCESS",
+      started_at: 1,
+      ended_at: 1,
+      released_at: 1,
+    });
+    const { access_token, refresh_token } = await signIn(plane);
+    const user = callsOf(plane, bearer(access_token));
+    const { registration_token } = await user.get(endpoints.createRegistrationToken, {
+      body: {},
+    });
+    const { created_at } = await backup();
+    const fresh = join(scratch, "fresh");
+    await restoreBackup(configOf(fresh), file, false);
+    const again = await startOn(fresh);
+
+    const unknown = expect.stringContaining(
+      `outcome unknown: the server was restored from a backup of ${created_at}`,
+    );
+    for (const job of [queued, claimed, running, planning])
+      expect(await readJob(again, job)).toMatchObject({
+        status: "FAILED",
+        error_message: unknown,
+        released_at: expect.any(Number),
+      });
+    expect(await readJob(again, cancelled)).toMatchObject({
+      status: "CANCELLED",
+      released_at: expect.any(Number),
+    });
+    // Who asks the audit log how they ended finds it.
+    const entries = await again.context.store.read.sql
+      .selectFrom("audit_entries")
+      .selectAll()
+      .where("actor_kind", "=", "system")
+      .execute();
+    const targets = (action: string) =>
+      entries.filter((entry) => entry.action === action).map(({ target_id }) => target_id);
+    const ended = [queued, claimed, running, planning, cancelled];
+    expect(targets("job.lose")).toHaveLength(ended.length);
+    expect(new Set(targets("job.lose"))).toEqual(new Set(ended.map(({ id }) => id)));
+    expect(targets("login.revoke").length).toBeGreaterThan(0);
+    expect(entries.filter(({ owner_id }) => owner_id === null)).toEqual([]);
+    // It is so old that its log goes at once.
+    const { log_pruned_at: _, ...kept } = over;
+    expect(await readJob(again, over)).toMatchObject(kept);
+    const runner = callsOf(again, worker.headers);
+    expect(await runner.ask(endpoints.claimJob, {})).toBeNull();
+    // What may still be changed by a runner waits for it, or for a person.
+    const locks = await again.context.store.read.sql
+      .selectFrom("state_locks")
+      .select("job_id")
+      .execute();
+    expect(new Set(locks.map(({ job_id }) => job_id))).toEqual(
+      new Set([claimed.id, running.id, cancelled.id]),
+    );
+    const client = callsOf(again, await clientHeaders(again, owner));
+    const retried = await client.get(endpoints.retryJob, { params: { id: running.id } });
+    expect(retried.waiting_reason).toBe("state_locked");
+    expect(await runner.ask(endpoints.claimJob, {})).toBeNull();
+    const params = { id: running.id };
+    await runner.get(endpoints.reportStatus, { params, body: { status: "SUCCESS" } });
+    expect((await readJob(again, running)).status).toBe("SUCCESS");
+    expect((await runner.get(endpoints.claimJob, {})).job.id).toBe(retried.id);
+
+    // What may have been ended since does not work again.
+    expect(
+      await callsOf(again, {}).refusal(endpoints.refreshTokens, { body: { refresh_token } }),
+    ).toBe("401 invalid_refresh_token");
+    expect(await callsOf(again, bearer(access_token)).refusal(endpoints.listZones, {})).toMatch(
+      /^401/,
+    );
+    const registering = { body: { name: "again" } };
+    const headers = { "x-registration-token": registration_token };
+    expect(await callsOf(again, headers).refusal(endpoints.registerWorker, registering)).toMatch(
+      /^401/,
+    );
+    await again.close();
+    // It is settled once.
+    const later = await startOn(fresh);
+    expect((await readJob(later, retried as never)).status).toBe("PROCESSING");
+    await later.close();
+  });
+
+  test("makes plans of before stale", async () => {
+    const owner = await addOwner(plane.context.store);
+    const { plan, succeed, job, spec } = await busyJob(
+      plane,
+      owner,
+      await addTestWorker(plane, owner),
+    );
+    await plan(randomBytes(1000));
+    await succeed();
+    await backup();
+    const fresh = join(scratch, "fresh");
+    await restoreBackup(configOf(fresh), file, false);
+    const again = await startOn(fresh);
+    const body = { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id: job.id };
+    const client = callsOf(again, await clientHeaders(again, owner));
+    await expect(client.ask(endpoints.createJob, { body })).rejects.toMatchObject({
+      status: 409,
+      message: expect.stringContaining("restored"),
+    });
+    await again.close();
+  });
+
+  test("into a directory in use is refused, and with --force the old one is kept", async () => {
+    await backup();
+    const before = await readdir(plane.directory);
+    const busy = await command(["restore", file], plane.directory);
+    expect([busy.exitCode, busy.stderr]).toEqual([1, expect.stringContaining("is not empty")]);
+    const running = await command(["restore", "--force", file], plane.directory);
+    expect([running.exitCode, running.stderr]).toEqual([1, expect.stringContaining("stop it")]);
+    expect(await readdir(plane.directory)).toEqual(before);
+
+    const fresh = join(scratch, "fresh");
+    await restoreBackup(configOf(fresh), file, false);
+    const old = await startOn(fresh);
+    const owner = await addOwner(old.context.store);
+    await old.close();
+    const forced = await command(["restore", "--force", file], fresh);
+    expect([forced.exitCode, forced.stderr]).toEqual([
+      0,
+      expect.stringContaining("before-restore-"),
+    ]);
+    const aside = (await readdir(fresh)).find((name) => name.startsWith("before-restore-")) ?? "";
+    const kept = await startOn(join(fresh, aside));
+    const users = kept.context.store.read.sql.selectFrom("users").select("id");
+    expect(await users.execute()).toContainEqual({ id: owner.id });
+    await kept.close();
+  });
+
+  test("that was cut off leaves no directory with which a server starts", async () => {
+    await backup();
+    const fresh = join(scratch, "fresh");
+    await restoreBackup(configOf(fresh), file, false);
+    await writeFile(join(fresh, "RESTORE-UNDER-WAY"), "");
+    await rm(join(fresh, "windlass.db"));
+    const started = await command([], fresh);
+    expect([started.exitCode, started.stderr]).toEqual([
+      78,
+      expect.stringContaining('run "windlass server restore --force FILE" again'),
+    ]);
+    expect((await command(["restore", "--force", file], fresh)).exitCode).toBe(0);
+    await (await startOn(fresh)).close();
+  });
+
+  test("needs the usual places", async () => {
+    await backup();
+    const elsewhere = { WINDLASS_ARTIFACTS_URL: `file:${scratch}/blobs` };
+    expect((await command(["restore", file], join(scratch, "fresh"), elsewhere)).exitCode).toBe(78);
+    expect(await readdir(scratch)).toEqual(["backup.tar.gz"]);
+  });
+});
