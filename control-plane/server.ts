@@ -6,6 +6,7 @@ import { version } from "../version.ts";
 import { buildApp } from "./app.ts";
 import type { ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
+import { completeAccounts } from "./services/accounts.ts";
 import { settleRestore } from "./services/restored.ts";
 import { setFact } from "./store/facts.ts";
 import { boundWal } from "./timers/bound-wal.ts";
@@ -30,6 +31,7 @@ export async function startServer(
   log: FastifyBaseLogger,
 ): Promise<RunningServer> {
   const context = await openContext(config);
+  await completeAccounts(context);
   const unknown = await settleRestore(context);
   if (unknown !== undefined)
     log.warn(

@@ -23,6 +23,7 @@ export const auditActions = [
   "registration_token.create",
   "worker.register",
   "worker.rotate_token",
+  "worker.update",
   "worker.drain",
   "worker.undrain",
   "worker.remove",

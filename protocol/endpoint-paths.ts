@@ -51,6 +51,7 @@ export const endpointPaths: {
   listWorkers: { method: "GET", path: "/api/cli/workers" },
   createWorker: { method: "POST", path: "/api/cli/workers" },
   getWorker: { method: "GET", path: "/api/cli/workers/{id}" },
+  updateWorker: { method: "PATCH", path: "/api/cli/workers/{id}" },
   drainWorker: { method: "POST", path: "/api/cli/workers/{id}/drain" },
   undrainWorker: { method: "DELETE", path: "/api/cli/workers/{id}/drain" },
   rotateWorkerToken: { method: "POST", path: "/api/cli/workers/{id}/rotate-token" },

@@ -28,6 +28,27 @@ export const Labels = Type.Array(
   { maxItems: 32, uniqueItems: true },
 );
 
+const identifier = "[\\p{L}_][\\p{L}\\p{N}_-]*";
+const instance = '(\\[(\\d{1,9}|"([^"\\\\\\u0000-\\u001f]|\\\\[^\\u0000-\\u001f])*")\\])?';
+const moduleAddress = `module\\.${identifier}${instance}`;
+const resourceInModule = `(data\\.)?${identifier}\\.${identifier}${instance}`;
+
+/** The address of a module or of a resource, as terraform's `-target` takes it. */
+export const ResourceAddress = Type.String({
+  minLength: 3,
+  maxLength: 1024,
+  pattern: `^(${moduleAddress}(\\.${moduleAddress})*(\\.${resourceInModule})?|${resourceInModule})$`,
+  examples: ["module.worker", 'aws_instance.worker["a"]'],
+});
+
+/** Addresses of one command. */
+export const addressLimit = 100;
+export const ResourceAddresses = Type.Array(ResourceAddress, {
+  minItems: 1,
+  maxItems: addressLimit,
+  uniqueItems: true,
+});
+
 /** Free-form JSON. Bounded by the body limit of its route. */
 export const JsonObject = Type.Record(Type.String(), Type.Unknown());
 export type JsonObject = Static<typeof JsonObject>;

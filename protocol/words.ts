@@ -15,6 +15,10 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   worker_in_use: "the worker to tear down still holds a job",
 };
 
+/** What a DESTROY_WORKER job destroys: `targets` of the configuration `name`, or without them all of it. */
+export const destroyedWords = (targets: readonly string[] | undefined, name: string): string =>
+  `${targets === undefined ? "everything in the state" : targets.join(", ")} of "${name}"`;
+
 /** Why a plan replaces, destroys or reads something: terraform's words of `show -json`, as the end of "because …". */
 const planReasons: Readonly<Record<string, string>> = {
   replace_because_tainted: "it is tainted: an earlier apply did not finish it",

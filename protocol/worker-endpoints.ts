@@ -12,6 +12,7 @@ import {
   RegistrationToken,
   RotatedIdentity,
   RotateToken,
+  UpdateWorker,
   Worker,
   WorkerIdentity,
   workerMetadataLimit,
@@ -91,6 +92,19 @@ export const workerEndpoints = {
     params: workerParams,
     status: 200,
     answer: Worker,
+  }),
+  updateWorker: endpoint({
+    method: "PATCH",
+    path: "/api/cli/workers/{id}",
+    summary: "Rename a worker, change its labels, or say what tearing it down destroys",
+    description:
+      "Only what is given changes. A deploy configuration names a `configuration_id` of the owner or carries a `snapshot`, and is checked now and again when a DESTROY_WORKER job uses it. Without `targets` that job destroys everything of the state: the answer then says `all: true`. Sensitive values of a snapshot are sealed; one without `value` keeps the one it has.",
+    caller: "client",
+    params: workerParams,
+    body: UpdateWorker,
+    status: 200,
+    answer: Worker,
+    refusals: ["forbidden_environment_name"],
   }),
   drainWorker: endpoint({
     method: "POST",

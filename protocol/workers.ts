@@ -1,5 +1,6 @@
 /** Workers (runners): registration, heartbeat, metadata, and what a person does with them. */
 import { Type, type Static } from "typebox";
+import { DeployConfiguration } from "./deploy-configurations.ts";
 import { about, JsonObject, Labels, Name, Nullable, OneOf, Timestamp, Uuid } from "./fields.ts";
 
 export const WorkerMode = OneOf(["self-hosted", "cloud-hosted"]);
@@ -11,7 +12,7 @@ export type WorkerStatus = Static<typeof WorkerStatus>;
 /** How a runner keeps jobs apart, weakest first. */
 export const Isolation = OneOf(["process", "uid", "bubblewrap", "container"]);
 
-/** Metadata is at most 64 KiB of JSON after a merge. */
+/** Metadata is at most 64 KiB of JSON after a merge, without the deploy configuration. */
 export const workerMetadataLimit = 65_536;
 
 export const Worker = Type.Object({
@@ -31,7 +32,7 @@ export const Worker = Type.Object({
   created_at: Timestamp,
   metadata: about(
     JsonObject,
-    "Free; `deploy_configuration` says what a DESTROY_WORKER job destroys.",
+    "What the worker keeps here. Of it, `deploy_configuration` (DeployConfiguration) is set by people and says what a DESTROY_WORKER job destroys.",
   ),
 });
 export type Worker = Static<typeof Worker>;
@@ -85,6 +86,21 @@ export const CreateWorker = Type.Object(
   { additionalProperties: false },
 );
 export type CreateWorker = Static<typeof CreateWorker>;
+
+/** Only what is given changes. */
+export const UpdateWorker = Type.Object(
+  {
+    name: Type.Optional(Name),
+    labels: Type.Optional(
+      about(Labels, "A runner that has labels of its own sets those again with its heartbeat."),
+    ),
+    deploy_configuration: Type.Optional(
+      about(Nullable(DeployConfiguration), "What a DESTROY_WORKER job destroys; null removes it."),
+    ),
+  },
+  { additionalProperties: false },
+);
+export type UpdateWorker = Static<typeof UpdateWorker>;
 
 const Short = Type.String({ maxLength: 255 });
 

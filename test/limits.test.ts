@@ -11,12 +11,14 @@ import {
   inlineFilesLimit,
   variablesLimit,
 } from "../protocol/configurations.ts";
+import { deployConfigurationLimit } from "../protocol/deploy-configurations.ts";
 import {
   logBodyLimit,
   logChunksLimit,
   logTextLimit,
   waitSecondsLimit,
 } from "../protocol/executions.ts";
+import { addressLimit } from "../protocol/fields.ts";
 import { planArtifactLimit, planSummaryLimit, timeoutSecondsDefault } from "../protocol/limits.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { outputsLimit } from "../protocol/jobs.ts";
@@ -50,6 +52,7 @@ test.each([
   ],
   ["a summary of a plan", kib(planSummaryLimit)],
   ["a worker's metadata", kib(workerMetadataLimit)],
+  ["its deploy configuration", `${kib(deployConfigurationLimit)}, ${addressLimit} targets`],
   ["a request that waits (`?wait=`)", `${waitSecondsLimit} s`],
   ["a form of the console", `${mib(formLimit)}, ${number(formFields)} fields`],
   [

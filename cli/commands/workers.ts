@@ -1,5 +1,6 @@
 /** `windlass workers` and `windlass tokens`: the runners, and what they sign in with. */
 import type { Worker } from "../../protocol/workers.ts";
+import type { UpdateOptions } from "../workers/update.ts";
 import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../times.ts";
@@ -26,8 +27,10 @@ export function workersCommand() {
             STATUS: ({ status }) => status,
             VERSION: ({ version }) => version,
             LABELS: ({ labels }) => labels.join(",") || "-",
-            JOBS: ({ active_job_ids }) => active_job_ids.length,
-            SEEN: ({ last_heartbeat }) => ago(last_heartbeat),
+            JOBS: ({ mode, active_job_ids }) =>
+              mode === "cloud-hosted" ? null : active_job_ids.length,
+            SEEN: ({ mode, last_heartbeat }) =>
+              mode === "cloud-hosted" ? null : ago(last_heartbeat),
             ID: ({ id }) => id,
           },
           "There are no workers yet. Make one: windlass workers create NAME",
@@ -54,16 +57,53 @@ export function workersCommand() {
       ["windlass workers create runner-1 --json > identity.json", "worker_id and worker_token"],
     ],
   );
+  examples(
+    named("update", "rename a worker, change its labels, or say what tearing it down destroys")
+      .option("--name <name>", "another name, 1 to 100 characters")
+      .addOption(
+        repeated(
+          "--label <label>",
+          'what it can do, in place of its labels; again for more, "" for none',
+        ),
+      )
+      .option(
+        "--deploy-configuration <name>",
+        "the configuration whose state holds it: name, id or none",
+      )
+      .addOption(
+        repeated(
+          "--target <address>",
+          "with it: destroy only this, such as module.worker; again for more",
+        ),
+      )
+      .option(
+        "--deploy-file <file>",
+        "the deploy configuration as JSON, with a snapshot of its own",
+      )
+      .action(
+        action(async (run: Run, name: string, options: UpdateOptions) => {
+          const { update } = await import("../workers/update.ts");
+          await show(run, await update(run, await workerOf(run, name), options));
+        }),
+      ),
+    [
+      ["windlass workers update runner-1 --name runner-eu --label eu", "what is named changes"],
+      [
+        "windlass workers update old --deploy-configuration net --target module.pool",
+        "what jobs destroy-worker destroys",
+      ],
+    ],
+  );
   named("drain", "give it no new jobs; what it runs goes on").action(
     action(async (run: Run, name: string) => {
       const { id } = await workerOf(run, name);
-      show(run, await run.api.call("drainWorker", { params: { id } }));
+      await show(run, await run.api.call("drainWorker", { params: { id } }));
     }),
   );
   named("undrain", "give it jobs again").action(
     action(async (run: Run, name: string) => {
       const { id } = await workerOf(run, name);
-      show(run, await run.api.call("undrainWorker", { params: { id } }));
+      await show(run, await run.api.call("undrainWorker", { params: { id } }));
     }),
   );
   named("rotate-token", "make a new token, shown this once; the old one works a while longer")
@@ -148,7 +188,9 @@ async function workerOf({ api }: Run, name: string): Promise<Worker> {
   return find("worker", "workers", (await api.call("listWorkers")).workers, name);
 }
 
-function show(run: Run, worker: Worker): void {
+async function show(run: Run, worker: Worker): Promise<void> {
+  const { teardownOf } = await import("../workers/teardown.ts");
+  const destroys = run.json ? undefined : await teardownOf(run.api, worker);
   run.show(worker, {
     name: worker.name,
     id: worker.id,
@@ -159,11 +201,17 @@ function show(run: Run, worker: Worker): void {
     machine: [worker.hostname, worker.os, worker.arch].filter(Boolean).join(", "),
     isolation: worker.isolation,
     capacity: worker.capacity,
-    jobs: worker.active_job_ids.join("\n") || "none",
-    seen: `${time(worker.last_heartbeat)} (${ago(worker.last_heartbeat)})`,
+    ...(worker.mode === "cloud-hosted" ? {} : stateOf(worker)),
+    teardown: destroys && `destroys ${destroys}`,
     created: time(worker.created_at),
   });
 }
+
+/** Of a cloud-hosted worker the server does not say it. */
+const stateOf = ({ active_job_ids, last_heartbeat }: Worker) => ({
+  jobs: active_job_ids.join("\n") || "none",
+  seen: `${time(last_heartbeat)} (${ago(last_heartbeat)})`,
+});
 
 function identity(run: Run, made: { worker_id: string; worker_token: string }): void {
   run.show(made, { worker_id: made.worker_id, worker_token: made.worker_token });

@@ -59,7 +59,11 @@ export async function destroy(run: Run, name: string, options: AskingOptions): P
 /** `jobs destroy-worker`: asks first. */
 export async function destroyWorker(run: Run, name: string, options: AskingOptions): Promise<void> {
   const worker = await workerOf(run, name);
-  await confirm(`Tear down what "${worker.name}" runs on, and remove it?`, options);
+  const { teardownOf } = await import("../workers/teardown.ts");
+  const destroys = (await teardownOf(run.api, worker)) ?? "what it was deployed with";
+  const what = `the worker "${worker.name}": destroy ${destroys}, and remove the worker`;
+  if (options.yes) run.done(`Tears down ${what}.`);
+  await confirm(`Tear down ${what}?`, options);
   const { yes: _, ...rest } = options;
   await queue(run, { job_type: "DESTROY_WORKER", assigned_worker_id: worker.id }, rest);
 }

@@ -36,8 +36,14 @@ const publicHosts: Readonly<Record<ProviderName, string>> = {
 };
 
 /** Where people sign in. */
-export const hostOf = (name: ProviderName, { baseUrl }: ProviderSettings): string =>
+export const hostOf = (name: ProviderName, { baseUrl }: Partial<ProviderSettings>): string =>
   baseUrl ?? publicHosts[name];
+
+/** Names the provider's host in an account: a subject means nothing at another host. Without the scheme, which may become https. */
+export function accountHost(name: ProviderName, settings: Partial<ProviderSettings>): string {
+  const { host, pathname } = new URL(hostOf(name, settings));
+  return `${host}${pathname.replace(/\/+$/, "")}`;
+}
 
 /** Where a code host's API is: beside its public host, or below a self-managed one. */
 export function apiOf(name: CodeHost, settings: ProviderSettings): string {

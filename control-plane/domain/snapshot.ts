@@ -19,7 +19,7 @@ type StoredVariables = Record<string, StoredVariable>;
 export type Definition = Omit<ConfigSnapshot, "name" | "project_name">;
 
 /** The fields of a new configuration that make its definition, with its defaults filled in. */
-export function definitionOf(input: CreateConfiguration): Definition {
+export function definitionOf(input: Given): Definition {
   refuseEnvironment(input.environment ?? {});
   for (const [name, { value }] of Object.entries(input.variables ?? {}))
     if (value === undefined) throw invalid(`body.variables.${name}.value`, "is missing");

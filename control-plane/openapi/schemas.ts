@@ -7,6 +7,7 @@ import * as audit from "../../protocol/audit.ts";
 import * as auth from "../../protocol/auth.ts";
 import * as cloudIdentities from "../../protocol/cloud-identities.ts";
 import * as configurations from "../../protocol/configurations.ts";
+import * as deployConfigurations from "../../protocol/deploy-configurations.ts";
 import * as executions from "../../protocol/executions.ts";
 import * as fields from "../../protocol/fields.ts";
 import * as jobs from "../../protocol/jobs.ts";
@@ -31,6 +32,7 @@ const exported = Object.entries<unknown>({
   ...auth,
   ...cloudIdentities,
   ...configurations,
+  ...deployConfigurations,
   ...executions,
   ...jobs,
   ...logins,

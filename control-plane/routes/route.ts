@@ -1,5 +1,6 @@
 /** Serves an endpoint of the protocol: who may call, what is checked, and one handler with everything typed. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { TSchema } from "typebox";
 import type {
   Answer,
   Body,
@@ -66,6 +67,7 @@ export function route<E extends Endpoint>(
   options: RouteOptions = {},
 ): void {
   const { params, query, headers, body, status, bodyLimit } = endpoint;
+  const declared = declaredFields(body);
   const guard = guards[endpoint.caller];
   app.route({
     method: endpoint.method,
@@ -96,7 +98,7 @@ export function route<E extends Endpoint>(
         params: request.params as Params<E>,
         query: request.query as Query<E>,
         headers: request.headers as Headers<E>,
-        body: request.body as Body<E>,
+        body: declared(request.body) as Body<E>,
         request,
         reply,
       }).then(
@@ -107,6 +109,26 @@ export function route<E extends Endpoint>(
       );
     },
   });
+}
+
+/**
+ * Returns a function that keeps the declared fields of a body. A runner may send more than this version knows; what no schema has judged
+ * must not reach a service, where a wider type would take it for checked.
+ */
+function declaredFields(schema: TSchema | undefined): (body: unknown) => unknown {
+  const { properties, additionalProperties } = (schema ?? {}) as {
+    properties?: object;
+    additionalProperties?: unknown;
+  };
+  if (properties === undefined || additionalProperties === false) return (body) => body;
+  const names = Object.keys(properties);
+  return (body) => {
+    if (typeof body !== "object" || body === null) return body;
+    const given = body as Record<string, unknown>;
+    const kept: Record<string, unknown> = {};
+    for (const name of names) if (Object.hasOwn(given, name)) kept[name] = given[name];
+    return kept;
+  };
 }
 
 /** Registers routes whose request body is a stream that their service reads and bounds: nothing is buffered or parsed. */

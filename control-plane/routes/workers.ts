@@ -14,6 +14,7 @@ import {
   setDraining,
   updateMetadata,
 } from "../services/workers.ts";
+import { updateWorker } from "../services/worker-updates.ts";
 import { goneSignal } from "./gone.ts";
 import { sendList } from "./list.ts";
 import { bodilessRoutes, route, type Guards } from "./route.ts";
@@ -31,6 +32,9 @@ export function workerRoutes(app: FastifyInstance, context: Context, guards: Gua
   );
   route(app, endpoints.getWorker, guards, async ({ caller, params }) =>
     getWorker(context, caller, params.id),
+  );
+  route(app, endpoints.updateWorker, guards, async ({ caller, params, body }) =>
+    updateWorker(context, caller, params.id, body),
   );
   route(app, endpoints.createRegistrationToken, guards, async ({ caller, body }) =>
     createRegistrationToken(context, caller, body),

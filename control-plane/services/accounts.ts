@@ -1,11 +1,16 @@
 /**
- * Accounts at sign-in providers. An account is (provider, subject); two are joined only by a signed-in person who goes through the login
+ * Accounts at sign-in providers. An account is (provider, host, subject); two are joined only by a signed-in person who goes through the login
  * of the second one. An e-mail joins nothing: not two accounts, and not an account with the person whom an operator's link signs in.
  */
 import { v7 as uuid } from "uuid";
 import type { Origin, SignedIn, UserCaller } from "../auth/callers.ts";
 import { refreshGrant, type ProviderTokens } from "../auth/oauth-client.ts";
-import type { ProviderName, ProviderSettings } from "../domain/providers.ts";
+import {
+  accountHost,
+  providerNames,
+  type ProviderName,
+  type ProviderSettings,
+} from "../domain/providers.ts";
 import { Refusal } from "../problem.ts";
 import {
   findAccount,
@@ -13,7 +18,9 @@ import {
   insertAccount,
   insertUser,
   listAccounts,
+  setMissingHosts,
   updateAccount,
+  type AccountId,
   type AccountRow,
 } from "../store/accounts.ts";
 import { person, record } from "./audit.ts";
@@ -42,7 +49,7 @@ export function signInWithAccount(
   origin: Origin,
 ): Promise<SignedIn | "someone_else"> {
   const now = context.now();
-  const id = { provider, subject };
+  const id = { ...hostOfAccounts(context, provider), subject };
   return context.store.write(async (tx) => {
     const found = await findAccount(tx, id);
     if (found && caller && found.user_id !== caller.user_id) return "someone_else";
@@ -63,9 +70,31 @@ export function signInWithAccount(
   });
 }
 
+/** Gives the accounts of an older version the host that is configured now, or else the public one. */
+export const completeAccounts = (context: Context): Promise<void> =>
+  context.store.write(async (tx) => {
+    for (const { provider, host } of providerNames.map((name) => hostOfAccounts(context, name)))
+      await setMissingHosts(tx, { provider, host });
+  });
+
+const hostOfAccounts = ({ providers }: Context, provider: ProviderName) => ({
+  provider,
+  host: accountHost(provider, providers[provider] ?? {}),
+});
+
+/** The hosts of those of these providers that are on. */
+const hostsOf = (context: Context, providers: readonly ProviderName[]) =>
+  providers
+    .filter((name) => context.providers[name] !== undefined)
+    .map((name) => hostOfAccounts(context, name));
+
+/** The hosts at which people can sign in. */
+export const offeredHosts = (context: Context) => hostsOf(context, providerNames);
+
 /** A person's account at a provider. */
 export interface ConnectedAccount {
   readonly provider: ProviderName;
+  readonly host: string;
   readonly email: string;
   readonly connected_at: string;
 }
@@ -88,8 +117,9 @@ export async function providerToken(
   user: string,
   providers: readonly ProviderName[],
 ): Promise<string> {
-  const on = providers.filter((name) => context.providers[name] !== undefined);
-  const account = await findUserAccount(context.store.read, user, on);
+  // A token goes to the host that gave it, never to another that is configured since.
+  const on = hostsOf(context, providers);
+  const account = on.length === 0 ? undefined : await findUserAccount(context.store.read, user, on);
   const settings = account && context.providers[account.provider];
   if (!settings) throw new Refusal("provider_not_connected");
   if (
@@ -142,8 +172,6 @@ async function refresh(
   return tokens.access_token;
 }
 
-type AccountId = Pick<AccountRow, "provider" | "subject">;
-
 function sealTokens(
   context: Context,
   id: AccountId,
@@ -156,7 +184,8 @@ function sealTokens(
   };
 }
 
-const about = ({ provider, subject }: AccountId): string => `${provider}:${subject}`;
+const about = ({ provider, subject }: Pick<AccountId, "provider" | "subject">): string =>
+  `${provider}:${subject}`;
 
 const sealToken = ({ box }: Context, id: AccountId, token: string): string =>
   box("provider-tokens").seal(Buffer.from(token), about(id)).toString("base64url");

@@ -28,14 +28,16 @@ import { time } from "./job-views.ts";
 export async function createCloudIdentity(
   { store, now }: Context,
   user: UserCaller,
-  input: CreateCloudIdentity,
+  { name, provider, role_arn }: CreateCloudIdentity,
 ): Promise<CloudIdentity> {
   const at = now();
   const { user_id: owner_id } = user;
   const row: CloudIdentityRow = {
     id: uuid(),
     owner_id,
-    ...input,
+    name,
+    provider,
+    role_arn,
     external_id: randomUUID(),
     created_at: at,
     updated_at: at,
@@ -72,21 +74,20 @@ export async function updateCloudIdentity(
   { store, now }: Context,
   user: UserCaller,
   id: string,
-  change: UpdateCloudIdentity,
+  { name, role_arn }: UpdateCloudIdentity,
 ): Promise<CloudIdentity> {
   return store.write(async (tx) => {
     const before = await find(tx, user, id);
+    const change = {
+      ...(name === undefined ? {} : { name }),
+      ...(role_arn === undefined ? {} : { role_arn }),
+    };
     const after = { ...before, ...change, updated_at: now() };
     if (after.name !== before.name) await checkName(tx, user.user_id, after.name);
     await saveCloudIdentity(tx, after);
     const fields = Object.keys(change);
-    const { name } = after;
-    const entry = {
-      action: "cloud_identity.update",
-      id: after.id,
-      name,
-      details: { fields },
-    } as const;
+    const target = { id: after.id, name: after.name, details: { fields } };
+    const entry = { action: "cloud_identity.update", ...target } as const;
     await recordOwn(tx, user, entry, now());
     return view(after);
   });

@@ -30,16 +30,18 @@ import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { forget } from "./unnamed-blobs.ts";
 
-/** PATCH /api/cli/zones/{id}. */
+/** PATCH /api/cli/zones/{id}. A change that depends on the zone is a function of it: then no other comes in between. */
 export async function updateZone(
   context: Context,
   user: UserCaller,
   id: string,
-  { name }: CreateZone,
+  asked: CreateZone | ((now: Pick<Zone, "name">) => CreateZone),
 ): Promise<Zone> {
   const owner = user.user_id;
   await context.store.write(async (tx) => {
-    if (!(await tx.first(findZone, { id, owner }))) throw notFound("zone");
+    const before = await tx.first(findZone, { id, owner });
+    if (!before) throw notFound("zone");
+    const { name } = typeof asked === "function" ? asked(before) : asked;
     const named = await tx.first(findZoneByName, { name, owner });
     if (named && named.id !== id)
       throw new Refusal("name_taken", `there is a zone "${name}" already`);

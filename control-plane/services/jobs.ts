@@ -18,12 +18,13 @@ import {
 import { findFact, restoredAt } from "../store/facts.ts";
 import { findSpec, type SpecRow } from "../store/specs.ts";
 import { findState } from "../store/states.ts";
-import { findVisibleWorker } from "../store/workers.ts";
+import { findOwnWorker, findVisibleWorker } from "../store/workers.ts";
 import { person, recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { changeJob, hintOf, writeJobs } from "./job-changes.ts";
 import { readJobView, surroundingsOf, viewJob } from "./job-views.ts";
-import { drainTarget, findTeardown } from "./teardown.ts";
+import { findTeardown, type TeardownScope } from "./deploy-configurations.ts";
+import { drainTarget, refuseOtherTeardown } from "./teardown.ts";
 
 /** POST /api/jobs. `retryOf`: the job whose request this is once more. */
 export async function createJob(
@@ -37,6 +38,8 @@ export async function createJob(
   const id = uuid();
   await writeJobs(context, async (tx, rings) => {
     const request = await resolveRequest(context, tx, owner, id, input);
+    if (retryOf !== undefined && request.scope)
+      await refuseOtherTeardown(tx, retryOf, { ...request, scope: request.scope });
     const job = newJob(context, id, owner, input, request);
     if (input.job_type === "DESTROY_WORKER" && job.assigned_worker_id !== null) {
       const target = job.assigned_worker_id;
@@ -98,6 +101,8 @@ interface Resolved {
   readonly sealed: string;
   readonly hash: string;
   readonly timeoutSeconds: number;
+  /** Of a DESTROY_WORKER. */
+  readonly scope?: TeardownScope;
 }
 
 async function resolveRequest(
@@ -111,10 +116,14 @@ async function resolveRequest(
   if (input.job_type === "DESTROY_WORKER") {
     if (input.configuration_id !== undefined)
       throw invalid("body.configuration_id", "comes from the worker's deploy configuration");
-    const { spec, snapshot, targets } = await findTeardown(tx, owner, input.assigned_worker_id);
+    const target = input.assigned_worker_id;
+    if (!target) throw invalid("body.assigned_worker_id", "must name the worker to tear down");
+    const worker = await tx.first(findOwnWorker, { id: target, owner });
+    if (!worker) throw notFound("worker");
+    const { spec, snapshot, scope } = await findTeardown(context, tx, worker);
     const plain =
       snapshot ?? (await snapshotOf(tx, spec!, (definition) => unseal(definition, box, spec!.id)));
-    return resolved(spec, plain, seal(plain, box, id), { targets });
+    return { ...resolved(spec, plain, seal(plain, box, id), scope), scope };
   }
   if (input.configuration_id === undefined) throw invalid("body.configuration_id", "is missing");
   const spec = await tx.first(findSpec, { id: input.configuration_id, owner });

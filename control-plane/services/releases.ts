@@ -45,7 +45,7 @@ export async function registerCloudWorker(
   if (Buffer.byteLength(JSON.stringify(metadata)) > workerMetadataLimit)
     throw new Refusal("payload_too_large", `the metadata is over ${workerMetadataLimit} bytes`);
   return context.store.write((tx) =>
-    addWorker(context, tx, { owner: null, by: pipeline(caller) }, { name, metadata }),
+    addWorker(context, tx, { owner: null, by: pipeline(caller), metadata }, { name }),
   );
 }
 

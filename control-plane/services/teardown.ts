@@ -1,53 +1,31 @@
 /** DESTROY_WORKER: tearing down what a worker was deployed with, run by another worker (decisions.md). */
-import type { ConfigSnapshot } from "../../protocol/configurations.ts";
 import type { JobRow } from "../domain/job.ts";
 import { lose } from "../domain/job.ts";
 import type { WorkerRow } from "../domain/worker.ts";
-import { invalid, notFound, Refusal } from "../problem.ts";
+import { Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
-import { findHeldJobs } from "../store/jobs.ts";
-import { findSpec, type SpecRow } from "../store/specs.ts";
+import { findHeldJobs, findJob, findSnapshot } from "../store/jobs.ts";
 import { deleteWorker, findOwnWorker, updateWorker } from "../store/workers.ts";
 import { record, type Actor } from "./audit.ts";
 import { changeJob, type Rings } from "./job-changes.ts";
+import type { TeardownScope } from "./deploy-configurations.ts";
 import { recordOutcome } from "./job-outcomes.ts";
 
-/** What a worker's `metadata.deploy_configuration` says. */
-interface DeployConfiguration {
-  configuration_id?: string;
-  snapshot?: ConfigSnapshot;
-  targets?: string[];
-}
-
-export interface Teardown {
-  /** The configuration whose state holds the worker; null: `snapshot` is a configuration of its own with its own backend. */
-  readonly spec: SpecRow | null;
-  readonly snapshot: ConfigSnapshot | null;
-  readonly targets: readonly string[];
-}
-
-/** What tearing the worker down means. Refuses a worker that is not the owner's or that does not say how it was deployed. */
-export async function findTeardown(
+/** Refuses to tear down once more what would now destroy something else: that is not what was confirmed. */
+export async function refuseOtherTeardown(
   tx: Queries,
-  owner: string,
-  workerId: string | null | undefined,
-): Promise<Teardown> {
-  if (!workerId) throw invalid("body.assigned_worker_id", "must name the worker to tear down");
-  const worker = await tx.first(findOwnWorker, { id: workerId, owner });
-  if (!worker) throw notFound("worker");
-  const metadata = JSON.parse(worker.metadata) as { deploy_configuration?: DeployConfiguration };
-  const { configuration_id, snapshot, targets = [] } = metadata.deploy_configuration ?? {};
-  if (configuration_id !== undefined) {
-    const spec = await tx.first(findSpec, { id: configuration_id, owner });
-    if (!spec) throw notFound("configuration of the worker");
-    return { spec, snapshot: null, targets };
-  }
-  if (snapshot?.source !== undefined)
-    return { spec: null, snapshot: { ...snapshot, backend: "own" }, targets };
-  throw new Refusal(
-    "no_deploy_configuration",
-    "the worker's metadata.deploy_configuration does not say what to destroy",
-  );
+  retried: string,
+  { hash, scope }: { readonly hash: string; readonly scope: TeardownScope },
+): Promise<void> {
+  const job = await tx.first(findJob, { id: retried });
+  const stored = await tx.first(findSnapshot, { id: retried });
+  const { targets = [] } = JSON.parse(stored?.config_snapshot ?? "{}") as { targets?: string[] };
+  const now = "targets" in scope ? scope.targets : [];
+  if (job?.config_hash !== hash || targets.join("\n") !== now.join("\n"))
+    throw new Refusal(
+      "job_not_retryable",
+      "what tearing the worker down destroys has changed since: make a new DESTROY_WORKER job",
+    );
 }
 
 /** Creating the job drains the target: it waits until the target holds no job. */

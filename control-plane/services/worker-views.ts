@@ -1,9 +1,10 @@
 /** Workers as they are shown. */
 import type { Worker } from "../../protocol/workers.ts";
 import { workerStatus, type WorkerRow } from "../domain/worker.ts";
+import { shownMetadata } from "./deploy-configurations.ts";
 import { time, timeOrNull } from "./job-views.ts";
 
-/** A cloud-hosted worker belongs to nobody: users see its name, status and version only. */
+/** Returns a worker as `viewer`, an owner's id, may see it. Of a cloud-hosted worker people see its name, status and version only. */
 export function viewWorker(worker: WorkerRow, viewer: string | null): Worker {
   const isWhole = worker.owner_id === viewer;
   return {
@@ -12,15 +13,31 @@ export function viewWorker(worker: WorkerRow, viewer: string | null): Worker {
     mode: worker.mode,
     status: workerStatus(worker),
     version: worker.version,
-    labels: JSON.parse(worker.labels) as string[],
-    hostname: isWhole ? worker.hostname : null,
-    os: worker.os,
-    arch: worker.arch,
-    capacity: worker.capacity,
-    isolation: worker.isolation,
-    active_job_ids: isWhole ? (JSON.parse(worker.active_job_ids ?? "[]") as string[]) : [],
-    last_heartbeat: timeOrNull(worker.last_heartbeat_at),
+    ...(isWhole ? detailsOf(worker) : noDetails),
     created_at: time(worker.created_at),
-    metadata: isWhole ? (JSON.parse(worker.metadata) as Record<string, unknown>) : {},
   };
 }
+
+const detailsOf = (worker: WorkerRow) => ({
+  labels: JSON.parse(worker.labels) as string[],
+  hostname: worker.hostname,
+  os: worker.os,
+  arch: worker.arch,
+  capacity: worker.capacity,
+  isolation: worker.isolation,
+  active_job_ids: JSON.parse(worker.active_job_ids ?? "[]") as string[],
+  last_heartbeat: timeOrNull(worker.last_heartbeat_at),
+  metadata: shownMetadata(worker),
+});
+
+const noDetails: ReturnType<typeof detailsOf> = {
+  labels: [],
+  hostname: null,
+  os: null,
+  arch: null,
+  capacity: null,
+  isolation: null,
+  active_job_ids: [],
+  last_heartbeat: null,
+  metadata: {},
+};

@@ -20,7 +20,7 @@ import {
   findWorker,
   insertWorker,
   listWorkers as listWorkerRows,
-  updateWorker,
+  updateWorker as saveWorker,
   useRegistrationToken,
 } from "../store/workers.ts";
 import { fingerprint, person, record, recordOwn, runner } from "./audit.ts";
@@ -30,6 +30,8 @@ import { writeJobs } from "./job-changes.ts";
 import { timeOrNull } from "./job-views.ts";
 import { removeWorker } from "./teardown.ts";
 import { viewWorker } from "./worker-views.ts";
+
+type Metadata = Record<string, unknown>;
 
 /** How a caller of the register endpoint may register: as a user, with a token's hash, or as the worker itself. */
 export type Registrant =
@@ -41,10 +43,11 @@ export type Registrant =
 export async function registerWorker(
   context: Context,
   registrant: Registrant,
-  input: RegisterWorker,
+  { name, mode, labels, isolation }: RegisterWorker,
 ): Promise<WorkerIdentity> {
-  if (input.mode !== undefined && input.mode !== "self-hosted")
+  if (mode !== undefined && mode !== "self-hosted")
     throw invalid("body.mode", 'must be "self-hosted"');
+  const input = { name, labels, isolation };
   if (registrant.kind === "worker") {
     const { worker } = registrant;
     return rotate(context, worker.id, { by: runner(worker), action: "worker.register" }, input);
@@ -96,7 +99,8 @@ export async function readWorker(
   caller: WorkerCaller,
   id: string,
 ): Promise<Worker> {
-  return viewWorker(await findReachable(store.read, caller, id), caller.owner_id);
+  const worker = await findReachable(store.read, caller, id);
+  return viewWorker(worker, worker.owner_id);
 }
 
 /** POST /api/workers/{id}/metadata. */
@@ -110,14 +114,16 @@ export async function updateMetadata(
     throw invalid("body.deploy_configuration", "cannot be changed by a worker");
   return store.write(async (tx) => {
     const worker = await findReachable(tx, caller, id);
-    const metadata = JSON.stringify(mergePatch(JSON.parse(worker.metadata), patch));
-    if (Buffer.byteLength(metadata) > workerMetadataLimit)
+    const { deploy_configuration, ...known } = JSON.parse(worker.metadata) as Metadata;
+    const merged = mergePatch(known, patch) as Metadata;
+    if (Buffer.byteLength(JSON.stringify(merged)) > workerMetadataLimit)
       throw new Refusal(
         "payload_too_large",
         `the metadata would be over ${workerMetadataLimit} bytes`,
       );
-    await updateWorker(tx, id, { metadata });
-    return viewWorker({ ...worker, metadata }, caller.owner_id);
+    const metadata = JSON.stringify({ ...merged, deploy_configuration });
+    await saveWorker(tx, id, { metadata });
+    return viewWorker({ ...worker, metadata }, worker.owner_id);
   });
 }
 
@@ -135,7 +141,7 @@ export async function setDraining(
     const draining_at = isDraining ? (found.draining_at ?? context.now()) : null;
     // Asked for again, nothing changes: there is nothing to record.
     if (draining_at === found.draining_at) return found;
-    await updateWorker(tx, id, { draining_at });
+    await saveWorker(tx, id, { draining_at });
     const action = isDraining ? "worker.drain" : "worker.undrain";
     const { name } = found;
     await recordOwn(tx, user, { action, id, name }, context.now());
@@ -174,14 +180,14 @@ async function rotate(
   context: Context,
   id: string,
   entry: Pick<Recorded, "by" | "action" | "details">,
-  { name, labels, isolation }: Partial<RegisterWorker>,
+  { name, labels, isolation }: Partial<NewWorker>,
   oldTokenExpiresAt: number | null = null,
 ): Promise<WorkerIdentity> {
   const token = newToken("wlw");
   await context.store.write(async (tx) => {
     const worker = await tx.first(findWorker, { id });
     if (!worker) throw notFound("worker");
-    await updateWorker(tx, id, {
+    await saveWorker(tx, id, {
       token_hash: hashToken(token),
       old_token_hash: oldTokenExpiresAt === null ? null : worker.token_hash,
       old_token_expires_at: oldTokenExpiresAt,
@@ -198,12 +204,26 @@ async function rotate(
   return { worker_id: id, worker_token: token };
 }
 
+/** What a worker says of itself when it registers. */
+interface NewWorker {
+  readonly name: string;
+  readonly labels?: readonly string[] | undefined;
+  readonly isolation?: string | undefined;
+}
+
+/** What it cannot say of itself. Metadata comes from a pipeline only. */
+interface NewWorkerOf {
+  readonly owner: string | null;
+  readonly by: Actor;
+  readonly metadata?: object;
+}
+
 /** Makes a worker; without an owner it is cloud-hosted. */
 export async function addWorker(
   { now }: Context,
   tx: Queries,
-  { owner, by }: { readonly owner: string | null; readonly by: Actor },
-  { name, labels = [], isolation, metadata = {} }: RegisterWorker & { metadata?: object },
+  { owner, by, metadata = {} }: NewWorkerOf,
+  { name, labels = [], isolation }: NewWorker,
 ): Promise<WorkerIdentity> {
   const token = newToken("wlw");
   const worker: WorkerRow = {

@@ -69,6 +69,19 @@ export function listSpecs(
   return query.orderBy("id", "desc").limit(limit).execute();
 }
 
+export type SpecName = Pick<SpecRow, "id" | "name">;
+
+/** Names of an owner's specs, in their order; with `id` of that one alone. */
+export function listSpecNames(
+  { sql: db }: Queries,
+  owner: string,
+  { id, limit }: { readonly id?: string; readonly limit: number },
+): Promise<SpecName[]> {
+  let query = db.selectFrom("specs").select(["id", "name"]).where("owner_id", "=", owner);
+  if (id !== undefined) query = query.where("id", "=", id);
+  return query.orderBy("name").limit(limit).execute();
+}
+
 /** All specs of some zones, newest first. */
 export async function specsOfZones(
   { sql: db }: Queries,

@@ -5,9 +5,11 @@ import type { ProviderName } from "../domain/providers.ts";
 /** Epoch milliseconds. */
 type Millis = number;
 
-/** Somebody's account at a sign-in provider: (provider, subject) is the identity, its e-mail is not. */
+/** A person's account at a sign-in provider: (provider, host, subject) is the identity, its e-mail is not. */
 export interface AccountsTable {
   provider: ProviderName;
+  /** Where the provider is, such as `github.com`; empty from an older version until the server starts. */
+  host: string;
   subject: string;
   user_id: string;
   email: string;

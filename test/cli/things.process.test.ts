@@ -1,5 +1,8 @@
 /** Workers, tokens, identities, state, logins, repositories and audit: what goes beyond test/e2e/every-command.test.ts. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../protocol/endpoints.ts";
 import type { WorkerIdentity } from "../../protocol/workers.ts";
 import { ask, startPlane, type Plane } from "../helpers/plane.ts";
 import { someone } from "../helpers/someone.ts";
@@ -10,6 +13,8 @@ beforeAll(async () => {
   plane = await startPlane();
 });
 afterAll(() => plane.close());
+
+const inline = { type: "inline", files: { "main.tf": "" } };
 
 /** Whether a worker's token opens its own page. */
 const statusOf = async ({ worker_id, worker_token }: WorkerIdentity): Promise<number> => {
@@ -49,6 +54,36 @@ describe.concurrent("from the command line", () => {
     expect(people.stdout).toMatch(/^worker_token +wlw_\S+$/m);
     expect(people.stderr).toContain("windlass agent install --url");
     expect(people.stderr).not.toContain("wlw_");
+  });
+
+  test("what tearing a worker down destroys is said when it is set, and before it is queued", async () => {
+    await using ada = await someone(plane);
+    const { user } = ada;
+    const { worker_id: id } = await user.call(endpoints.createWorker, {
+      body: { name: "old", labels: ["eu"] },
+    });
+    await user.configure({ name: "network", source: inline });
+    const update = (...words: string[]) => ada.run("workers", "update", ...words);
+    const changed = ["--name", "new", "--label", "", "--deploy-configuration", "network"];
+    const all = await update("old", ...changed);
+    expect(all.stdout).toMatch(/^name +new$/m);
+    expect(all.stdout).toMatch(/^teardown +destroys everything in the state of "network"$/m);
+    const asked = await ada.run("jobs", "destroy-worker", "new");
+    expect(asked.exitCode).toBe(2);
+    expect(asked.stderr).toContain(
+      'Tear down the worker "new": destroy everything in the state of "network", and remove the worker?',
+    );
+    const file = join(ada.path, "deploy.json");
+    const snapshot = { name: "pool", source: inline };
+    writeFileSync(file, JSON.stringify({ snapshot, targets: ["module.worker"] }));
+    await update(id, "--deploy-file", file);
+    const queued = await ada.run("jobs", "destroy-worker", "new", "--yes");
+    expect(queued.stderr).toContain('destroy module.worker of "pool", and remove the worker.');
+    expect((await user.call(endpoints.listJobs, { query: {} })).jobs).toHaveLength(1);
+    expect(await ada.json("workers", "update", id, "--deploy-configuration", "none")).toMatchObject(
+      { name: "new", labels: [], metadata: {} },
+    );
+    expect(await update(id, "--target", "module.a")).toMatchObject({ exitCode: 2 });
   });
 
   test("a registration token is made for as many and as long as asked", async () => {

@@ -240,13 +240,16 @@ describe("the audit log", () => {
     });
     await log.step(runner, status, [], end);
     const target = await addTestWorker(plane, owner);
-    await plane.context.store.write((tx) =>
-      tx.sql
-        .updateTable("workers")
-        .set({ metadata: JSON.stringify({ deploy_configuration: body }) })
-        .where("id", "=", target.id)
-        .execute(),
-    );
+    const { configuration_id } = body;
+    const updated = await does("PATCH /api/cli/workers/:id", ["worker.update"], {
+      ids: [target.id],
+      body: { deploy_configuration: { configuration_id, targets: ["module.worker"] } },
+    });
+    expect(JSON.parse(updated.entries[0]?.details ?? "")).toEqual({
+      fields: ["deploy_configuration"],
+      configuration_id,
+      destroys: ["module.worker"],
+    });
     const teardown = { job_type: "DESTROY_WORKER", assigned_worker_id: target.id };
     const { json: last } = await does("POST /api/jobs", ["worker.drain", "job.create"], {
       body: teardown,

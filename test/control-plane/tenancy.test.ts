@@ -54,6 +54,9 @@ const rules: Record<string, Rule> = {
   "POST /cli/login": "page",
   "GET /workers": "page",
   "GET /workers/:id": "page",
+  "GET /workers/:id/edit": "page",
+  "POST /workers/:id/edit": "page",
+  "POST /workers/:id/teardown": "page",
   "POST /workers/register": "page",
   "POST /workers/:id/drain": "page",
   "POST /workers/:id/undrain": "page",
@@ -104,6 +107,7 @@ const rules: Record<string, Rule> = {
   "GET /api/cli/workers": "person",
   "POST /api/cli/workers": "person",
   "GET /api/cli/workers/:id": "person",
+  "PATCH /api/cli/workers/:id": "person",
   "POST /api/cli/workers/:id/drain": "person",
   "DELETE /api/cli/workers/:id/drain": "person",
   "POST /api/cli/workers/:id/rotate-token": "person",
@@ -161,6 +165,7 @@ const bodies: Record<string, (id: string) => unknown> = {
   "PATCH /api/cli/configurations/:name": () => ({ labels: ["taken"] }),
   "PATCH /api/cli/cloud-identities/:id": () => ({ name: "taken over" }),
   "POST /api/cli/workers": () => ({ name: "new" }),
+  "PATCH /api/cli/workers/:id": () => ({ name: "taken over", deploy_configuration: null }),
   "POST /api/cli/registration-tokens": () => ({}),
   "PUT /api/jobs/:id/status": () => ({ status: "SUCCESS" }),
   "POST /api/jobs/:id/logs": () => ({ log_chunk: "x", stream_type: "STDOUT" }),
@@ -192,6 +197,16 @@ const inside = (id: string): [method: string, path: string, body: unknown][] => 
   ["POST", "/api/jobs", { job_type: "DESTROY_WORKER", assigned_worker_id: id }],
   ["PATCH", `/api/cli/configurations/${specB}`, { zone_id: id }],
   ["PATCH", `/api/cli/configurations/${specB}`, { cloud_identity_id: id }],
+  [
+    "PATCH",
+    `/api/cli/workers/${workerOfB}`,
+    { deploy_configuration: { configuration_id: id, all: true } },
+  ],
+  [
+    "PATCH",
+    `/api/cli/workers/${workerOfB}`,
+    { deploy_configuration: { snapshot: { source: { type: "archive", sha256: id } } } },
+  ],
 ];
 
 let plane: Plane;
@@ -203,6 +218,7 @@ let others: string[];
 /** Names and other words of A's that no answer to anybody else may hold. */
 let words: string[];
 let specB: string;
+let workerOfB: string;
 let second: Record<string, string>;
 
 beforeAll(async () => {
@@ -282,6 +298,7 @@ beforeAll(async () => {
     ).id,
   };
   const workerB = await addTestWorker(plane, ownerB);
+  workerOfB = workerB.id;
   specB = await addSpec(store, ownerB);
   const jobB = await addHeldJob(plane, ownerB, workerB, { spec_id: await addSpec(store, ownerB) });
   const tokenB = await callsOf(plane, bearer(b.access_token)).get(

@@ -104,6 +104,36 @@ describe("a worker", () => {
     expect(await plane.holds(worker_token)).toEqual([]);
   });
 
+  it.each(["a token", "a person", "a worker"])(
+    "keeps nothing of a registration by %s but its name, labels and isolation",
+    async (kind) => {
+      const { registration_token } = await client.get(createRegistrationToken, { body: {} });
+      const headers = {
+        "a token": { "x-registration-token": registration_token },
+        "a person": await clientHeaders(plane, owner),
+        "a worker": worker.headers,
+      }[kind];
+      const known = { name: "w", mode: "self-hosted", labels: ["eu"], isolation: "uid" };
+      const planted = {
+        metadata: { deploy_configuration: { configuration_id: "x" }, more: 1 },
+        deploy_configuration: { configuration_id: "x" },
+        owner_id: null,
+        draining_at: 1,
+      };
+      const made = await register(headers as never, { ...known, ...planted });
+      expect(await client.get(getWorker, { params: { id: made.worker_id } })).toMatchObject({
+        ...known,
+        metadata: {},
+      });
+      const rows = plane.context.store.read.sql.selectFrom("workers").selectAll();
+      expect(await rows.where("id", "=", made.worker_id).executeTakeFirstOrThrow()).toMatchObject({
+        metadata: "{}",
+        owner_id: owner.id,
+        draining_at: null,
+      });
+    },
+  );
+
   it("re-registers itself with its own headers: same id, new token, the old one dead", async () => {
     const renewed = await register(worker.headers, { name: "renamed" });
     expect(renewed.worker_id).toBe(worker.id);
@@ -327,9 +357,26 @@ describe("a worker", () => {
       params: cloud,
       body: { secret: 1 },
     });
-    expect(await stranger.get(getWorker, { params: cloud })).toMatchObject({
+    await callsOf(plane, cloud.headers).get(heartbeat, {
+      body: { version, hostname: "h", os: "linux", capacity: 2, isolation: "uid", labels: ["x"] },
+    });
+    const shown = await stranger.get(getWorker, { params: cloud });
+    expect(shown).toEqual({
+      id: cloud.id,
+      name: cloud.name,
       mode: "cloud-hosted",
+      status: "ONLINE",
+      version,
+      labels: [],
+      hostname: null,
+      os: null,
+      arch: null,
+      capacity: null,
+      isolation: null,
+      active_job_ids: [],
+      last_heartbeat: null,
       metadata: {},
+      created_at: shown.created_at,
     });
     for (const endpoint of [
       endpoints.drainWorker,
@@ -360,12 +407,10 @@ describe("a worker", () => {
     const target = await addTestWorker(plane, owner);
     const teardown = { job_type: "DESTROY_WORKER", assigned_worker_id: target.id } as const;
     expect(await client.refusal(createJob, { body: teardown })).toBe("409 no_deploy_configuration");
-    const metadata = JSON.stringify({
-      deploy_configuration: { configuration_id: spec, targets: ["module.worker"] },
+    await client.get(endpoints.updateWorker, {
+      params: target,
+      body: { deploy_configuration: { configuration_id: spec, targets: ["module.worker"] } },
     });
-    await plane.context.store.write((tx) =>
-      tx.sql.updateTable("workers").set({ metadata }).where("id", "=", target.id).execute(),
-    );
     const job = await client.get(createJob, { body: teardown });
     expect(await client.get(getWorker, { params: target })).toMatchObject({ status: "DRAINING" });
     expect(await callsOf(plane, target.headers).ask(claimJob, {})).toBeNull();

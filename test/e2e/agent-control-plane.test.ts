@@ -139,12 +139,9 @@ test("a worker is torn down by another one: what its targets name, and never sil
   });
   await until(() => other.log().includes("ready for jobs"));
   const tearDown = async (target: string) => {
-    const metadata = JSON.stringify({
-      deploy_configuration: { configuration_id, targets: [target] },
-    });
-    await plane.context.store.write((tx) =>
-      tx.sql.updateTable("workers").set({ metadata }).where("id", "=", workerId).execute(),
-    );
+    const deploy_configuration = { configuration_id, targets: [target] };
+    const change = { params: { id: workerId }, body: { deploy_configuration } };
+    await user.call(endpoints.updateWorker, change);
     return user.released(
       await user.queue({ job_type: "DESTROY_WORKER", assigned_worker_id: workerId }),
     );

@@ -4,7 +4,6 @@
  */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { Job } from "../../protocol/jobs.ts";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
 import * as courses from "../helpers/courses.ts";
 import type { Person } from "../helpers/courses.ts";
@@ -104,20 +103,25 @@ async function addRunner({ run, path, json }: Person, name: string): Promise<Age
   return agent;
 }
 
-/** A worker is destroyed by another one: what it was deployed with is what a deployment service would have written down. */
+/** A worker is told what it was deployed with, and another one tears that down. */
 async function tearDownWorker({ run, json, path }: Person): Promise<void> {
   const directory = copyFixture("worker-destroy", join(path, "pools"));
   await run(["configurations", "create", "--dir", directory], { data: /^name +pools$/m });
   await run(["jobs", "deploy", "pools", "--wait"], { data: /Apply complete!/ });
-  const { id: configuration_id } = (await json("configurations", "show", "pools")) as Job;
-  const { id } = (await json("workers", "show", "leaving")) as Job;
-  const deploy_configuration = { configuration_id, targets: ["module.worker"] };
-  const metadata = JSON.stringify({ deploy_configuration });
-  await plane.context.store.write((tx) =>
-    tx.sql.updateTable("workers").set({ metadata }).where("id", "=", id).execute(),
+  await run(
+    [
+      "workers",
+      "update",
+      "leaving",
+      "--deploy-configuration",
+      "pools",
+      "--target",
+      "module.worker",
+    ],
+    { data: /^teardown +destroys module\.worker of "pools"$/m },
   );
   await run(["jobs", "destroy-worker", "leaving", "--wait"], {
-    asks: 'Tear down what "leaving" runs on, and remove it?',
+    asks: 'Tear down the worker "leaving": destroy module.worker of "pools", and remove the worker?',
     data: /2 destroyed/,
   });
   const left = (await json("workers", "list")) as { name: string }[];

@@ -75,12 +75,9 @@ export async function prepare(
     case "DESTROY_WORKER": {
       await success("DEPLOY");
       const { worker_id } = await user.call(endpoints.createWorker, { body: { name: "leaving" } });
-      const metadata = JSON.stringify({
-        deploy_configuration: { configuration_id, targets: ["terraform_data.once"] },
-      });
-      await user.plane.context.store.write((tx) =>
-        tx.sql.updateTable("workers").set({ metadata }).where("id", "=", worker_id).execute(),
-      );
+      const deploy_configuration = { configuration_id, targets: ["terraform_data.once"] };
+      const change = { params: { id: worker_id }, body: { deploy_configuration } };
+      await user.call(endpoints.updateWorker, change);
       return () => user.queue({ job_type: "DESTROY_WORKER", assigned_worker_id: worker_id });
     }
   }

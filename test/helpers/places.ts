@@ -34,6 +34,10 @@ export async function fillPlaces(plane: Plane, stage: Stage): Promise<Record<str
   });
   await writeState(plane, stage, id);
   const fresh = await stage.configure("fresh");
+  await person.get(endpoints.updateWorker, {
+    params: { id: stage.worker },
+    body: { deploy_configuration: { configuration_id: fresh, targets: ["module.worker"] } },
+  });
   return {
     zones: "/zones",
     zone: `/zones/${stage.owner.zone}`,
@@ -45,6 +49,7 @@ export async function fillPlaces(plane: Plane, stage: Stage): Promise<Record<str
     "configuration-edit-files": `/configurations/${fresh}/edit`,
     identities: "/identities",
     identity: `/identities/${identity.id}`,
+    "worker-edit": `/workers/${stage.worker}/edit`,
   };
 }
 

@@ -12,7 +12,8 @@ import {
   type UpdateConfiguration,
 } from "../../../protocol/configurations.ts";
 import { invalid, Refusal } from "../../problem.ts";
-import { Form, judge, refuseStale } from "../page/form.ts";
+import { judge } from "../../judge.ts";
+import { Form, refuseStale } from "../page/form.ts";
 
 /** A form that nobody has filled in yet. */
 export const emptyForm = new Form({

@@ -14,7 +14,8 @@ import { editPages, formLimit, newConfigurationPages } from "./configuration-for
 import { configurationPage, type ConfigurationForms } from "./configuration-page.ts";
 import { configurationStory } from "./configuration-story.ts";
 import { entriesChange, isSecret, ofFields } from "./entries-input.ts";
-import { attempt, Form, judge } from "../page/form.ts";
+import { judge } from "../../judge.ts";
+import { attempt, Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 

@@ -7,7 +7,8 @@ import {
 import { parseJson } from "../../json-body.ts";
 import { invalid, notFound, Refusal } from "../../problem.ts";
 import { drawnAs, entriesOf, type Entries } from "./entries-view.ts";
-import { isAt, judge, refuseStale, type Form } from "../page/form.ts";
+import { judge } from "../../judge.ts";
+import { isAt, refuseStale, type Form } from "../page/form.ts";
 import { textOf } from "./outputs-view.ts";
 
 const judgeUpdate = judge(UpdateConfiguration);

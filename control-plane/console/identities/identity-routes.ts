@@ -18,7 +18,8 @@ import {
 } from "../../services/cloud-identities.ts";
 import { listConfigurations } from "../../services/configurations.ts";
 import type { Context } from "../../services/context.ts";
-import { attempt, Form, judge } from "../page/form.ts";
+import { judge } from "../../judge.ts";
+import { attempt, Form } from "../page/form.ts";
 import { identitiesPage, identityPage, type IdentityForms } from "./identities-page.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";

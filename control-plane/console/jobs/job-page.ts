@@ -1,6 +1,7 @@
 /** The page of one job: where it stands, what it plans or made, and its log. */
 import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import { destroyedWords } from "../../../protocol/words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import type { JobStep } from "../../services/job-progress.ts";
 import { html, type Html } from "../page/html.ts";
@@ -42,6 +43,12 @@ export const jobPage = (story: JobStory): Html => {
 
 const nameOf = ({ config_snapshot, job_type }: Job): string =>
   config_snapshot?.name ?? (job_type === "DESTROY_WORKER" ? "a worker" : "a configuration");
+
+/** Of a DESTROY_WORKER; none means everything. */
+function targetsOf({ config_snapshot }: Job): string[] | undefined {
+  const { targets = [] } = (config_snapshot ?? {}) as { targets?: string[] };
+  return targets.length === 0 ? undefined : targets;
+}
 
 const linkOf = (job: Job): Html | string =>
   job.configuration_id === null
@@ -154,6 +161,12 @@ const factsOf = ({ job, worker }: JobStory): Html => {
     }
     <dt>Source</dt>
     <dd>${from}</dd>
+    ${
+      job.job_type === "DESTROY_WORKER"
+        ? html`<dt>Destroys</dt>
+            <dd>${destroyedWords(targetsOf(job), nameOf(job))}</dd>`
+        : null
+    }
     <dt>Worker</dt>
     <dd>
       ${worker === null ? (job.worker_id ?? "none yet") : html`${worker.name} ${badge(worker.status)}`}

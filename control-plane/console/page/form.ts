@@ -1,9 +1,7 @@
 /** Forms: what was typed, what of it was refused, and the form drawn again with both, so that nobody types twice. */
 import { hash } from "node:crypto";
-import type { Static, TSchema } from "typebox";
 import { problemCodes } from "../../../protocol/problem.ts";
-import { refusedFields, Refusal } from "../../problem.ts";
-import { compileValidator } from "../../validation.ts";
+import { Refusal } from "../../problem.ts";
 
 /** The fields of a form: as they came, or as a form that nobody has filled in yet begins. */
 export class Form {
@@ -67,21 +65,6 @@ export async function attempt(
     if (error instanceof Refusal) return new Form(fields, error, id);
     throw error;
   }
-}
-
-/** Makes the judge of a schema: services rely on what a route has checked, and what a form makes is checked just so. */
-export function judge<T extends TSchema>(
-  schema: T,
-  context = "body",
-): (input: unknown) => Static<T> {
-  const route = { schema, method: "POST", url: "", httpPart: "body" };
-  // Not before it is needed: a server that starts has better things to do.
-  let validate: ReturnType<typeof compileValidator> | undefined;
-  return (input) => {
-    validate ??= compileValidator(route);
-    if (validate(input) !== true) throw refusedFields(validate.errors ?? [], context);
-    return input as Static<T>;
-  };
 }
 
 /** Tells whether a thing is still as it was when its form was drawn: the form carries the mark of it in `seen`. */

@@ -1,9 +1,8 @@
 /** Where one is signed in, and what was done to one's things. */
 import { validate } from "uuid";
 import { auditActions, type AuditAction, type AuditEntry } from "../../../protocol/audit.ts";
-import { providerNames } from "../../domain/providers.ts";
 import { notFound } from "../../problem.ts";
-import { listOwnAccounts } from "../../services/accounts.ts";
+import { listOwnAccounts, offeredHosts } from "../../services/accounts.ts";
 import { listAuditEntries } from "../../services/audit.ts";
 import type { Context } from "../../services/context.ts";
 import { endOwnLogin, listLogins } from "../../services/login-lists.ts";
@@ -23,7 +22,7 @@ export function peoplePages(signedIn: SignedIn, context: Context): void {
       listOwnAccounts(context, caller),
       listLogins(context, caller, undefined, 1000),
     ]);
-    const offered = providerNames.filter((name) => context.providers[name] !== undefined);
+    const offered = offeredHosts(context);
     const body = settingsPage({ email: caller.email, accounts, offered, logins });
     sendPage(reply, { title: "Settings", body, email: caller.email, at: "/settings" });
   });

@@ -10,7 +10,7 @@ export interface Settings {
   readonly email: string;
   readonly accounts: readonly ConnectedAccount[];
   /** The providers that this server is set up for. */
-  readonly offered: readonly ProviderName[];
+  readonly offered: readonly { readonly provider: ProviderName; readonly host: string }[];
   readonly logins: readonly Login[];
 }
 
@@ -25,8 +25,10 @@ export const settingsPage = ({ email, accounts, offered, logins }: Settings): Ht
         : table(
             "Accounts",
             ["At", "As", "Connected"],
-            accounts.map(({ provider, email: known, connected_at }) => [
-              providerTitles[provider],
+            accounts.map(({ provider, host, email: known, connected_at }) => [
+              isCurrent(offered, provider, host)
+                ? providerTitles[provider]
+                : `${providerTitles[provider]} at ${host}, not offered here now`,
               known,
               clock(connected_at),
             ]),
@@ -53,16 +55,21 @@ export const settingsPage = ({ email, accounts, offered, logins }: Settings): Ht
       client: <code>windlass login</code>
     </p>`;
 
+const isCurrent = (offered: Settings["offered"], provider: ProviderName, host: string): boolean =>
+  offered.some((one) => one.provider === provider && one.host === host);
+
 /** The ways to connect one more. */
 const connections = (
   accounts: readonly ConnectedAccount[],
-  offered: readonly ProviderName[],
+  offered: Settings["offered"],
 ): Html | null => {
-  const open = offered.filter((name) => accounts.every(({ provider }) => provider !== name));
+  const open = offered.filter((one) =>
+    accounts.every(({ provider, host }) => provider !== one.provider || host !== one.host),
+  );
   if (open.length === 0) return null;
   return html`<div class="actions">
     ${open.map(
-      (name) =>
+      ({ provider: name }) =>
         html`<a class="button quiet" href="/api/auth/login/${name}?next=/settings"
           >Connect ${providerTitles[name]}</a
         >`,

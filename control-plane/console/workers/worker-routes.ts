@@ -1,9 +1,15 @@
 /** The pages of workers, and what a person does with them. */
 import { validate } from "uuid";
+import { UpdateWorker, type Worker } from "../../../protocol/workers.ts";
 import type { UserCaller } from "../../auth/callers.ts";
-import { notFound } from "../../problem.ts";
+import { judge } from "../../judge.ts";
+import { invalid, notFound } from "../../problem.ts";
+import {
+  findConfigurationName,
+  listConfigurationNames,
+} from "../../services/configuration-names.ts";
 import type { Context } from "../../services/context.ts";
-import { listJobs } from "../../services/jobs.ts";
+import { createJob, listJobs } from "../../services/jobs.ts";
 import { createRegistrationToken } from "../../services/registration-tokens.ts";
 import { latestVersion } from "../../services/releases.ts";
 import {
@@ -13,15 +19,19 @@ import {
   rotateToken,
   setDraining,
 } from "../../services/workers.ts";
-import { Form } from "../page/form.ts";
-import { sendPage } from "../page/layout.ts";
+import { updateWorker } from "../../services/worker-updates.ts";
+import { attempt, Form, refuseStale } from "../page/form.ts";
+import { sendPage, type Page } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
+import { workerForm } from "./worker-form.ts";
+import { changeOf, deployConfigurationOf, formOf } from "./worker-input.ts";
 import { registrationPage, rotatedPage } from "./worker-setup-page.ts";
 import { workerPage, workersPage } from "./workers-page.ts";
 
 const shown = 1000;
 const jobsShown = 20;
 const refresh = 3;
+const judgeWorker = judge(UpdateWorker);
 
 const frame = ({ email }: UserCaller) => ({ email, at: "/workers" });
 
@@ -32,15 +42,34 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
     const body = workersPage(workers, await latestVersion(context), nowOf(context));
     sendPage(reply, { ...frame(caller), title: "Workers", body, refresh });
   });
-  signedIn("GET", "/workers/:id", async (caller, { params }, reply) => {
-    const worker = await getWorker(context, caller, idOf(params));
-    const [jobs, latest] = await Promise.all([
-      listJobs(context, caller, { worker: worker.id, limit: jobsShown }),
+  const page = async (caller: UserCaller, worker: Worker, teardown?: Form): Promise<Page> => {
+    const { id, name: title } = worker;
+    const by = deployConfigurationOf(worker)?.configuration_id;
+    const [jobs, latest, deployedBy] = await Promise.all([
+      listJobs(context, caller, { worker: id, limit: jobsShown }),
       latestVersion(context),
+      by === undefined ? undefined : findConfigurationName(context, caller, by),
     ]);
-    const body = workerPage({ worker, jobs, latest, now: nowOf(context) });
-    sendPage(reply, { ...frame(caller), title: worker.name, body, refresh });
+    const body = workerPage({ worker, jobs, latest, deployedBy, now: nowOf(context) }, teardown);
+    return { ...frame(caller), title, body, refresh, from: `/workers/${id}` };
+  };
+  signedIn("GET", "/workers/:id", async (caller, { params }, reply) => {
+    sendPage(reply, await page(caller, await getWorker(context, caller, idOf(params))));
   });
+  signedIn("POST", "/workers/:id/teardown", async (caller, { params, body }, reply) => {
+    const worker = await getWorker(context, caller, idOf(params));
+    const refused = await attempt(body, async () => {
+      const form = new Form(body);
+      refuseStale(form, deployConfigurationOf(worker));
+      if (form.word("confirm") !== worker.name.trim())
+        throw invalid("body.confirm", "this is not its name");
+      const asked = { job_type: "DESTROY_WORKER", assigned_worker_id: worker.id } as const;
+      const { id } = await createJob(context, caller, asked);
+      reply.redirect(`/jobs/${id}`, 303);
+    });
+    if (refused) sendPage(reply, await page(caller, worker, refused), refused.status);
+  });
+  editPages(signedIn, context);
   signedIn("POST", "/workers/register", async (caller, _, reply) => {
     const token = await createRegistrationToken(context, caller, {});
     const body = registrationPage(token, context.publicUrl());
@@ -63,6 +92,34 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
   signedIn("POST", "/workers/:id/remove", async (caller, { params }, reply) => {
     await deleteWorker(context, caller, idOf(params));
     reply.redirect("/workers", 303);
+  });
+}
+
+/** Adds `/workers/{id}/edit`. */
+function editPages(signedIn: SignedIn, context: Context): void {
+  const page = async (caller: UserCaller, worker: Worker, form: Form): Promise<Page> => {
+    const configurations = await listConfigurationNames(context, caller, shown);
+    const body = workerForm(worker, form, configurations);
+    return { ...frame(caller), title: `Edit ${worker.name}`, body };
+  };
+  const find = async (caller: UserCaller, params: unknown): Promise<Worker> => {
+    const worker = await getWorker(context, caller, idOf(params));
+    if (worker.mode === "cloud-hosted") throw notFound("worker of yours");
+    return worker;
+  };
+  signedIn("GET", "/workers/:id/edit", async (caller, { params }, reply) => {
+    const worker = await find(caller, params);
+    sendPage(reply, await page(caller, worker, formOf(worker)));
+  });
+  signedIn("POST", "/workers/:id/edit", async (caller, { params, body }, reply) => {
+    const worker = await find(caller, params);
+    const form = await attempt(body, async () => {
+      await updateWorker(context, caller, worker.id, (now) =>
+        judgeWorker(changeOf(new Form(body), now)),
+      );
+      reply.redirect(`/workers/${worker.id}`, 303);
+    });
+    if (form) sendPage(reply, await page(caller, worker, form), form.status);
   });
 }
 

@@ -3,10 +3,12 @@ import type { Job } from "../../../protocol/jobs.ts";
 import { tokenOverlap, type Worker } from "../../../protocol/workers.ts";
 import { isBehind } from "../../domain/version-order.ts";
 import { ask } from "../page/fields.ts";
+import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable } from "../jobs/job-table.ts";
 import { table } from "../page/table.ts";
 import { ago, badge, clock } from "../page/words.ts";
+import { teardownView } from "./worker-form.ts";
 
 /** All workers, and the way to one more. `latest` is the highest published release. */
 export const workersPage = (workers: readonly Worker[], latest: string | null, now: string): Html =>
@@ -35,17 +37,21 @@ export const workerTable = (workers: readonly Worker[], latest: string | null, n
     workers.map((worker) => {
       const { id, name, status, active_job_ids, capacity, hostname, labels } = worker;
       const running = String(active_job_ids.length);
+      const isOurs = worker.mode !== "cloud-hosted";
       return [
         html`<a href="/workers/${id}">${name}</a>`,
         badge(status),
-        capacity === null ? running : `${running} of ${capacity}`,
+        isOurs ? (capacity === null ? running : `${running} of ${capacity}`) : "–",
         versionOf(worker, latest),
         hostname ?? "–",
         labels.join(", ") || "–",
-        worker.last_heartbeat === null ? "never" : ago(worker.last_heartbeat, now),
+        isOurs ? heard(worker, now) : "–",
       ];
     }),
   );
+
+const heard = ({ last_heartbeat }: Worker, now: string): Html | string =>
+  last_heartbeat === null ? "never" : ago(last_heartbeat, now);
 
 const versionOf = ({ version }: Worker, latest: string | null): Html | string =>
   version !== null && latest !== null && isBehind(version, latest)
@@ -57,11 +63,13 @@ export interface WorkerStory {
   /** Its newest jobs, those that it runs among them. */
   readonly jobs: readonly Job[];
   readonly latest: string | null;
+  /** The name of the configuration that deployed it. */
+  readonly deployedBy: string | undefined;
   readonly now: string;
 }
 
-/** One worker. */
-export const workerPage = (story: WorkerStory): Html => {
+/** One worker; `teardown` is the form that was refused. */
+export const workerPage = (story: WorkerStory, teardown?: Form): Html => {
   const { worker, jobs } = story;
   return html`<div id="worker" data-live>
       <header class="title">
@@ -80,7 +88,7 @@ export const workerPage = (story: WorkerStory): Html => {
               }
             </div>`
       }
-      ${factsOf(story)}
+      ${worker.mode === "cloud-hosted" ? cloudFactsOf(story) : factsOf(story)}
       <h2>Jobs</h2>
       ${
         jobs.length === 0
@@ -88,7 +96,7 @@ export const workerPage = (story: WorkerStory): Html => {
           : jobTable(jobs, story.now)
       }
     </div>
-    ${worker.mode === "cloud-hosted" ? null : changes(worker)}`;
+    ${worker.mode === "cloud-hosted" ? null : changes(story, teardown)}`;
 };
 
 const stateOf = ({ worker, latest, now }: WorkerStory): Html | null => {
@@ -96,12 +104,13 @@ const stateOf = ({ worker, latest, now }: WorkerStory): Html | null => {
   return html`${
     mode === "cloud-hosted"
       ? html`<p class="notice flow">
-          This worker is cloud-hosted: it serves everybody and is not yours to change.
+          This worker is cloud-hosted: it serves every user. Only its name, status and version are
+          shown, and it is not yours to change.
         </p>`
       : null
   }
   ${
-    status === "OFFLINE"
+    status === "OFFLINE" && mode !== "cloud-hosted"
       ? html`<p class="error flow">
           Nothing was heard of it
           ${last_heartbeat === null ? "yet" : html`for ${ago(last_heartbeat, now, "")}`}. Look at
@@ -125,6 +134,14 @@ const stateOf = ({ worker, latest, now }: WorkerStory): Html | null => {
   }`;
 };
 
+const cloudFactsOf = ({ worker }: WorkerStory): Html =>
+  html`<dl class="facts">
+    <dt>Version</dt>
+    <dd>${worker.version ?? "not known yet"}</dd>
+    <dt>Id</dt>
+    <dd><code>${worker.id}</code></dd>
+  </dl>`;
+
 const factsOf = ({ worker, now }: WorkerStory): Html =>
   html`<dl class="facts">
       <dt>Version</dt>
@@ -140,7 +157,7 @@ const factsOf = ({ worker, now }: WorkerStory): Html =>
       <dt>Jobs at once</dt>
       <dd>${worker.capacity === null ? "not known yet" : String(worker.capacity)}</dd>
       <dt>Last heartbeat</dt>
-      <dd>${worker.last_heartbeat === null ? "never" : ago(worker.last_heartbeat, now)}</dd>
+      <dd>${heard(worker, now)}</dd>
       <dt>Registered</dt>
       <dd>${clock(worker.created_at)}</dd>
       <dt>Id</dt>
@@ -151,9 +168,15 @@ const factsOf = ({ worker, now }: WorkerStory): Html =>
       <pre class="log" tabindex="0">${JSON.stringify(worker.metadata, null, 2)}</pre>
     </details>`;
 
-const changes = (worker: Worker): Html =>
+const changes = ({ worker, deployedBy }: WorkerStory, teardown: Form | undefined): Html =>
   html`<section aria-labelledby="change">
     <h2 id="change">Change</h2>
+    <p>
+      <a class="button quiet" href="/workers/${worker.id}/edit"
+        >Edit its name, labels and deployment</a
+      >
+    </p>
+    ${teardownView(worker, deployedBy, teardown)}
     <div class="actions">
       ${ask(
         "New token…",

@@ -6,7 +6,8 @@ import { notFound } from "../../problem.ts";
 import { deleteZone, updateZone } from "../../services/configuration-changes.ts";
 import { createZone, getZone, listZones } from "../../services/configurations.ts";
 import type { Context } from "../../services/context.ts";
-import { attempt, Form, judge } from "../page/form.ts";
+import { judge } from "../../judge.ts";
+import { attempt, Form, refuseStale } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { zonePage, zonesPage } from "./zones-page.ts";
@@ -51,7 +52,10 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
   signedIn("POST", "/zones/:id", async (caller, { params, body }, reply) => {
     const zone = await getZone(context, caller, zoneIdOf(params));
     const rename = await attempt(body, async () => {
-      await updateZone(context, caller, zone.id, zoneOf(body));
+      await updateZone(context, caller, zone.id, ({ name }) => {
+        refuseStale(new Form(body), { name });
+        return zoneOf(body);
+      });
       reply.redirect(`/zones/${zone.id}`, 303);
     });
     if (rename) sendPage(reply, page(caller, zone, { rename }), rename.status);

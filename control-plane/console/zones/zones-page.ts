@@ -1,7 +1,7 @@
 /** Zones: the list, and one with its configurations. */
 import type { Configuration, Zone } from "../../../protocol/configurations.ts";
 import { ask, line, trouble } from "../page/fields.ts";
-import type { Form } from "../page/form.ts";
+import { markOf, type Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
 import { table } from "../page/table.ts";
@@ -67,6 +67,7 @@ export const zonePage = (zone: Zone, rename: Form, remove: Form): Html =>
     <section aria-labelledby="rename">
       <h2 id="rename">Rename</h2>
       <form method="post" action="/zones/${zone.id}" class="form row">
+        <input type="hidden" name="seen" value="${markOf({ name: zone.name })}" />
         ${trouble(rename, ["name"])} ${nameField(rename)} <button class="quiet">Rename</button>
       </form>
     </section>

@@ -6,6 +6,7 @@ import {
   HeartbeatAnswer,
   RegisterWorker,
   RegistrationToken,
+  UpdateWorker,
   Worker,
   RotatedIdentity,
   RotateToken,
@@ -47,6 +48,10 @@ export const workerExamples = [
   }),
   example(RegisterWorker, { name: "runner-1", labels: ["region=eu"] }),
   example(CreateWorker, { name: "runner-1", mode: "self-hosted", labels: ["region=eu"] }),
+  example(UpdateWorker, {
+    labels: ["region=eu"],
+    deploy_configuration: { configuration_id: ids.configuration, targets: ["module.worker"] },
+  }),
   example(Heartbeat, {
     version: "1.4.0",
     active_job_ids: [ids.job],

@@ -149,6 +149,7 @@ test("the settings name the ways to sign in, and offer those that are not connec
       .insertInto("accounts")
       .values({
         provider: "gitlab",
+        host: "gitlab.com",
         subject: "4711",
         user_id: stage.owner.id,
         email: "ada@gitlab.example",

@@ -74,6 +74,23 @@ test("a value that was changed after its form was opened is not put back, nor em
   });
 });
 
+test("a zone that was renamed after the form was opened is not named back by it", async () => {
+  const { id } = await stage.person.get(endpoints.createZone, { body: { name: "first" } });
+  const path = `/zones/${id}`;
+  const known = await seen(path, 'aria-labelledby="rename"');
+  expect((await send(path, { name: "second", seen: known })).status).toBe(303);
+  const refused = await send(path, { name: "third", seen: known });
+  expect([refused.status, refused.body.toString()]).toEqual([
+    409,
+    expect.stringContaining("This was changed in another place"),
+  ]);
+  expect(await stage.person.get(endpoints.getZone, { params: { id } })).toMatchObject({
+    name: "second",
+  });
+  const fresh = /name="seen" value="([^"]+)"/.exec(refused.body.toString())?.[1] ?? "none";
+  expect((await send(path, { name: "third", seen: fresh })).status).toBe(303);
+});
+
 test("twenty values that are added at the same moment are all there", async () => {
   const id = await stage.configure("all at once");
   const names = Array.from({ length: 20 }, (_, index) => `v${index}`);

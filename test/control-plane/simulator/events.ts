@@ -57,7 +57,7 @@ async function addRunner({ world, owner, specs, runners }: Scene, labels: string
     token_hash: workerTokenHash,
     labels,
     created_at: context.now(),
-    metadata: JSON.stringify({ deploy_configuration: { configuration_id: specs[0] } }),
+    metadata: JSON.stringify({ deploy_configuration: { configuration_id: specs[0], all: true } }),
   });
   runners.push({ id, key: 0, given: [] });
 }

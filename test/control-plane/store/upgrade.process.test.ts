@@ -71,6 +71,10 @@ async function fill(): Promise<void> {
     )
     .run(managed);
   database.exec(
+    `insert into workers (id, owner_id, name, mode, token_hash, labels, created_at, metadata)
+      values ('2', '1', 'w', 'self-hosted', '2', '[]', 2, '{"a":1,"deploy_configuration":{"targets":["x"]}}')`,
+  );
+  database.exec(
     `insert into cli_logins (device_code, profile_id, verification_code, created_at, expires_at) values ('open', '1', '${shown}', 5, 9)`,
   );
   database.close();
@@ -105,7 +109,11 @@ it("keeps every row of the first release, but no code that it showed", async () 
   expect(after.schema_version).toEqual([{ version: knownSchema }]);
   for (const [table, rows] of Object.entries(before).filter(([name]) => name !== "schema_version"))
     for (const [index, row] of rows.entries()) {
-      const { verification_code, ...kept } = row;
+      const { verification_code, ...rest } = row;
+      const kept =
+        table === "workers" && row.id === "2"
+          ? { ...rest, metadata: '{"a":1,"unchecked_deploy_configuration":{"targets":["x"]}}' }
+          : rest;
       const now = after[table]?.[index];
       const ended = verification_code !== undefined && row.used_at === null;
       if (row.id === "stateless")
@@ -114,6 +122,7 @@ it("keeps every row of the first release, but no code that it showed", async () 
       expect(JSON.stringify(now)).not.toContain(shown);
     }
   expect(after.archives).toMatchObject([{ named_at: 1 }]);
+  expect(after.accounts).toMatchObject([{ host: "" }]);
 });
 
 it("ends up with the schema of a new store, whole", async () => {

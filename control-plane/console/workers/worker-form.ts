@@ -1,0 +1,99 @@
+/** The form of a worker, and the question before it is torn down. */
+import type { Worker } from "../../../protocol/workers.ts";
+import { destroyedWords } from "../../../protocol/words.ts";
+import { ask, choice, line, lines, tick, trouble } from "../page/fields.ts";
+import { Form, markOf } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { deployConfigurationOf, formOf, keptSnapshot } from "./worker-input.ts";
+
+/** Where the fields are in the API. */
+const paths = [
+  "name",
+  "labels",
+  "deploy_configuration.configuration_id",
+  "deploy_configuration.targets",
+];
+
+/** Name, labels and what tearing it down destroys; `configurations` may be chosen. */
+export const workerForm = (
+  worker: Worker,
+  form: Form,
+  configurations: readonly { readonly id: string; readonly name: string }[],
+): Html =>
+  html`<nav class="trail" aria-label="Above">
+      <a href="/workers">Workers</a> / <a href="/workers/${worker.id}">${worker.name}</a>
+    </nav>
+    <h1>Edit ${worker.name}</h1>
+    <form method="post" action="/workers/${worker.id}/edit" class="form">
+      <input type="hidden" name="seen" value="${markOf(formOf(worker).fields)}" />
+      ${trouble(form, paths)} ${line(form, { name: "name", label: "Name", required: true })}
+      ${line(form, {
+        name: "labels",
+        label: "Labels",
+        hint: "Separated by spaces. An agent with labels of its own (WINDLASS_LABELS) sets those again.",
+      })}
+      <fieldset>
+        <legend>What tearing it down destroys</legend>
+        ${choice(
+          form,
+          {
+            name: "configuration_id",
+            label: "Deployed by the configuration",
+            path: "deploy_configuration.configuration_id",
+          },
+          [
+            ["", "none: it cannot be torn down from here"],
+            ...(deployConfigurationOf(worker)?.snapshot
+              ? [[keptSnapshot, "its own snapshot, as it is"] as const]
+              : []),
+            ...configurations.map(({ id, name }) => [id, name] as const),
+          ],
+        )}
+        ${lines(form, {
+          name: "targets",
+          label: "Destroy only these",
+          path: "deploy_configuration.targets",
+          placeholder: "module.worker",
+          hint: "Addresses of modules or resources, one on each line.",
+        })}
+        ${tick(form, "all", "Destroy everything in the state of that configuration")}
+      </fieldset>
+      <button>Save</button>
+    </form>`;
+
+/** What tearing the worker down destroys, said before it is asked for; `form` is the one that was refused. */
+export function teardownView(
+  worker: Worker,
+  configurationName: string | undefined,
+  form: Form | undefined,
+): Html {
+  const { id, name } = worker;
+  const known = deployConfigurationOf(worker);
+  if (!known)
+    return html`<p class="soft">
+      Nothing says what this worker was deployed with, so it cannot be torn down from here:
+      <a href="/workers/${id}/edit">say what it was</a>.
+    </p>`;
+  const { configuration_id, snapshot, targets } = known;
+  const of = configurationName ?? snapshot?.name ?? configuration_id ?? "its own configuration";
+  return ask(
+    "Tear it down…",
+    html`${form === undefined ? null : trouble(form, ["confirm"])}
+      <p>
+        Another worker destroys <strong>${destroyedWords(targets, of)}</strong>. Then this worker is
+        removed. Until then it is drained. Nobody can undo it.
+      </p>
+      <form method="post" action="/workers/${id}/teardown">
+        <input type="hidden" name="seen" value="${markOf(known)}" />
+        ${line(form ?? new Form(), {
+          name: "confirm",
+          label: "Type its name to go on",
+          hint: html`<code>${name}</code>`,
+        })}
+        <button id="teardown" class="danger">
+          ${targets === undefined ? "Destroy everything and remove the worker" : "Destroy these and remove the worker"}
+        </button>
+      </form>`,
+    form !== undefined,
+  );
+}

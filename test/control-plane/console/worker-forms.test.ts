@@ -1,0 +1,162 @@
+/** The forms of a worker as they are sent, without a browser. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { submit, type Fields } from "../../helpers/forms.ts";
+import { addTestWorker, ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { openStage, type Stage } from "../../helpers/scenes.ts";
+
+let plane: Plane;
+let stage: Stage;
+let id: string;
+let spec: string;
+beforeAll(async () => {
+  plane = await startPlane();
+  stage = await openStage(plane);
+});
+afterAll(() => plane.close());
+beforeEach(async () => {
+  ({ id } = await addTestWorker(plane, stage.owner));
+  spec = await stage.configure(`of ${id}`);
+});
+
+const send = (path: string, fields: Fields) =>
+  submit(plane, `/workers/${id}/${path}`, fields, stage.headers);
+const page = async (path = "") => {
+  const { status, body } = await ask(plane, "GET", `/workers/${id}${path}`, {
+    headers: stage.headers,
+  });
+  const text = body.toString().replaceAll(/<[^>]*>/g, " ");
+  const marks = [...body.toString().matchAll(/name="seen" value="([^"]+)"/g)];
+  return { status, text: text.replaceAll(/\s+/g, " "), seen: marks.map(([, mark = ""]) => mark) };
+};
+const read = () => stage.person.get(endpoints.getWorker, { params: { id } });
+const teardowns = async () => {
+  const { jobs } = await stage.person.get(endpoints.listJobs, { query: {} });
+  return jobs.filter((job) => job.assigned_worker_id === id);
+};
+
+test("a worker is renamed, labelled, and told what it was deployed with, and only what changes is recorded", async () => {
+  const fields = { name: "new", labels: "eu, gpu", configuration_id: spec };
+  const targets = "module.worker\r\n  aws_instance.a[0]\r\n";
+  const edited = await send("edit", { ...fields, targets });
+  expect([edited.status, edited.headers["location"]]).toEqual([303, `/workers/${id}`]);
+  const deployed = {
+    configuration_id: spec,
+    targets: ["module.worker", "aws_instance.a[0]"],
+  };
+  expect(await read()).toMatchObject({
+    name: "new",
+    labels: ["eu", "gpu"],
+    metadata: { deploy_configuration: deployed },
+  });
+  expect((await page()).text).toContain(
+    `Another worker destroys module.worker, aws_instance.a[0] of &quot;of ${id}&quot;`,
+  );
+  await send("edit", { ...fields, all: "on" });
+  const query = { target_id: id, limit: 1 };
+  const { audit_entries } = await stage.person.get(endpoints.listAuditEntries, { query });
+  expect(audit_entries).toMatchObject([
+    {
+      action: "worker.update",
+      details: { fields: ["deploy_configuration"], destroys: "everything" },
+    },
+  ]);
+  expect((await page()).text).toContain("Another worker destroys everything in the state of");
+  await send("edit", { ...fields, configuration_id: "" });
+  expect((await read()).metadata).toEqual({});
+  expect((await page()).text).toContain("Nothing says what this worker was deployed with");
+});
+
+test("a snapshot that the client set stays as it is while other fields change", async () => {
+  const source = { type: "git", url: "https://git.example.com/x.git" } as const;
+  const variables = { key: { value: "s3cret", sensitive: true } };
+  const snapshot = { source, variables };
+  await stage.person.get(endpoints.updateWorker, {
+    params: { id },
+    body: { deploy_configuration: { snapshot } },
+  });
+  const fields = { name: "new", labels: "", configuration_id: "snapshot" };
+  expect((await send("edit", { ...fields, all: "on" })).status).toBe(303);
+  expect((await send("edit", { ...fields, targets: "module.a" })).status).toBe(303);
+  expect((await read()).metadata).toMatchObject({
+    deploy_configuration: { targets: ["module.a"], snapshot: { source } },
+  });
+});
+
+describe("nothing changes, and the form says what is wrong, when", () => {
+  test.each<[string, () => Fields, number, string]>([
+    ["no target is named and everything is not ticked", () => ({}), 400, "name them, or tick"],
+    [
+      "both are",
+      () => ({ targets: "module.a", all: "on" }),
+      400,
+      "contradicts targets: give one of them",
+    ],
+    ["a target is an option", () => ({ targets: "-destroy" }), 400, "has a character or a shape"],
+    [
+      "the configuration is nobody's",
+      () => ({ configuration_id: id, all: "on" }),
+      404,
+      "There is no such configuration",
+    ],
+    ["it has no name", () => ({ name: " ", all: "on" }), 400, "Must not be empty"],
+  ])("%s", async (_, make, status, words) => {
+    const before = await read();
+    const refused = await send("edit", {
+      name: "new",
+      labels: "",
+      configuration_id: spec,
+      ...make(),
+    });
+    expect([refused.status, refused.body.toString().toLowerCase()]).toEqual([
+      status,
+      expect.stringContaining(words.toLowerCase()),
+    ]);
+    expect(await read()).toEqual(before);
+  });
+
+  test("it was changed after the form was opened", async () => {
+    const { seen } = await page("/edit");
+    const fields = { labels: "", configuration_id: "", seen: seen[0] ?? "none" };
+    expect((await send("edit", { ...fields, name: "second" })).status).toBe(303);
+    expect((await send("edit", { ...fields, name: "third" })).status).toBe(409);
+    expect(await read()).toMatchObject({ name: "second" });
+  });
+});
+
+test("a worker is torn down when its name is typed, and for what was shown alone", async () => {
+  const deploy = (targets?: string[]) =>
+    stage.person.get(endpoints.updateWorker, {
+      params: { id },
+      body: { deploy_configuration: { configuration_id: spec, ...(targets ? { targets } : {}) } },
+    });
+  const { name } = await deploy(["module.worker"]);
+  const { seen } = await page();
+  const mark = seen.at(-1) ?? "none";
+  expect((await send("teardown", { seen: mark, confirm: "no" })).status).toBe(400);
+  await deploy();
+  expect((await send("teardown", { seen: mark, confirm: name })).status).toBe(409);
+  expect(await teardowns()).toEqual([]);
+  const { seen: now } = await page();
+  const queued = await send("teardown", { seen: now.at(-1) ?? "none", confirm: name });
+  expect([queued.status, await teardowns()]).toMatchObject([303, [{ status: "QUEUED" }]]);
+  const [job] = await teardowns();
+  const shown = await ask(plane, "GET", `/jobs/${job?.id}`, { headers: stage.headers });
+  expect(shown.body.toString()).toContain("everything in the state of");
+});
+
+test("of a cloud-hosted worker only name, status and version are shown, and nothing can be changed", async () => {
+  const cloud = await addTestWorker(plane, null);
+  ({ id } = cloud);
+  await ask(plane, "POST", "/api/workers/heartbeat", {
+    headers: { ...cloud.headers, "content-type": "application/json" },
+    body: JSON.stringify({ version: "1.2.3", hostname: "of-the-cloud", isolation: "uid" }),
+  });
+  const { text } = await page();
+  expect(text).toContain("1.2.3");
+  for (const hidden of ["of-the-cloud", "uid", "Last heartbeat", "Metadata", "Change"])
+    expect(text).not.toContain(hidden);
+  expect((await page("/edit")).status).toBe(404);
+  for (const path of ["edit", "teardown"])
+    expect((await send(path, { name: "x", confirm: cloud.name })).status).toBeGreaterThan(399);
+});
