@@ -1,13 +1,14 @@
 /** Opens everything a control plane works with: data directory, secrets, store, blobs. */
-import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { refuseHalfRestored } from "./backup/restore-mark.ts";
 import { diskBlobs } from "./blobs/disk.ts";
 import { sealedBlobs } from "./blobs/sealed.ts";
 import type { ServerConfig } from "./config.ts";
+import { holdData } from "./data-lock.ts";
 import { secretBox, type SecretBox } from "./domain/secret-box.ts";
 import { keptSecret } from "./secrets.ts";
 import type { Context } from "./services/context.ts";
+import type { Release } from "./store/hold.ts";
 import { openSqlite } from "./store/sqlite.ts";
 import { memoryWakeups } from "./wakeups/memory.ts";
 
@@ -19,9 +20,18 @@ export interface OpenContext extends Context {
   close(): Promise<void>;
 }
 
-/** Creates what is not there yet. Throws when the data directory cannot be used. */
+/** Creates what is not there yet. Throws when the data directory cannot be used, or another process uses it. */
 export async function openContext(config: ServerConfig): Promise<OpenContext> {
-  await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 });
+  const release = holdData(config);
+  try {
+    return await openHeld(config, release);
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function openHeld(config: ServerConfig, release: Release): Promise<OpenContext> {
   refuseHalfRestored(config.dataDirectory);
   const secrets = join(config.dataDirectory, "secrets");
   const jwtSecret = config.jwtSecret ?? (await keptSecret(secrets, "CLI_JWT_SECRET"));
@@ -56,6 +66,9 @@ export async function openContext(config: ServerConfig): Promise<OpenContext> {
     now: Date.now,
     draining: draining.signal,
     drain: () => draining.abort(),
-    close: () => store.close(),
+    close: async () => {
+      await store.close();
+      release();
+    },
   };
 }

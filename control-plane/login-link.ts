@@ -4,7 +4,7 @@ import { parseArgs } from "node:util";
 import { ConfigError, readConfig } from "./config.ts";
 import { createLink, linkMilliseconds } from "./services/logins.ts";
 import { findFact } from "./store/facts.ts";
-import { openSqlite } from "./store/sqlite.ts";
+import { openBeside } from "./store/sqlite.ts";
 
 const usage = `Usage: windlass server login-link --email ADDRESS
 
@@ -36,7 +36,7 @@ export async function loginLink(args: string[]): Promise<void> {
     throw new ConfigError(
       `there is no data store at ${config.databaseFile}; start the server once, or set WINDLASS_DATA_DIR to its directory`,
     );
-  const store = await openSqlite(config.databaseFile);
+  const store = await openBeside(config.databaseFile);
   try {
     const token = await createLink(store, email, Date.now());
     const server =

@@ -1,6 +1,6 @@
 /** `windlass server`: the control plane. */
 import { ConfigError, readConfig, type ServerConfig } from "./config.ts";
-import { NewerSchemaError } from "./store/migrate.ts";
+import { SchemaError } from "./store/migrate.ts";
 import { version } from "../version.ts";
 
 const usage = `Usage: windlass server [command]
@@ -52,7 +52,7 @@ export async function main(args: string[]): Promise<void> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS"))
       return fail(`windlass server: ${plain(error)}\n\n${usage}`, 2);
-    if (error instanceof ConfigError || error instanceof NewerSchemaError)
+    if (error instanceof ConfigError || error instanceof SchemaError)
       return fail(`windlass server: ${error.message}`, 78);
     fail(`windlass server: ${plain(error)}`, 1);
   }

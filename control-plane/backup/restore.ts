@@ -11,7 +11,9 @@ import { diskBlobs } from "../blobs/disk.ts";
 import { sealedBlobs } from "../blobs/sealed.ts";
 import { secretBox } from "../domain/secret-box.ts";
 import { restorePending } from "../store/facts.ts";
-import { holdAlone, openSnapshot } from "../store/snapshot.ts";
+import { holdDirectory, lockName } from "../data-lock.ts";
+import { holdDatabase, type Release } from "../store/hold.ts";
+import { openSnapshot } from "../store/snapshot.ts";
 import { flushDirectory } from "./files.ts";
 import { databaseName, manifestName, type Manifest } from "./manifest.ts";
 import { BadBackupError, unpackBackup } from "./unpack.ts";
@@ -35,12 +37,12 @@ export async function restoreBackup(
   const directory = config.dataDirectory;
   checkLayout(config);
   const isNew = !existsSync(directory);
-  const existing = isNew ? [] : await readdir(directory);
+  const existing = isNew ? [] : (await readdir(directory)).filter((name) => name !== lockName);
   if (existing.length > 0 && !force)
     throw new Error(
       `${directory} is not empty; with --force what is there is kept in a directory ${asidePrefix}… inside it`,
     );
-  const letGo = holdDatabase(directory);
+  const release = holdAll(config);
   const stage = join(directory, `restoring-${randomBytes(6).toString("hex")}`);
   try {
     await mkdir(stage, { recursive: true, mode: 0o700 });
@@ -55,7 +57,7 @@ export async function restoreBackup(
     if (isNew) await rm(directory, { recursive: true, force: true });
     throw error;
   } finally {
-    letGo();
+    release();
   }
 }
 
@@ -71,13 +73,17 @@ function checkLayout({ dataDirectory, databaseFile, artifactsDirectory }: Server
     );
 }
 
-function holdDatabase(directory: string): () => void {
-  const database = join(directory, databaseName);
-  if (!existsSync(database)) return () => undefined;
-  const letGo = holdAlone(database);
-  if (!letGo)
-    throw new Error(`a server (or another command) uses ${directory}: stop it, then restore`);
-  return letGo;
+/** Keeps servers out, and other commands too: one that has the database open would go on with the old one. */
+function holdAll(config: ServerConfig): Release {
+  const release = holdDirectory(config.dataDirectory);
+  const end = existsSync(config.databaseFile) ? holdDatabase(config.databaseFile) : () => undefined;
+  if (end)
+    return () => {
+      end();
+      release();
+    };
+  release();
+  throw new Error(`another command uses ${config.databaseFile}: wait for its end, then restore`);
 }
 
 /** Without the key that sealed it, half of what is restored could never be read: that is said now and not at the first use. */

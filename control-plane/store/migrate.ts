@@ -31,9 +31,9 @@ export interface SchemaTransaction {
   rollback(): void;
 }
 
-/** The store was made by a newer release; this one must not touch it. */
-export class NewerSchemaError extends Error {
-  override readonly name = "NewerSchemaError";
+/** The store was made by another release; this one must not touch it. */
+export class SchemaError extends Error {
+  override readonly name = "SchemaError";
 }
 
 /** The newest schema that this version knows. */
@@ -42,8 +42,17 @@ export const knownSchema = migrations.length;
 /** Throws when a store has a newer schema. */
 export function checkSchema(version: number): void {
   if (version > knownSchema)
-    throw new NewerSchemaError(
+    throw new SchemaError(
       `the data was written by a newer Windlass (schema ${version}, this one knows ${knownSchema}); start that version`,
+    );
+}
+
+/** Throws unless a store has exactly this version's schema, for what works beside a running server. */
+export function requireSchema(version: number): void {
+  checkSchema(version);
+  if (version < knownSchema)
+    throw new SchemaError(
+      `the data was written by an older Windlass (schema ${version}, this one needs ${knownSchema}), which may be running; use the command of that version, or start this version's server first`,
     );
 }
 
@@ -55,11 +64,10 @@ export async function migrate<T>(db: Kysely<T>, transaction: SchemaTransaction):
   transaction.begin();
   try {
     await sql`create table if not exists schema_version (version integer not null)`.execute(db);
-    const { rows } = await sql<{ version: number }>`select version from schema_version`.execute(db);
-    const version = rows[0]?.version ?? 0;
+    const version = await readSchema(db);
     checkSchema(version);
     for (const migration of migrations.slice(version)) await migration.up(db as Kysely<unknown>);
-    if (rows.length === 0)
+    if (version === 0)
       await sql`insert into schema_version (version) values (${knownSchema})`.execute(db);
     // Without this condition every start would write, and would fail on a full disk.
     else if (version < knownSchema)
@@ -69,4 +77,10 @@ export async function migrate<T>(db: Kysely<T>, transaction: SchemaTransaction):
     transaction.rollback();
     throw error;
   }
+}
+
+/** The schema of a store; 0 for one that was never migrated. */
+export async function readSchema<T>(db: Kysely<T>): Promise<number> {
+  const { rows } = await sql<{ version: number }>`select version from schema_version`.execute(db);
+  return rows[0]?.version ?? 0;
 }

@@ -1,4 +1,4 @@
-/** SQL of backups: a copy of the database as it was at one moment, what it names, whether it is sound, who has it open. */
+/** SQL of backups: a copy of the database as it was at one moment, what it names, whether it is sound. */
 import { randomUUID } from "node:crypto";
 import Database from "better-sqlite3";
 import { backupsFrom, backupsTo } from "./facts.ts";
@@ -95,23 +95,4 @@ export function openSnapshot(file: string): Snapshot {
 
 function schemaOf(database: Database.Database): number {
   return database.prepare("select version from schema_version").pluck().get() as number;
-}
-
-/**
- * Takes a database for this process alone; answers how to let go. Undefined: another process has it open. The locks are the kernel's: those of a dead
- * process are gone, whatever its pid was.
- */
-export function holdAlone(file: string): (() => void) | undefined {
-  const database = new Database(file, { timeout: 0 });
-  try {
-    database.pragma("locking_mode = EXCLUSIVE");
-    database.exec("begin exclusive; commit");
-    return () => database.close();
-  } catch (error) {
-    const { code } = error as { code?: string };
-    // A damaged file is held by nobody: it may be the reason for a restore.
-    if (code?.startsWith("SQLITE_BUSY") !== true) return () => database.close();
-    database.close();
-    return undefined;
-  }
 }

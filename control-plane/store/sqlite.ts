@@ -7,8 +7,9 @@
  */
 import { statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
+import Database from "better-sqlite3";
 import type { Queries, Store } from "./db.ts";
-import { migrate } from "./migrate.ts";
+import { migrate, requireSchema, readSchema } from "./migrate.ts";
 import { Connection, TurnReader } from "./sqlite-connection.ts";
 
 /**
@@ -25,24 +26,49 @@ const lockedPauseMilliseconds = 10;
 const walLimitBytes = 8 * 1024 * 1024;
 
 /** Opens, and where needed creates and migrates, the database file. */
-export async function openSqlite(file: string): Promise<Store> {
-  const writer = new Connection(file, {});
-  // The log that a killed server left may fill the disk: empty it first, because what follows writes.
-  await untilUnlocked(() => writer.database.pragma("wal_checkpoint(TRUNCATE)"));
-  // Before the first table: a file made without it never gives space back, it only uses it again.
-  writer.database.pragma("auto_vacuum = INCREMENTAL");
-  // Of two that make one file this one may fail at once, whatever the busy timeout.
-  await untilUnlocked(() => writer.database.pragma("journal_mode = WAL"));
-  writer.database.pragma("synchronous = FULL");
-  writer.database.pragma(`journal_size_limit = ${walLimitBytes}`);
-  await migrate(writer.sql, {
-    begin: () => writer.execute("begin immediate"),
-    commit: () => writer.execute("commit"),
-    rollback: () => writer.execute("rollback"),
+export function openSqlite(file: string): Promise<Store> {
+  return open(file, {}, async (writer) => {
+    // The log that a killed server left may fill the disk: empty it first, because what follows writes.
+    await untilUnlocked(() => writer.database.pragma("wal_checkpoint(TRUNCATE)"));
+    // Before the first table: a file made without it never gives space back, it only uses it again.
+    writer.database.pragma("auto_vacuum = INCREMENTAL");
+    // Of two that make one file this one may fail at once, whatever the busy timeout.
+    await untilUnlocked(() => writer.database.pragma("journal_mode = WAL"));
+    await migrate(writer.sql, {
+      begin: () => writer.execute("begin immediate"),
+      commit: () => writer.execute("commit"),
+      rollback: () => writer.execute("rollback"),
+    });
   });
-  // From here on waiting for a lock is not SQLite's business: it would stop every other request too.
-  writer.database.pragma("busy_timeout = 0");
-  return new SqliteStore(file, writer, new TurnReader(file));
+}
+
+/** Opens the database of a server that may be running. Throws `SchemaError` instead of migrating it. */
+export function openBeside(file: string): Promise<Store> {
+  return open(file, { fileMustExist: true }, async (writer) =>
+    requireSchema(await readSchema(writer.sql)),
+  );
+}
+
+async function open(
+  file: string,
+  options: Database.Options,
+  prepare: (writer: Connection) => Promise<void>,
+): Promise<Store> {
+  let writer: Connection | undefined;
+  try {
+    writer = new Connection(file, options);
+    writer.database.pragma("synchronous = FULL");
+    writer.database.pragma(`journal_size_limit = ${walLimitBytes}`);
+    await prepare(writer);
+    // From here on waiting for a lock is not SQLite's business: it would stop every other request too.
+    writer.database.pragma("busy_timeout = 0");
+    return new SqliteStore(file, writer, new TurnReader(file));
+  } catch (error) {
+    writer?.database.close();
+    if (error instanceof Database.SqliteError)
+      throw new Error(`the database ${file} cannot be opened: ${error.message}`, { cause: error });
+    throw error;
+  }
 }
 
 /** Repeats what finds the file locked until it works, or has taken too long. */

@@ -6,6 +6,7 @@ import { pino } from "pino";
 import { request, type Dispatcher } from "undici";
 import { jobToken } from "../../control-plane/auth/job-tokens.ts";
 import { readConfig } from "../../control-plane/config.ts";
+import { lockName } from "../../control-plane/data-lock.ts";
 import type { OpenContext } from "../../control-plane/context.ts";
 import type { JobRow } from "../../control-plane/domain/job.ts";
 import { hashToken, newToken } from "../../control-plane/domain/tokens.ts";
@@ -40,7 +41,8 @@ export async function startPlane(settings: Record<string, string> = {}): Promise
     url,
     directory,
     context,
-    blobs: async () => (await filesOf(config.artifactsDirectory)).length,
+    blobs: async () =>
+      (await filesOf(config.artifactsDirectory)).filter((file) => !file.endsWith(lockName)).length,
     holds: async (text) => {
       const files = await filesOf(directory);
       const found = await Promise.all(

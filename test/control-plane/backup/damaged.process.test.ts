@@ -23,6 +23,7 @@ import { makeBackup } from "../../../control-plane/backup/backup.ts";
 import type { Manifest } from "../../../control-plane/backup/manifest.ts";
 import { restoreBackup } from "../../../control-plane/backup/restore.ts";
 import { readConfig } from "../../../control-plane/config.ts";
+import { lockName } from "../../../control-plane/data-lock.ts";
 import { addHeldJob, addTestWorker, ask, startPlane } from "../../helpers/plane.ts";
 import { addOwner } from "../../helpers/rows.ts";
 import { windlass } from "../../helpers/windlass.ts";
@@ -58,7 +59,7 @@ beforeEach(async () => {
 async function expectRefused(file: string, why: RegExp): Promise<void> {
   const config = readConfig({ WINDLASS_DATA_DIR: target });
   await expect(restoreBackup(config, file, true)).rejects.toThrow(why);
-  expect(await readdir(target)).toEqual(["mine"]);
+  expect((await readdir(target)).toSorted()).toEqual(["mine", lockName]);
 }
 
 /** The good backup with a change: to its files, to its manifest, to what is packed. */
@@ -97,7 +98,7 @@ test("the unchanged one, packed again, is restored: what follows is refused for 
   const fresh = join(scratch, "fresh");
   const file = await changed(() => undefined);
   await restoreBackup(readConfig({ WINDLASS_DATA_DIR: fresh }), file, false);
-  expect((await readdir(fresh)).toSorted()).toEqual(["blobs", "secrets", "windlass.db"]);
+  expect((await readdir(fresh)).toSorted()).toEqual(["blobs", "secrets", lockName, "windlass.db"]);
 });
 
 test("cut off anywhere it is refused", async () => {
@@ -289,7 +290,7 @@ test("the command says which file and why, with exit code 1", async () => {
     env: { WINDLASS_DATA_DIR: target },
   });
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(await readdir(target)).toEqual(["mine"]);
+  expect((await readdir(target)).toSorted()).toEqual(["mine", lockName]);
   expect(stderr).toMatch(
     new RegExp(`^windlass server: ${file} is not restored: "blobs/.*" is missing$`, "m"),
   );

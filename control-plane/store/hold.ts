@@ -1,0 +1,37 @@
+/**
+ * Locks that a process holds as long as it lives, taken on a file that nothing else uses. They are the kernel's (fcntl): they end with the
+ * process, however it ends, and also hold between containers that share a volume and know nothing of each other's process ids.
+ */
+import Database from "better-sqlite3";
+
+/** Ends a hold. */
+export type Release = () => void;
+
+/** Takes the lock on a file, which is created if need be; undefined while another process has it. */
+export function holdFile(file: string): Release | undefined {
+  const database = openAlone(file);
+  return database && (() => database.close());
+}
+
+/** Takes a database for this process alone; undefined while another process has it open. */
+export function holdDatabase(file: string): Release | undefined {
+  try {
+    return holdFile(file);
+  } catch {
+    // A damaged file is used by no process: it may be the reason for a restore.
+    return () => undefined;
+  }
+}
+
+function openAlone(file: string): Database.Database | undefined {
+  const database = new Database(file, { timeout: 0 });
+  try {
+    database.pragma("locking_mode = EXCLUSIVE");
+    database.exec("begin exclusive; commit");
+    return database;
+  } catch (error) {
+    database.close();
+    if ((error as { code?: string }).code?.startsWith("SQLITE_BUSY")) return undefined;
+    throw error;
+  }
+}
