@@ -22,6 +22,8 @@ export interface AgentApi {
   heartbeat(body: Heartbeat, wait: number, signal: AbortSignal): Promise<Partial<HeartbeatAnswer>>;
   /** Says that this agent ends and holds no job. Not answered in time, the server finds out by itself. */
   leave(body: Heartbeat): Promise<void>;
+  /** Whether this worker serves every user. A server that does not say so has no such workers. */
+  isCloudHosted(signal: AbortSignal): Promise<boolean>;
   forJob(jobId: string, attempt: number | undefined): JobApi;
   /** Breaks off what is under way. */
   close(): Promise<void>;
@@ -67,6 +69,19 @@ export function createApi(options: ApiOptions): AgentApi {
     heartbeat,
     async leave(body) {
       await heartbeat({ ...body, leaving: true }, 0, AbortSignal.timeout(leaveTimeout));
+    },
+    async isCloudHosted(signal) {
+      const worker: { mode?: unknown } = await persist(options, "worker", signal, async () =>
+        readLeniently(
+          await send(
+            server,
+            endpoints.readWorker,
+            { params: { id: options.workerId } },
+            { ...common, signal },
+          ),
+        ),
+      );
+      return worker.mode === "cloud-hosted";
     },
     forJob: (id, attempt) => {
       const headers = {

@@ -34,3 +34,14 @@ export function networkOf(environment: NodeJS.ProcessEnv): Record<string, string
   }
   return found;
 }
+
+/** Whether what is sent to this address can be read on the network: http to a host that is not this machine. */
+export function isPlainHttp(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  const isLoopback =
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "[::1]" ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return protocol === "http:" && !isLoopback;
+}

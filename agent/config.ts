@@ -3,7 +3,13 @@ import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { retryLimits, type BackoffLimits } from "./backoff.ts";
 import { ConfigError, ConfigReader, type Form } from "./config-reader.ts";
-import { addressOf, defaultWorkDir, networkOf, type Address } from "./config-values.ts";
+import {
+  addressOf,
+  defaultWorkDir,
+  isPlainHttp,
+  networkOf,
+  type Address,
+} from "./config-values.ts";
 import { cloudSettings, type CloudSettings } from "./job/cloud-providers.ts";
 import { readGitAccess, type GitAccess } from "./job/git-access.ts";
 import type { Level } from "./job/isolation/isolation.ts";
@@ -41,6 +47,8 @@ const forms = {
 
 export interface AgentConfig extends IsolationConfig {
   readonly url: string;
+  /** Whether `http:` is allowed to other hosts than this one, for the control plane and for git. */
+  readonly allowHttp: boolean;
   readonly workerId: string | undefined;
   readonly workerToken: string | undefined;
   readonly registrationToken: string | undefined;
@@ -84,10 +92,16 @@ export interface AgentConfig extends IsolationConfig {
 /** Reads the settings. Throws `ConfigError`. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentConfig {
   const read = new ConfigReader(environment);
+  restoreAwsSecrets(read, environment);
   const url = read.text("WINDLASS_URL", forms.url);
   if (url === undefined)
     throw new ConfigError(
       "WINDLASS_URL is not set: the address of the control plane, like https://windlass.example.com",
+    );
+  const allowHttp = read.flag("WINDLASS_ALLOW_HTTP");
+  if (!allowHttp && isPlainHttp(url))
+    throw new ConfigError(
+      "WINDLASS_URL must be an https address: over http the worker's token and every secret of its jobs are readable on the network. WINDLASS_ALLOW_HTTP=1 permits it",
     );
   const workerId = read.text("WINDLASS_WORKER_ID", forms.workerId);
   const workerToken = read.secret("WINDLASS_WORKER_TOKEN", 1000);
@@ -107,6 +121,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
   };
   const config = {
     url: url.replace(/\/+$/, ""),
+    allowHttp,
     workerId,
     workerToken,
     registrationToken: read.secret("WINDLASS_REGISTRATION_TOKEN", 4096),
@@ -148,6 +163,17 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
   return { ...config, warnings: read.unknown() };
 }
 
+/**
+ * The starter hands the agent's own AWS keys on in a pipe, because the environment that a process starts with stays readable in /proc.
+ * The SDK finds them in the environment of this process, which is not that one.
+ */
+function restoreAwsSecrets(read: ConfigReader, environment: NodeJS.ProcessEnv): void {
+  const [secret, session] = read.file("WINDLASS_AWS_SECRETS_FILE")?.split("\n") ?? [];
+  if (secret) environment["AWS_SECRET_ACCESS_KEY"] = secret;
+  if (session) environment["AWS_SESSION_TOKEN"] = session;
+  delete environment["WINDLASS_AWS_SECRETS_FILE"];
+}
+
 /** The usual users stand between those of containers and 2³¹, where no distribution has any. */
 function isolationOf(read: ConfigReader, environment: NodeJS.ProcessEnv): IsolationConfig {
   const given = {
@@ -156,6 +182,9 @@ function isolationOf(read: ConfigReader, environment: NodeJS.ProcessEnv): Isolat
     WINDLASS_CONTAINER_ENGINE:
       read.word("WINDLASS_CONTAINER_ENGINE", ["docker", "podman"]) ?? "docker",
     WINDLASS_CONTAINER_IMAGE: read.text("WINDLASS_CONTAINER_IMAGE", forms.image),
+    WINDLASS_JOB_MEMORY_MIB: read.whole("WINDLASS_JOB_MEMORY_MIB", 4096, 0, 1e9),
+    WINDLASS_JOB_PROCESSES: read.whole("WINDLASS_JOB_PROCESSES", 4096, 0, 1e9),
+    WINDLASS_JOB_FILE_MIB: read.whole("WINDLASS_JOB_FILE_MIB", 10_240, 0, 1e9),
   };
   const isolation = isolationConfig(given, environment);
   if (!isolation) throw new ConfigError("WINDLASS_JOB_UIDS is no range of users, like 70000-70099");

@@ -12,12 +12,12 @@ export interface Isolated {
 
 /** Throws `IsolationMissing`. With another work directory it is a trial that leaves the agent's own as it is. */
 export async function isolate(config: AgentConfig, workDir = config.workDir): Promise<Isolated> {
-  const { path, users, container, providerMirror } = config;
+  const { path, users, container, limits, providerMirror } = config;
   const store = storeFolder(workDir);
   makeOpen(workDir, store);
   const mirror = providerMirror?.startsWith("/") ? [providerMirror] : [];
   const readable = [...config.readable, store, ...mirror];
-  const settings = { workDir, path, users, container, readable };
+  const settings = { workDir, path, users, container, readable, limits };
   const { level, missing } = await chooseIsolation(settings, config.isolation);
   return { settings: { ...settings, level }, missing };
 }

@@ -27,6 +27,8 @@ Settings come from the environment; secrets also from a file (NAME_FILE) or a
 systemd credential:
   WINDLASS_URL                 the control plane, like
                                https://windlass.example.com
+  WINDLASS_ALLOW_HTTP          1: the control plane and git repositories may have
+                               http addresses on other machines
   WINDLASS_REGISTRATION_TOKEN  registers the agent once; then its identity is
                                kept in the work directory
   WINDLASS_WORKER_NAME         under this name (the host's name)
@@ -42,6 +44,11 @@ systemd credential:
                                strongest that works here; see docs/isolation.md)
   WINDLASS_JOB_UIDS            users for jobs, first-last, where the agent is
                                root (1880000000-1896777215)
+  WINDLASS_JOB_MEMORY_MIB, WINDLASS_JOB_PROCESSES, WINDLASS_JOB_FILE_MIB
+                               limits of one job: memory of each process,
+                               processes and threads where the job has a user
+                               of its own, size of a file (4096, 4096, 10240;
+                               0: none)
   WINDLASS_JOB_PATHS           what jobs may read where the level hides the
                                rest, comma-separated
   WINDLASS_CONTAINER_IMAGE, WINDLASS_CONTAINER_ENGINE

@@ -15,7 +15,8 @@ import { identify, instanceId } from "./identity.ts";
 import { JobRuns } from "./job-runs.ts";
 import { isolate } from "./isolate.ts";
 import type { JobSettings } from "./job/context.ts";
-import type { IsolationSettings } from "./job/isolation/isolation.ts";
+import { IsolationMissing } from "./job/isolation/choose.ts";
+import { processWarning, type IsolationSettings } from "./job/isolation/isolation.ts";
 import type { JobResult } from "./job/run-job.ts";
 import { lockDirectory } from "./lock.ts";
 import { useNetwork } from "./network.ts";
@@ -47,10 +48,9 @@ export async function runAgent(
   const unlock = await lockDirectory(config.workDir);
   try {
     const { settings: isolation, missing } = await isolate(config);
-    log.info(
-      { isolation: isolation.level, ...(missing.length > 0 ? { missing } : {}) },
-      `isolation: ${isolation.level}`,
-    );
+    const facts = { isolation: isolation.level, ...(missing.length > 0 ? { missing } : {}) };
+    if (isolation.level === "process") log.warn(facts, `isolation: process. ${processWarning}`);
+    else log.info(facts, `isolation: ${isolation.level}`);
     const { workerId, workerToken } = await identify(config, isolation.level, log, noMoreWork);
     const revoked = new AbortController();
     const revocation = new Revocation(config.heartbeatSeconds, () => {
@@ -150,6 +150,14 @@ async function work(
   const isAccepted = (await Promise.race([accepted.promise, drained])) === "accepted";
   if (!isAccepted && !revoked.aborted && running() > 0)
     log.warn({ jobs: jobs.ids() }, "not accepted yet; these jobs are left to the next start");
+  if (isAccepted && isolation === "process" && (await servesEveryone(api, noMoreWork, log))) {
+    over.abort();
+    await heartbeats;
+    await leave(api, body(), log);
+    throw new IsolationMissing(
+      "a cloud-hosted worker runs jobs of every user and refuses isolation process: see docs/isolation.md for what a stronger level needs",
+    );
+  }
   const adopted = isAccepted || revoked.aborted ? jobs.adopt() : 0;
   for (let job = 0; job < adopted; job++) slots.takeAnyway();
   const stop = (): void => jobs.stop(revoked.aborted ? "revoked" : "agent stopped");
@@ -177,6 +185,20 @@ async function work(
   await heartbeats;
   if (isAccepted && !revoked.aborted) await leave(api, body(), log);
   return last;
+}
+
+async function servesEveryone(
+  api: ReturnType<typeof createApi>,
+  signal: AbortSignal,
+  log: Logger,
+): Promise<boolean> {
+  try {
+    return await api.isCloudHosted(signal);
+  } catch (error) {
+    if (!signal.aborted)
+      log.warn({ error: (error as Error).message }, "the control plane does not show this worker");
+    return false;
+  }
 }
 
 /** Frees the identity for the next agent at once. One that is killed, or leaves jobs to the next start, does not come here. */

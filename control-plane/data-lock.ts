@@ -23,7 +23,9 @@ function hold(files: readonly string[]): Release {
   };
   try {
     for (const file of files) {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      // Others may go through: in a checkout the work directory of a runner stands in it, and jobs run as other users. All else in it is
+      // private.
+      mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
       const end = holdFile(file);
       if (end === undefined)
         throw new Error(

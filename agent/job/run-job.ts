@@ -19,7 +19,7 @@ import {
   type Step,
 } from "./context.ts";
 import type { Facts } from "./facts.ts";
-import { isolationOf } from "./isolation/isolation.ts";
+import { isolationOf, processWarning } from "./isolation/isolation.ts";
 import { JobRefused, type JobApi } from "./job-api.ts";
 import type { JobStop } from "./job-stop.ts";
 import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
@@ -143,6 +143,7 @@ function resumeLog({ journal, log, settings, isolation }: Base & { log: JobLog }
   const isRestart = journal.find("begun") !== undefined;
   const title = `${settings.title}, isolation ${isolation.level}`;
   log.system(isRestart ? `${title}, was restarted; the job goes on` : title);
+  if (isolation.level === "process" && !isRestart) log.system(`Warning: ${processWarning}`);
 }
 
 /** Runs the steps and says what came of them. From here on nothing changes the outcome. */

@@ -1,7 +1,7 @@
 /** Where the demo plays: a temporary directory, the processes started in it, and their end. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync } from "node:fs";
+import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -24,6 +24,8 @@ export class Stage {
 
   constructor() {
     this.directory = mkdtempSync(join(tmpdir(), "windlass-demo-"));
+    // Where the demo is root, jobs run as other users, who must get to their workspaces.
+    chmodSync(this.directory, 0o711);
     this.signal = this.#stop.signal;
     mkdirSync(join(this.directory, "logs"));
     const keeper = join(import.meta.dirname, `keeper${extname(import.meta.filename)}`);

@@ -79,9 +79,28 @@ describe("settings", () => {
   });
 
   test.each([
+    "http://localhost:8080",
+    "http://127.0.0.1",
+    "http://[::1]:8080",
+    "https://example.com",
+  ])("take the address %s as it is", (WINDLASS_URL) =>
+    expect(readConfig({ WINDLASS_URL }).url).toBe(WINDLASS_URL),
+  );
+
+  test("take http to another machine where WINDLASS_ALLOW_HTTP says so", () => {
+    const plain = { WINDLASS_URL: "http://windlass.example.com", WINDLASS_ALLOW_HTTP: "1" };
+    expect(readConfig(plain)).toMatchObject({ url: plain.WINDLASS_URL, allowHttp: true });
+  });
+
+  test.each([
     [{}, /^WINDLASS_URL is not set/],
     [{ WINDLASS_URL: "windlass.example.com" }, /^WINDLASS_URL /],
     [{ WINDLASS_URL: "https://user:secret@example.com" }, /^WINDLASS_URL /],
+    [
+      { WINDLASS_URL: "http://windlass.example.com" },
+      /^WINDLASS_URL must be an https address.*WINDLASS_ALLOW_HTTP=1/,
+    ],
+    [{ WINDLASS_URL: "http://127.0.0.1.example.com" }, /^WINDLASS_URL must be an https address/],
     [{ ...url, WINDLASS_CONCURRENCY: "0" }, /^WINDLASS_CONCURRENCY .*"0"/],
     [{ ...url, WINDLASS_CONCURRENCY: "many" }, /^WINDLASS_CONCURRENCY .*"many"/],
     [{ ...url, WINDLASS_APPLY_GRACE_SECONDS: "781" }, /^WINDLASS_APPLY_GRACE_SECONDS .*"781"/],

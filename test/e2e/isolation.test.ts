@@ -4,7 +4,9 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Level } from "../../agent/job/isolation/isolation.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { callsOf } from "../helpers/calls.ts";
 import { inlineSnapshot } from "../helpers/fixtures.ts";
 import {
   startInterfaceOnlyServer,
@@ -12,7 +14,9 @@ import {
   type PlainJob,
 } from "../helpers/interface-only-server.ts";
 import { levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
+import { startPlane } from "../helpers/plane.ts";
 import { processesOf } from "../helpers/processes.ts";
+import { bearer } from "../helpers/sign-in.ts";
 
 const { working, lacking } = await levelsHere();
 skipAbsentLevels(lacking);
@@ -58,6 +62,8 @@ const ticking = `
   }
   output "cluster_name" { value = "survivor" }`;
 
+const awsSecret = `CANARY_aws-${randomUUID()}`;
+
 /** Has secrets wherever an agent has some, and a second job that has its own. */
 async function robbed(level: Level | undefined): Promise<{ report: string; log: string }> {
   const name = level ?? "default";
@@ -69,6 +75,9 @@ async function robbed(level: Level | undefined): Promise<{ report: string; log: 
   const settings = {
     HOME: home,
     SOME_SECRET: "CANARY_environment",
+    AWS_ACCESS_KEY_ID: "AKIAOFTHEAGENT",
+    AWS_SECRET_ACCESS_KEY: awsSecret,
+    AWS_SESSION_TOKEN: `${awsSecret}-session`,
     WINDLASS_CONCURRENCY: "2",
   };
   await using agent = startAgent(settingsFor(work, level, settings));
@@ -118,7 +127,9 @@ async function robbed(level: Level | undefined): Promise<{ report: string; log: 
   await ended(thief);
   const [report = ""] = /HOSTILE-REPORT.*/.exec(server.log(thief, "STDOUT")) ?? [];
   expect(report).not.toBe("");
-  expect(readFileSync(`/proc/${agent.pid}/environ`, "latin1")).not.toContain(server.workerToken);
+  const environment = readFileSync(`/proc/${agent.pid}/environ`, "latin1");
+  for (const secret of [server.workerToken, awsSecret, `${awsSecret}-session`])
+    expect(environment).not.toContain(secret);
   // Its daemon is dead before its end is told.
   expect(processesOf(join(work, "workspaces", thief.id))).toEqual([]);
   // The victim was not touched.
@@ -211,6 +222,27 @@ describe.each(working)("at level %s", (level) => {
     expect(server.log(destroy, "STDOUT")).toContain("1 destroyed");
     await stopped(agent);
   });
+});
+
+test("a cloud-hosted worker refuses to run jobs at level process", async () => {
+  const secret = "release-secret-of-this-test-32-bytes-long";
+  const plane = await startPlane({ RELEASE_API_SECRET: secret });
+  try {
+    const { worker_id, worker_token } = await callsOf(plane, bearer(secret)).get(
+      endpoints.registerCloudWorker,
+      { body: { name: "cloud" } },
+    );
+    await using agent = startAgent({
+      ...settingsFor(join(place.path, "cloud"), "process"),
+      WINDLASS_URL: plane.url,
+      WINDLASS_WORKER_ID: worker_id,
+      WINDLASS_WORKER_TOKEN: worker_token,
+    });
+    expect(await agent.exited).toBe(78);
+    expect(agent.log()).toContain("a cloud-hosted worker runs jobs of every user and refuses");
+  } finally {
+    await plane.close();
+  }
 });
 
 describe("a level that is asked for and does not work", () => {

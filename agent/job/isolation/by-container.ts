@@ -12,6 +12,7 @@ import { writableFor } from "./by-bubblewrap.ts";
 import { byProcess } from "./by-process.ts";
 import { byUser } from "./by-user.ts";
 import { enter } from "./enter.ts";
+import { containerLimits } from "./limits.ts";
 import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
 
 export interface ContainerSettings {
@@ -67,6 +68,7 @@ function contain(
       engine === "podman" && place.user === undefined ? ["--userns", "keep-id"] : [],
       ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only"],
       ["--tmpfs", "/tmp"],
+      settings.limits ? containerLimits(settings.limits) : [],
       ...settings.readable.map((path) => bind(path, ",readonly")),
       isInImage ? [] : bind(program, ",readonly"),
       bind(place.workspace.root, ",readonly"),

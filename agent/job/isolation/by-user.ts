@@ -48,6 +48,7 @@ export function byUser({ workspace, state, user }: Place, settings: IsolationSet
       // Whoever is left, of whatever user, cannot come in any more and turn a folder into a link while it is removed.
       if (existsSync(workspace.root)) chmodSync(workspace.root, 0o700);
       await removeTree(workspace.root);
+      await removeShared(user, settings);
       if (state !== undefined && existsSync(state)) changeOwner(state, agent);
     },
   };
@@ -71,6 +72,17 @@ const become = (user: number): string[] => [
   "--bounding-set=-all",
   "--",
 ];
+
+/** Folders of the machine in which every user may leave files. */
+const sharedFolders = ["/tmp", "/var/tmp", "/dev/shm"];
+
+/** Removes what this user has left there, as this user, so that nothing else can be removed. What it cannot remove stays. */
+async function removeShared(user: number, { path }: IsolationSettings): Promise<void> {
+  const folders = sharedFolders.filter(existsSync);
+  const find = ["find", ...folders, "-xdev", "-depth", "-user", String(user), "-delete"];
+  const options = { env: { PATH: path }, timeout: 60_000, cwd: "/" };
+  await promisify(execFile)("setpriv", [...become(user), ...find], options).catch(() => undefined);
+}
 
 /** Links are changed and not followed. A file with a second name may be somebody else's. */
 function changeOwner(path: string, user: number): void {

@@ -24,9 +24,15 @@ export interface Choice {
   readonly missing: readonly string[];
 }
 
+const rootNeedsName =
+  "the agent is root, so jobs would be root as well; set WINDLASS_ISOLATION=process if every configuration may do what root may";
+
 type Probing = Omit<IsolationSettings, "level">;
 
-/** The level that is asked for, else the strongest that works. Never a weaker one: then it throws `IsolationMissing`. */
+/**
+ * The level that is asked for, else the strongest that works. Throws `IsolationMissing` when the one that is asked for does not work,
+ * and when the agent is root and only `process` does: that level must be asked for by name there.
+ */
 export async function chooseIsolation(settings: Probing, asked?: Level): Promise<Choice> {
   try {
     if (settings.users) openWorkDir(settings.workDir);
@@ -41,8 +47,8 @@ export async function chooseIsolation(settings: Probing, asked?: Level): Promise
   const missing: string[] = [];
   for (const level of levels.toReversed()) {
     const lack = await lackOf(level, settings);
-    if (lack === undefined) return { level, missing };
-    missing.push(`${level}: ${lack}`);
+    if (lack === undefined && !(level === "process" && settings.users)) return { level, missing };
+    missing.push(`${level}: ${lack ?? rootNeedsName}`);
   }
   throw new IsolationMissing(`no isolation works here: ${missing.join("; ")}`);
 }

@@ -12,10 +12,15 @@ import { byBubblewrap } from "./by-bubblewrap.ts";
 import { byContainer, type ContainerSettings } from "./by-container.ts";
 import { byProcess } from "./by-process.ts";
 import { byUser } from "./by-user.ts";
+import { limited, type JobLimits } from "./limits.ts";
 
 /** Weakest first. */
 export const levels = ["process", "uid", "bubblewrap", "container"] as const;
 export type Level = (typeof levels)[number];
+
+/** Said wherever jobs run at level `process`. */
+export const processWarning =
+  "Jobs run as the runner's own user: a configuration can read and change what the runner can, its identity and other jobs included";
 
 /** One job's. */
 export interface Isolation {
@@ -39,6 +44,8 @@ export interface IsolationSettings {
   /** What jobs may read besides the system's own folders, where the level hides the rest. */
   readonly readable: readonly string[];
   readonly container: ContainerSettings;
+  /** Absent: none. */
+  readonly limits?: JobLimits | undefined;
 }
 
 /** Which job, and where. */
@@ -53,6 +60,13 @@ export interface Place {
 
 /** The isolation of one job at this level. */
 export function openIsolation(level: Level, place: Place, settings: IsolationSettings): Isolation {
+  const isolation = isolationAt(level, place, settings);
+  const { limits } = settings;
+  if (!limits || level === "container") return isolation;
+  return { ...isolation, wrap: (command) => limited(isolation.wrap(command), place, limits) };
+}
+
+function isolationAt(level: Level, place: Place, settings: IsolationSettings): Isolation {
   switch (level) {
     case "process":
       return byProcess(place);

@@ -2,7 +2,10 @@
 import { delimiter } from "node:path";
 import type { IsolationSettings } from "./isolation.ts";
 
-export type IsolationConfig = Pick<IsolationSettings, "users" | "readable" | "container">;
+export type IsolationConfig = Pick<
+  IsolationSettings,
+  "users" | "readable" | "container" | "limits"
+>;
 
 interface Given {
   /** `first-last`. */
@@ -10,7 +13,12 @@ interface Given {
   readonly WINDLASS_JOB_PATHS: readonly string[];
   readonly WINDLASS_CONTAINER_ENGINE: "docker" | "podman";
   readonly WINDLASS_CONTAINER_IMAGE?: string | undefined;
+  readonly WINDLASS_JOB_MEMORY_MIB: number;
+  readonly WINDLASS_JOB_PROCESSES: number;
+  readonly WINDLASS_JOB_FILE_MIB: number;
 }
+
+const mebibyte = 1024 * 1024;
 
 /** What docker and podman need to find their engine and their images. */
 const engineNames =
@@ -31,6 +39,11 @@ export function isolationConfig(
   return {
     users: process.geteuid?.() === 0 ? [first, last] : undefined,
     readable: [...given.WINDLASS_JOB_PATHS, ...certificates].filter(Boolean),
+    limits: {
+      memoryBytes: given.WINDLASS_JOB_MEMORY_MIB * mebibyte,
+      processes: given.WINDLASS_JOB_PROCESSES,
+      fileBytes: given.WINDLASS_JOB_FILE_MIB * mebibyte,
+    },
     container: {
       engine: given.WINDLASS_CONTAINER_ENGINE,
       image: given.WINDLASS_CONTAINER_IMAGE,

@@ -153,7 +153,14 @@ const factsOf = ({ worker, now }: WorkerStory): Html =>
       <dt>Labels</dt>
       <dd>${worker.labels.join(", ") || "none"}</dd>
       <dt>Isolation</dt>
-      <dd>${worker.isolation ?? "not known yet"}</dd>
+      <dd>
+        ${worker.isolation ?? "not known yet"}${
+          worker.isolation === "process"
+            ? html`: <strong>not isolated.</strong> Jobs run as the runner's own user and can read
+                and change what it can, its identity and other jobs included.`
+            : ""
+        }
+      </dd>
       <dt>Jobs at once</dt>
       <dd>${worker.capacity === null ? "not known yet" : String(worker.capacity)}</dd>
       <dt>Last heartbeat</dt>

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -241,6 +242,82 @@ test("the strongest that works is the default, and says why there is no stronger
     "container: WINDLASS_CONTAINER_IMAGE is not set: the image that jobs run in",
   );
 });
+
+describe.skipIf(settings.users === undefined)("root, where only `process` works", () => {
+  const path = join(place.path, "bin-without-levels");
+  mkdirSync(path, { recursive: true });
+  for (const tool of ["sh", "cat", "mv"])
+    if (!existsSync(join(path, tool))) symlinkSync(join("/usr/bin", tool), join(path, tool));
+  const bare = { ...settings, path };
+
+  test("must ask for it by name", async () => {
+    await expect(chooseIsolation(bare)).rejects.toThrow(IsolationMissing);
+    await expect(chooseIsolation(bare)).rejects.toThrow(
+      "set WINDLASS_ISOLATION=process if every configuration may do what root may",
+    );
+    expect(await chooseIsolation(bare, "process")).toEqual({ level: "process", missing: [] });
+  });
+});
+
+describe.each(working)("the limits of a job at level %s", (level) => {
+  const limits = { memoryBytes: 64 * 1024 ** 2, processes: 20, fileBytes: 1024 ** 2 };
+  const limited = () => job(level, { limits });
+
+  test("bound a file, its holes included", async () => {
+    const { run, workspace, isolation } = limited();
+    const file = join(workspace.source, "big");
+    await run("head -c 3000000 /dev/zero > big; truncate -s 1T sparse; true").ended;
+    expect(statSync(file).size).toBeLessThanOrEqual(limits.fileBytes);
+    const sparse = join(workspace.source, "sparse");
+    expect(existsSync(sparse) ? statSync(sparse).size : 0).toBe(0);
+    await isolation.wipe();
+  });
+
+  test("bound the memory of a process", async () => {
+    const { run, output, isolation } = limited();
+    const take = (size: string) => `dd if=/dev/zero of=/dev/null bs=${size} count=1 2> /dev/null`;
+    const ran = run(`${take("8M")} && echo small; ${take("256M")} && echo large; true`);
+    await ran.ended;
+    expect(output(ran)).toBe("small\n");
+    await isolation.wipe();
+  });
+});
+
+// Counted by user.
+test.each(settings.users === undefined ? [] : apart)(
+  "a job's processes are bounded at level %s",
+  async (level) => {
+    const limits = { memoryBytes: 0, processes: 20, fileBytes: 0 };
+    const { run, output, isolation } = job(level, { limits });
+    const ran = run(
+      "i=0; while [ $i -lt 60 ]; do sleep 300 & i=$((i + 1)); done 2> /dev/null; echo all",
+    );
+    await ran.ended;
+    expect(output(ran)).toBe("");
+    await isolation.wipe();
+  },
+);
+
+test.runIf(working.includes("uid"))(
+  "what a job of its own user leaves in the machine's shared folders goes with it, and nothing else does",
+  async () => {
+    const { run, output, user, isolation } = job("uid");
+    const left = ["/tmp", "/var/tmp", "/dev/shm"]
+      .filter(existsSync)
+      .map((folder) => join(folder, `windlass-left-${user}`));
+    const others = join("/tmp", `windlass-kept-${user}`);
+    writeFileSync(others, "");
+    const ran = run(
+      `for d in ${left.join(" ")}; do mkdir $d && echo x > $d/file && ln -s ${others} $d/link && echo made; done`,
+    );
+    await ran.ended;
+    expect(output(ran)).toBe("made\n".repeat(left.length));
+    await isolation.wipe();
+    expect(left.filter(existsSync)).toEqual([]);
+    expect(existsSync(others)).toBe(true);
+    rmSync(others);
+  },
+);
 
 test.each(lacking)("asked for, %s is refused here and never replaced: %s", async (level, lack) => {
   await expect(chooseIsolation(settings, level)).rejects.toThrow(

@@ -1,0 +1,35 @@
+/** How much of the machine one job may take. The limits are the kernel's own, set on the way into the job, which cannot raise them. */
+import type { RunCommand } from "../process-spawn.ts";
+import type { Place } from "./isolation.ts";
+
+/** 0: no limit. */
+export interface JobLimits {
+  /** Of one process: what it has allocated (RLIMIT_DATA). Go reserves far more address space than it uses, so that is not limited. */
+  readonly memoryBytes: number;
+  /** Processes and threads. Counted by user, so it holds where the job has a user of its own. */
+  readonly processes: number;
+  /** Of one file, its holes included. */
+  readonly fileBytes: number;
+}
+
+/** The command under these limits; it keeps its process id. */
+export function limited(command: RunCommand, { user }: Place, limits: JobLimits): RunCommand {
+  const args = [
+    ...(limits.memoryBytes > 0 ? [`--data=${limits.memoryBytes}`] : []),
+    ...(limits.fileBytes > 0 ? [`--fsize=${limits.fileBytes}`] : []),
+    ...(limits.processes > 0 && user !== undefined ? [`--nproc=${limits.processes}`] : []),
+    "--core=0",
+  ];
+  return {
+    ...command,
+    command: "prlimit",
+    args: [...args, "--", command.command, ...command.args],
+  };
+}
+
+/** The same for docker and podman. */
+export const containerLimits = ({ memoryBytes, processes, fileBytes }: JobLimits): string[] => [
+  ...(memoryBytes > 0 ? ["--memory", String(memoryBytes)] : []),
+  ...(processes > 0 ? ["--pids-limit", String(processes)] : []),
+  ...(fileBytes > 0 ? ["--ulimit", `fsize=${fileBytes}`] : []),
+];
