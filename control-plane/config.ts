@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { day, forever, type Retention } from "./domain/retention.ts";
+import { signInGroupLimit, signInRule, type SignInRule } from "./domain/sign-in-allow.ts";
 import { providerNames, type ProviderName, type Providers } from "./domain/providers.ts";
 
 export interface ServerConfig {
@@ -18,6 +19,7 @@ export interface ServerConfig {
   readonly secretKey: string | undefined;
   readonly releaseSecret: string | undefined;
   readonly providers: Providers;
+  readonly signInAllow: readonly SignInRule[];
   readonly heartbeatSeconds: number;
   readonly offlineSeconds: number;
   readonly lostSeconds: number;
@@ -43,6 +45,8 @@ export class ConfigError extends Error {
 /** Reads the settings from `environment`. Throws `ConfigError`. */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): ServerConfig {
   const read = new Reader(environment);
+  const providers = Object.fromEntries(providerNames.flatMap((name) => providerOf(read, name)));
+  const signInAllow = signInAllowOf(read);
   const dataDirectory = resolve(
     read.text("WINDLASS_DATA_DIR") ?? defaultDataDirectory(environment),
   );
@@ -65,7 +69,8 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     jwtSecret: read.secret("CLI_JWT_SECRET", 32),
     secretKey: read.secret("WINDLASS_SECRET_KEY", 32),
     releaseSecret: read.secret("RELEASE_API_SECRET", 1),
-    providers: Object.fromEntries(providerNames.flatMap((name) => providerOf(read, name))),
+    providers,
+    signInAllow,
     heartbeatSeconds: read.number("WINDLASS_HEARTBEAT_SECONDS", 30, 0.01, 3600),
     offlineSeconds: read.number("WINDLASS_OFFLINE_SECONDS", 60, 0.02, 86_400),
     lostSeconds: read.number("WINDLASS_LOST_SECONDS", 30, 0.01, 86_400),
@@ -82,7 +87,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     logFormat:
       read.word("WINDLASS_LOG_FORMAT", ["pretty", "json"] as const) ??
       (process.stderr.isTTY ? "pretty" : "json"),
-    warnings: unknownSettings(environment),
+    warnings: [...unknownSettings(environment), ...signInWarnings(providers, signInAllow)],
   };
 }
 
@@ -98,6 +103,39 @@ function providerOf(read: Reader, provider: ProviderName) {
       `${name}_CLIENT_${clientId === undefined ? "ID" : "SECRET"} must be set too: sign-in with a provider needs both`,
     );
   return [[provider, { clientId, clientSecret, baseUrl, timeoutMilliseconds: 10_000 }] as const];
+}
+
+function signInAllowOf(read: Reader): SignInRule[] {
+  const rules = read.list("WINDLASS_SIGN_IN_ALLOW").map((text) => {
+    const rule = signInRule(text);
+    if (rule === undefined)
+      throw new ConfigError(
+        `WINDLASS_SIGN_IN_ALLOW must name addresses, @domains, github:org/NAME, gitlab:group/PATH or *, separated by commas, not "${text}"`,
+      );
+    return rule;
+  });
+  if (rules.filter(({ kind }) => kind === "group").length > signInGroupLimit)
+    throw new ConfigError(
+      `WINDLASS_SIGN_IN_ALLOW must name at most ${signInGroupLimit} organisations and groups`,
+    );
+  return rules;
+}
+
+/** A list that lets no one in, or an entry that never can, is better known before people come. */
+function signInWarnings(providers: Providers, rules: readonly SignInRule[]): string[] {
+  const isOn = Object.keys(providers).length > 0;
+  const groups = rules.filter((rule) => rule.kind === "group");
+  const off = new Set(groups.map(({ provider }) => provider).filter((name) => !providers[name]));
+  return [
+    ...(isOn && rules.length === 0
+      ? [
+          "WINDLASS_SIGN_IN_ALLOW is empty: sign-in with a provider is open only to people with a link (windlass server login-link)",
+        ]
+      : []),
+    ...[...off].map(
+      (name) => `WINDLASS_SIGN_IN_ALLOW names groups of ${name}, but sign-in with ${name} is off`,
+    ),
+  ];
 }
 
 function defaultDataDirectory(environment: NodeJS.ProcessEnv): string {
@@ -200,7 +238,7 @@ class Reader {
 
 /** Every setting of every role: a server's environment may hold an agent's settings too. */
 const known = new Set(
-  `HOST PORT PUBLIC_URL TRUSTED_PROXIES DATA_DIR DATABASE_URL ARTIFACTS_URL SECRET_KEY SECRET_KEY_FILE HEARTBEAT_SECONDS OFFLINE_SECONDS
+  `HOST PORT PUBLIC_URL TRUSTED_PROXIES SIGN_IN_ALLOW DATA_DIR DATABASE_URL ARTIFACTS_URL SECRET_KEY SECRET_KEY_FILE HEARTBEAT_SECONDS OFFLINE_SECONDS
   LOST_SECONDS DRAIN_SECONDS REQUEST_SECONDS RETENTION_LOG_DAYS RETENTION_ARTIFACT_DAYS RETENTION_ARCHIVE_DAYS RETENTION_STATE_DAYS RETENTION_STATE_VERSIONS
   URL WORKER_ID WORKER_TOKEN WORKER_TOKEN_FILE REGISTRATION_TOKEN REGISTRATION_TOKEN_FILE WORKER_NAME WORK_DIR STATUS_ADDRESS CONCURRENCY LABELS
   ONCE STOP_SECONDS ISOLATION JOB_UIDS JOB_PATHS CONTAINER_IMAGE CONTAINER_ENGINE TOKEN TOKEN_FILE CONFIG_DIR LOG_LEVEL LOG_FORMAT ENGINE_MIRROR ENGINE_OFFLINE

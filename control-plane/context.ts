@@ -53,6 +53,7 @@ async function openHeld(config: ServerConfig, release: Release): Promise<OpenCon
     jwtSecret: new TextEncoder().encode(jwtSecret),
     releaseSecret: config.releaseSecret,
     providers: config.providers,
+    signInAllow: config.signInAllow,
     publicUrl: () => publicUrl,
     setPublicUrl: (url) => {
       publicUrl = url;

@@ -1,6 +1,7 @@
 /** OAuth with the four providers: GitHub and Bitbucket by fixed endpoints, GitLab and Google by discovery. */
 import * as client from "openid-client";
 import { hostOf, type ProviderName, type ProviderSettings } from "../domain/providers.ts";
+import type { SignInRule } from "../domain/sign-in-allow.ts";
 import { Refusal } from "../problem.ts";
 import { askProvider, unavailable } from "./provider-http.ts";
 
@@ -13,7 +14,10 @@ export interface ProviderTokens {
   readonly subject: string | undefined;
 }
 
-/** `repo` is the only scope with which GitHub shows private repositories. */
+/**
+ * `repo` is the only scope with which GitHub shows private repositories, `read:org` the only one with which it says whether a person is
+ * in an organisation.
+ */
 const scopes: Readonly<Record<ProviderName, string>> = {
   github: "read:user user:email repo",
   gitlab: "openid email read_api",
@@ -32,18 +36,22 @@ export async function authorization(
   name: ProviderName,
   settings: ProviderSettings,
   redirect_uri: string,
+  rules: readonly SignInRule[],
 ): Promise<Challenge & { readonly url: string }> {
   const config = await configurationOf(name, settings);
   const [state, verifier] = [client.randomState(), client.randomPKCECodeVerifier()];
   const url = client.buildAuthorizationUrl(config, {
     redirect_uri,
-    scope: scopes[name],
+    scope: asksGithub(name, rules) ? `${scopes[name]} read:org` : scopes[name],
     state,
     code_challenge: await client.calculatePKCECodeChallenge(verifier),
     code_challenge_method: "S256",
   });
   return { url: url.href, state, verifier };
 }
+
+const asksGithub = (name: ProviderName, rules: readonly SignInRule[]): boolean =>
+  name === "github" && rules.some((rule) => rule.kind === "group" && rule.provider === name);
 
 /** Exchanges the code in the address the browser came back to. */
 export const exchangeCode = (

@@ -5,8 +5,10 @@ import { getJson, unavailable } from "./provider-http.ts";
 
 export interface ProviderPerson {
   readonly subject: string;
-  /** Undefined: the provider has no verified one. */
+  /** The primary one; undefined if the provider has not verified it. */
   readonly email: string | undefined;
+  /** Every address that the provider has verified. */
+  readonly verified: readonly string[];
 }
 
 /** Asks the provider whose token this is. Throws `provider_unavailable` or `provider_token_rejected`. */
@@ -23,7 +25,8 @@ export async function personOf(
     case "gitlab":
     case "google": {
       const claims = await userInfo(name, settings, tokens);
-      return person(claims.sub, claims.email_verified === true ? claims.email : undefined);
+      const email = claims.email_verified === true ? claims.email : undefined;
+      return person(claims.sub, email, [email]);
     }
   }
 }
@@ -33,10 +36,12 @@ async function githubPerson(api: string, settings: ProviderSettings, token: stri
     getJson(settings, `${api}/user`, token),
     getJson(settings, `${api}/user/emails`, token),
   ]);
-  const primary = listOf(emails.json).find((one) => one["primary"] === true);
+  const verified = listOf(emails.json).filter((one) => one["verified"] === true);
+  const primary = verified.find((one) => one["primary"] === true);
   return person(
     objectOf(user.json)["id"],
-    primary?.["verified"] === true ? primary["email"] : undefined,
+    primary?.["email"],
+    verified.map((one) => one["email"]),
   );
 }
 
@@ -45,20 +50,28 @@ async function bitbucketPerson(api: string, settings: ProviderSettings, token: s
     getJson(settings, `${api}/user`, token),
     getJson(settings, `${api}/user/emails`, token),
   ]);
-  const primary = listOf(objectOf(emails.json)["values"]).find((one) => one["is_primary"] === true);
+  const values = listOf(objectOf(emails.json)["values"]);
+  const verified = values.filter((one) => one["is_confirmed"] === true);
+  const primary = verified.find((one) => one["is_primary"] === true);
   return person(
     objectOf(user.json)["uuid"],
-    primary?.["is_confirmed"] === true ? primary["email"] : undefined,
+    primary?.["email"],
+    verified.map((one) => one["email"]),
   );
 }
 
-function person(subject: unknown, email: unknown): ProviderPerson {
+function person(subject: unknown, email: unknown, verified: readonly unknown[]): ProviderPerson {
   if ((typeof subject !== "string" && typeof subject !== "number") || subject === "")
     throw unavailable("it does not say who signed in");
-  const isEmail =
-    typeof email === "string" && email.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(email);
-  return { subject: String(subject), email: isEmail ? email : undefined };
+  return {
+    subject: String(subject),
+    email: isAddress(email) ? email : undefined,
+    verified: verified.filter(isAddress),
+  };
 }
+
+const isAddress = (text: unknown): text is string =>
+  typeof text === "string" && text.length <= 254 && /^[^\s@]+@[^\s@]+$/.test(text);
 
 type Fields = Readonly<Record<string, unknown>>;
 

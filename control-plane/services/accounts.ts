@@ -70,6 +70,18 @@ export function signInWithAccount(
   });
 }
 
+/** Whose the account is: `invited` people, whom an operator's link let in, need no other permission. */
+export async function standingOf(
+  context: Context,
+  provider: ProviderName,
+  subject: string,
+): Promise<"invited" | "known" | "new"> {
+  const id = { ...hostOfAccounts(context, provider), subject };
+  const account = await findAccount(context.store.read, id);
+  if (account === undefined) return "new";
+  return account.link_email === null ? "known" : "invited";
+}
+
 /** Gives the accounts of an older version the host that is configured now, or else the public one. */
 export const completeAccounts = (context: Context): Promise<void> =>
   context.store.write(async (tx) => {

@@ -2,6 +2,7 @@
 import type { Blobs } from "../blobs/blobs.ts";
 import type { SecretBox } from "../domain/secret-box.ts";
 import type { Providers } from "../domain/providers.ts";
+import type { SignInRule } from "../domain/sign-in-allow.ts";
 import type { Retention } from "../domain/retention.ts";
 import type { Store } from "../store/db.ts";
 import type { Wakeups } from "../wakeups/wakeups.ts";
@@ -17,6 +18,8 @@ export interface Context {
   readonly releaseSecret: string | undefined;
   /** The sign-in providers that are on. */
   readonly providers: Providers;
+  /** Who may become a user through one of them. */
+  readonly signInAllow: readonly SignInRule[];
   /** The server's address as people and runners reach it, without a slash at the end. */
   publicUrl(): string;
   /** Periods in milliseconds. */

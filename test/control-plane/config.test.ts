@@ -37,3 +37,24 @@ describe("a sign-in provider", () => {
     expect(() => readConfig(settings)).toThrow(name);
   });
 });
+
+describe("WINDLASS_SIGN_IN_ALLOW", () => {
+  const github = { GITHUB_CLIENT_ID: "id", GITHUB_CLIENT_SECRET: "secret" };
+
+  test("that has a wrong entry, or too many groups, ends the start", () => {
+    const groups = Array.from({ length: 21 }, (_, index) => `github:org/a${index}`).join();
+    for (const [list, reason] of [
+      ["@example.com, example.org", 'not "example.org"'],
+      [groups, "at most 20 organisations and groups"],
+    ] as const)
+      expect(() => readConfig({ WINDLASS_SIGN_IN_ALLOW: list })).toThrow(reason);
+  });
+
+  test("that lets no one in, or can never match, is a warning", () => {
+    expect(readConfig(github).warnings).toEqual([expect.stringContaining("is empty")]);
+    expect(readConfig({ ...github, WINDLASS_SIGN_IN_ALLOW: "*" }).warnings).toEqual([]);
+    expect(readConfig({ ...github, WINDLASS_SIGN_IN_ALLOW: "gitlab:group/acme" }).warnings).toEqual(
+      [expect.stringContaining("sign-in with gitlab is off")],
+    );
+  });
+});

@@ -34,6 +34,7 @@ const settings = {
   GITHUB_CLIENT_ID: "client",
   GITHUB_CLIENT_SECRET: plant("GITHUB_CLIENT_SECRET"),
   WINDLASS_LOG_LEVEL: "trace",
+  WINDLASS_SIGN_IN_ALLOW: "*",
 };
 let directory: string;
 let github: FakeProvider;

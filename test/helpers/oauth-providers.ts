@@ -24,7 +24,10 @@ export async function spawnProviders(server: string): Promise<ProviderProcesses>
   ]);
   return {
     urls,
-    settings: Object.fromEntries(settings) as Record<string, string>,
+    settings: { ...Object.fromEntries(settings), WINDLASS_SIGN_IN_ALLOW: "*" } as Record<
+      string,
+      string
+    >,
     [Symbol.asyncDispose]: async () => {
       await Promise.all(started.map(({ end }) => end()));
     },

@@ -10,6 +10,10 @@ export interface FakeProvider {
   readonly url: string;
   /** Who signs in next, and whether the provider has verified their e-mail. */
   readonly person: { subject: string; email: string; verified: boolean };
+  /** GitHub's: other addresses of that person, and whether each is verified. */
+  readonly others: Map<string, boolean>;
+  /** What its API says of memberships, by path; what is not here is 404. */
+  readonly memberships: Map<string, { status: number; body: unknown }>;
   close(): Promise<void>;
 }
 
@@ -40,6 +44,8 @@ const newPerson = () => ({ subject: "4711", email: "ada@example.com", verified: 
 /** GitHub or Bitbucket: OAuth without an ID token, and an API that says who it is. */
 export async function startPlainProvider(kind: "github" | "bitbucket"): Promise<FakeProvider> {
   const person = newPerson();
+  const others: FakeProvider["others"] = new Map();
+  const memberships: FakeProvider["memberships"] = new Map();
   const base = kind === "github" ? "/login/oauth" : "/site/oauth2";
   const api = kind === "github" ? "/api/v3" : "/2.0";
   const { url, close } = await serve(async (address) => {
@@ -55,19 +61,38 @@ export async function startPlainProvider(kind: "github" | "bitbucket"): Promise<
       const { email, verified, subject } = person;
       if (incoming.url === `${api}/user`)
         return sendJson(response, kind === "github" ? { id: Number(subject) } : { uuid: subject });
+      if (incoming.url?.startsWith(`${api}/user/memberships/`))
+        return sendMembership(memberships, incoming, response);
       if (incoming.url?.startsWith(`${api}/user/repos?`)) return sendJson(response, [repository]);
       if (incoming.url === `${api}/user/emails`)
         return sendJson(
           response,
           kind === "github"
-            ? [{ email, primary: true, verified }]
+            ? [
+                ...[...others].map(([other, is]) => ({
+                  email: other,
+                  primary: false,
+                  verified: is,
+                })),
+                { email, primary: true, verified },
+              ]
             : { values: [{ email, is_primary: true, is_confirmed: verified }] },
         );
       refuseAs(kind, response);
       server.service.requestHandler(incoming, response);
     };
   });
-  return { url, person, close };
+  return { url, person, others, memberships, close };
+}
+
+function sendMembership(
+  memberships: FakeProvider["memberships"],
+  { url = "", headers }: IncomingMessage,
+  response: ServerResponse,
+): void {
+  if (!headers.authorization?.startsWith("Bearer ")) return sendJson(response, {}, 401);
+  const { status, body } = memberships.get(url) ?? { status: 404, body: {} };
+  sendJson(response, body, status);
 }
 
 /** What a person has at GitHub. */
@@ -96,6 +121,8 @@ function refuseAs(kind: "github" | "bitbucket", response: ServerResponse): void 
 /** GitLab or Google: a certified OpenID provider that signs in whoever comes. */
 export async function startOpenIdProvider(redirect_uri: string): Promise<FakeProvider> {
   const person = newPerson();
+  const others: FakeProvider["others"] = new Map();
+  const memberships: FakeProvider["memberships"] = new Map();
   const { url, close } = await serve((address) => {
     const provider = new Provider(address, {
       clients: [
@@ -131,11 +158,13 @@ export async function startOpenIdProvider(redirect_uri: string): Promise<FakePro
       });
     };
     return (incoming, response) => {
-      if (incoming.url?.startsWith("/interaction/")) void interact(incoming, response);
+      if (incoming.url?.startsWith("/api/v4/groups/"))
+        sendMembership(memberships, incoming, response);
+      else if (incoming.url?.startsWith("/interaction/")) void interact(incoming, response);
       else void callback(incoming, response);
     };
   });
-  return { url, person, close };
+  return { url, person, others, memberships, close };
 }
 
 /** Where a chain of redirects ended. */

@@ -6,14 +6,15 @@ import { clearFlow, findFlow, setFlow } from "../../auth/flow-cookie.ts";
 import { authorization, exchangeCode } from "../../auth/oauth-client.ts";
 import { personOf } from "../../auth/provider-person.ts";
 import { findSession, setSession } from "../../auth/session.ts";
+import { mayUse } from "../../auth/sign-in-allow.ts";
 import { equalSecrets } from "../../domain/tokens.ts";
 import { isProvider, providerTitles } from "../../domain/providers.ts";
 import { notFound, Refusal } from "../../problem.ts";
-import { signInWithAccount } from "../../services/accounts.ts";
+import { signInWithAccount, standingOf } from "../../services/accounts.ts";
 import type { Context } from "../../services/context.ts";
 import { sendPage } from "../page/layout.ts";
 import { nextOf } from "./next.ts";
-import { failedSignInPage } from "./sign-in-pages.ts";
+import { failedSignInPage, notAllowedPage } from "./sign-in-pages.ts";
 
 const { startSignIn, finishSignIn } = endpoints;
 const callbackPath = finishSignIn.path;
@@ -31,7 +32,12 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     if (caller && request.headers["sec-fetch-site"] === "cross-site")
       throw new Refusal("foreign_origin");
     try {
-      const { url, ...challenge } = await authorization(provider, settings, callback());
+      const { url, ...challenge } = await authorization(
+        provider,
+        settings,
+        callback(),
+        context.signInAllow,
+      );
       const next = nextOf(request.query) ?? "/";
       setFlow(context, reply, { ...challenge, provider, next, user: caller?.user_id ?? null });
       reply.headers(unkept).redirect(url, 303);
@@ -69,10 +75,23 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
       const returned = new URL(callback());
       returned.search = new URL(request.url, returned).search;
       const tokens = await exchangeCode(provider, settings, returned, flow);
-      const { subject, email } = await personOf(provider, settings, tokens);
+      const person = await personOf(provider, settings, tokens);
+      const { subject, email } = person;
       if (email === undefined) {
         const reason = `${title} has no verified e-mail address of yours: verify your primary one there`;
         return sendFailure(reply, 403, reason);
+      }
+      const standing = await standingOf(context, provider, subject);
+      // A signed-in person adds an account to themselves; anyone else is judged at every sign-in.
+      const isAllowed =
+        caller !== undefined ||
+        standing === "invited" ||
+        (await mayUse(context.signInAllow, provider, settings, person, tokens));
+      if (!isAllowed) {
+        request.log.warn({ request_id: request.id, provider, email }, "a sign-in is not allowed");
+        const asksGroups = context.signInAllow.some((rule) => rule.kind === "group");
+        const body = notAllowedPage({ title, email, isKnown: standing === "known", asksGroups });
+        return sendPage(reply, { title: "Not signed in", body }, 403);
       }
       const account = { provider, subject, email, tokens };
       const user = await signInWithAccount(context, account, caller, request);

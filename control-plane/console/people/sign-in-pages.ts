@@ -35,6 +35,47 @@ export const failedSignInPage = (reason: string): Html =>
     <p>${reason}.</p>
     <p><a href="/login">Try again</a></p>`;
 
+/** What a person does whom WINDLASS_SIGN_IN_ALLOW does not let in. It does not say who is. */
+export const notAllowedPage = (person: {
+  readonly title: string;
+  readonly email: string;
+  /** Has signed in before: a link would make them another person here. */
+  readonly isKnown: boolean;
+  readonly asksGroups: boolean;
+}): Html =>
+  html` <h1>You may not use this server yet</h1>
+    <p>
+      ${person.title} says that you are <strong>${person.email}</strong>. That is not among those
+      who may sign in here. Nothing was stored.
+    </p>
+    <p>Send this to the operator of the server, who can do this:</p>
+    <ul>
+      ${
+        person.isKnown
+          ? null
+          : html`<li>
+              Make a link that signs you in:
+              <code>windlass server login-link --email ${person.email}</code>
+            </li>`
+      }
+      <li>
+        Add your address, its domain, or a GitHub organisation or GitLab group that you are in to
+        <code>WINDLASS_SIGN_IN_ALLOW</code>, and start the server again.
+      </li>
+    </ul>
+    ${
+      person.asksGroups
+        ? html`<p>
+            Are you in an organisation that may sign in? It must have approved this application at
+            ${person.title}, and your membership must be accepted.
+          </p>`
+        : null
+    }
+    <p>
+      To come with another account, sign out at ${person.title} first, then
+      <a href="/login">try again</a>.
+    </p>`;
+
 /** A link that was opened before, or too late. */
 export const deadLinkPage = (): Html =>
   html` <h1>This link does not work any more</h1>

@@ -29,6 +29,7 @@ beforeAll(async () => {
   plane = await startPlane({
     ...(Object.fromEntries(settings) as Record<string, string>),
     WINDLASS_PUBLIC_URL: publicUrl,
+    WINDLASS_SIGN_IN_ALLOW: "*",
   });
 });
 afterAll(async () => {

@@ -1,0 +1,45 @@
+/** Who may become a user by a sign-in provider: the entries of WINDLASS_SIGN_IN_ALLOW. Pure. */
+
+/** One entry. Addresses and domains are in lower case. */
+export type SignInRule =
+  | { readonly kind: "everyone" }
+  | { readonly kind: "address"; readonly address: string }
+  | { readonly kind: "domain"; readonly domain: string }
+  | { readonly kind: "group"; readonly provider: "github" | "gitlab"; readonly group: string };
+
+/** Each group costs a sign-in a request to the provider. */
+export const signInGroupLimit = 20;
+
+/** Reads an entry; undefined if it is not one. */
+export function signInRule(text: string): SignInRule | undefined {
+  if (text === "*") return { kind: "everyone" };
+  const [, organisation] = /^github:org\/([A-Za-z0-9][A-Za-z0-9-]{0,38})$/.exec(text) ?? [];
+  if (organisation !== undefined) return { kind: "group", provider: "github", group: organisation };
+  const [, path] = /^gitlab:group\/(\w[\w.-]*(?:\/\w[\w.-]*)*)$/.exec(text) ?? [];
+  if (path !== undefined) return { kind: "group", provider: "gitlab", group: path };
+  const [, name, domain] = /^([^\s@:]*)@([^\s@/:]+)$/.exec(text) ?? [];
+  if (name === undefined || domain === undefined) return undefined;
+  return name === ""
+    ? { kind: "domain", domain: lowerCase(domain) }
+    : { kind: "address", address: lowerCase(text) };
+}
+
+/** Whether one of these verified addresses is allowed. */
+export const allowsAddress = (
+  rules: readonly SignInRule[],
+  addresses: readonly string[],
+): boolean =>
+  addresses
+    .map(lowerCase)
+    .some((address) =>
+      rules.some(
+        (rule) =>
+          rule.kind === "everyone" ||
+          (rule.kind === "address" && rule.address === address) ||
+          (rule.kind === "domain" && address.endsWith(`@${rule.domain}`)),
+      ),
+    );
+
+/** ASCII only: other letters, such as the Kelvin sign, would become letters of another domain. */
+const lowerCase = (text: string): string =>
+  text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "vitest";
+import { allowsAddress, signInRule } from "../../../control-plane/domain/sign-in-allow.ts";
+
+describe("an entry of WINDLASS_SIGN_IN_ALLOW", () => {
+  test.each([
+    ["*", { kind: "everyone" }],
+    ["Ada@Example.com", { kind: "address", address: "ada@example.com" }],
+    ["@Example.com", { kind: "domain", domain: "example.com" }],
+    ["github:org/acme-Inc", { kind: "group", provider: "github", group: "acme-Inc" }],
+    ["gitlab:group/acme/infra", { kind: "group", provider: "gitlab", group: "acme/infra" }],
+  ])("%s is read", (text, rule) => {
+    expect(signInRule(text)).toEqual(rule);
+  });
+
+  test.each([
+    "example.com",
+    "@",
+    "a@b@c",
+    "*@example.com/x",
+    "github:acme",
+    "github:org/",
+    "github:org/a/b",
+    "github:org/../user",
+    "gitlab:group/",
+    "gitlab:group/../x",
+    "gitlab:group//x",
+    "google:org/acme",
+    "a b@example.com",
+  ])("%s is none", (text) => {
+    expect(signInRule(text)).toBeUndefined();
+  });
+});
+
+test.each<[string, string[], boolean]>([
+  ["ada@example.com", ["ada@example.com"], true],
+  ["ada@example.com", ["ADA@Example.COM"], true],
+  ["ada@example.com", ["other@example.org", "ada@example.com"], true],
+  ["ada@example.com", ["xada@example.com"], false],
+  ["ada@example.com", ["ada@example.com.evil.example"], false],
+  ["@example.com", ["eve@example.com"], true],
+  ["@example.com", ["eve@sub.example.com"], false],
+  ["@example.com", ["eve@evilexample.com"], false],
+  ["@example.com", ["eve@example.com.evil.example"], false],
+  ["@example.com", [], false],
+  // The Kelvin sign is a k in lower case, in the eyes of Unicode.
+  ["@kelvin.example", ["eve@\u212Aelvin.example"], false],
+  ["*", ["eve@evil.example"], true],
+  ["github:org/acme", ["acme@acme"], false],
+])("%s with %j: %s", (entry, addresses, isAllowed) => {
+  const rule = signInRule(entry);
+  expect(allowsAddress(rule ? [rule] : [], addresses)).toBe(isAllowed);
+});
