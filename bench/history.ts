@@ -1,97 +1,104 @@
 /**
- * Row 4 of the goals: what a claim, and the end of the job, cost the server with a million finished jobs, as a ratio to a hundred thousand.
- * Two real servers; rounds alternate between them and the median ratio counts.
+ * What a long history costs, with every job of one owner and one worker and without statistics for SQLite's planner.
+ *
+ * Row 4: the CPU of claiming, starting and ending a job with a million finished jobs, as a ratio to a hundred thousand.
+ * Row 16: the time of a heartbeat, a claim, a new job, every list and every page with a million, as a ratio to a thousand.
+ *
+ * Real servers; rounds alternate between two of them and the median ratio counts.
  */
-import { join } from "node:path";
-import Database from "better-sqlite3";
 import { Pool } from "undici";
-import { fill, token } from "./lib/fill.ts";
+import { everyRequest, timeOf, type Target } from "./lib/every-request.ts";
+import { token } from "./lib/fill.ts";
+import { fillHistory, type History } from "./lib/history.ts";
 import { cpuMicroseconds, startWindlass, type BenchServer } from "./lib/processes.ts";
-import { median, printTable } from "./lib/table.ts";
+import { signIn, signInBrowser } from "./lib/sign-in.ts";
+import { median, printTable, type Figure } from "./lib/table.ts";
 
 const rounds = 7;
 const perRound = 600;
 const warmUp = 3000;
 const lanes = 16;
+const million = 1_000_000;
 
-interface Filled {
+interface Filled extends Target {
   readonly server: BenchServer;
-  readonly headers: Record<string, string>;
 }
 
-const few = await startWith(100_000);
-const many = await startWith(1_000_000);
+const [few, some, many] = [
+  await startWith(1000),
+  await startWith(100_000),
+  await startWith(million),
+];
 try {
-  for (const { server, headers } of [few, many]) await claimAndEnd(server, headers, warmUp);
-  const ratios: number[] = [];
-  const costs: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    const before = await claimAndEnd(few.server, few.headers, perRound);
-    const after = await claimAndEnd(many.server, many.headers, perRound);
-    ratios.push(before / after);
-    costs.push(after);
-  }
-  printTable("CPU with 100,000 finished jobs / CPU with 1,000,000", [
-    {
-      row: "4",
-      what: "claim, start and end of a job",
-      value: median(ratios),
-      goal: 0.9,
-      better: "larger",
-      more: `${median(costs).toFixed(0)} µs with a million`,
-    },
-  ]);
+  printTable("with 1,000,000 finished jobs / with 1,000", await timeRequests());
+  printTable("CPU with 100,000 finished jobs / CPU with 1,000,000", [await timeClaims()]);
 } finally {
-  await Promise.all([few.server.stop(), many.server.stop()]);
+  await Promise.all([few, some, many].map(({ server }) => server.stop()));
 }
 
 async function startWith(finished: number): Promise<Filled> {
-  let headers = {};
+  let known: (History & Pick<Target, "client" | "browser">) | undefined;
   const server = await startWindlass(async (directory) => {
-    const { busyWorker } = await fill(directory, warmUp + rounds * perRound);
-    headers = { "x-worker-id": busyWorker, "x-worker-token": token };
-    finish(join(directory, "windlass.db"), finished);
+    const queued = warmUp + rounds * perRound;
+    const history = await fillHistory(directory, { finished, queued });
+    const client = await signIn(directory, history.owner);
+    known = { ...history, client, browser: await signInBrowser(directory, history.owner) };
   });
-  return { server, headers };
+  if (!known) throw new Error("the store was not filled");
+  return { ...known, url: server.url, server };
 }
 
-/** Gives all jobs to a hundred configurations, and each of these so many finished deployments before them. */
-function finish(file: string, amount: number): void {
-  const db = new Database(file);
-  db.pragma("synchronous = OFF");
-  const columns = db
-    .prepare<[], { name: string }>("select name from pragma_table_info('jobs')")
-    .all()
-    .map(({ name }) => name);
-  const set: Record<string, string> = {
-    // Ids sort by time: these are older than all that wait.
-    id: "printf('00000000-0000-7000-8000-%012d', n)",
-    job_type: "'DEPLOY'",
-    status: "'SUCCESS'",
-    ...Object.fromEntries(
-      ["claimed_at", "started_at", "ended_at", "released_at"].map((column) => [column, "1"]),
-    ),
+async function timeRequests(): Promise<Figure[]> {
+  const figures: Figure[] = [];
+  const ofFew = everyRequest(few);
+  for (const [index, request] of everyRequest(many).entries()) {
+    const times: { few: number; many: number }[] = [];
+    for (let round = 0; round <= rounds; round += 1)
+      times.push({ few: await timeOf(few, ofFew[index]!), many: await timeOf(many, request) });
+    // The first round fills caches.
+    const counted = times.slice(1);
+    figures.push({
+      row: "16",
+      what: request.what,
+      value: median(counted.map((time) => time.many / time.few)),
+      goal: 1.5,
+      better: "smaller",
+      more: `${median(counted.map((time) => time.many)).toFixed(1)} ms with a million`,
+    });
+  }
+  return figures;
+}
+
+async function timeClaims(): Promise<Figure> {
+  for (const filled of [some, many]) await claimAndEnd(filled, warmUp);
+  const ratios: number[] = [];
+  const costs: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const before = await claimAndEnd(some, perRound);
+    const after = await claimAndEnd(many, perRound);
+    ratios.push(before / after);
+    costs.push(after);
+  }
+  return {
+    row: "4",
+    what: "claim, start and end of a job",
+    value: median(ratios),
+    goal: 0.9,
+    better: "larger",
+    more: `${median(costs).toFixed(0)} µs with a million`,
   };
-  const values = columns.map((column) => set[column] ?? `q.${column}`).join();
-  db.exec(`
-    create temp table few as select *, row_number() over () - 1 as place from (select * from jobs where status = 'QUEUED' limit 100);
-    update jobs set spec_id = (select spec_id from few where place = jobs.rowid % 100) where status = 'QUEUED';
-    insert into jobs (${columns.join()}) with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${amount})
-      select ${values} from numbers join few as q on q.place = n % 100;
-    analyze`);
-  db.close();
 }
 
 /** Claims, starts and ends so many jobs; answers the server's CPU microseconds per job. */
-async function claimAndEnd(
-  { url, pid }: BenchServer,
-  headers: Record<string, string>,
-  amount: number,
-): Promise<number> {
-  const pool = new Pool(url, { connections: lanes });
+async function claimAndEnd({ server, worker }: Filled, amount: number): Promise<number> {
+  const headers = {
+    "x-worker-id": worker,
+    "x-worker-token": token,
+    "content-type": "application/json",
+  };
+  const pool = new Pool(server.url, { connections: lanes });
   const ask = async (method: "POST" | "PUT", path: string, body: unknown, status: number) => {
-    const json = { ...headers, "content-type": "application/json" };
-    const answer = await pool.request({ method, path, headers: json, body: JSON.stringify(body) });
+    const answer = await pool.request({ method, path, headers, body: JSON.stringify(body) });
     const text = await answer.body.text();
     if (answer.statusCode !== status)
       throw new Error(`${path} answered ${answer.statusCode} ${text}`);
@@ -109,8 +116,8 @@ async function claimAndEnd(
       await ask("PUT", path, { status: "SUCCESS" }, 200);
     }
   };
-  const before = cpuMicroseconds(pid);
+  const before = cpuMicroseconds(server.pid);
   await Promise.all(Array.from({ length: lanes }, lane));
   await pool.close();
-  return (cpuMicroseconds(pid) - before) / amount;
+  return (cpuMicroseconds(server.pid) - before) / amount;
 }

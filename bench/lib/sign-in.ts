@@ -1,7 +1,10 @@
-/** An access token for a user of the bench's own data directory, made as the server makes one. */
+/** Credentials for a user of the bench's own data directory, made as the server makes them. */
+import { signToken } from "../../control-plane/auth/jwt.ts";
 import { readConfig } from "../../control-plane/config.ts";
 import { openContext } from "../../control-plane/context.ts";
-import { startCliLogin, tokenPair } from "../../control-plane/services/logins.ts";
+import { startCliLogin, startSession, tokenPair } from "../../control-plane/services/logins.ts";
+
+const email = "bench@example.com";
 
 /** The headers of a signed-in client. */
 export async function signIn(
@@ -11,8 +14,26 @@ export async function signIn(
   const context = await openContext(readConfig({ WINDLASS_DATA_DIR: dataDirectory }));
   try {
     const login = await context.store.write((tx) => startCliLogin(tx, owner, Date.now()));
-    const { access_token } = await tokenPair(context, login, "bench@example.com");
+    const { access_token } = await tokenPair(context, login, email);
     return { authorization: `Bearer ${access_token}` };
+  } finally {
+    await context.close();
+  }
+}
+
+/** The headers of a browser that is signed in. */
+export async function signInBrowser(
+  dataDirectory: string,
+  owner: string,
+): Promise<Record<string, string>> {
+  const context = await openContext(readConfig({ WINDLASS_DATA_DIR: dataDirectory }));
+  try {
+    const origin = { id: "bench", ip: "127.0.0.1", headers: {} };
+    const { login_id: sid } = await context.store.write((tx) =>
+      startSession(tx, { id: owner, email }, { way: "link", origin }, Date.now()),
+    );
+    const token = await signToken(context, "session", { sub: owner, email, sid, jti: sid });
+    return { cookie: `windlass_session=${token}` };
   } finally {
     await context.close();
   }

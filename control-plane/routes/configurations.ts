@@ -1,6 +1,7 @@
 /** Zones and configurations. */
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
+import type { UserCaller } from "../auth/callers.ts";
 import {
   deleteConfiguration,
   deleteZone,
@@ -9,31 +10,44 @@ import {
 } from "../services/configuration-changes.ts";
 import {
   createConfiguration,
-  createZone,
   getConfiguration,
   getConfigurationByProjectName,
-  getZone,
-  listConfigurations,
-  listZones,
+  listConfigurationIds,
+  writeConfiguration,
 } from "../services/configurations.ts";
 import type { Context } from "../services/context.ts";
-import { sendList } from "./list.ts";
-import { bodilessRoutes, route, type Guards } from "./route.ts";
+import { createZone, getZone, listZones, writeZone } from "../services/zones.ts";
+import { sendJson, sendListById, sendListOf } from "./list.ts";
+import { bodilessRoutes, route, type Guards, type sent } from "./route.ts";
 
 /** Adds the routes of this file. */
 export function configurationRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   route(app, endpoints.listZones, guards, async ({ caller, query, reply }) =>
-    sendList(reply, "zones", query, (before, limit) => listZones(context, caller, before, limit)),
+    sendListOf(reply, "zones", query, {
+      read: (before, limit) => listZones(context, caller, before, limit),
+      cursorOf: ({ id }) => id,
+      write: (zone) => writeZone(context, caller, zone),
+    }),
   );
   route(app, endpoints.createZone, guards, async ({ caller, body }) =>
     createZone(context, caller, body),
   );
-  route(app, endpoints.getZone, guards, async ({ caller, params }) =>
-    getZone(context, caller, params.id),
+  const sendZone = async (
+    reply: FastifyReply,
+    caller: UserCaller,
+    id: string,
+  ): Promise<typeof sent> =>
+    sendJson(reply, writeZone(context, caller, await getZone(context, caller, id)));
+  route(app, endpoints.getZone, guards, async ({ caller, params, reply }) =>
+    sendZone(reply, caller, params.id),
   );
   route(app, endpoints.listConfigurations, guards, async ({ caller, query, reply }) =>
-    sendList(reply, "configurations", query, (before, limit) =>
-      listConfigurations(context, caller, before, limit),
+    sendListById(
+      reply,
+      "configurations",
+      query,
+      (before, limit) => listConfigurationIds(context, caller, before, limit),
+      (id) => writeConfiguration(context, caller, id),
     ),
   );
   route(app, endpoints.createConfiguration, guards, async ({ caller, body }) =>
@@ -45,9 +59,10 @@ export function configurationRoutes(app: FastifyInstance, context: Context, guar
   route(app, endpoints.getConfigurationByProjectName, guards, async ({ caller, params }) =>
     getConfigurationByProjectName(context, caller, params.project_name),
   );
-  route(app, endpoints.updateZone, guards, async ({ caller, params, body }) =>
-    updateZone(context, caller, params.id, body),
-  );
+  route(app, endpoints.updateZone, guards, async ({ caller, params, body, reply }) => {
+    await updateZone(context, caller, params.id, body);
+    return sendZone(reply, caller, params.id);
+  });
   route(app, endpoints.updateConfiguration, guards, async ({ caller, params, body }) =>
     updateConfiguration(context, caller, params.name, body),
   );

@@ -3,9 +3,11 @@ import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
 import { retryJob } from "../services/job-retry.ts";
-import { cancelJob, createJob, getJob, listJobs } from "../services/jobs.ts";
+import { readJobView } from "../services/job-views.ts";
+import { cancelJob, createJob, getJob, listJobIds } from "../services/jobs.ts";
+import { writeWhole } from "../services/json-text.ts";
 import { getPlanSummary } from "../services/plan-summaries.ts";
-import { sendList } from "./list.ts";
+import { sendListById } from "./list.ts";
 import { bodilessRoutes, route, type Guards } from "./route.ts";
 
 /** Adds the routes of this file. */
@@ -14,8 +16,13 @@ export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards
     createJob(context, caller, body),
   );
   route(app, endpoints.listJobs, guards, async ({ caller, query, reply }) =>
-    sendList(reply, "jobs", query, (before, limit) =>
-      listJobs(context, caller, { status: query.status, zone: query.zone_id, before, limit }),
+    sendListById(
+      reply,
+      "jobs",
+      query,
+      (before, limit) =>
+        listJobIds(context, caller, { status: query.status, zone: query.zone_id, before, limit }),
+      (id) => writeWhole(readJobView(context, id)),
     ),
   );
   route(app, endpoints.getJob, guards, async ({ caller, params }) =>

@@ -4,13 +4,14 @@ import type { StateVersion } from "../../protocol/state-versions.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { Refusal } from "../problem.ts";
 import type { Context } from "../services/context.ts";
+import { writeWhole } from "../services/json-text.ts";
 import {
   breakStateLock,
   findStateContent,
   listStateVersions,
   rollBackState,
 } from "../services/state-versions.ts";
-import { sendListBy } from "./list.ts";
+import { sendListOf } from "./list.ts";
 import { bodilessRoutes, route, sent, type Guards } from "./route.ts";
 
 /** Adds the routes of this file. */
@@ -18,12 +19,8 @@ export function stateVersionRoutes(app: FastifyInstance, context: Context, guard
   route(app, endpoints.listStateVersions, guards, async ({ caller, params, query, reply }) => {
     if (query.cursor !== undefined && !/^\d{1,15}$/.test(query.cursor))
       throw new Refusal("invalid_cursor");
-    return sendListBy(
-      reply,
-      "state_versions",
-      query,
-      ({ serial }: StateVersion) => String(serial),
-      (before, limit) =>
+    return sendListOf(reply, "state_versions", query, {
+      read: (before, limit) =>
         listStateVersions(
           context,
           caller,
@@ -31,7 +28,9 @@ export function stateVersionRoutes(app: FastifyInstance, context: Context, guard
           before === undefined ? undefined : Number(before),
           limit,
         ),
-    );
+      cursorOf: ({ serial }: StateVersion) => String(serial),
+      write: writeWhole,
+    });
   });
   route(app, endpoints.downloadStateVersion, guards, async ({ caller, params, reply }) => {
     const state = await findStateContent(context, caller, params.name, params.serial);

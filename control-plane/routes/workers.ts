@@ -3,11 +3,13 @@ import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
 import { heartbeat } from "../services/heartbeats.ts";
+import { writeWhole } from "../services/json-text.ts";
 import { createRegistrationToken } from "../services/registration-tokens.ts";
 import {
   deleteWorker,
+  findWorker,
   getWorker,
-  listWorkers,
+  listWorkerIds,
   readWorker,
   registerWorker,
   rotateToken,
@@ -16,15 +18,19 @@ import {
 } from "../services/workers.ts";
 import { updateWorker } from "../services/worker-updates.ts";
 import { goneSignal } from "./gone.ts";
-import { sendList } from "./list.ts";
+import { sendListById } from "./list.ts";
 import { bodilessRoutes, route, type Guards } from "./route.ts";
 
 /** Adds the routes of this file. */
 export function workerRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   runnerRoutes(app, context, guards);
   route(app, endpoints.listWorkers, guards, async ({ caller, query, reply }) =>
-    sendList(reply, "workers", query, (before, limit) =>
-      listWorkers(context, caller, before, limit),
+    sendListById(
+      reply,
+      "workers",
+      query,
+      (before, limit) => listWorkerIds(context, caller, before, limit),
+      (id) => writeWhole(findWorker(context, caller, id)),
     ),
   );
   route(app, endpoints.createWorker, guards, async ({ caller, body }) =>

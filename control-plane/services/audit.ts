@@ -8,8 +8,9 @@
 import { v7 as uuid } from "uuid";
 import type { AuditAction, AuditActorKind, AuditEntry } from "../../protocol/audit.ts";
 import type { Origin, PipelineCaller, UserCaller, WorkerCaller } from "../auth/callers.ts";
-import { invalid } from "../problem.ts";
+import { invalid, Refusal } from "../problem.ts";
 import {
+  findAuditPosition,
   insertAuditEntry,
   listAuditEntries as listRows,
   type AuditFilter,
@@ -120,16 +121,19 @@ export async function listAuditEntries(
   before: string | undefined,
   limit: number,
 ): Promise<AuditEntry[]> {
+  const { read } = store;
+  const position = before && (await read.first(findAuditPosition, { id: before, owner }));
+  if (before !== undefined && !position) throw new Refusal("invalid_cursor");
   const filter: AuditFilter = {
     owner,
     action: query.action,
     target: query.target_id,
     since: momentOf("since", query.since),
     until: momentOf("until", query.until),
-    before,
+    before: position || undefined,
     limit,
   };
-  return (await listRows(store.read, filter)).map(view);
+  return (await listRows(read, filter)).map(view);
 }
 
 /** RFC 3339 has moments that a clock here has not, such as leap seconds. */

@@ -20,6 +20,7 @@ import {
   type CloudIdentityRow,
 } from "../store/cloud-identities.ts";
 import type { Queries } from "../store/db.ts";
+import { listUsersOfIdentity } from "../store/spec-summaries.ts";
 import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
@@ -48,6 +49,17 @@ export async function createCloudIdentity(
     await recordOwn(tx, user, { action: "cloud_identity.create", id: row.id, name: row.name }, at);
   });
   return view(row);
+}
+
+/** The newest configurations that use an identity of the user. */
+export async function listUsers(
+  context: Context,
+  user: UserCaller,
+  id: string,
+  limit: number,
+): Promise<{ id: string; name: string }[]> {
+  await getCloudIdentity(context, user, id);
+  return listUsersOfIdentity(context.store.read, id.toLowerCase(), limit);
 }
 
 /** A page of GET /api/cli/cloud-identities. */

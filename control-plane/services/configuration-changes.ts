@@ -3,7 +3,6 @@ import type {
   Configuration,
   CreateZone,
   UpdateConfiguration,
-  Zone,
 } from "../../protocol/configurations.ts";
 import type { UserCaller } from "../auth/callers.ts";
 import { seal, unseal, updatedDefinition, type Definition } from "../domain/snapshot.ts";
@@ -16,14 +15,13 @@ import {
   saveSpec,
   saveZone,
 } from "../store/spec-changes.ts";
-import { findZone, findZoneByName, specsOfZones, type SpecRow } from "../store/specs.ts";
+import { findZone, findZoneByName, listSpecIdsOfZone, type SpecRow } from "../store/specs.ts";
 import { findLock, findState } from "../store/states.ts";
 import {
   checkNames,
   checkReferences,
   findNamed,
   getConfiguration,
-  getZone,
   viewSpec,
 } from "./configurations.ts";
 import { recordOwn } from "./audit.ts";
@@ -36,7 +34,7 @@ export async function updateZone(
   user: UserCaller,
   id: string,
   asked: CreateZone | ((now: Pick<Zone, "name">) => CreateZone),
-): Promise<Zone> {
+): Promise<void> {
   const owner = user.user_id;
   await context.store.write(async (tx) => {
     const before = await tx.first(findZone, { id, owner });
@@ -49,7 +47,6 @@ export async function updateZone(
     const details = { fields: ["name"] };
     await recordOwn(tx, user, { action: "zone.update", id, name, details }, context.now());
   });
-  return getZone(context, user, id);
 }
 
 /** DELETE /api/cli/zones/{id}. */
@@ -62,7 +59,8 @@ export async function deleteZone(
   await store.write(async (tx) => {
     const zone = await tx.first(findZone, { id, owner });
     if (!zone) throw notFound("zone");
-    if ((await specsOfZones(tx, [id])).length > 0) throw new Refusal("zone_not_empty");
+    if ((await listSpecIdsOfZone(tx, id, undefined, 1)).length > 0)
+      throw new Refusal("zone_not_empty");
     await deleteZoneRow(tx, id);
     const { name } = zone;
     await recordOwn(tx, user, { action: "zone.delete", id, name }, now());

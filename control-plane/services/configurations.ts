@@ -1,11 +1,9 @@
-/** Zones and configurations. */
+/** Configurations. */
 import { v7 as uuid } from "uuid";
 import type {
   Component,
   Configuration,
   CreateConfiguration,
-  CreateZone,
-  Zone,
 } from "../../protocol/configurations.ts";
 import type { UserCaller } from "../auth/callers.ts";
 import { definitionOf, mask, seal, type Definition } from "../domain/snapshot.ts";
@@ -14,71 +12,19 @@ import { findArchive } from "../store/artifacts.ts";
 import { findCloudIdentity } from "../store/cloud-identities.ts";
 import type { Queries } from "../store/db.ts";
 import {
-  componentsOf,
+  findComponents,
   findSpec,
   findSpecByName,
   findSpecByProjectName,
   findZone,
-  findZoneByName,
   insertSpec,
-  insertZone,
-  listSpecs,
-  listZones as listZoneRows,
-  specsOfZones,
+  listSpecIds,
   type SpecRow,
-  type ZoneRow,
 } from "../store/specs.ts";
 import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
-
-/** POST /api/cli/zones. */
-export async function createZone(
-  { store, now }: Context,
-  user: UserCaller,
-  { name }: CreateZone,
-): Promise<Zone> {
-  const at = now();
-  const { user_id: owner } = user;
-  const zone: ZoneRow = { id: uuid(), owner_id: owner, name, created_at: at, updated_at: at };
-  await store.write(async (tx) => {
-    if (await tx.first(findZoneByName, { name, owner }))
-      throw new Refusal("name_taken", `there is a zone "${name}" already`);
-    await insertZone(tx, zone);
-    await recordOwn(tx, user, { action: "zone.create", id: zone.id, name }, at);
-  });
-  return viewZone(zone, []);
-}
-
-/** GET /api/cli/zones/{id}. */
-export async function getZone(
-  { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
-  id: string,
-): Promise<Zone> {
-  const zone = await read.first(findZone, { id, owner });
-  if (!zone) throw notFound("zone");
-  return viewZone(zone, await viewSpecs(read, await specsOfZones(read, [id])));
-}
-
-/** A page of GET /api/cli/zones. */
-export async function listZones(
-  { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
-  before: string | undefined,
-  limit: number,
-): Promise<Zone[]> {
-  const zones = await listZoneRows(read, owner, before, limit);
-  const specs = await viewSpecs(
-    read,
-    await specsOfZones(
-      read,
-      zones.map(({ id }) => id),
-    ),
-  );
-  const byZone = Map.groupBy(specs, ({ zone_id }) => zone_id);
-  return zones.map((zone) => viewZone(zone, byZone.get(zone.id) ?? []));
-}
+import type { JsonText } from "./json-text.ts";
 
 /** POST /api/cli/configurations. */
 export async function createConfiguration(
@@ -144,14 +90,22 @@ export async function getConfigurationByProjectName(
   return viewFound(read, await read.first(findSpecByProjectName, { name, owner }));
 }
 
-/** A page of GET /api/cli/configurations. */
-export async function listConfigurations(
+/** The ids of a page of GET /api/cli/configurations. */
+export const listConfigurationIds = (
   { store: { read } }: Context,
   { user_id: owner }: UserCaller,
   before: string | undefined,
   limit: number,
-): Promise<Configuration[]> {
-  return viewSpecs(read, await listSpecs(read, owner, before, limit));
+): Promise<string[]> => listSpecIds(read, owner, before, limit);
+
+/** The JSON of a configuration; nothing if it is gone. */
+export async function* writeConfiguration(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): JsonText {
+  const spec = await read.first(findSpec, { id, owner });
+  if (spec) yield JSON.stringify(await viewFound(read, spec));
 }
 
 /** Refuses a zone, an identity or an archive that is not the owner's. */
@@ -192,27 +146,16 @@ export async function checkNames(
 }
 
 async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<Configuration> {
-  const [view] = await viewSpecs(queries, spec ? [spec] : []);
-  if (!view) throw notFound("configuration");
-  return view;
-}
-
-async function viewSpecs(queries: Queries, specs: readonly SpecRow[]): Promise<Configuration[]> {
-  const rows = await componentsOf(
-    queries,
-    specs.map(({ id }) => id),
-  );
-  const components = Map.groupBy(rows, ({ spec_id }) => spec_id);
-  return specs.map((spec) =>
-    viewSpec(
-      spec,
-      (components.get(spec.id) ?? []).map(({ name, type, value, sensitive }) => ({
-        name,
-        type: JSON.parse(type) as unknown,
-        ...(value === null ? {} : { value: JSON.parse(value) as unknown }),
-        sensitive: sensitive === 1,
-      })),
-    ),
+  if (!spec) throw notFound("configuration");
+  const components = await queries.all(findComponents, { spec: spec.id });
+  return viewSpec(
+    spec,
+    components.map(({ name, type, value, sensitive }) => ({
+      name,
+      type: JSON.parse(type) as unknown,
+      ...(value === null ? {} : { value: JSON.parse(value) as unknown }),
+      sensitive: sensitive === 1,
+    })),
   );
 }
 
@@ -236,11 +179,3 @@ export function viewSpec(spec: SpecRow, components: Component[]): Configuration 
     updated_at: time(spec.updated_at),
   };
 }
-
-const viewZone = ({ id, name, created_at, updated_at }: ZoneRow, specs: Configuration[]): Zone => ({
-  id,
-  name,
-  specs,
-  created_at: time(created_at),
-  updated_at: time(updated_at),
-});

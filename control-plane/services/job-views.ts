@@ -1,14 +1,15 @@
 /** Jobs as they are shown: sensitive values masked, the waiting reason and the completeness of the log derived. */
 import type { ConfigSnapshot } from "../../protocol/configurations.ts";
-import type { ExecutionMetadata, Job, JobProgress } from "../../protocol/jobs.ts";
+import type { ExecutionMetadata, Job, JobProgress, WaitingReason } from "../../protocol/jobs.ts";
 import { hasEnded, type JobRow } from "../domain/job.ts";
 import { mask } from "../domain/snapshot.ts";
-import { waitingReason, type Surroundings } from "../domain/waiting-reason.ts";
+import { waitingReason, type Candidate, type WaitingJob } from "../domain/waiting-reason.ts";
 import { notFound } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
-import { findJob, findSnapshot, occupiedSpecs } from "../store/jobs.ts";
+import type { JobSummaryRow } from "../store/job-lists.ts";
+import { findJob, findObstacles, findSnapshot } from "../store/jobs.ts";
 import { findLastSeq } from "../store/logs.ts";
-import { findCandidates } from "../store/workers.ts";
+import { findCandidates as findCandidateRows } from "../store/workers.ts";
 import type { Context } from "./context.ts";
 
 /** The job `id`, whoever's it is: its rights were judged before. */
@@ -20,15 +21,10 @@ export async function readJobView({ store }: Pick<Context, "store">, id: string)
 }
 
 /** One job with its snapshot. */
-export async function viewJob(
+async function viewJob(
   queries: Queries,
   job: JobRow & { config_snapshot: string | null },
-  surroundings?: Surroundings,
 ): Promise<Job> {
-  const around =
-    job.status === "QUEUED"
-      ? (surroundings ?? (await surroundingsOf(queries, job.owner_id)))
-      : null;
   return {
     id: job.id,
     job_type: job.job_type,
@@ -49,7 +45,7 @@ export async function viewJob(
         ? null
         : (JSON.parse(job.execution_metadata) as ExecutionMetadata),
     error_message: job.error_message,
-    waiting_reason: around ? waitingReason(job, around) : null,
+    waiting_reason: await findWaitingReason(queries, job),
     attempt: job.attempt,
     timeout_seconds: job.timeout_seconds,
     log_complete: await logComplete(queries, job),
@@ -64,20 +60,78 @@ export async function viewJob(
 
 /** Where a job stands, without what never changes. */
 export async function viewProgress(queries: Queries, job: JobRow): Promise<JobProgress> {
-  const around = job.status === "QUEUED" ? await surroundingsOf(queries, job.owner_id) : null;
   return {
     id: job.id,
     status: job.status,
-    waiting_reason: around ? waitingReason(job, around) : null,
+    waiting_reason: await findWaitingReason(queries, job),
     log_complete: await logComplete(queries, job),
     log_pruned_at: timeOrNull(job.log_pruned_at),
   };
 }
 
-/** What the waiting reasons of an owner's jobs depend on; read once for a whole list. */
-export async function surroundingsOf(queries: Queries, owner: string): Promise<Surroundings> {
-  const occupied = await occupiedSpecs(queries, owner);
-  return { ...occupied, workers: await queries.all(findCandidates, { owner }) };
+/** What a table of jobs shows of one. */
+export type JobSummary = Pick<
+  Job,
+  | "id"
+  | "job_type"
+  | "status"
+  | "configuration_id"
+  | "worker_id"
+  | "error_message"
+  | "waiting_reason"
+  | "created_at"
+  | "started_at"
+  | "ended_at"
+> & {
+  /** The name that the configuration had when the job was created. */
+  readonly name: string | null;
+};
+
+/** Jobs of one owner in short. */
+export async function viewSummaries(
+  queries: Queries,
+  jobs: readonly JobSummaryRow[],
+): Promise<JobSummary[]> {
+  const queued = jobs.find(({ status }) => status === "QUEUED");
+  const workers = queued && (await findCandidates(queries, queued.owner_id));
+  return Promise.all(
+    jobs.map(async (job) => ({
+      id: job.id,
+      job_type: job.job_type,
+      status: job.status,
+      configuration_id: job.spec_id,
+      worker_id: job.worker_id,
+      name: job.name,
+      error_message: job.error_message,
+      waiting_reason: await findWaitingReason(queries, job, workers),
+      created_at: time(job.created_at),
+      started_at: timeOrNull(job.started_at),
+      ended_at: timeOrNull(job.ended_at),
+    })),
+  );
+}
+
+/** Why a queued job is not running yet. `workers` spares a list from reading them for each of its jobs. */
+async function findWaitingReason(
+  queries: Queries,
+  job: WaitingJob,
+  workers?: readonly Candidate[],
+): Promise<WaitingReason | null> {
+  if (job.status !== "QUEUED") return null;
+  const { spec_id: spec, assigned_worker_id: target } = job;
+  const found = await queries.first(findObstacles, { spec, target });
+  return waitingReason(job, {
+    isBusy: found?.is_busy === 1,
+    isLocked: found?.is_locked === 1,
+    isTargetHeld: found?.is_target_held === 1,
+    workers: workers ?? (await findCandidates(queries, job.owner_id)),
+  });
+}
+
+/** The workers that might take an owner's jobs. */
+async function findCandidates(queries: Queries, owner: string): Promise<Candidate[]> {
+  const rows = await queries.all(findCandidateRows, { owner });
+  return rows.map((row) => ({ ...row, labels: JSON.parse(row.labels) as string[] }));
 }
 
 /** Whether every chunk that the runner counted is stored; null while it runs, if the runner does not count, or if the log is pruned. */

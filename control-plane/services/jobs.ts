@@ -9,12 +9,12 @@ import { invalid, notFound, Refusal } from "../problem.ts";
 import { findArtifact } from "../store/artifacts.ts";
 import type { Queries } from "../store/db.ts";
 import {
-  findOwnJob,
-  findUseOfPlan,
-  insertJob,
-  listJobs as listJobRows,
+  countOpenJobs as countOpenRows,
+  listJobIds as listRowIds,
+  listJobSummaries as listSummaryRows,
   type JobFilter,
-} from "../store/jobs.ts";
+} from "../store/job-lists.ts";
+import { findOwnJob, findUseOfPlan, insertJob } from "../store/jobs.ts";
 import { findFact, restoredAt } from "../store/facts.ts";
 import { findSpec, type SpecRow } from "../store/specs.ts";
 import { findState } from "../store/states.ts";
@@ -22,7 +22,7 @@ import { findOwnWorker, findVisibleWorker } from "../store/workers.ts";
 import { person, recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { changeJob, hintOf, writeJobs } from "./job-changes.ts";
-import { readJobView, surroundingsOf, viewJob } from "./job-views.ts";
+import { readJobView, viewSummaries, type JobSummary } from "./job-views.ts";
 import { findTeardown, type TeardownScope } from "./deploy-configurations.ts";
 import { drainTarget, refuseOtherTeardown } from "./teardown.ts";
 
@@ -66,17 +66,28 @@ export async function getJob(context: Context, { user_id }: UserCaller, id: stri
   return readJobView(context, id);
 }
 
-/** A page of GET /api/jobs. */
-export async function listJobs(
+/** The ids of a page of GET /api/jobs. */
+export const listJobIds = (
   { store: { read } }: Context,
   { user_id: owner }: UserCaller,
   filter: Omit<JobFilter, "owner">,
-): Promise<Job[]> {
-  const rows = await listJobRows(read, { owner, ...filter });
-  const surroundings = rows.some(({ status }) => status === "QUEUED")
-    ? await surroundingsOf(read, owner)
-    : undefined;
-  return Promise.all(rows.map((row) => viewJob(read, row, surroundings)));
+): Promise<string[]> => listRowIds(read, { owner, ...filter });
+
+/** How many jobs of the user wait, or run; counts no further than `limit`. */
+export const countOpenJobs = (
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  status: "QUEUED" | "PROCESSING",
+  limit: number,
+): Promise<number> => countOpenRows(read, { owner, status, limit });
+
+/** A page of an owner's jobs in short. */
+export async function listJobSummaries(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  filter: Omit<JobFilter, "owner">,
+): Promise<JobSummary[]> {
+  return viewSummaries(read, await listSummaryRows(read, { owner, ...filter }));
 }
 
 /** POST /api/cli/jobs/{id}/cancel. */

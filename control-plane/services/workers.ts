@@ -17,9 +17,9 @@ import { findHeldJobs } from "../store/jobs.ts";
 import {
   findOwnWorker,
   findVisibleWorker,
-  findWorker,
+  findWorker as findWorkerRow,
   insertWorker,
-  listWorkers as listWorkerRows,
+  listWorkerIds as listRowIds,
   updateWorker as saveWorker,
   useRegistrationToken,
 } from "../store/workers.ts";
@@ -71,26 +71,41 @@ export async function registerWorker(
   });
 }
 
-/** GET /api/cli/workers/{id}. */
-export async function getWorker(
+/** A worker that the user may see; undefined if there is none. */
+export async function findWorker(
   { store }: Context,
   { user_id: owner }: UserCaller,
   id: string,
-): Promise<Worker> {
+): Promise<Worker | undefined> {
   const worker = await store.read.first(findVisibleWorker, { id, owner });
-  if (!worker) throw notFound("worker");
-  return viewWorker(worker, owner);
+  return worker && viewWorker(worker, owner);
 }
 
-/** A page of GET /api/cli/workers. */
-export async function listWorkers(
-  { store }: Context,
+/** GET /api/cli/workers/{id}. */
+export async function getWorker(context: Context, user: UserCaller, id: string): Promise<Worker> {
+  const worker = await findWorker(context, user, id);
+  if (!worker) throw notFound("worker");
+  return worker;
+}
+
+/** The ids of a page of GET /api/cli/workers. */
+export const listWorkerIds = (
+  { store: { read } }: Context,
   { user_id: owner }: UserCaller,
   before: string | undefined,
   limit: number,
+): Promise<string[]> => listRowIds(read, owner, before, limit);
+
+/** A page of the workers that the user may see, newest first. */
+export async function listWorkers(
+  context: Context,
+  user: UserCaller,
+  before: string | undefined,
+  limit: number,
 ): Promise<Worker[]> {
-  const workers = await listWorkerRows(store.read, owner, before, limit);
-  return workers.map((worker) => viewWorker(worker, owner));
+  const ids = await listWorkerIds(context, user, before, limit);
+  const workers = await Promise.all(ids.map((id) => findWorker(context, user, id)));
+  return workers.filter((worker) => worker !== undefined);
 }
 
 /** GET /api/workers/{id} with worker headers: itself, or the one that its DESTROY_WORKER job names. */
@@ -185,7 +200,7 @@ async function rotate(
 ): Promise<WorkerIdentity> {
   const token = newToken("wlw");
   await context.store.write(async (tx) => {
-    const worker = await tx.first(findWorker, { id });
+    const worker = await tx.first(findWorkerRow, { id });
     if (!worker) throw notFound("worker");
     await saveWorker(tx, id, {
       token_hash: hashToken(token),
@@ -258,7 +273,7 @@ async function findReachable(
     (await queries.all(findHeldJobs, { worker: caller.id })).some(
       (job) => job.job_type === "DESTROY_WORKER" && job.assigned_worker_id === id,
     );
-  const worker = isReachable ? await queries.first(findWorker, { id }) : undefined;
+  const worker = isReachable ? await queries.first(findWorkerRow, { id }) : undefined;
   if (!worker) throw notFound("worker");
   return worker;
 }

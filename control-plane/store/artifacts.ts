@@ -1,5 +1,6 @@
 /** SQL of plan artifacts and uploaded archives. Their content is in blobs. */
 import type { Queries } from "./db.ts";
+import { heldByWorker } from "./indexed.ts";
 import { statement } from "./statement.ts";
 import type { Row } from "./tables.ts";
 
@@ -25,7 +26,7 @@ export async function saveArtifact({ sql: db }: Queries, row: ArtifactRow): Prom
 export const findHeldUseOfPlan = statement<{ plan: string; worker: string }, { id: string }>(
   (db, { plan, worker }) =>
     db
-      .selectFrom("jobs")
+      .selectFrom(heldByWorker)
       .select("id")
       .where("plan_job_id", "=", plan)
       .where("worker_id", "=", worker)

@@ -1,6 +1,8 @@
 /** SQL of the audit log. Entries are added and read; triggers refuse to change or remove one. */
+import { sql } from "kysely";
 import type { AuditAction } from "../../protocol/audit.ts";
 import type { Queries } from "./db.ts";
+import { auditEntriesBy } from "./indexed.ts";
 import { statement } from "./statement.ts";
 import type { Row } from "./tables.ts";
 
@@ -32,20 +34,40 @@ export interface AuditFilter {
   /** From `since` on, before `until`. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
-  readonly before?: string | undefined;
+  /** Only entries older than this one. */
+  readonly before?: AuditPosition | undefined;
   readonly limit: number;
 }
+
+/** Where an entry stands in its list. */
+export type AuditPosition = Pick<AuditRow, "id" | "created_at">;
+
+export const findAuditPosition = statement<{ id: string; owner: string }, AuditPosition>(
+  (db, { id, owner }) =>
+    db
+      .selectFrom("audit_entries")
+      .select(["id", "created_at"])
+      .where("id", "=", id)
+      .where("owner_id", "=", owner),
+);
 
 /** A page of an owner's entries, newest first. */
 export function listAuditEntries(
   { sql: db }: Queries,
   { owner, action, target, since, until, before, limit }: AuditFilter,
 ): Promise<AuditRow[]> {
-  let query = db.selectFrom("audit_entries").selectAll().where("owner_id", "=", owner);
+  const index =
+    target !== undefined
+      ? "audit_entries_target"
+      : action !== undefined
+        ? "audit_entries_action"
+        : "audit_entries_owner";
+  let query = db.selectFrom(auditEntriesBy(index)).selectAll().where("owner_id", "=", owner);
   if (action !== undefined) query = query.where("action", "=", action);
   if (target !== undefined) query = query.where("target_id", "=", target);
   if (since !== undefined) query = query.where("created_at", ">=", since);
   if (until !== undefined) query = query.where("created_at", "<", until);
-  if (before !== undefined) query = query.where("id", "<", before);
-  return query.orderBy("id", "desc").limit(limit).execute();
+  if (before !== undefined)
+    query = query.where(sql<boolean>`(created_at, id) < (${before.created_at}, ${before.id})`);
+  return query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit).execute();
 }

@@ -7,6 +7,7 @@
 import { sql, type RawBuilder } from "kysely";
 import type { JobRow } from "../domain/job.ts";
 import { claimedIdentity } from "./cloud-identities.ts";
+import { heldByWorker, jobsBy } from "./indexed.ts";
 import { statement } from "./statement.ts";
 
 export interface ClaimParams {
@@ -51,7 +52,7 @@ export const findClaimed = statement<
   ClaimRow
 >((db, { worker, claim_key, after }) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(heldByWorker)
     .leftJoin("job_snapshots", "job_snapshots.job_id", "jobs.id")
     .select([
       "id",
@@ -81,7 +82,7 @@ export const findQueuedHints = statement<
   db
     .selectFrom(
       db
-        .selectFrom("jobs")
+        .selectFrom(jobsBy("jobs_queued_all"))
         .select(["owner_id", "assigned_worker_id", "job_type", "labels"])
         .where("status", "=", sql.lit("QUEUED" as const))
         .orderBy("id")

@@ -1,6 +1,7 @@
 /** SQL of cloud identities. */
 import { sql } from "kysely";
 import type { Queries } from "./db.ts";
+import { cloudIdentitiesBy, jobsBy } from "./indexed.ts";
 import { statement } from "./statement.ts";
 import type { Row } from "./tables.ts";
 
@@ -31,7 +32,10 @@ export function listCloudIdentities(
   before: string | undefined,
   limit: number,
 ): Promise<CloudIdentityRow[]> {
-  let query = db.selectFrom("cloud_identities").selectAll().where("owner_id", "=", owner);
+  let query = db
+    .selectFrom(cloudIdentitiesBy("cloud_identities_owner"))
+    .selectAll()
+    .where("owner_id", "=", owner);
   if (before !== undefined) query = query.where("id", "<", before);
   return query.orderBy("id", "desc").limit(limit).execute();
 }
@@ -67,10 +71,19 @@ export const findUseOfIdentity = statement<{ identity: string; owner: string }, 
       .where("cloud_identity_id", "=", identity)
       .unionAll(
         db
-          .selectFrom("jobs")
+          .selectFrom(jobsBy("jobs_queued"))
           .select("id")
           .where("owner_id", "=", owner)
           .where("cloud_identity_id", "=", identity)
+          .where("status", "=", sql.lit("QUEUED" as const)),
+      )
+      .unionAll(
+        db
+          .selectFrom(jobsBy("jobs_held"))
+          .select("id")
+          .where("owner_id", "=", owner)
+          .where("cloud_identity_id", "=", identity)
+          .where("worker_id", "is not", null)
           .where("released_at", "is", null),
       )
       .limit(1),

@@ -1,8 +1,8 @@
 /** SQL of jobs. What the state changes mean stands in domain/job.ts. */
 import { sql } from "kysely";
-import type { JobStatus } from "../../protocol/jobs.ts";
 import type { JobRow, JobState } from "../domain/job.ts";
 import type { Queries } from "./db.ts";
+import { heldByWorker, jobsBy } from "./indexed.ts";
 import { statement } from "./statement.ts";
 
 /** One job by id, whoever's it is: for what a runner says of the job it holds. */
@@ -37,7 +37,7 @@ export const findSnapshot = statement<{ id: string }, { config_snapshot: string 
 /** Jobs that a worker holds: claimed and not released. */
 export const findHeldJobs = statement<{ worker: string }, JobRow>((db, { worker }) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(heldByWorker)
     .selectAll()
     .where("worker_id", "=", worker)
     .where("released_at", "is", null),
@@ -80,37 +80,6 @@ export async function insertJob(tx: Queries, job: JobRow, snapshot: string | nul
       .execute();
 }
 
-export interface JobFilter {
-  readonly owner: string;
-  readonly status?: JobStatus | undefined;
-  readonly zone?: string | undefined;
-  /** Only jobs that this worker holds, or held last. */
-  readonly worker?: string | undefined;
-  readonly configuration?: string | undefined;
-  /** Only jobs older than this one. */
-  readonly before?: string | undefined;
-  readonly limit: number;
-}
-
-/** A page of an owner's jobs with their snapshots, newest first (ids sort by time). */
-export function listJobs(
-  { sql: db }: Queries,
-  { owner, status, zone, configuration, worker, before, limit }: JobFilter,
-): Promise<(JobRow & { config_snapshot: string | null })[]> {
-  let query = db
-    .selectFrom("jobs")
-    .leftJoin("job_snapshots", "job_snapshots.job_id", "jobs.id")
-    .selectAll("jobs")
-    .select("job_snapshots.config_snapshot")
-    .where("owner_id", "=", owner);
-  if (status !== undefined) query = query.where("status", "=", status);
-  if (zone !== undefined) query = query.where("zone_id", "=", zone);
-  if (configuration !== undefined) query = query.where("spec_id", "=", configuration);
-  if (worker !== undefined) query = query.where("worker_id", "=", worker);
-  if (before !== undefined) query = query.where("jobs.id", "<", before);
-  return query.orderBy("jobs.id", "desc").limit(limit).execute();
-}
-
 /**
  * Whether a job of the spec that was claimed later has started: then this job's end no longer moves the spec. Claims of a spec follow one
  * another; ids need not, because a job may have waited for its worker while a newer one ran.
@@ -120,7 +89,7 @@ export const findLaterStarted = statement<
   { id: string }
 >((db, { spec, id, claimed_at }) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(jobsBy("jobs_spec_started"))
     .select("id")
     .where("spec_id", "=", spec)
     .where("id", "<>", id)
@@ -133,7 +102,7 @@ export const findLaterStarted = statement<
 /** A DEPLOY that used the plan: it names it and was not cancelled or lost before its start. */
 export const findUseOfPlan = statement<{ plan: string }, { id: string }>((db, { plan }) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(jobsBy("jobs_plan"))
     .select("id")
     .where("plan_job_id", "=", plan)
     .where((where) =>
@@ -145,7 +114,7 @@ export const findUseOfPlan = statement<{ plan: string }, { id: string }>((db, { 
 /** The oldest queued job of a spec: it may run once the one before it is released. */
 export const findNextOfSpec = statement<{ spec: string }, JobRow>((db, { spec }) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(jobsBy("jobs_queued_spec"))
     .selectAll()
     .where("spec_id", "=", spec)
     .where("status", "=", sql.lit("QUEUED" as const))
@@ -156,43 +125,32 @@ export const findNextOfSpec = statement<{ spec: string }, JobRow>((db, { spec })
 /** Jobs whose cancel nobody answered since `before`. */
 export const findUnansweredCancels = statement<{ before: number }, JobRow>((db, { before }) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(jobsBy("jobs_cancelled"))
     .selectAll()
     .where("worker_id", "is not", null)
     .where("released_at", "is", null)
-    .where("status", "=", "CANCELLED")
+    .where("status", "=", sql.lit("CANCELLED" as const))
     .where("cancelled_at", "<=", before),
 );
 
-/** Specs of an owner that an unreleased job occupies, and those whose state is locked by a job that no longer holds it. */
-export async function occupiedSpecs(
-  { sql: db }: Queries,
-  owner: string,
-): Promise<{ busy: Set<string>; locked: Set<string>; heldBy: Set<string> }> {
-  const held = await db
-    .selectFrom("jobs")
-    .select(["spec_id", "worker_id"])
-    .where("owner_id", "=", owner)
-    .where("worker_id", "is not", null)
-    .where("released_at", "is", null)
-    .execute();
-  const locks = await db
-    .selectFrom("state_locks")
-    .innerJoin("specs", "specs.id", "state_locks.spec_id")
-    .select("state_locks.spec_id")
-    .where("specs.owner_id", "=", owner)
-    .execute();
-  return {
-    busy: new Set(held.flatMap(({ spec_id }) => spec_id ?? [])),
-    heldBy: new Set(held.flatMap(({ worker_id }) => worker_id ?? [])),
-    locked: new Set(locks.map(({ spec_id }) => spec_id)),
-  };
-}
+/** What keeps a queued job from being claimed, apart from the workers. */
+export const findObstacles = statement<
+  { spec: string | null; target: string | null },
+  { is_busy: number; is_locked: number; is_target_held: number }
+>((db, { spec, target }) => {
+  const query = sql`select
+    exists (select 1 from jobs indexed by jobs_unreleased_spec
+      where spec_id = ${spec} and worker_id is not null and released_at is null) as is_busy,
+    exists (select 1 from state_locks where spec_id = ${spec}) as is_locked,
+    exists (select 1 from jobs indexed by jobs_unreleased_worker
+      where worker_id = ${target} and released_at is null) as is_target_held`;
+  return { compile: () => query.compile(db) };
+});
 
 /** Whether anything waits in the queue at all: the cheap question behind the queue's sweep. */
 export const findAnyQueued = statement<Record<string, never>, { owner_id: string }>((db) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(jobsBy("jobs_queued_all"))
     .select("owner_id")
     .where("status", "=", sql.lit("QUEUED" as const))
     .limit(1),
@@ -204,7 +162,7 @@ export const findHeldBriefly = statement<
   Pick<JobRow, "id" | "status" | "started_at" | "omitted_at">
 >((db, { worker }) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(heldByWorker)
     .select(["id", "status", "started_at", "omitted_at"])
     .where("worker_id", "=", worker)
     .where("released_at", "is", null),
@@ -218,10 +176,9 @@ export const setOmitted = statement<{ id: string; omitted_at: number | null }>(
 /** Held jobs that heartbeats have left out for a period (milliseconds). A worker that fell silent meanwhile has said nothing since. */
 export const findOmitted = statement<{ period: number }, JobRow>((db, { period }) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(jobsBy("jobs_omitted"))
     .innerJoin("workers", "workers.id", "jobs.worker_id")
     .selectAll("jobs")
-    .where("jobs.worker_id", "is not", null)
     .where("jobs.released_at", "is", null)
     .where("jobs.omitted_at", "is not", null)
     .where("workers.active_job_ids", "is not", null)
@@ -231,7 +188,7 @@ export const findOmitted = statement<{ period: number }, JobRow>((db, { period }
 /** DESTROY_WORKER jobs that wait for a worker to hold no job. */
 export const findQueuedTeardowns = statement<{ worker: string }, JobRow>((db, { worker }) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(jobsBy("jobs_queued_assigned"))
     .selectAll()
     .where("assigned_worker_id", "=", worker)
     .where("status", "=", sql.lit("QUEUED" as const))
@@ -241,7 +198,7 @@ export const findQueuedTeardowns = statement<{ worker: string }, JobRow>((db, { 
 /** Whether an owner has anything queued, or anybody has: what an empty poll asks before it bothers the writer. */
 export const findOwnQueued = statement<{ owner: string }, { id: string }>((db, { owner }) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(jobsBy("jobs_queued"))
     .select("id")
     .where("owner_id", "=", owner)
     .where("status", "=", sql.lit("QUEUED" as const))

@@ -1,5 +1,6 @@
 /** SQL of a person's own logins. */
 import type { Queries } from "./db.ts";
+import { loginsBy } from "./indexed.ts";
 import type { LoginRow } from "./logins.ts";
 
 /** A page of the logins of a user that work now, newest first. */
@@ -11,7 +12,7 @@ export function listLogins(
   limit: number,
 ): Promise<LoginRow[]> {
   let query = db
-    .selectFrom("logins")
+    .selectFrom(loginsBy("logins_user"))
     .selectAll()
     .where("user_id", "=", user)
     .where("revoked_at", "is", null)

@@ -1,6 +1,7 @@
 /** SQL of the metrics: each statement walks a small index, never all jobs. */
 import { sql } from "kysely";
 import type { Queries } from "./db.ts";
+import { heldByWorker } from "./indexed.ts";
 import { statement } from "./statement.ts";
 
 /** How many jobs wait (the status is a literal, or SQLite would not use the partial index), and since when the oldest does. */
@@ -17,7 +18,7 @@ export const countQueued = statement<
 /** How many jobs a worker holds, by status: also a cancelled one is held until its worker said so. */
 export const countHeld = statement<Record<string, never>, { status: string; count: number }>((db) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(heldByWorker)
     .select((eb) => ["status", eb.fn.countAll<number>().as("count")])
     .where("worker_id", "is not", null)
     .where("released_at", "is", null)

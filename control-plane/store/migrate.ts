@@ -7,6 +7,7 @@ import * as audit from "./migrations/0004-audit.ts";
 import * as onlyAdded from "./migrations/0005-only-added.ts";
 import * as shortLooks from "./migrations/0006-short-looks.ts";
 import * as consoleIndexes from "./migrations/0007-console.ts";
+import * as scale from "./migrations/0009-scale.ts";
 import * as checkedSignIn from "./migrations/0010-checked-sign-in.ts";
 import * as definitions from "./migrations/0011-definitions.ts";
 import * as tokenOverlap from "./migrations/0013-token-overlap.ts";
@@ -20,6 +21,7 @@ const migrations = [
   onlyAdded,
   shortLooks,
   consoleIndexes,
+  scale,
   checkedSignIn,
   definitions,
   tokenOverlap,

@@ -86,13 +86,21 @@ export const deleteOldArtifacts = statement<Old, { blob: string }>((db, { before
   ),
 );
 
-/** Whether a configuration, an unended job or a worker's deploy configuration has archive `a` as its source. The plus: compared as text, an expression finds no index. */
+/** Whether a job among `jobs` has archive `a` as its source. */
+const isNamedBy = (jobs: RawBuilder<unknown>) =>
+  sql`exists (select 1 from ${jobs} and owner_id = a.owner_id and exists (
+    select 1 from job_snapshots indexed by job_snapshots_archive
+    where json_extract(config_snapshot, '$.source.sha256') = +a.sha256 and job_id = jobs.id))`;
+
+/**
+ * Whether a configuration, a job that waits or runs, or a worker's deploy configuration has archive `a` as its source. The plus: compared
+ * as text, an expression finds no index.
+ */
 const isNamed = sql<number>`(
   exists (select 1 from specs indexed by specs_archive
     where json_extract(definition, '$.source.sha256') = +a.sha256 and specs.owner_id = a.owner_id)
-  or exists (select 1 from job_snapshots indexed by job_snapshots_archive
-    join jobs on jobs.id = job_snapshots.job_id
-    where json_extract(config_snapshot, '$.source.sha256') = +a.sha256 and jobs.owner_id = a.owner_id and jobs.released_at is null)
+  or ${isNamedBy(sql`jobs indexed by jobs_queued where status = 'QUEUED'`)}
+  or ${isNamedBy(sql`jobs indexed by jobs_held where worker_id is not null and released_at is null`)}
   or exists (select 1 from workers
     where workers.owner_id = a.owner_id and json_extract(metadata, '$.deploy_configuration.snapshot.source.sha256') = a.sha256))`;
 
@@ -156,9 +164,9 @@ export const listSpecsWithState = statement<{ after: string; limit: number }, { 
 );
 
 const oldStates = (spec: string, newest: number, before: number, limit: number) =>
-  sql`select id from state_versions
+  sql`select id from state_versions indexed by state_versions_spec
     where spec_id = ${spec} and created_at < ${before}
-      and id < (select id from state_versions where spec_id = ${spec} order by id desc limit 1 offset ${newest} - 1)
+      and id < (select id from state_versions indexed by state_versions_spec where spec_id = ${spec} order by id desc limit 1 offset ${newest} - 1)
     order by id limit ${limit}`;
 
 /** Removes versions of a spec's state that are older than this moment and not among its newest ones; answers their blobs. */

@@ -1,5 +1,7 @@
 /** SQL of changing and deleting zones and specs. */
+import { sql } from "kysely";
 import type { Queries } from "./db.ts";
+import { jobsBy } from "./indexed.ts";
 import type { SpecRow, ZoneRow } from "./specs.ts";
 import { statement } from "./statement.ts";
 
@@ -30,10 +32,18 @@ export async function saveSpec(tx: Queries, spec: SpecRow): Promise<void> {
 /** A job of the spec that is queued or that its runner may still work on. */
 export const findUnreleased = statement<{ spec: string }, { id: string }>((db, { spec }) =>
   db
-    .selectFrom("jobs")
+    .selectFrom(jobsBy("jobs_queued_spec"))
     .select("id")
     .where("spec_id", "=", spec)
-    .where("released_at", "is", null)
+    .where("status", "=", sql.lit("QUEUED" as const))
+    .unionAll(
+      db
+        .selectFrom(jobsBy("jobs_unreleased_spec"))
+        .select("id")
+        .where("spec_id", "=", spec)
+        .where("worker_id", "is not", null)
+        .where("released_at", "is", null),
+    )
     .limit(1),
 );
 

@@ -1,6 +1,7 @@
 /** SQL of zones, specs (configurations) and their components. */
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
 import type { Queries } from "./db.ts";
+import { specsBy, zonesBy } from "./indexed.ts";
 import { statement } from "./statement.ts";
 import type { Row } from "./tables.ts";
 
@@ -29,7 +30,7 @@ export function listZones(
   before: string | undefined,
   limit: number,
 ): Promise<ZoneRow[]> {
-  let query = db.selectFrom("zones").selectAll().where("owner_id", "=", owner);
+  let query = db.selectFrom(zonesBy("zones_owner")).selectAll().where("owner_id", "=", owner);
   if (before !== undefined) query = query.where("id", "<", before);
   return query.orderBy("id", "desc").limit(limit).execute();
 }
@@ -57,16 +58,17 @@ export const findSpecByProjectName = statement<{ name: string; owner: string }, 
       .where("owner_id", "=", owner),
 );
 
-/** A page of an owner's specs, newest first. */
-export function listSpecs(
+/** The ids of a page of an owner's specs, newest first. */
+export async function listSpecIds(
   { sql: db }: Queries,
   owner: string,
   before: string | undefined,
   limit: number,
-): Promise<SpecRow[]> {
-  let query = db.selectFrom("specs").selectAll().where("owner_id", "=", owner);
+): Promise<string[]> {
+  let query = db.selectFrom(specsBy("specs_owner")).select("id").where("owner_id", "=", owner);
   if (before !== undefined) query = query.where("id", "<", before);
-  return query.orderBy("id", "desc").limit(limit).execute();
+  const rows = await query.orderBy("id", "desc").limit(limit).execute();
+  return rows.map(({ id }) => id);
 }
 
 export type SpecName = Pick<SpecRow, "id" | "name">;
@@ -82,33 +84,23 @@ export function listSpecNames(
   return query.orderBy("name").limit(limit).execute();
 }
 
-/** All specs of some zones, newest first. */
-export async function specsOfZones(
+/** The ids of a page of a zone's specs, newest first. */
+export async function listSpecIdsOfZone(
   { sql: db }: Queries,
-  zones: readonly string[],
-): Promise<SpecRow[]> {
-  if (zones.length === 0) return [];
-  return db
-    .selectFrom("specs")
-    .selectAll()
-    .where("zone_id", "in", [...zones])
-    .orderBy("id", "desc")
-    .execute();
+  zone: string,
+  before: string | undefined,
+  limit: number,
+): Promise<string[]> {
+  let query = db.selectFrom(specsBy("specs_zone")).select("id").where("zone_id", "=", zone);
+  if (before !== undefined) query = query.where("id", "<", before);
+  const rows = await query.orderBy("id", "desc").limit(limit).execute();
+  return rows.map(({ id }) => id);
 }
 
-/** The components of some specs, by name. */
-export async function componentsOf(
-  { sql: db }: Queries,
-  specs: readonly string[],
-): Promise<ComponentRow[]> {
-  if (specs.length === 0) return [];
-  return db
-    .selectFrom("components")
-    .selectAll()
-    .where("spec_id", "in", [...specs])
-    .orderBy("name")
-    .execute();
-}
+/** The components of a spec, by name. */
+export const findComponents = statement<{ spec: string }, ComponentRow>((db, { spec }) =>
+  db.selectFrom("components").selectAll().where("spec_id", "=", spec).orderBy("name"),
+);
 
 export const findSpecStatus = statement<{ id: string }, { status: ConfigurationStatus }>(
   (db, { id }) => db.selectFrom("specs").select("status").where("id", "=", id),

@@ -1,5 +1,6 @@
 /** SQL of what people do with managed state. */
 import type { Queries } from "./db.ts";
+import { stateVersionsBy } from "./indexed.ts";
 import { statement } from "./statement.ts";
 import type { StateVersionRow } from "./states.ts";
 
@@ -7,7 +8,7 @@ import type { StateVersionRow } from "./states.ts";
 export const findStateVersion = statement<{ spec: string; serial: number }, StateVersionRow>(
   (db, { spec, serial }) =>
     db
-      .selectFrom("state_versions")
+      .selectFrom(stateVersionsBy("state_versions_serial"))
       .selectAll()
       .where("spec_id", "=", spec)
       .where("serial", "=", serial)
@@ -22,7 +23,10 @@ export function listStateVersions(
   before: number | undefined,
   limit: number,
 ): Promise<StateVersionRow[]> {
-  let query = db.selectFrom("state_versions").selectAll().where("spec_id", "=", spec);
+  let query = db
+    .selectFrom(stateVersionsBy("state_versions_serial"))
+    .selectAll()
+    .where("spec_id", "=", spec);
   if (before !== undefined) query = query.where("serial", "<", before);
   return query.orderBy("serial", "desc").limit(limit).execute();
 }

@@ -1,5 +1,6 @@
 /** SQL of managed terraform state: its versions and its lock. The content of a version is in a blob. */
 import type { Queries } from "./db.ts";
+import { stateVersionsBy } from "./indexed.ts";
 import { statement } from "./statement.ts";
 import type { Row } from "./tables.ts";
 
@@ -9,7 +10,7 @@ export type StateLockRow = Row<"state_locks">;
 /** The newest version of a spec's state: the one with the highest serial. */
 export const findState = statement<{ spec: string }, StateVersionRow>((db, { spec }) =>
   db
-    .selectFrom("state_versions")
+    .selectFrom(stateVersionsBy("state_versions_spec"))
     .selectAll()
     .where("spec_id", "=", spec)
     .orderBy("id", "desc")

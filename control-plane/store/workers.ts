@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { WorkerRow } from "../domain/worker.ts";
 import type { Queries } from "./db.ts";
+import { heldByWorker, workersBy } from "./indexed.ts";
 import { statement } from "./statement.ts";
 
 /** What a worker's every call needs to know of it. */
@@ -129,7 +130,7 @@ export const findLostHolders = statement<{ before: number }, { id: string }>((db
     .where((where) =>
       where.exists(
         where
-          .selectFrom("jobs")
+          .selectFrom(heldByWorker)
           .select("jobs.id")
           .whereRef("jobs.worker_id", "=", "workers.id")
           .where("jobs.worker_id", "is not", null)
@@ -138,19 +139,27 @@ export const findLostHolders = statement<{ before: number }, { id: string }>((db
     ),
 );
 
-/** A page of the workers a user sees: their own and the cloud-hosted ones, newest first. */
-export function listWorkers(
+/** The ids of a page of the workers a user sees: their own and the cloud-hosted ones, newest first. */
+export async function listWorkerIds(
   { sql: db }: Queries,
   owner: string,
   before: string | undefined,
   limit: number,
-): Promise<WorkerRow[]> {
-  let query = db
-    .selectFrom("workers")
-    .selectAll()
-    .where((where) => where.or([where("owner_id", "=", owner), where("owner_id", "is", null)]));
-  if (before !== undefined) query = query.where("id", "<", before);
-  return query.orderBy("id", "desc").limit(limit).execute();
+): Promise<string[]> {
+  // A query for each, because an `or` would read and sort all of them.
+  const newest = async (isOwn: boolean) => {
+    const workers = db.selectFrom(workersBy("workers_owner")).select("id");
+    let query = isOwn
+      ? workers.where("owner_id", "=", owner)
+      : workers.where("owner_id", "is", null);
+    if (before !== undefined) query = query.where("id", "<", before);
+    return query.orderBy("id", "desc").limit(limit).execute();
+  };
+  return [...(await newest(true)), ...(await newest(false))]
+    .map(({ id }) => id)
+    .toSorted()
+    .toReversed()
+    .slice(0, limit);
 }
 
 /** Adds a worker. */

@@ -1,7 +1,7 @@
 /** The page of a configuration: how it stands, what it made, what is done with it, and its values. */
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import { timeoutSecondsDefault, type Configuration } from "../../../protocol/configurations.ts";
-import type { Job } from "../../../protocol/jobs.ts";
+import type { JobSummary } from "../../services/job-views.ts";
 import type { StateVersion } from "../../../protocol/state-versions.ts";
 import type { StateLock } from "../../services/state-versions.ts";
 import type { ZoneName } from "../../services/zone-names.ts";
@@ -28,8 +28,8 @@ export interface ConfigurationStory {
   readonly zone: ZoneName;
   readonly identity: CloudIdentity | null;
   /** The job that runs, or the one that waits for the longest. */
-  readonly open: Job | undefined;
-  readonly jobs: Slice<Job>;
+  readonly open: JobSummary | undefined;
+  readonly jobs: Slice<JobSummary>;
   readonly versions: Slice<StateVersion>;
   readonly lock: StateLock | null;
   readonly now: string;

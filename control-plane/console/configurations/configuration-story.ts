@@ -4,7 +4,7 @@ import type { Configuration } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../auth/callers.ts";
 import { getCloudIdentity } from "../../services/cloud-identities.ts";
 import type { Context } from "../../services/context.ts";
-import { listJobs } from "../../services/jobs.ts";
+import { listJobSummaries } from "../../services/jobs.ts";
 import { findStateLock, listStateVersions } from "../../services/state-versions.ts";
 import { getZoneName } from "../../services/zone-names.ts";
 import type { ConfigurationStory, Slice } from "./configuration-page.ts";
@@ -25,7 +25,7 @@ export async function configurationStory(
   const beforeJob = typeof job === "string" && validate(job) ? job : undefined;
   const isSerial = typeof version === "string" && /^\d{1,15}$/.test(version);
   const list = (before: string | undefined) =>
-    listJobs(context, caller, { configuration: id, before, limit: shown + 1 });
+    listJobSummaries(context, caller, { configuration: id, before, limit: shown + 1 });
   const [zone, identity, newest, jobs, versions, lock] = await Promise.all([
     getZoneName(context, caller, zone_id),
     cloud_identity_id === null ? null : getCloudIdentity(context, caller, cloud_identity_id),

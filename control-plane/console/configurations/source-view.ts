@@ -1,10 +1,12 @@
 /** Where a configuration's terraform files come from, in words and in full. */
 import type { Source } from "../../../protocol/configurations.ts";
 import { html, type Html } from "../page/html.ts";
-import { count } from "../page/words.ts";
+
+/** A source whose inline files may be left out. */
+type SourceSummary = Exclude<Source, { type: "inline" }> | { readonly type: "inline" };
 
 /** In one line. */
-export function sourceInWords(source: Source): string {
+export function sourceInWords(source: SourceSummary): string {
   switch (source.type) {
     case "git": {
       const place = source.path ? ` (${source.path})` : "";
@@ -13,7 +15,7 @@ export function sourceInWords(source: Source): string {
     case "archive":
       return `archive ${source.sha256.slice(0, 12)}`;
     case "inline":
-      return count(Object.keys(source.files).length, "inline file");
+      return "inline files";
   }
 }
 

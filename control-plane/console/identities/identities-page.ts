@@ -56,7 +56,7 @@ const fields = (form: Form): Html =>
 
 export interface IdentityStory {
   readonly identity: CloudIdentity;
-  readonly users: readonly Configuration[];
+  readonly users: readonly Pick<Configuration, "id" | "name">[];
   /** Null while nobody is named who could be trusted. */
   readonly policy: TrustPolicy | null;
 }

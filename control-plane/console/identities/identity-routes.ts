@@ -13,10 +13,10 @@ import {
   deleteCloudIdentity,
   getCloudIdentity,
   listCloudIdentities,
+  listUsers,
   trustPolicy,
   updateCloudIdentity,
 } from "../../services/cloud-identities.ts";
-import { listConfigurations } from "../../services/configurations.ts";
 import type { Context } from "../../services/context.ts";
 import { judge } from "../../judge.ts";
 import { attempt, Form } from "../page/form.ts";
@@ -71,8 +71,7 @@ export function identityPages(signedIn: SignedIn, context: Context): void {
       const trusted = judgePrincipal({ principal });
       policy = await trustPolicy(context, caller, id, trusted.principal);
     });
-    const all = await listConfigurations(context, caller, undefined, most);
-    const users = all.filter(({ cloud_identity_id }) => cloud_identity_id === id);
+    const users = await listUsers(context, caller, id, most);
     const body = identityPage(
       { identity, users, policy },
       {

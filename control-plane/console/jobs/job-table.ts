@@ -1,11 +1,11 @@
 /** Jobs in a table. */
-import type { Job } from "../../../protocol/jobs.ts";
+import type { JobSummary } from "../../services/job-views.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { ago, badge, between, waiting } from "../page/words.ts";
 
 /** Jobs newest first, with what became of them. */
-export const jobTable = (jobs: readonly Job[], now: string): Html =>
+export const jobTable = (jobs: readonly JobSummary[], now: string): Html =>
   table(
     "Jobs",
     ["Job", "Configuration", "Status", "When", "Took", "What"],
@@ -22,11 +22,11 @@ export const jobTable = (jobs: readonly Job[], now: string): Html =>
   );
 
 /** The way to its page. */
-export const linkTo = (job: Job): Html => html`<a href="/jobs/${job.id}">${job.job_type}</a>`;
+export const linkTo = (job: JobSummary): Html =>
+  html`<a href="/jobs/${job.id}">${job.job_type}</a>`;
 
 /** What it runs, and the way there. */
-export const nameOf = ({ config_snapshot, configuration_id }: Job): Html | string => {
-  if (configuration_id === null) return config_snapshot?.name ?? "–";
-  const name = config_snapshot?.name ?? "its page";
-  return html`<a href="/configurations/${configuration_id}">${name}</a>`;
-};
+export const nameOf = ({ name, configuration_id }: JobSummary): Html | string =>
+  configuration_id === null
+    ? (name ?? "–")
+    : html`<a href="/configurations/${configuration_id}">${name ?? "its page"}</a>`;

@@ -1,12 +1,13 @@
 /** The list of all jobs. */
-import type { Job, JobStatus } from "../../../protocol/jobs.ts";
+import type { JobStatus } from "../../../protocol/jobs.ts";
+import type { JobSummary } from "../../services/job-views.ts";
 import { jobStatuses } from "../../../protocol/jobs.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable } from "./job-table.ts";
 
 /** A page of the list; `next` continues it. */
 export const jobsPage = (
-  jobs: readonly Job[],
+  jobs: readonly JobSummary[],
   status: JobStatus | undefined,
   next: string | undefined,
   now: string,

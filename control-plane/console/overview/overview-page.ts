@@ -1,5 +1,5 @@
 /** What is going on: workers, what runs, what waits and why, what ended. */
-import type { Job } from "../../../protocol/jobs.ts";
+import type { JobSummary } from "../../services/job-views.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable, linkTo, nameOf } from "../jobs/job-table.ts";
@@ -9,16 +9,19 @@ import { between, waiting } from "../page/words.ts";
 
 /** A job that runs, and how far it has come. */
 export interface RunningJob {
-  readonly job: Job;
+  readonly job: JobSummary;
   readonly step: string | null;
   readonly line: string | null;
 }
 
 export interface Overview {
   readonly workers: readonly Worker[];
+  /** How many run and wait, as words: the lists show the newest. */
+  readonly runningCount: string;
+  readonly queuedCount: string;
   readonly running: readonly RunningJob[];
-  readonly queued: readonly Job[];
-  readonly recent: readonly Job[];
+  readonly queued: readonly JobSummary[];
+  readonly recent: readonly JobSummary[];
   /** The highest published release. */
   readonly latest: string | null;
   readonly now: string;
@@ -32,8 +35,8 @@ export const overviewPage = (overview: Overview): Html => {
   return html`<h1>Overview</h1>
     <div id="overview" data-live>
       <ul class="counts">
-        ${tile(running.length, "running")} ${tile(queued.length, "waiting")}
-        ${tile(online, workers.length === online ? `${online === 1 ? "worker" : "workers"} online` : `of ${workers.length} workers online`)}
+        ${tile(overview.runningCount, "running")} ${tile(overview.queuedCount, "waiting")}
+        ${tile(String(online), workers.length === online ? `${online === 1 ? "worker" : "workers"} online` : `of ${workers.length} workers online`)}
       </ul>
       ${isNew ? firstSteps : null}
       <h2>Running</h2>
@@ -93,7 +96,7 @@ const firstSteps = html`<section class="notice flow">
   <p>Or see everything at once on your own machine: <code>windlass demo</code></p>
 </section>`;
 
-const workerOf = ({ worker_id }: Job, workers: readonly Worker[]): Html | string => {
+const workerOf = ({ worker_id }: JobSummary, workers: readonly Worker[]): Html | string => {
   const worker = workers.find(({ id }) => id === worker_id);
   return worker === undefined ? "–" : html`<a href="/workers/${worker.id}">${worker.name}</a>`;
 };
@@ -103,5 +106,5 @@ const noWorker = html`<p class="soft">
   run.
 </p>`;
 
-const tile = (number: number, word: string): Html =>
-  html`<li class="${number === 0 ? "zero" : ""}"><strong>${String(number)}</strong> ${word}</li>`;
+const tile = (count: string, word: string): Html =>
+  html`<li class="${count === "0" ? "zero" : ""}"><strong>${count}</strong> ${word}</li>`;

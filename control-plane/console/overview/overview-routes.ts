@@ -1,10 +1,11 @@
 /** The overview and the list of jobs. */
 import { validate } from "uuid";
-import { jobStatuses, type Job, type JobStatus } from "../../../protocol/jobs.ts";
+import { jobStatuses, type JobStatus } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../auth/callers.ts";
 import type { Context } from "../../services/context.ts";
 import { findLastLine, findSteps } from "../../services/job-progress.ts";
-import { listJobs } from "../../services/jobs.ts";
+import type { JobSummary } from "../../services/job-views.ts";
+import { countOpenJobs, listJobSummaries } from "../../services/jobs.ts";
 import { latestVersion } from "../../services/releases.ts";
 import { listWorkers } from "../../services/workers.ts";
 import { sendPage } from "../page/layout.ts";
@@ -14,15 +15,22 @@ import type { SignedIn } from "../signed-in.ts";
 
 const shown = 100;
 const recentShown = 15;
+/** Counted exactly up to here: the page must cost the same however many there are. */
+const countLimit = 1000;
 /** How often the pages are drawn anew while somebody looks at them, in seconds. */
 const refresh = 2;
 
 /** Adds them. */
 export function overviewPages(signedIn: SignedIn, context: Context): void {
   signedIn("GET", "/", async (caller, _, reply) => {
-    const list = (status: JobStatus, limit: number) => listJobs(context, caller, { status, limit });
-    const [workers, running, queued, ...ended] = await Promise.all([
+    const list = (status: JobStatus, limit: number) =>
+      listJobSummaries(context, caller, { status, limit });
+    const count = (status: "QUEUED" | "PROCESSING") =>
+      countOpenJobs(context, caller, status, countLimit + 1);
+    const [workers, runningCount, queuedCount, running, queued, ...ended] = await Promise.all([
       listWorkers(context, caller, undefined, shown),
+      count("PROCESSING"),
+      count("QUEUED"),
       list("PROCESSING", shown),
       list("QUEUED", shown),
       list("SUCCESS", recentShown),
@@ -35,6 +43,8 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       .slice(0, recentShown);
     const body = overviewPage({
       workers,
+      runningCount: atMost(runningCount),
+      queuedCount: atMost(queuedCount),
       running: await Promise.all(running.map((job) => withProgress(context, job))),
       queued,
       recent,
@@ -52,14 +62,17 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
   });
 }
 
+const atMost = (count: number): string =>
+  count > countLimit ? `over ${countLimit.toLocaleString("en-US")}` : String(count);
+
 const older = (
   context: Context,
   caller: UserCaller,
   status: JobStatus | undefined,
   before: string | undefined,
-): Promise<Job[]> => listJobs(context, caller, { status, before, limit: shown + 1 });
+): Promise<JobSummary[]> => listJobSummaries(context, caller, { status, before, limit: shown + 1 });
 
-async function withProgress(context: Context, job: Job): Promise<RunningJob> {
+async function withProgress(context: Context, job: JobSummary): Promise<RunningJob> {
   const [steps, line] = await Promise.all([
     findSteps(context, job.id),
     findLastLine(context, job.id),
@@ -69,7 +82,7 @@ async function withProgress(context: Context, job: Job): Promise<RunningJob> {
 
 const nowOf = ({ now }: Context): string => new Date(now()).toISOString();
 
-const endOf = ({ ended_at, created_at }: Job): string => ended_at ?? created_at;
+const endOf = ({ ended_at, created_at }: JobSummary): string => ended_at ?? created_at;
 
 /** What is no status or no id filters nothing. */
 function filterOf(query: unknown): { status: JobStatus | undefined; before: string | undefined } {

@@ -9,7 +9,7 @@ import {
   listConfigurationNames,
 } from "../../services/configuration-names.ts";
 import type { Context } from "../../services/context.ts";
-import { createJob, listJobs } from "../../services/jobs.ts";
+import { createJob, listJobSummaries } from "../../services/jobs.ts";
 import { createRegistrationToken } from "../../services/registration-tokens.ts";
 import { latestVersion } from "../../services/releases.ts";
 import {
@@ -46,7 +46,7 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
     const { id, name: title } = worker;
     const by = deployConfigurationOf(worker)?.configuration_id;
     const [jobs, latest, deployedBy] = await Promise.all([
-      listJobs(context, caller, { worker: id, limit: jobsShown }),
+      listJobSummaries(context, caller, { worker: id, limit: jobsShown }),
       latestVersion(context),
       by === undefined ? undefined : findConfigurationName(context, caller, by),
     ]);

@@ -1,6 +1,6 @@
 /** Workers: the list, and one of them with what it runs and ran. */
-import type { Job } from "../../../protocol/jobs.ts";
 import { tokenOverlap, type Worker } from "../../../protocol/workers.ts";
+import type { JobSummary } from "../../services/job-views.ts";
 import { isBehind } from "../../domain/version-order.ts";
 import { ask } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
@@ -61,7 +61,7 @@ const versionOf = ({ version }: Worker, latest: string | null): Html | string =>
 export interface WorkerStory {
   readonly worker: Worker;
   /** Its newest jobs, those that it runs among them. */
-  readonly jobs: readonly Job[];
+  readonly jobs: readonly JobSummary[];
   readonly latest: string | null;
   /** The name of the configuration that deployed it. */
   readonly deployedBy: string | undefined;

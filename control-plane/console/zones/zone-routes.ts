@@ -1,11 +1,17 @@
 /** The pages of zones, and what a person does with them. */
 import { validate } from "uuid";
-import { CreateZone, type Zone } from "../../../protocol/configurations.ts";
+import { CreateZone } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../auth/callers.ts";
 import { notFound } from "../../problem.ts";
 import { deleteZone, updateZone } from "../../services/configuration-changes.ts";
-import { createZone, getZone, listZones } from "../../services/configurations.ts";
 import type { Context } from "../../services/context.ts";
+import {
+  createZone,
+  getZone,
+  listConfigurationSummaries,
+  listZoneSummaries,
+  type BareZone,
+} from "../../services/zones.ts";
 import { judge } from "../../judge.ts";
 import { attempt, Form, refuseStale } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
@@ -19,18 +25,24 @@ const judgeZone = judge(CreateZone);
 const frame = ({ email }: UserCaller) => ({ email, at: "/zones", refresh });
 const zoneOf = (fields: unknown) => judgeZone({ name: new Form(fields).word("name") });
 
-const page = (caller: UserCaller, zone: Zone, forms: { rename?: Form; remove?: Form } = {}) => {
-  const rename = forms.rename ?? new Form({ name: zone.name });
-  const body = zonePage(zone, rename, forms.remove ?? new Form());
-  return { ...frame(caller), title: zone.name, body, from: `/zones/${zone.id}` };
-};
-
 /** Adds them. */
 export function zonePages(signedIn: SignedIn, context: Context): void {
+  const page = async (
+    caller: UserCaller,
+    zone: BareZone,
+    query: unknown,
+    forms: { rename?: Form; remove?: Form } = {},
+  ) => {
+    const from = beforeOf(query);
+    const found = await listConfigurationSummaries(context, caller, zone.id, from, shown + 1);
+    const configurations = found.slice(0, shown);
+    const next = found.length > shown ? configurations.at(-1)?.id : undefined;
+    const rename = forms.rename ?? new Form({ name: zone.name });
+    const body = zonePage({ zone, configurations, next }, rename, forms.remove ?? new Form());
+    return { ...frame(caller), title: zone.name, body, from: `/zones/${zone.id}` };
+  };
   const list = async (caller: UserCaller, query: unknown, form: Form) => {
-    const { before } = query as { before?: unknown };
-    const from = typeof before === "string" && validate(before) ? before : undefined;
-    const zones = await listZones(context, caller, from, shown + 1);
+    const zones = await listZoneSummaries(context, caller, beforeOf(query), shown + 1);
     const next = zones.length > shown ? zones[shown - 1]?.id : undefined;
     const body = zonesPage(zones.slice(0, shown), next, form);
     return { ...frame(caller), title: "Zones", body };
@@ -46,8 +58,9 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     if (form) sendPage(reply, await list(caller, query, form), form.status);
   });
 
-  signedIn("GET", "/zones/:id", async (caller, { params }, reply) => {
-    sendPage(reply, page(caller, await getZone(context, caller, zoneIdOf(params))));
+  signedIn("GET", "/zones/:id", async (caller, { params, query }, reply) => {
+    const zone = await getZone(context, caller, zoneIdOf(params));
+    sendPage(reply, await page(caller, zone, query));
   });
   signedIn("POST", "/zones/:id", async (caller, { params, body }, reply) => {
     const zone = await getZone(context, caller, zoneIdOf(params));
@@ -58,7 +71,7 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
       });
       reply.redirect(`/zones/${zone.id}`, 303);
     });
-    if (rename) sendPage(reply, page(caller, zone, { rename }), rename.status);
+    if (rename) sendPage(reply, await page(caller, zone, {}, { rename }), rename.status);
   });
   signedIn("POST", "/zones/:id/delete", async (caller, { params }, reply) => {
     const zone = await getZone(context, caller, zoneIdOf(params));
@@ -66,8 +79,14 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
       await deleteZone(context, caller, zone.id);
       reply.redirect("/zones", 303);
     });
-    if (remove) sendPage(reply, page(caller, zone, { remove }), remove.status);
+    if (remove) sendPage(reply, await page(caller, zone, {}, { remove }), remove.status);
   });
+}
+
+/** Where a page of a list begins; what is no id begins at the newest. */
+function beforeOf(query: unknown): string | undefined {
+  const { before } = query as { before?: unknown };
+  return typeof before === "string" && validate(before) ? before : undefined;
 }
 
 /** The zone that an address names; what is no id names none. */

@@ -1,14 +1,18 @@
 /** Zones: the list, and one with its configurations. */
-import type { Configuration, Zone } from "../../../protocol/configurations.ts";
+import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones.ts";
 import { ask, line, trouble } from "../page/fields.ts";
 import { markOf, type Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
 import { table } from "../page/table.ts";
-import { badge, clock, count } from "../page/words.ts";
+import { badge, clock } from "../page/words.ts";
 
 /** A page of the list, and the way to one more; `next` continues it. */
-export const zonesPage = (zones: readonly Zone[], next: string | undefined, form: Form): Html =>
+export const zonesPage = (
+  zones: readonly ZoneSummary[],
+  next: string | undefined,
+  form: Form,
+): Html =>
   html`<h1>Zones</h1>
     <p class="soft">
       A zone groups configurations, for example all of production. A configuration says what
@@ -21,10 +25,10 @@ export const zonesPage = (zones: readonly Zone[], next: string | undefined, form
           : table(
               "Zones",
               ["Name", "Configurations", "Status", "Created"],
-              zones.map(({ id, name, specs, created_at }) => [
+              zones.map(({ id, name, statuses, created_at }) => [
                 html`<a href="/zones/${id}">${name}</a>`,
-                String(specs.length),
-                statuses(specs),
+                String(totalOf(statuses)),
+                badges(statuses),
                 clock(created_at),
               ]),
             )
@@ -40,20 +44,32 @@ export const zonesPage = (zones: readonly Zone[], next: string | undefined, form
 
 const nameField = (form: Form): Html => line(form, { name: "name", label: "Name", required: true });
 
-/** How many are how: `2 DEPLOYED`, `1 FAILED`. */
-const statuses = (specs: readonly Configuration[]): Html => {
-  const found = Map.groupBy(specs, ({ status }) => status);
-  return html`<span class="badges">
-    ${[...found].map(([status, of]) => html`<span class="badge ${status}">${of.length} ${status}</span>`)}
+const totalOf = (statuses: ZoneSummary["statuses"]): number =>
+  statuses.reduce((sum, { count: some }) => sum + some, 0);
+
+/** How many have each status: `2 DEPLOYED`, `1 FAILED`. */
+const badges = (statuses: ZoneSummary["statuses"]): Html =>
+  html`<span class="badges">
+    ${statuses.map(({ status, count: some }) => html`<span class="badge ${status}">${some} ${status}</span>`)}
   </span>`;
-};
+
+/** A zone and a page of its configurations; `next` continues it. */
+export interface ZoneStory {
+  readonly zone: BareZone;
+  readonly configurations: readonly ConfigurationSummary[];
+  readonly next: string | undefined;
+}
 
 /** One zone; `rename` and `remove` are its forms. */
-export const zonePage = (zone: Zone, rename: Form, remove: Form): Html =>
+export const zonePage = (
+  { zone, configurations, next }: ZoneStory,
+  rename: Form,
+  remove: Form,
+): Html =>
   html`<nav class="trail" aria-label="Above"><a href="/zones">Zones</a></nav>
     <h1>${zone.name}</h1>
     ${
-      zone.specs.length === 0
+      configurations.length === 0
         ? html`<p>
             No configuration in this zone yet. One says where terraform files come from and with
             which values they run.
@@ -62,8 +78,13 @@ export const zonePage = (zone: Zone, rename: Form, remove: Form): Html =>
     }
     <p><a class="button" href="/zones/${zone.id}/new">New configuration</a></p>
     <div id="configurations" data-live>
-      ${zone.specs.length === 0 ? null : configurations(zone.specs)}
+      ${configurations.length === 0 ? null : configurationTable(configurations)}
     </div>
+    ${
+      next === undefined
+        ? null
+        : html`<p><a href="/zones/${zone.id}?before=${next}">Older configurations</a></p>`
+    }
     <section aria-labelledby="rename">
       <h2 id="rename">Rename</h2>
       <form method="post" action="/zones/${zone.id}" class="form row">
@@ -75,11 +96,10 @@ export const zonePage = (zone: Zone, rename: Form, remove: Form): Html =>
       <h2 id="delete">Delete</h2>
       ${trouble(remove)}
       ${
-        zone.specs.length > 0
+        configurations.length > 0
           ? html`<p class="soft">
-              A zone can be deleted when it has no configurations: this one has
-              ${count(zone.specs.length, "configuration")}. Delete them, or move them to another
-              zone, on their pages.
+              A zone can be deleted when it has no configurations. Delete them, or move them to
+              another zone, on their pages.
             </p>`
           : ask(
               "Delete this zone…",
@@ -91,7 +111,7 @@ export const zonePage = (zone: Zone, rename: Form, remove: Form): Html =>
       }
     </section>`;
 
-const configurations = (specs: readonly Configuration[]): Html => {
+const configurationTable = (specs: readonly ConfigurationSummary[]): Html => {
   const wentWrong = specs.some(({ error_message }) => error_message !== null);
   return table(
     "Configurations",

@@ -13,15 +13,15 @@ const job = {
 const worker = {
   id: "w",
   owner_id: "o",
-  labels: '["gpu","eu"]',
+  labels: ["gpu", "eu"],
   offline_at: null,
   draining_at: null,
   last_heartbeat_at: 1,
 };
 const around = (change: Partial<Surroundings>): Surroundings => ({
-  busy: new Set(),
-  locked: new Set(),
-  heldBy: new Set(),
+  isBusy: false,
+  isLocked: false,
+  isTargetHeld: false,
   workers: [worker],
   ...change,
 });
@@ -30,13 +30,13 @@ const teardown = { ...job, job_type: "DESTROY_WORKER", assigned_worker_id: "t" }
 it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]>([
   ["a running job waits for nothing", { ...job, status: "PROCESSING" }, around({}), null],
   ["an able worker is there", job, around({}), "waiting_for_worker"],
-  ["its configuration is busy", job, around({ busy: new Set(["s"]) }), "configuration_busy"],
-  ["its state is locked", job, around({ locked: new Set(["s"]) }), "state_locked"],
+  ["its configuration is busy", job, around({ isBusy: true }), "configuration_busy"],
+  ["its state is locked", job, around({ isLocked: true }), "state_locked"],
   ["there is no worker", job, around({ workers: [] }), "no_matching_worker"],
   [
     "no worker has its labels",
     job,
-    around({ workers: [{ ...worker, labels: "[]" }] }),
+    around({ workers: [{ ...worker, labels: [] }] }),
     "no_matching_worker",
   ],
   [
@@ -75,12 +75,7 @@ it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]
     around({ workers: [{ ...worker, draining_at: 1 }] }),
     "assigned_worker_draining",
   ],
-  [
-    "the worker to tear down is in use",
-    teardown,
-    around({ heldBy: new Set(["t"]) }),
-    "worker_in_use",
-  ],
+  ["the worker to tear down is in use", teardown, around({ isTargetHeld: true }), "worker_in_use"],
   [
     "no worker but the one to tear down is there",
     teardown,

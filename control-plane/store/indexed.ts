@@ -1,0 +1,23 @@
+/**
+ * Tables with the index by which they are read. SQLite refuses a statement that cannot use the index, so neither a new index nor
+ * statistics displace it: a heartbeat took 220 ms at 889,000 finished jobs of its worker when another index was chosen.
+ */
+import { sql } from "kysely";
+import type { Row, Tables } from "./tables.ts";
+
+const by =
+  <const T extends keyof Tables>(table: T) =>
+  (index: string) =>
+    sql<Row<T>>`${sql.table(table)}`.as<T>(sql`${sql.table(table)} indexed by ${sql.ref(index)}`);
+
+export const auditEntriesBy = by("audit_entries");
+export const cloudIdentitiesBy = by("cloud_identities");
+export const jobsBy = by("jobs");
+export const loginsBy = by("logins");
+export const specsBy = by("specs");
+export const stateVersionsBy = by("state_versions");
+export const workersBy = by("workers");
+export const zonesBy = by("zones");
+
+/** Jobs that a worker holds, by worker. */
+export const heldByWorker = jobsBy("jobs_unreleased_worker");

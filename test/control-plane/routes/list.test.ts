@@ -1,0 +1,80 @@
+/** Lists are written no faster than they are read, thing by thing. */
+import Fastify, { type FastifyInstance } from "fastify";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { sendListById } from "../../../control-plane/routes/list.ts";
+import { writeWhole } from "../../../control-plane/services/json-text.ts";
+
+const megabyte = 1024 * 1024;
+const uuidOf = (number: number) => `00000000-0000-7000-8000-${String(number).padStart(12, "0")}`;
+
+let app: FastifyInstance;
+let written: number;
+beforeEach(() => {
+  app = Fastify();
+  written = 0;
+});
+afterEach(() => app.close());
+
+/** Serves a list of so many things of this size; the newest has the highest number. */
+async function serve(amount: number, size: number, gone = new Set<string>()): Promise<string> {
+  const ids = Array.from({ length: amount }, (_, number) => uuidOf(amount - number));
+  app.get("/", (request, reply) => {
+    sendListById(
+      reply,
+      "things",
+      request.query as { limit?: number; cursor?: string },
+      async (before, limit) => ids.filter((id) => !before || id < before).slice(0, limit),
+      (id) => {
+        written += 1;
+        return writeWhole(gone.has(id) ? undefined : { id, text: "x".repeat(size) });
+      },
+    ).catch((error: unknown) => reply.send(error));
+  });
+  return app.listen({ port: 0 });
+}
+
+it("holds only a few things in memory, however large the list is", async () => {
+  const url = await serve(200, megabyte);
+  const response = await fetch(url);
+  let received = 0;
+  let ahead = 0;
+  for await (const bytes of response.body!) {
+    received += bytes.length;
+    ahead = Math.max(ahead, written - received / megabyte);
+  }
+  expect(received).toBeGreaterThan(200 * megabyte);
+  // What the kernel and the client have buffered is ahead of what was counted here.
+  expect(ahead).toBeLessThan(30);
+});
+
+it("answers other requests while it writes", async () => {
+  app.get("/other", async () => ({ ok: true }));
+  const url = await serve(20_000, 1000);
+  let isWritten = false;
+  const list = fetch(url)
+    .then((response) => response.text())
+    .finally(() => {
+      isWritten = true;
+    });
+  let answered = 0;
+  while (!isWritten) {
+    await (await fetch(`${url}/other`)).text();
+    if (!isWritten) answered += 1;
+  }
+  expect(JSON.parse(await list)).toMatchObject({ next_cursor: null });
+  expect(answered).toBeGreaterThan(3);
+});
+
+it("leaves out what is gone, and is JSON whatever is left", async () => {
+  const url = await serve(3, 1, new Set([uuidOf(3), uuidOf(1)]));
+  expect(await (await fetch(url)).json()).toEqual({
+    things: [{ id: uuidOf(2), text: "x" }],
+    next_cursor: null,
+  });
+});
+
+it.each([0, 1, 199, 200, 201, 400, 401])("writes all of %i things", async (amount) => {
+  const url = await serve(amount, 1);
+  const { things } = (await (await fetch(url)).json()) as { things: unknown[] };
+  expect(things).toHaveLength(amount);
+});

@@ -1,0 +1,180 @@
+/** Every statement reads by an index what it needs, on a store whose history belongs to one owner and one worker. */
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fillHistory, type History } from "../../../bench/lib/history.ts";
+import { jobStatuses } from "../../../protocol/jobs.ts";
+import { listAuditEntries } from "../../../control-plane/store/audit.ts";
+import { listCloudIdentities } from "../../../control-plane/store/cloud-identities.ts";
+import { listJobIds, listJobSummaries } from "../../../control-plane/store/job-lists.ts";
+import { listLogins } from "../../../control-plane/store/login-lists.ts";
+import {
+  countSpecsByStatus,
+  listSpecSummaries,
+  listUsersOfIdentity,
+} from "../../../control-plane/store/spec-summaries.ts";
+import { listSpecIds, listSpecIdsOfZone, listZones } from "../../../control-plane/store/specs.ts";
+import { Connection } from "../../../control-plane/store/sqlite-connection.ts";
+import { listStateVersions } from "../../../control-plane/store/state-versions.ts";
+import type { CompiledStatement, Statement } from "../../../control-plane/store/statement.ts";
+import { listWorkerIds } from "../../../control-plane/store/workers.ts";
+
+/** What a hot statement may read jobs by: a key, or an index of jobs that wait or run. */
+const liveIndexes =
+  /\bjobs_(queued|queued_all|queued_spec|queued_assigned|unreleased_spec|unreleased_worker|held|omitted|cancelled|plan|spec_started|log_kept)\b|sqlite_autoindex_jobs_1/;
+/** Statements that look at every row of a small table, and why that is all right. */
+const scans: Record<string, string> = {
+  markOffline: "every worker, twice a second",
+  findLostHolders: "every worker, twice a second",
+  countWorkers: "every worker, at most every five seconds",
+  countQueued: "every queued job, at most every five seconds",
+  countHeld: "every held job, at most every five seconds",
+  findAllUnreleased: "once, after a restore",
+  findLogRemoval: "its first row",
+};
+
+let directory: string;
+let file: string;
+let history: History;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "plans-"));
+  file = join(directory, "windlass.db");
+  history = await fillHistory(directory, { finished: 2000, queued: 50 });
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+const folder = join(import.meta.dirname, "../../../control-plane/store");
+const hot: [name: string, statement: Statement<never, unknown>][] = [];
+for (const name of await readdir(folder)) {
+  if (!name.endsWith(".ts")) continue;
+  const found: Record<string, unknown> = await import(join(folder, name));
+  for (const [key, value] of Object.entries(found))
+    if (typeof value === "object" && value !== null && "build" in value)
+      hot.push([key, value as Statement<never, unknown>]);
+}
+
+/** Records what it prepares. */
+class Recorder extends Connection {
+  readonly texts: string[] = [];
+  override prepare(sql: string): Database.Statement {
+    this.texts.push(sql);
+    return super.prepare(sql);
+  }
+}
+
+const planOf = (database: Database.Database, sql: string): string[] =>
+  database
+    .prepare<string[], { detail: string }>(`explain query plan ${sql}`)
+    .all(...sql.matchAll(/\?/g).map(() => "1"))
+    .map(({ detail }) => detail);
+
+/** As the store runs it: it hides the parameters from the planner. */
+const hotPlan = (database: Database.Database, { sql }: CompiledStatement): string[] =>
+  planOf(database, sql.replaceAll("?", "+?"));
+
+const scansIn = (plan: string[]) =>
+  plan.filter(
+    (step) =>
+      /^SCAN (?!json_each|oldest|CONSTANT ROW|\w+ VIRTUAL TABLE)/.test(step) &&
+      !liveIndexes.test(step),
+  );
+
+it("finds the hot statements", () => {
+  expect(hot.length).toBeGreaterThan(80);
+  const names = new Set(hot.map(([name]) => name));
+  expect(Object.keys(scans).filter((name) => !names.has(name))).toEqual([]);
+});
+
+describe.each(["without statistics", "after ANALYZE"])("%s", (when) => {
+  let connection: Recorder;
+  beforeAll(() => {
+    const database = new Database(file);
+    if (when === "after ANALYZE") database.exec("analyze");
+    database.close();
+    connection = new Recorder(file, {});
+  });
+  afterAll(() => connection.database.close());
+
+  it.each(hot)("%s reads no history", (name, statement) => {
+    const plan = hotPlan(connection.database, statement.build(connection.sql));
+    if (!(name in scans)) expect(scansIn(plan)).toEqual([]);
+    const ofJobs = plan.filter((step) => /^(SEARCH|SCAN) (jobs|held|busy|j|d)\b/.test(step));
+    expect(ofJobs.filter((step) => !liveIndexes.test(step))).toEqual([]);
+  });
+
+  it.each(hot.filter(([name]) => /^find(Held|Claimed|LostHolders|Omitted|Unanswered)/.test(name)))(
+    "%s reads no finished job of a worker",
+    (_, statement) => {
+      const plan = hotPlan(connection.database, statement.build(connection.sql)).join("\n");
+      expect(plan).toMatch(/jobs_(unreleased_worker|omitted|cancelled)\b/);
+    },
+  );
+
+  const page = { before: "1", limit: 10 };
+  const lists: [what: string, (read: Connection) => Promise<unknown>][] = [
+    ["zones", (read) => listZones(read, "o", "1", 10)],
+    ["configurations", (read) => listSpecIds(read, "o", "1", 10)],
+    ["configurations of a zone", (read) => listSpecIdsOfZone(read, "z", "1", 10)],
+    [
+      "configurations in short",
+      (read) => listSpecSummaries(read, { owner: "o", zone: "z", ...page }),
+    ],
+    ["users of an identity", (read) => listUsersOfIdentity(read, "i", 10)],
+    ["workers", (read) => listWorkerIds(read, "o", "1", 10)],
+    ["logins", (read) => listLogins(read, "o", 1, "1", 10)],
+    ["cloud identities", (read) => listCloudIdentities(read, "o", "1", 10)],
+    ["state versions", (read) => listStateVersions(read, "s", 1, 10)],
+    ...[{}, { action: "job.end" }, { target: "t" }, { action: "job.end", target: "t" }].map(
+      (filter): [string, (read: Connection) => Promise<unknown>] => [
+        `audit entries ${JSON.stringify(filter)}`,
+        (read) =>
+          listAuditEntries(read, {
+            owner: "o",
+            ...(filter as { action?: "job.end" }),
+            since: 1,
+            until: 2,
+            before: { id: "1", created_at: 1 },
+            limit: 10,
+          }),
+      ],
+    ),
+    ...[undefined, ...jobStatuses].flatMap((status) =>
+      [{}, { zone: "z" }].flatMap((more) =>
+        [listJobIds, listJobSummaries].map(
+          (list): [string, (read: Connection) => Promise<unknown>] => [
+            `${list.name} ${JSON.stringify({ status, ...more })}`,
+            (read) => list(read, { owner: "o", status, ...more, ...page }),
+          ],
+        ),
+      ),
+    ),
+    ["jobs of a worker", (read) => listJobIds(read, { owner: "o", worker: "w", ...page })],
+    [
+      "jobs of a configuration",
+      (read) => listJobIds(read, { owner: "o", configuration: "c", ...page }),
+    ],
+  ];
+
+  it.each(lists)("a page of %s is a range of an index, in order", async (_, list) => {
+    connection.texts.length = 0;
+    await list(connection);
+    for (const text of connection.texts) {
+      const plan = planOf(connection.database, text);
+      expect(scansIn(plan)).toEqual([]);
+      expect(plan.filter((step) => step.includes("TEMP B-TREE"))).toEqual([]);
+    }
+    expect(connection.texts.length).toBeGreaterThan(0);
+  });
+
+  it("counts configurations and shows them in short without opening a definition", async () => {
+    connection.texts.length = 0;
+    await countSpecsByStatus(connection, history.owner, [history.zone]);
+    await listSpecSummaries(connection, { owner: "o", zone: "z", ...page });
+    await listJobSummaries(connection, { owner: history.owner, limit: 10 });
+    const plans = connection.texts.flatMap((text) => planOf(connection.database, text));
+    expect(plans.filter((step) => step.includes("COVERING INDEX specs_summary"))).toHaveLength(2);
+    expect(plans.join("\n")).toContain("COVERING INDEX job_snapshots_name");
+  });
+});
