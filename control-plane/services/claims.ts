@@ -9,12 +9,14 @@ import { Refusal } from "../problem.ts";
 import {
   claimAnyJob,
   claimOwnJob,
+  findAnyFree,
   findClaimed,
+  findOwnFree,
   findQueuedHints,
   type ClaimRow,
 } from "../store/claim.ts";
 import type { Queries } from "../store/db.ts";
-import { findAnyQueued, findJob, findOwnQueued } from "../store/jobs.ts";
+import { findJob } from "../store/jobs.ts";
 import { findWorkerCaller } from "../store/workers.ts";
 import type { QueuedHint } from "../wakeups/wakeups.ts";
 import { claimedJob } from "./claimed-job.ts";
@@ -76,11 +78,11 @@ export function claimService(context: Context): Claims {
       after: now() - keyMilliseconds,
     });
 
-  /** Asked before the writer is bothered: most polls find an empty queue. */
+  /** Asked before the writer is used: most polls find nothing that could be given to anyone. */
   const isQueueEmpty = async ({ owner_id: owner }: WorkerCaller): Promise<boolean> =>
     (owner === null
-      ? await store.read.first(findAnyQueued, {})
-      : await store.read.first(findOwnQueued, { owner })) === undefined;
+      ? await store.read.first(findAnyFree, {})
+      : await store.read.first(findOwnFree, { owner })) === undefined;
 
   /** Nobody is left to take the job: it goes back to the queue. */
   const giveBack = async ({ id, attempt }: ClaimRow): Promise<void> => {

@@ -3,6 +3,7 @@ import type {
   Configuration,
   CreateZone,
   UpdateConfiguration,
+  Zone,
 } from "../../protocol/configurations.ts";
 import type { UserCaller } from "../auth/callers.ts";
 import { seal, unseal, updatedDefinition, type Definition } from "../domain/snapshot.ts";

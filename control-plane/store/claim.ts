@@ -1,8 +1,7 @@
 /**
  * The claim: one atomic statement that takes the oldest job a worker may have. It looks at the worker itself, because one that was
- * removed or drained a moment before (in the same commit) would hold its job for ever, or longer than its drain says. Raw SQL, because it must keep its index: after
- * ANALYZE with all rows QUEUED, SQLite's planner drops the partial index (25 ms a claim at 100,000 rows: goals.md), hence INDEXED BY,
- * and test/control-plane/store/claim.test.ts looks at the query plan.
+ * removed or drained a moment before (in the same commit) would hold its job for ever, or longer than its drain says. Raw SQL, because it
+ * must keep its indexes; test/control-plane/store/query-plans.test.ts looks at its plan.
  */
 import { sql, type RawBuilder } from "kysely";
 import type { JobRow } from "../domain/job.ts";
@@ -38,12 +37,12 @@ export type ClaimRow = Pick<
 
 /** A claim by a worker of one owner. */
 export const claimOwnJob = statement<ClaimParams & { owner: string }, ClaimRow>((db, params) =>
-  claim(params, sql`jobs_queued`, sql`j.owner_id = ${params.owner} and`).compileWith(db),
+  claim(params, sql`queue_heads_own`, sql`h.owner_id = ${params.owner} and`).compileWith(db),
 );
 
 /** A claim by a cloud-hosted worker: any owner's job. */
 export const claimAnyJob = statement<ClaimParams, ClaimRow>((db, params) =>
-  claim(params, sql`jobs_queued_all`, sql``).compileWith(db),
+  claim(params, sql`queue_heads_all`, sql``).compileWith(db),
 );
 
 /** The job that an earlier claim with the same key got and that was not started yet (decisions.md, Idempotency-Key). */
@@ -97,30 +96,38 @@ const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeou
   (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot,
   ${claimedIdentity} as cloud_identity`;
 
+/**
+ * Looks only at `queue_heads`: the oldest queued job of each kind, as far as its configuration is free. Of kinds that want the same of a
+ * worker the oldest is the first of an index, so the jobs that nobody may take cost nothing: those of busy or locked configurations
+ * are not free, those for other workers and with other labels are not looked at. What else a worker must have belongs in `wanted`.
+ */
 function claim(
   { worker, labels, claim_key, now }: ClaimParams,
   index: RawBuilder<unknown>,
   owner: RawBuilder<unknown>,
 ) {
+  const heads = sql`queue_heads as h indexed by ${index} where ${owner} h.is_free = 1 and h.only_worker`;
   const query = sql`
     update jobs set status = 'PROCESSING', worker_id = ${worker}, claimed_at = ${now}, claim_key = ${claim_key}, attempt = attempt + 1
     where exists (select 1 from workers where workers.id = ${worker} and workers.draining_at is null) and id = (
-      select j.id from jobs as j indexed by ${index}
-      where j.status = 'QUEUED' and ${owner} (
-          j.job_type <> 'DESTROY_WORKER' and j.assigned_worker_id = ${worker}
-          or (
-            (j.job_type <> 'DESTROY_WORKER' and j.assigned_worker_id is null
-              or j.job_type = 'DESTROY_WORKER' and j.assigned_worker_id <> ${worker} and not exists (
-                select 1 from jobs as held indexed by jobs_unreleased_worker
-                where held.worker_id = j.assigned_worker_id and held.released_at is null))
-            and (j.labels = '[]' or not exists (
-              select 1 from json_each(j.labels) as wanted
-              where wanted.value not in (select value from json_each(${labels}))))))
-        and not exists (
-          select 1 from jobs as busy indexed by jobs_unreleased_spec
-          where busy.spec_id = j.spec_id and busy.worker_id is not null and busy.released_at is null)
-        and not exists (select 1 from state_locks where state_locks.spec_id = j.spec_id)
-      order by j.id limit 1)
+      with recursive
+        has(value) as (select value from json_each(${labels})),
+        -- Each different list of wanted labels that begins with a label of the worker: from one to the next by the index.
+        kinds(first_wanted, wanted) as (
+          select value, (select min(h.wanted) from ${heads} = '' and h.first_wanted = value)
+            from (select '' as value union all select value from has)
+          union all
+          select kinds.first_wanted, (
+              select min(h.wanted) from ${heads} = '' and h.first_wanted = kinds.first_wanted and h.wanted > kinds.wanted)
+            from kinds where kinds.wanted is not null)
+      select min(job_id) from (
+        select min(h.job_id) as job_id from ${heads} = ${worker} and h.first_wanted = '' and h.wanted = '[]'
+        union all
+        select (
+            select h.job_id from ${heads} = '' and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
+              and h.target_worker <> ${worker} order by h.job_id limit 1)
+          from kinds where kinds.wanted is not null
+            and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))))
     returning ${columns}`;
   return {
     compileWith: (db: Parameters<typeof query.compile>[0]) => ({
@@ -128,3 +135,15 @@ function claim(
     }),
   };
 }
+
+/** Whether a worker of this owner could be given anything: what a poll asks before it bothers the writer. */
+export const findOwnFree = statement<{ owner: string }, { job_id: string }>((db, { owner }) => {
+  const query = sql`select job_id from queue_heads indexed by queue_heads_own where owner_id = ${owner} and is_free = 1 limit 1`;
+  return { compile: () => query.compile(db) };
+});
+
+/** The same for a worker that serves every owner. */
+export const findAnyFree = statement<Record<string, never>, { job_id: string }>((db) => {
+  const query = sql`select job_id from queue_heads indexed by queue_heads_all where is_free = 1 limit 1`;
+  return { compile: () => query.compile(db) };
+});

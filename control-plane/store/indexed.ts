@@ -14,6 +14,7 @@ export const auditEntriesBy = by("audit_entries");
 export const cloudIdentitiesBy = by("cloud_identities");
 export const jobsBy = by("jobs");
 export const loginsBy = by("logins");
+export const queueHeadsBy = by("queue_heads");
 export const specsBy = by("specs");
 export const stateVersionsBy = by("state_versions");
 export const workersBy = by("workers");

@@ -2,7 +2,7 @@
 import { sql } from "kysely";
 import type { JobRow, JobState } from "../domain/job.ts";
 import type { Queries } from "./db.ts";
-import { heldByWorker, jobsBy } from "./indexed.ts";
+import { heldByWorker, jobsBy, queueHeadsBy } from "./indexed.ts";
 import { statement } from "./statement.ts";
 
 /** One job by id, whoever's it is: for what a runner says of the job it holds. */
@@ -114,12 +114,14 @@ export const findUseOfPlan = statement<{ plan: string }, { id: string }>((db, { 
 /** The oldest queued job of a spec: it may run once the one before it is released. */
 export const findNextOfSpec = statement<{ spec: string }, JobRow>((db, { spec }) =>
   db
-    .selectFrom(jobsBy("jobs_queued_spec"))
+    .selectFrom("jobs")
     .selectAll()
-    .where("spec_id", "=", spec)
-    .where("status", "=", sql.lit("QUEUED" as const))
-    .orderBy("id")
-    .limit(1),
+    .where("id", "=", (head) =>
+      head
+        .selectFrom("queue_heads")
+        .select((min) => min.fn.min("job_id").as("id"))
+        .where("spec_id", "=", spec),
+    ),
 );
 
 /** Jobs whose cancel nobody answered since `before`. */
@@ -146,15 +148,6 @@ export const findObstacles = statement<
       where worker_id = ${target} and released_at is null) as is_target_held`;
   return { compile: () => query.compile(db) };
 });
-
-/** Whether anything waits in the queue at all: the cheap question behind the queue's sweep. */
-export const findAnyQueued = statement<Record<string, never>, { owner_id: string }>((db) =>
-  db
-    .selectFrom(jobsBy("jobs_queued_all"))
-    .select("owner_id")
-    .where("status", "=", sql.lit("QUEUED" as const))
-    .limit(1),
-);
 
 /** What a heartbeat needs of the jobs that its worker holds. */
 export const findHeldBriefly = statement<
@@ -185,22 +178,12 @@ export const findOmitted = statement<{ period: number }, JobRow>((db, { period }
     .where(sql<number>`workers.last_heartbeat_at - jobs.omitted_at`, ">=", period),
 );
 
-/** DESTROY_WORKER jobs that wait for a worker to hold no job. */
+/** DESTROY_WORKER jobs that wait for a worker to hold no job: the oldest of each kind. */
 export const findQueuedTeardowns = statement<{ worker: string }, JobRow>((db, { worker }) =>
   db
-    .selectFrom(jobsBy("jobs_queued_assigned"))
-    .selectAll()
-    .where("assigned_worker_id", "=", worker)
-    .where("status", "=", sql.lit("QUEUED" as const))
-    .where("job_type", "=", "DESTROY_WORKER"),
-);
-
-/** Whether an owner has anything queued, or anybody has: what an empty poll asks before it bothers the writer. */
-export const findOwnQueued = statement<{ owner: string }, { id: string }>((db, { owner }) =>
-  db
-    .selectFrom(jobsBy("jobs_queued"))
-    .select("id")
-    .where("owner_id", "=", owner)
-    .where("status", "=", sql.lit("QUEUED" as const))
-    .limit(1),
+    .selectFrom(queueHeadsBy("queue_heads_target"))
+    .innerJoin("jobs", "jobs.id", "queue_heads.job_id")
+    .selectAll("jobs")
+    .where("queue_heads.target_worker", "=", worker)
+    .where("queue_heads.target_worker", "<>", sql.lit("")),
 );

@@ -1,5 +1,4 @@
 /** SQL of changing and deleting zones and specs. */
-import { sql } from "kysely";
 import type { Queries } from "./db.ts";
 import { jobsBy } from "./indexed.ts";
 import type { SpecRow, ZoneRow } from "./specs.ts";
@@ -32,10 +31,9 @@ export async function saveSpec(tx: Queries, spec: SpecRow): Promise<void> {
 /** A job of the spec that is queued or that its runner may still work on. */
 export const findUnreleased = statement<{ spec: string }, { id: string }>((db, { spec }) =>
   db
-    .selectFrom(jobsBy("jobs_queued_spec"))
-    .select("id")
+    .selectFrom("queue_heads")
+    .select("job_id as id")
     .where("spec_id", "=", spec)
-    .where("status", "=", sql.lit("QUEUED" as const))
     .unionAll(
       db
         .selectFrom(jobsBy("jobs_unreleased_spec"))

@@ -134,6 +134,24 @@ export interface JobsTable {
   log_pruned_at: Millis | null;
 }
 
+/** The oldest queued job of each kind. Triggers keep it: migrations/0009-scale.ts. */
+export interface QueueHeadsTable {
+  /** Empty without one, as the next two. */
+  spec_id: string;
+  /** The worker that the job tears down. */
+  target_worker: string;
+  /** The one worker that may have it. */
+  only_worker: string;
+  /** What a worker must have; of a job for one worker, nothing. */
+  wanted: Json;
+  /** The first of these; empty if there is none. */
+  first_wanted: string;
+  owner_id: string;
+  job_id: string;
+  /** Whether its configuration is neither occupied nor locked, and `target_worker` holds no job. */
+  is_free: number;
+}
+
 /** Apart from `jobs`, because SQLite rewrites a whole row on update and a snapshot can be a megabyte. */
 export interface JobSnapshotsTable {
   job_id: string;
@@ -224,6 +242,7 @@ export interface Tables extends PeopleTables {
   workers: WorkersTable;
   registration_tokens: RegistrationTokensTable;
   jobs: JobsTable;
+  queue_heads: QueueHeadsTable;
   job_snapshots: JobSnapshotsTable;
   log_chunks: LogChunksTable;
   plan_artifacts: PlanArtifactsTable;

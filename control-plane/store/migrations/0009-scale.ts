@@ -1,10 +1,85 @@
-/** Every list, page and poll reads by an index what it needs, however long the history is. */
+/** Every list, page, poll and claim reads by an index what it needs, however long the history and the queue are. */
 import { sql, type Kysely } from "kysely";
 
-/** Adds the indexes. */
+/** Adds the indexes, and the heads of the queue. */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(db);
+  for (const statement of [...statements, ...queue]) await sql.raw(statement).execute(db);
 }
+
+/**
+ * The oldest queued jobs of each kind: kinds differ by configuration, by the worker that is asked for or torn down, and by what a worker
+ * must have (`wanted`: labels). A claim looks at these alone, and of these only at the free ones: those whose configuration is neither
+ * occupied nor locked, and whose worker to tear down holds no job. Triggers keep the table, so no statement can leave it wrong.
+ */
+const isTeardown = (row: string) => `(${row}job_type = 'DESTROY_WORKER')`;
+const wanted = (row: string) =>
+  `(case when ${row}assigned_worker_id is not null and ${row}job_type <> 'DESTROY_WORKER' then '[]' else ${row}labels end)`;
+const kindOf = (row: string) => `coalesce(${row}spec_id, ''),
+  iif(${isTeardown(row)}, ${row}assigned_worker_id, ''),
+  iif(${isTeardown(row)}, '', coalesce(${row}assigned_worker_id, '')), ${wanted(row)}`;
+const isKindOf = (row: string) =>
+  `(spec_id, target_worker, only_worker, wanted) = (${kindOf(row)})`;
+const isFree = (spec: string, target: string) => `
+  not exists (select 1 from jobs indexed by jobs_unreleased_spec
+    where jobs.spec_id = ${spec} and jobs.worker_id is not null and jobs.released_at is null)
+  and not exists (select 1 from state_locks where state_locks.spec_id = ${spec})
+  and not exists (select 1 from jobs indexed by jobs_unreleased_worker
+    where jobs.worker_id = ${target} and jobs.worker_id is not null and jobs.released_at is null)`;
+const refreshFree = `update queue_heads set is_free = (${isFree("queue_heads.spec_id", "queue_heads.target_worker")})`;
+const columns = `spec_id, target_worker, only_worker, wanted, first_wanted, owner_id, job_id, is_free`;
+const headOf = (
+  row: string,
+  id: string,
+) => `${kindOf(row)}, coalesce(json_extract(${wanted(row)}, '$[0]'), ''),
+  ${row}owner_id, ${id}, ${isFree(`${row}spec_id`, `iif(${isTeardown(row)}, ${row}assigned_worker_id, '')`)}`;
+const isHeld = (row: string) => `(${row}.worker_id is not null and ${row}.released_at is null)`;
+
+const queue = [
+  `create table queue_heads (
+    spec_id text not null, target_worker text not null, only_worker text not null, wanted text not null, first_wanted text not null,
+    owner_id text not null, job_id text not null, is_free integer not null,
+    primary key (spec_id, target_worker, only_worker, wanted)) without rowid`,
+  `create index queue_heads_own on queue_heads (owner_id, only_worker, first_wanted, wanted, job_id) where is_free = 1`,
+  `create index queue_heads_all on queue_heads (only_worker, first_wanted, wanted, job_id) where is_free = 1`,
+  `create index queue_heads_target on queue_heads (target_worker) where target_worker <> ''`,
+  // The next job of a kind.
+  `create index jobs_queued_kind on jobs (spec_id, assigned_worker_id, ${isTeardown("")}, ${wanted("")}, id) where status = 'QUEUED'`,
+  `insert into queue_heads (${columns})
+    select ${headOf("jobs.", "min(jobs.id)")} from jobs where status = 'QUEUED' group by ${kindOf("jobs.")}`,
+  ...["insert", "update of status"].map(
+    (
+      change,
+    ) => `create trigger jobs_queued_${change === "insert" ? "new" : "again"} after ${change} on jobs
+      when new.status = 'QUEUED'${change === "insert" ? "" : " and old.status <> 'QUEUED'"} begin
+      insert into queue_heads (${columns}) values (${headOf("new.", "new.id")})
+        on conflict do update set job_id = excluded.job_id where excluded.job_id < job_id;
+    end`,
+  ),
+  `create trigger jobs_queue_left after update of status on jobs when old.status = 'QUEUED' and new.status <> 'QUEUED' begin
+    update queue_heads set job_id = coalesce((
+      select id from jobs indexed by jobs_queued_kind
+      where status = 'QUEUED' and spec_id is old.spec_id and assigned_worker_id is old.assigned_worker_id
+        and ${isTeardown("")} = ${isTeardown("old.")} and ${wanted("")} = ${wanted("old.")}
+      order by id limit 1), '')
+      where ${isKindOf("old.")} and job_id = old.id;
+    delete from queue_heads where ${isKindOf("old.")} and job_id = '';
+  end`,
+  ...["insert", "update of worker_id, released_at"].map(
+    (
+      change,
+    ) => `create trigger jobs_held_${change === "insert" ? "new" : "change"} after ${change} on jobs
+      when ${change === "insert" ? isHeld("new") : `${isHeld("new")} <> ${isHeld("old")}`} begin
+      ${refreshFree} where spec_id = new.spec_id;
+      ${refreshFree} where target_worker = coalesce(new.worker_id, ${change === "insert" ? "''" : "old.worker_id"}) and target_worker <> '';
+    end`,
+  ),
+  `create trigger state_locks_taken after insert on state_locks begin
+    ${refreshFree} where spec_id = new.spec_id;
+  end`,
+  `create trigger state_locks_released after delete on state_locks begin
+    ${refreshFree} where spec_id = old.spec_id;
+  end`,
+];
 
 const statements = [
   // `worker_id` first made SQLite's planner prefer this index to the partial one of the jobs that a worker holds.
@@ -14,6 +89,9 @@ const statements = [
   `create index jobs_ended on jobs (owner_id, status, id) where ended_at is not null`,
   `create index jobs_zone on jobs (owner_id, zone_id, id) where zone_id is not null`,
   `create index jobs_zone_ended on jobs (owner_id, zone_id, status, id) where zone_id is not null and ended_at is not null`,
+  // The oldest jobs of a queue stand in a table of their own.
+  `drop index jobs_queued_spec`,
+  `drop index jobs_queued_assigned`,
   // What the watch looks for twice a second.
   `create index jobs_omitted on jobs (omitted_at) where omitted_at is not null and released_at is null`,
   `create index jobs_cancelled on jobs (cancelled_at) where status = 'CANCELLED' and worker_id is not null and released_at is null`,

@@ -5,16 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { claimAnyJob, claimOwnJob } from "../../../control-plane/store/claim.ts";
-import {
-  findLaterStarted,
-  findNextOfSpec,
-  findQueuedTeardowns,
-} from "../../../control-plane/store/jobs.ts";
 import { findSystemChunks } from "../../../control-plane/store/logs.ts";
 import { openSqlite } from "../../../control-plane/store/sqlite.ts";
 import type { CompiledStatement } from "../../../control-plane/store/statement.ts";
-import { addJob, addOwner, addSpec } from "../../helpers/rows.ts";
 import { storeContract } from "./contract.ts";
 
 async function openStore() {
@@ -65,47 +58,6 @@ it("writes ahead, so that readers never wait for the writer", async () => {
   const { file, remove } = await openStore();
   const database = new Database(file);
   expect(database.pragma("journal_mode", { simple: true })).toBe("wal");
-  database.close();
-  await remove();
-});
-
-it("claims by its index, also after ANALYZE has seen only queued jobs", async () => {
-  const { file, store, remove } = await openStore();
-  const owner = await addOwner(store);
-  for (let count = 0; count < 50; count += 1) await addJob(store, owner);
-  const database = new Database(file);
-  database.exec("analyze");
-  for (const [claim, index] of [
-    [claimOwnJob, "jobs_queued"],
-    [claimAnyJob, "jobs_queued_all"],
-  ] as const) {
-    const details = planOf(database, claim.build(store.read.sql));
-    expect(details.some((detail) => detail.includes(`j USING`) && detail.includes(index))).toBe(
-      true,
-    );
-    expect(
-      details.filter((detail) => /SCAN (j|busy|held|state_locks)\b(?!.*INDEX)/.test(detail)),
-    ).toEqual([]);
-    expect(details.filter((detail) => detail.includes("TEMP B-TREE"))).toEqual([]);
-  }
-  database.close();
-  await remove();
-});
-
-it("asks what follows from a job's end without reading the queue or a configuration's history", async () => {
-  const { file, store, remove } = await openStore();
-  const owner = await addOwner(store);
-  const spec_id = await addSpec(store, owner);
-  for (let count = 0; count < 50; count += 1)
-    await addJob(store, owner, { spec_id, status: "SUCCESS", released_at: 1 });
-  const database = new Database(file);
-  database.exec("analyze");
-  for (const [statement, index] of [
-    [findNextOfSpec, "jobs_queued_spec (spec_id=?)"],
-    [findQueuedTeardowns, "jobs_queued_assigned (assigned_worker_id=?)"],
-    [findLaterStarted, "jobs_spec_started (spec_id=? AND claimed_at>?)"],
-  ] as const)
-    expect(planOf(database, statement.build(store.read.sql)).join()).toContain(index);
   database.close();
   await remove();
 });

@@ -94,7 +94,7 @@ function read(): Rows {
   const database = new Database(file);
   const rows = tablesOf(database).map((table) => [
     table,
-    database.prepare(`select * from ${table} order by rowid`).all(),
+    database.prepare(`select * from ${table} order by 1`).all(),
   ]);
   database.close();
   return Object.fromEntries(rows) as Rows;
