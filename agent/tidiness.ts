@@ -1,7 +1,9 @@
 /** Keeps the work directory from growing: what dead jobs left, and what is kept for later jobs beyond its limits. */
 import type { Logger } from "pino";
+import { closeTemporary } from "./job/isolation/temporary.ts";
 import { removeTree } from "./job/isolation/wipe.ts";
 import { keepWithin, removePartials, type CacheLimits } from "./job/shared-cache.ts";
+import { workspaceAt } from "./job/workspace.ts";
 
 export interface Tidiness {
   /** Before any job runs. */
@@ -33,6 +35,7 @@ export function openTidiness(
     async sweep(workspaces) {
       for (const path of workspaces) {
         try {
+          closeTemporary(workspaceAt(path));
           await removeTree(path);
           log.info({ path }, "removed what a dead job had left");
         } catch (error) {

@@ -9,6 +9,7 @@ import { freeBytes } from "../disk-space.ts";
 import { isolate } from "../isolate.ts";
 import { roleAssumer } from "../job/assume-role.ts";
 import { findInstalled } from "../job/engine-installed.ts";
+import { checkTemporary } from "../job/isolation/temporary.ts";
 import { engineCache } from "../job/shared-cache.ts";
 import { parseConstraint } from "../job/version-constraint.ts";
 import { holderOf, lockDirectory, LockUnavailableError } from "../lock.ts";
@@ -43,6 +44,12 @@ export async function workDirectory({
     return finding(check, "failed", `${workDir}: ${message}`, advice);
   } finally {
     if (probe !== undefined) rmSync(probe, { recursive: true, force: true });
+  }
+  try {
+    checkTemporary(workDir);
+  } catch (error) {
+    const advice = "set WINDLASS_WORK_DIR to a shorter path";
+    return finding(check, "failed", `${workDir}: ${(error as Error).message}`, advice);
   }
   const free = freeBytes(workDir);
   const text = `${workDir}, ${gibibytes(free)} free`;

@@ -8,6 +8,8 @@ export interface EnvironmentParts {
   /** From the configuration, not to be trusted. */
   readonly own: Readonly<Record<string, unknown>>;
   readonly workspace: Workspace;
+  /** The job's folder for temporary files. */
+  readonly temporary: string;
   /** Address and credentials of managed state. */
   readonly state: Readonly<Record<string, string>>;
   /** Where cloud credentials are found. */
@@ -22,7 +24,7 @@ export function environmentOf(parts: EnvironmentParts): Record<string, string> {
     PATH: parts.path,
     LANG: "C.UTF-8",
     HOME: parts.workspace.home,
-    TMPDIR: parts.workspace.temporary,
+    TMPDIR: parts.temporary,
     TF_IN_AUTOMATION: "1",
     TF_INPUT: "0",
     CHECKPOINT_DISABLE: "1",

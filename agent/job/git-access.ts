@@ -32,9 +32,22 @@ export function readGitAccess(text: string): GitAccess[] {
   });
 }
 
+/** What keeps git from asking a person, from trusting hosts that are not in `known_hosts` and from reading settings of this machine. */
+export const gitEnvironment = (protocols: string): Record<string, string> => ({
+  GIT_TERMINAL_PROMPT: "0",
+  // Found on the PATH; it gives no password.
+  GIT_ASKPASS: "false",
+  // Keys and known hosts are those of the agent's user.
+  GIT_SSH_COMMAND: "ssh -oBatchMode=yes -oStrictHostKeyChecking=yes -oForwardAgent=no",
+  GIT_CONFIG_NOSYSTEM: "1",
+  GIT_CONFIG_GLOBAL: "/dev/null",
+  GIT_ALLOW_PROTOCOL: protocols,
+});
+
 /**
- * The part of git's environment that lets it in at the host of this repository, and at no other, and names this network's authorities. Redirects are not followed there: git
- * goes on with the same header to whatever host it was led to (seen with 2.39).
+ * The part of git's environment that has the tokens for this repository, and names this network's authorities. A token is for the addresses
+ * below its own: a repository elsewhere, on the same host too, gets none, and git sends none there. Redirects are not followed
+ * with a token: git would send it to the new host too (seen with 2.39).
  */
 export function gitAccessEnvironment(
   all: readonly GitAccess[],
@@ -58,9 +71,8 @@ function headers(
   all: readonly GitAccess[],
   repository: string | undefined,
 ): Record<string, string> {
-  const host = repository && URL.canParse(repository) ? new URL(repository).host : undefined;
   const settings = all
-    .filter(({ address }) => new URL(address).host === host)
+    .filter(({ address }) => repository !== undefined && isBelow(repository, address))
     .flatMap((access) => [
       [`http.${access.address}.extraHeader`, `Authorization: ${basic(access)}`],
       [`http.${access.address}.followRedirects`, "false"],
@@ -73,6 +85,13 @@ function headers(
       [`GIT_CONFIG_VALUE_${index}`, value],
     ]),
   ]) as Record<string, string>;
+}
+
+/** Whether git, too, takes the repository to be below this address. */
+export function isBelow(repository: string, address: string): boolean {
+  if (!URL.canParse(repository)) return false;
+  const { protocol, host, pathname } = new URL(repository);
+  return `${protocol}//${host}${pathname.replace(/\/*$/, "/")}`.startsWith(address);
 }
 
 /** What no log may show of them. */

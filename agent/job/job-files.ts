@@ -22,11 +22,11 @@ import { StepFailed } from "./context.ts";
 const readLimit = 16 * 1024 * 1024;
 
 /** The text of a file in the workspace; undefined when there is none. */
-export function readJobFile(root: string, path: string): string | undefined {
+export function readJobFile(root: string, path: string, limit = readLimit): string | undefined {
   const file = openJobFile(root, path);
   if (file === undefined) return undefined;
   try {
-    if (fstatSync(file).size > readLimit) throw refusal(path, `it is over ${readLimit} bytes`);
+    if (fstatSync(file).size > limit) throw refusal(path, `it is over ${limit} bytes`);
     return readFileSync(file, "utf8");
   } finally {
     closeSync(file);

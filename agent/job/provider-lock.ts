@@ -1,4 +1,4 @@
-/** The dependency lock file (`.terraform.lock.hcl`) as terraform and tofu write it. Pure. */
+/** The dependency lock file (`.terraform.lock.hcl`) as terraform and tofu write it. Pure, and linear in the size of the text. */
 
 export interface LockedProvider {
   /** `registry.terraform.io/hashicorp/aws`. */
@@ -8,25 +8,68 @@ export interface LockedProvider {
   readonly hashes: readonly string[];
 }
 
-const block = /^provider\s+"([^"\n]+)"\s*\{\n([\s\S]*?)^\}/gm;
-const hashList = /^(\s*hashes\s*=\s*\[)[^\]]*\]/m;
+/** One `provider` block: its lines from `start` up to, without, `end`. */
+interface Block {
+  readonly address: string;
+  readonly start: number;
+  readonly end: number;
+}
 
-/** The providers of a lock file. What cannot be read is left out: then the provider is installed as if there were no cache. */
+/**
+ * Returns the providers of a lock file. A block that is not laid out as terraform does it is left out; that provider is then installed as
+ * if nothing were cached.
+ */
 export function readLock(text: string): LockedProvider[] {
-  return [...text.matchAll(block)].flatMap(([, address = "", body = ""]) => {
-    const version = /^\s*version\s*=\s*"([^"\n]+)"/m.exec(body)?.[1];
-    const list = hashList.exec(body)?.[0] ?? "";
-    const hashes = [...list.matchAll(/"([a-z0-9]+:[^"\n]+)"/g)].map(([, hash = ""]) => hash);
-    return version === undefined ? [] : { address, version, hashes };
+  const lines = text.split("\n");
+  return blocksOf(lines).flatMap(({ address, start, end }) => {
+    const body = lines.slice(start + 1, end);
+    const version = body.map((line) => /^\s*version\s*=\s*"([^"]+)"/.exec(line)?.[1]).find(Boolean);
+    const list = hashLines(lines, { address, start, end });
+    const hashes = lines
+      .slice(list?.start, list?.end)
+      .flatMap((line) => /^\s*"([a-z0-9]+:[^"]+)",?\s*$/.exec(line)?.[1] ?? []);
+    return version === undefined ? [] : { address, version, hashes: list ? hashes : [] };
   });
 }
 
-/** The lock file with these hashes for one provider, in the order and layout of terraform's own. */
-export function withHashes(text: string, address: string, hashes: readonly string[]): string {
-  const lines = [...new Set(hashes)].toSorted().map((hash) => `    "${hash}",\n`);
-  return text.replace(block, (whole, name: string) =>
-    name === address
-      ? whole.replace(hashList, (_, head: string) => `${head}\n${lines.join("")}  ]`)
-      : whole,
-  );
+/** Returns the lock file with these hashes for each provider, in the order and layout of terraform's own. */
+export function withHashes(text: string, changes: ReadonlyMap<string, readonly string[]>): string {
+  const lines = text.split("\n");
+  // From the end, so that the line numbers of the blocks before stay right.
+  for (const block of blocksOf(lines).toReversed()) {
+    const hashes = changes.get(block.address);
+    const list = hashes && hashLines(lines, block);
+    if (!hashes || !list) continue;
+    const entries = [...new Set(hashes)].toSorted().map((hash) => `    "${hash}",`);
+    lines.splice(list.start, list.end - list.start, ...entries);
+  }
+  return lines.join("\n");
+}
+
+function blocksOf(lines: readonly string[]): Block[] {
+  const blocks: Block[] = [];
+  let open: { address: string; start: number } | undefined;
+  for (const [number, line] of lines.entries()) {
+    const address = /^provider\s+"([^"]+)"\s*\{\s*$/.exec(line)?.[1];
+    if (address !== undefined) open = { address, start: number };
+    else if (open && line.startsWith("}")) {
+      blocks.push({ ...open, end: number });
+      open = undefined;
+    }
+  }
+  return blocks;
+}
+
+/** The lines between `hashes = [` and `]`, one hash each. */
+function hashLines(
+  lines: readonly string[],
+  { start, end }: Block,
+): { start: number; end: number } | undefined {
+  let first: number | undefined;
+  for (let number = start + 1; number < end; number++) {
+    const line = lines[number] ?? "";
+    if (first === undefined && /^\s*hashes\s*=\s*\[\s*$/.test(line)) first = number + 1;
+    else if (first !== undefined && line.trim() === "]") return { start: first, end: number };
+  }
+  return undefined;
 }

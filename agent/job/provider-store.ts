@@ -2,6 +2,9 @@
  * Provider packages that jobs on this machine have installed, kept for the next ones. The store is the agent's: jobs read it and never write
  * to it. A package comes in whole, by a rename, and never changes; terraform is handed links to those that a job may use.
  *
+ * At the level `process` jobs could write here. There the agent uses only what this very process has stored, and compares its hash before
+ * every use.
+ *
  * `providers/HOST/NAMESPACE/TYPE/VERSION/PLATFORM` and beside it `PLATFORM.json`.
  */
 import {
@@ -19,6 +22,7 @@ import { copyFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { dirname, join, relative, sep } from "node:path";
 import { readIfExists, writeWhole } from "../files.ts";
+import type { Level } from "./isolation/isolation.ts";
 import { sha256Of } from "./source-archive.ts";
 
 export interface ProviderPackage {
@@ -81,12 +85,41 @@ const level = (path: string, name: RegExp): string[] =>
 
 const word = /^[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?$/;
 
-/** What the store has. */
-export function storedPackages(store: string): StoredPackage[] {
-  return packagesIn(store).flatMap((found) => {
-    const record = readRecord(found.path);
-    return record && lstatSync(found.path).isDirectory() ? { ...found, record } : [];
-  });
+/** What this process has stored. */
+const storedHere = new Map<string, PackageRecord>();
+
+/** Returns what a job of this level may use of the store; without a level everything that is there. */
+export function storedPackages(store: string, level?: Level): StoredPackage[] {
+  return packagesIn(store).flatMap((found) => storedAt(found, level) ?? []);
+}
+
+/** Returns one package of the store. */
+export function storedPackage(
+  store: string,
+  level: Level,
+  wanted: ProviderPackage,
+): StoredPackage | undefined {
+  const { address, version, platform } = wanted;
+  return storedAt({ address, version, platform, path: packagePath(store, wanted) }, level);
+}
+
+function storedAt(found: FoundPackage, level: Level | undefined): StoredPackage | undefined {
+  const record = level === "process" ? storedHere.get(found.path) : readRecord(found.path);
+  const isThere = lstatSync(found.path, { throwIfNoEntry: false })?.isDirectory();
+  return record && isThere ? { ...found, record } : undefined;
+}
+
+/** False: a job has changed the package. It is removed then. */
+export async function isUnchanged({ path, record }: StoredPackage, level: Level): Promise<boolean> {
+  if (level !== "process") return true;
+  try {
+    if ((await packageHash(path)) === record.h1) return true;
+  } catch {
+    // A link, or a file that is gone.
+  }
+  storedHere.delete(path);
+  rmSync(path, { recursive: true, force: true });
+  return false;
 }
 
 function readRecord(path: string): PackageRecord | undefined {
@@ -105,11 +138,11 @@ function readRecord(path: string): PackageRecord | undefined {
 export async function storePackage(
   store: string,
   found: FoundPackage,
-  { hashes, isComplete }: { hashes: readonly string[]; isComplete: boolean },
+  { hashes, isComplete, level }: { hashes: readonly string[]; isComplete: boolean; level?: Level },
   room: (bytes: number) => boolean,
 ): Promise<void> {
   const path = packagePath(store, found);
-  const known = existsSync(path) ? readRecord(path) : undefined;
+  const known = storedAt({ ...found, path }, level)?.record;
   if (known && (known.hashes !== null || !isComplete)) return;
   const files = filesOf(found.path);
   const bytes = files.reduce((sum, file) => sum + lstatSync(join(found.path, file)).size, 0);
@@ -128,9 +161,12 @@ export async function storePackage(
     const record: PackageRecord = { h1, hashes: isComplete ? hashes : null, bytes };
     if (known && known.h1 !== h1) throw new Error(`${found.path} is not what is kept already`);
     chmodSync(partial, 0o755);
+    // What an earlier agent has left may be anything at the level `process`.
+    if (!storedAt({ ...found, path }, level)) rmSync(path, { recursive: true, force: true });
     writeWhole(recordPath(path), JSON.stringify(record));
-    // Somebody may have been faster; what is there stays.
+    // Another job may have been faster; what is there stays.
     if (!existsSync(path)) renameSync(partial, path);
+    storedHere.set(path, record);
   } finally {
     rmSync(partial, { recursive: true, force: true });
   }

@@ -1,11 +1,12 @@
 /**
- * What a job gets of the providers that are kept, and what it leaves for others. Before `init` the job is offered a folder of links to
- * those packages whose use cannot be told from a download; right after it, when nothing of the job has run yet and nothing runs, what
- * it has downloaded is copied out.
+ * What a job is given of the provider packages that are kept, and what it leaves for others. It is offered a folder of links to the packages
+ * whose use cannot be told from a download; what terraform downloads in the step `providers`, in which nothing of the configuration
+ * runs, is copied out.
  */
 import {
   existsSync,
   lstatSync,
+  mkdirSync,
   readlinkSync,
   rmSync,
   symlinkSync,
@@ -14,101 +15,193 @@ import {
 } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { freeBytes } from "../disk-space.ts";
-import type { JobContext } from "./context.ts";
-import { readJobFile } from "./job-files.ts";
+import { StepFailed, type JobContext } from "./context.ts";
 import { readLock, withHashes } from "./provider-lock.ts";
 import {
+  isUnchanged,
   makeOpen,
-  packageHash,
   packagePath,
   packagesIn,
+  storedPackage,
   storedPackages,
   storeFolder,
   storePackage,
   type FoundPackage,
+  type ProviderPackage,
   type StoredPackage,
 } from "./provider-store.ts";
-import { lockFile } from "./source.ts";
 
-/** Writes terraform's CLI configuration and the folder of links that it names. */
-export function offerProviders(context: JobContext, folder: string): void {
-  const { workspace, settings } = context;
-  const { providerMirror } = settings;
-  const view = viewOf(context);
-  rmSync(view, { recursive: true, force: true });
-  const sources: string[] = [];
-  if (isOffered(context, folder)) {
-    makeOpen(workspace.root, view);
-    for (const one of usable(context, folder)) {
-      const link = packagePath(view, one);
-      makeOpen(view, dirname(link));
-      symlinkSync(one.path, link);
-    }
-    sources.push(`filesystem_mirror {\n    path = ${JSON.stringify(view)}\n  }`);
+/** What a job is offered. */
+export interface Offer {
+  readonly packages: readonly StoredPackage[];
+  /** They are all that the lock file names, so nothing has to be fetched. */
+  readonly isComplete: boolean;
+  /** The lock file, completed with the hash of what is unpacked where it names every zip of a kept package. */
+  readonly lock: string | undefined;
+}
+
+/** Returns the packages that the job may use; undefined: terraform is left to find packages by itself. */
+export function offerOf(context: JobContext, lock: string | undefined): Offer | undefined {
+  const { settings, isolation } = context;
+  if (!isOffered(context)) return undefined;
+  const stored = storedPackages(storeFolder(settings.workDir), isolation.level);
+  if (lock === undefined) {
+    const packages = stored.filter(({ record }) => record.hashes !== null);
+    return { packages, isComplete: false, lock };
   }
+  return namedBy(lock, stored);
+}
+
+/**
+ * What the lock file names, by its very hash or by those of all zips of that version, which the registry has signed together; the hash
+ * of what is unpacked is added then, as terraform does it after a download.
+ */
+function namedBy(lock: string, stored: readonly StoredPackage[]): Offer {
+  const entries = readLock(lock);
+  const locked = new Map(entries.map((each) => [each.address, each]));
+  const added = new Map<string, readonly string[]>();
+  const packages = stored.filter(({ address, version, record: { h1, hashes } }) => {
+    const entry = locked.get(address);
+    if (entry?.version !== version) return false;
+    const known = new Set(entry.hashes);
+    if (known.has(h1)) return true;
+    const zips = hashes?.filter(isZipHash) ?? [];
+    if (zips.length === 0 || !zips.every((hash) => known.has(hash))) return false;
+    added.set(address, [h1, ...entry.hashes]);
+    return true;
+  });
+  const found = new Set(packages.map(({ address }) => address));
+  const isComplete = entries.length > 0 && entries.every(({ address }) => found.has(address));
+  return { packages, isComplete, lock: withHashes(lock, added) };
+}
+
+/** Makes the folder of links: no more than these may be removed by the agent while the job runs. */
+export function linkOffered({ workspace }: JobContext, packages: readonly StoredPackage[]): void {
+  const view = viewOf(workspace);
+  rmSync(view, { recursive: true, force: true });
+  makeOpen(workspace.root, view);
+  for (const one of packages) {
+    const link = packagePath(view, one);
+    makeOpen(view, dirname(link));
+    symlinkSync(one.path, link);
+    touch(one.path);
+  }
+}
+
+/** Puts these packages where terraform looks for what is installed, in place of what it has downloaded. */
+export function useOffered(
+  context: JobContext,
+  folder: string,
+  packages: readonly StoredPackage[],
+): void {
+  linkOffered(context, packages);
+  for (const one of packages) {
+    const installed = packagePath(folder, one);
+    mkdirSync(dirname(installed), { recursive: true });
+    rmSync(installed, { recursive: true, force: true });
+    symlinkSync(packagePath(viewOf(context.workspace), one), installed);
+  }
+}
+
+/** Writes terraform's CLI configuration. `fetched`: what is in the folder of links, and nobody is to be asked for again. */
+export function writeCliConfig(
+  { workspace, settings, isolation }: JobContext,
+  offer: Offer | undefined,
+  fetched: readonly ProviderPackage[] = [],
+): void {
+  const { providerMirror } = settings;
+  const addresses = [...new Set(fetched.map(({ address }) => address))];
+  const rest = addresses.length === 0 ? "" : `    exclude = ${JSON.stringify(addresses)}\n`;
+  const sources: string[] = [];
+  if (offer) sources.push(`filesystem_mirror {\n    path = ${quote(viewOf(workspace))}\n  }`);
   if (providerMirror?.startsWith("/")) {
-    sources.push(`filesystem_mirror {\n    path = ${JSON.stringify(providerMirror)}\n  }`);
+    sources.push(`filesystem_mirror {\n    path = ${quote(providerMirror)}\n  }`);
   } else if (providerMirror !== undefined) {
-    sources.push(`network_mirror {\n    url = ${JSON.stringify(providerMirror)}\n  }`);
-  } else if (sources.length > 0) {
-    sources.push("direct {}");
+    sources.push(`network_mirror {\n    url = ${quote(providerMirror)}\n${rest}  }`);
+  } else if (offer) {
+    sources.push(`direct {\n${rest}  }`);
   }
   const installation =
     sources.length === 0 ? "" : `provider_installation {\n  ${sources.join("\n  ")}\n}\n`;
-  // Generated, so that the configuration of whoever runs the agent has no say.
+  // Generated, so that the agent's user's own configuration has no effect.
+  rmSync(workspace.cliConfig, { force: true });
   writeFileSync(workspace.cliConfig, `disable_checkpoint = true\n${installation}`, { mode: 0o600 });
+  isolation.give(workspace.cliConfig);
 }
 
-/** After a successful `init`. What cannot be kept is no fault of the job, and is said in its log. */
-export async function keepProviders(context: JobContext, folder: string): Promise<void> {
-  const { workspace, settings, facts, isolation } = context;
-  const view = viewOf(context);
-  const lock = join(folder, lockFile);
-  const before = readJobFile(workspace.root, lock) ?? "";
-  const locked = new Map(readLock(before).map((each) => [each.address, each]));
-  const stored = storedPackages(storeFolder(settings.workDir));
-  const used = new Set<string>();
-  let text = before;
-  for (const found of packagesIn(join(folder, ".terraform", "providers"))) {
+/**
+ * Called when terraform has fetched packages into `folder` and nothing of the configuration has run. Stores what was downloaded, puts links
+ * in its place, and returns the lock file that terraform has written with the hashes of all platforms for what came from the store.
+ */
+export async function keepProviders(
+  context: JobContext,
+  folder: string,
+  { source, written }: { source: string | undefined; written: string | undefined },
+): Promise<{ packages: readonly StoredPackage[]; lock: string | undefined }> {
+  // Without a provider terraform writes none.
+  if (written === undefined) return { packages: [], lock: source };
+  const { workspace, settings, isolation } = context;
+  const view = viewOf(workspace);
+  const store = storeFolder(settings.workDir);
+  const locked = new Map(readLock(written).map((each) => [each.address, each]));
+  const hashesOf = new Map<string, readonly string[]>();
+  const used: StoredPackage[] = [];
+  for (const found of packagesIn(folder)) {
     const entry = locked.get(found.address);
     if (entry?.version !== found.version) continue;
-    const link = packagePath(view, found);
-    if (isLink(found.path)) {
-      if (readlinkSync(found.path) !== link || !isLink(link)) continue;
-      used.add(link);
-      const path = readlinkSync(link);
-      touch(path);
-      // Terraform can write only one hash for what it did not download: others need those of all platforms.
-      const hashes = stored.find((each) => each.path === path)?.record.hashes;
-      if (hashes && !facts.locked) text = withHashes(text, found.address, hashes);
-    } else {
-      // Terraform has compared the zip with a lock file that it was not to change. It will ask for the hash of what it unpacked.
-      const hashes = facts.locked ? [await packageHash(found.path), ...entry.hashes] : entry.hashes;
-      text = withHashes(text, found.address, hashes);
-      await keep(context, found, hashes);
-    }
+    const isFromStore = isLink(found.path);
+    if (isFromStore && readlinkSync(found.path) !== packagePath(view, found)) continue;
+    if (!isFromStore) await keep(context, found, entry.hashes, source === undefined);
+    const kept = storedPackage(store, isolation.level, found);
+    if (!kept || (!isFromStore && !entry.hashes.includes(kept.record.h1))) continue;
+    used.push(kept);
+    // Terraform can write only one hash for what it did not download: others need those of all platforms.
+    if (isFromStore && source === undefined && kept.record.hashes)
+      hashesOf.set(found.address, kept.record.hashes);
   }
-  if (text !== before) {
-    replaceLock(lock, text);
-    isolation.give(lock);
+  await checkUnchanged(context, used);
+  return { packages: used, lock: lockAfter(source, withHashes(written, hashesOf)) };
+}
+
+/** Throws `StepFailed` if a job has changed one of these packages, which it can at the level `process`. */
+export async function checkUnchanged(
+  { isolation }: JobContext,
+  packages: readonly StoredPackage[],
+): Promise<void> {
+  for (const one of packages) {
+    if (await isUnchanged(one, isolation.level)) continue;
+    throw new StepFailed(
+      `providers: the kept package of ${one.address} ${one.version} was changed by another process and is removed. ` +
+        "Start the job again, and use an isolation level other than process",
+    );
   }
-  // What is not linked any more may be removed while this job runs.
-  for (const { path } of packagesIn(view)) if (!used.has(path)) rmSync(path);
+}
+
+/** The lock file of the source stays as it is, but for the hashes that terraform has found for its providers. */
+function lockAfter(source: string | undefined, written: string): string {
+  if (source === undefined) return written;
+  const found = new Map(readLock(written).map((each) => [each.address, each]));
+  const merged = new Map(
+    readLock(source).flatMap(({ address, version, hashes }) => {
+      const entry = found.get(address);
+      return entry?.version === version ? [[address, [...hashes, ...entry.hashes]] as const] : [];
+    }),
+  );
+  return withHashes(source, merged);
 }
 
 async function keep(
-  { settings, facts, claim, log }: JobContext,
+  { settings, log, isolation: { level } }: JobContext,
   found: FoundPackage,
   hashes: readonly string[],
+  isUnlocked: boolean,
 ): Promise<void> {
   const { workDir, cacheBytes, freeDiskBytes } = settings;
-  if (cacheBytes === 0 || !areNamesHarmless(claim.job.config_snapshot.environment)) return;
-  const isComplete = !facts.locked && hashes.some(isZipHash);
   try {
     await storePackage(
       storeFolder(workDir),
       found,
-      { hashes, isComplete },
+      { hashes, isComplete: isUnlocked && hashes.some(isZipHash), level },
       (bytes) => bytes <= cacheBytes && freeBytes(workDir) - bytes > freeDiskBytes,
     );
   } catch (error) {
@@ -116,20 +209,19 @@ async function keep(
   }
 }
 
-function replaceLock(path: string, text: string): void {
-  // The source may have a link there.
-  rmSync(path, { force: true });
-  writeFileSync(path, text, { flag: "wx", mode: 0o600 });
-}
-
 const isLink = (path: string): boolean =>
   lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 const isZipHash = (hash: string): boolean => hash.startsWith("zh:");
+const quote = (text: string): string => JSON.stringify(text);
 
-const viewOf = ({ workspace }: JobContext): string => join(workspace.shared, "providers");
+/** The folder of links. */
+const viewOf = ({ shared }: JobContext["workspace"]): string => join(shared, "providers");
 
-/** Where a job or the machine brings packages of its own, terraform is left to find them: a word about sources would switch that off. */
-function isOffered({ settings, claim }: JobContext, folder: string): boolean {
+/**
+ * Where the source or the machine brings packages of its own, terraform is left to find them: any statement about sources would switch
+ * that off. What such a job installs is not kept.
+ */
+function isOffered({ settings, claim, facts }: JobContext): boolean {
   if (settings.cacheBytes === 0 || settings.providerMirror?.startsWith("/")) return false;
   if (settings.providerMirror !== undefined) return true;
   const { XDG_DATA_HOME: own, XDG_DATA_DIRS: all } = claim.job.config_snapshot.environment ?? {};
@@ -138,46 +230,10 @@ function isOffered({ settings, claim }: JobContext, folder: string): boolean {
     join(each ?? "", "terraform", "plugins"),
     join(each ?? "", "opentofu", "plugins"),
   ]);
-  return ![join(folder, "terraform.d", "plugins"), ...places].some(existsSync);
+  return ![join(facts.folder ?? "", "terraform.d", "plugins"), ...places].some(existsSync);
 }
 
-/**
- * Without a lock file: what can be locked afterwards as if it had been downloaded. With one: what it names, by its very hash or by those of
- * all zips of that version; the hash of what is unpacked is added then, as terraform does that downloads.
- */
-function usable({ workspace, settings, facts }: JobContext, folder: string): StoredPackage[] {
-  const stored = storedPackages(storeFolder(settings.workDir));
-  if (!facts.locked) return stored.filter(({ record }) => record.hashes !== null);
-  const lock = join(folder, lockFile);
-  const before = readJobFile(workspace.root, lock) ?? "";
-  const locked = new Map(readLock(before).map((each) => [each.address, each]));
-  let text = before;
-  const named = stored.filter(({ address, version, record: { h1, hashes } }) => {
-    const entry = locked.get(address);
-    if (entry?.version !== version) return false;
-    if (entry.hashes.includes(h1)) return true;
-    const zips = hashes?.filter(isZipHash) ?? [];
-    if (zips.length === 0 || !zips.every((hash) => entry.hashes.includes(hash))) return false;
-    text = withHashes(text, address, [h1, ...entry.hashes]);
-    return true;
-  });
-  if (text !== before) replaceLock(lock, text);
-  return named;
-}
-
-/**
- * A configuration that says which proxy, authority or registry terraform is to ask may get a package under another's name: it may use
- * what is kept, but nothing that it has got is kept.
- */
-export function areNamesHarmless(environment: Readonly<Record<string, unknown>> = {}): boolean {
-  return Object.keys(environment).every((name) => harmless.test(name));
-}
-
-/** A list of what may pass, because one of what may not would never be whole. */
-const harmless =
-  /^(TF_VAR_\w+|(?!TF_)\w+_(TOKEN|KEY|SECRET|PASSWORD|USER|USERNAME|REGION|PROJECT|ORGANIZATION))$/;
-
-/** When it was last used, for whoever makes room. */
+/** When it was last used, for the agent that makes room. */
 function touch(path: string): void {
   const now = new Date();
   utimesSync(path, now, now);

@@ -1,9 +1,7 @@
 /** Git as a source: one commit, over https or ssh, with nothing of it run on this machine. */
-import { chmod, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { StepFailed, type JobSettings } from "./context.ts";
 import type { SourceRevision } from "./plan-manifest.ts";
-import { gitAccessEnvironment } from "./git-access.ts";
+import { gitAccessEnvironment, gitEnvironment } from "./git-access.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface GitWish {
@@ -49,10 +47,7 @@ export async function fetchCommit(
   signal: AbortSignal,
   protocols = "https:ssh",
 ): Promise<SourceRevision> {
-  const environment = {
-    ...gitEnvironment(workspace, settings, url),
-    GIT_ALLOW_PROTOCOL: protocols,
-  };
+  const environment = environmentFor(workspace, settings, url, protocols);
   const git = await runner(workspace, environment, signal);
   // Without the machine's templates, which may bring hooks.
   await git("init", "--quiet", "--template=");
@@ -86,11 +81,11 @@ export const isSafeRef = (ref: string): boolean =>
   !/\.\.|\/\/|@\{|\/\.|\.lock(\/|$)|[./]$/.test(ref) &&
   ref.length <= 255;
 
-/** What keeps git from asking anybody, from trusting hosts that nobody has vouched for and from reading settings of this machine. */
-function gitEnvironment(
+function environmentFor(
   workspace: Workspace,
   { path, network, gitAccess }: GitSettings,
   url: string,
+  protocols: string,
 ): Record<string, string> {
   return {
     ...network,
@@ -98,17 +93,10 @@ function gitEnvironment(
     LANG: "C.UTF-8",
     HOME: workspace.home,
     TMPDIR: workspace.temporary,
-    GIT_TERMINAL_PROMPT: "0",
-    GIT_ASKPASS: askpassOf(workspace),
-    // Keys and known hosts are those of the agent's user.
-    GIT_SSH_COMMAND: "ssh -oBatchMode=yes -oStrictHostKeyChecking=yes -oForwardAgent=no",
-    GIT_CONFIG_NOSYSTEM: "1",
-    GIT_CONFIG_GLOBAL: "/dev/null",
+    ...gitEnvironment(protocols),
     ...gitAccessEnvironment(gitAccess, url, network),
   };
 }
-
-const askpassOf = ({ temporary }: Workspace): string => join(temporary, "no-password");
 
 async function runner(
   workspace: Workspace,
@@ -117,9 +105,6 @@ async function runner(
 ): Promise<(...args: string[]) => Promise<string>> {
   // 40 ms to load, for git alone.
   const { execa } = await import("execa");
-  const askpass = askpassOf(workspace);
-  await writeFile(askpass, "#!/bin/sh\nexit 1\n");
-  await chmod(askpass, 0o700);
   return async (...args) => {
     const result = await execa("git", ["-c", "core.hooksPath=/dev/null", ...args], {
       cwd: workspace.source,

@@ -14,14 +14,13 @@ import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from ".
 import type { BackendKind } from "./facts.ts";
 import { failureOf } from "./diagnostics.ts";
 import { ephemeralOf } from "./ephemeral.ts";
-import { gitAccessEnvironment } from "./git-access.ts";
+import { fetchModules, fetchProviders } from "./fetch.ts";
 import { copyJobFile } from "./job-files.ts";
 import { metadataOf } from "./outcome.ts";
 import { packPlan } from "./plan-artifact.ts";
 import { readPlan } from "./plan-json.ts";
 import { conceal, maskerOf } from "./secrets.ts";
-import { keepProviders, offerProviders } from "./shared-providers.ts";
-import { runTerraform, type TerraformEnd } from "./terraform.ts";
+import { hasRun, runTerraform, type TerraformEnd } from "./terraform.ts";
 import { lockLeft } from "./state-lock.ts";
 import { localStateFolder, rescuedState } from "./workspace.ts";
 
@@ -35,11 +34,9 @@ export const init: Step = {
     const end = await runTerraform(context, "init", args, {
       logged: true,
       patience: context.settings.patience.init,
-      environment: moduleAccess(context),
     });
     if (end.code !== 0) throw new StepFailed(await initFailure(context, end));
     checkBackend(context, folder, backend);
-    await keepProviders(context, folder);
     return { backend };
   },
   resume(context, facts) {
@@ -49,11 +46,9 @@ export const init: Step = {
 
 async function prepareInit(context: JobContext, folder: string): Promise<BackendKind> {
   if (hasRun(context, "init")) return injectedBackend(context, folder);
-  // Never what somebody's own machine left in the source: other backends, a half-done state.
-  rmSync(join(folder, ".terraform"), { recursive: true, force: true });
-  rmSync(join(folder, "errored.tfstate"), { force: true });
   removeInjected(folder);
-  offerProviders(context, folder);
+  await fetchModules(context);
+  await fetchProviders(context);
   giveWorkspace(context);
   const backend = await chooseBackend(context, folder);
   injectBackend(context, folder, backend);
@@ -250,17 +245,6 @@ async function succeeds(run: ReturnType<typeof runTerraform>): Promise<boolean> 
     throw error;
   }
 }
-
-/** Modules may be private repositories of the host that the configuration itself comes from. */
-function moduleAccess({ claim, settings }: JobContext): Record<string, string> {
-  const { source } = claim.job.config_snapshot;
-  const host = source.type === "git" ? source.url : undefined;
-  return gitAccessEnvironment(settings.gitAccess, host, settings.network);
-}
-
-/** Whether this agent or a former one has come to start the command. */
-const hasRun = ({ journal }: JobContext, name: string): boolean =>
-  journal.find("run", ({ run }) => run.endsWith(`-${name}`)) !== undefined;
 
 /** The last moment before anything of the job runs: what the agent has prepared becomes the job's. */
 function giveWorkspace({ workspace, claim, settings, isolation }: JobContext): void {

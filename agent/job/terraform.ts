@@ -20,7 +20,7 @@ export interface TerraformOptions {
   readonly patience?: StopPatience;
   /** It changes the world: that it may have run must be known even after a power cut. */
   readonly changes?: boolean;
-  /** What this command gets besides, and no other of the job. */
+  /** In place of the job's own. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -55,7 +55,8 @@ export async function runTerraform(
     }
   }
   const process = openRun(command, takePrepared(context, command), () => endRest(context));
-  prepareNext(context);
+  // Steps that fetch are skipped where there is nothing to fetch: which command comes next is not known then.
+  if (!options.environment) prepareNext(context);
   if (options.logged)
     log.run(
       run,
@@ -89,6 +90,10 @@ async function endRest({ isolation, log }: JobContext): Promise<void> {
   }
 }
 
+/** Whether this agent or a former one has come to start the command. */
+export const hasRun = ({ journal }: Pick<JobContext, "journal">, name: string): boolean =>
+  journal.find("run", ({ run }) => run.endsWith(`-${name}`)) !== undefined;
+
 const runName = (position: number, name: string): string =>
   `${String(position).padStart(2, "0")}-${name}`;
 
@@ -96,24 +101,24 @@ const commandOf = (
   context: JobContext,
   run: string,
   args: readonly string[],
-  more: Readonly<Record<string, string>> = {},
+  environment?: Readonly<Record<string, string>>,
 ): RunCommand =>
   context.isolation.wrap({
     directory: join(context.directory, "runs", run),
     command: known(context, "engine").path,
     args,
     cwd: known(context, "folder"),
-    env: {
-      ...environmentOf({
+    env:
+      environment ??
+      environmentOf({
         path: context.settings.path,
         network: context.settings.network,
         own: context.claim.job.config_snapshot.environment ?? {},
         workspace: context.workspace,
+        temporary: context.isolation.temporary(),
         state: stateEnvironment(context),
         cloud: cloudEnvironment(context),
       }),
-      ...more,
-    },
   });
 
 /** The wrapper that waits, if it is for this very command. */

@@ -19,6 +19,8 @@ export interface Workspace {
   readonly plan: string;
   readonly variables: string;
   readonly cliConfig: string;
+  /** The dependency lock file as it came with the source. */
+  readonly lock: string;
   /** Links to what the job was given of the engines and providers that jobs share. */
   readonly shared: string;
   /** All of the above that are folders, the root first. The job may write in those that it is given. */
@@ -56,6 +58,7 @@ export function workspaceAt(root: string): Workspace {
     plan: join(artifact, "tfplan"),
     variables: join(root, "job.tfvars.json"),
     cliConfig: join(root, "terraform.rc"),
+    lock: join(root, "lock.hcl"),
     shared: join(root, "shared"),
   };
 }

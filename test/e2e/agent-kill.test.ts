@@ -47,7 +47,7 @@ async function collect(jobs: string, into: string, over: AbortSignal): Promise<v
 
 const written = (folder: string, stream: string): string =>
   readdirSync(folder)
-    .filter((name) => /-(init|plan|apply)\./.test(name) && name.endsWith(stream))
+    .filter((name) => /-(fetch-providers|init|plan|apply)\./.test(name) && name.endsWith(stream))
     .toSorted()
     .map((name) => readFileSync(join(folder, name), "utf8"))
     .join("");

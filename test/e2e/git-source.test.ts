@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
 import { makeCertificate } from "../helpers/certificate.ts";
+import { backendWithProgram, emptyBucket, type EmptyBucket } from "../helpers/empty-bucket.ts";
 import { startGitHost, type GitHost } from "../helpers/git-host.ts";
 import {
   startInterfaceOnlyServer,
@@ -18,23 +19,27 @@ const token = "planted-token-4711";
 let server: InterfaceOnlyServer;
 let host: GitHost;
 let agent: AgentProcess;
+let bucket: EmptyBucket;
 
 beforeAll(async () => {
   server = await startInterfaceOnlyServer();
   host = await startGitHost(certificate);
   host.password = `x-access-token:${token}`;
+  host.open = "/guests/";
+  bucket = await emptyBucket();
   agent = startAgent({
     WINDLASS_URL: server.url,
     WINDLASS_WORKER_ID: server.workerId,
     WINDLASS_WORKER_TOKEN: server.workerToken,
     WINDLASS_WORK_DIR: join(place.path, "agent"),
-    WINDLASS_GIT_CREDENTIALS: `https://x-access-token:${token}@${host.host}`,
+    WINDLASS_GIT_CREDENTIALS: `https://x-access-token:${token}@${host.host}/team`,
     SSL_CERT_FILE: certificate.file,
   });
 });
 afterAll(async () => {
   await agent[Symbol.asyncDispose]();
   await host[Symbol.asyncDispose]();
+  await bucket.close();
   await server[Symbol.asyncDispose]();
   place[Symbol.dispose]();
 });
@@ -91,4 +96,54 @@ test("the commit that was planned is deployed though the branch moves on; the to
   expect(
     host.requests.filter(({ path }) => path.startsWith("/team/module")).length,
   ).toBeGreaterThan(2);
+});
+
+test("a configuration of another path of the host gets no token, for its modules neither", async () => {
+  host.commit("team/module", { "main.tf": 'output "word" {\n  value = "shared"\n}\n' });
+  host.commit("guests/app", { "main.tf": configuration("guest") });
+  const source = { type: "git", url: `https://${host.host}/guests/app` };
+  const before = host.requests.length;
+  const job = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: { source } }));
+  expect(job.reports.at(-1)).toMatchObject({
+    status: "FAILED",
+    error_message: expect.stringContaining("modules failed"),
+  });
+  const asked = host.requests.slice(before);
+  expect(asked.some(({ path }) => path.startsWith("/team/module"))).toBe(true);
+  expect(asked.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
+});
+
+test("a module of another path gets no token, though the configuration has one", async () => {
+  host.commit("guests/module", { "main.tf": 'output "word" {\n  value = "open"\n}\n' });
+  const main = configuration("mixed").replace("team/module", "guests/module");
+  host.commit("team/mixed", { "main.tf": main });
+  const source = { type: "git", url: `https://${host.host}/team/mixed` };
+  const before = host.requests.length;
+  const job = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: { source } }));
+  expect(job.reports.at(-1)).toMatchObject({ status: "SUCCESS" });
+  const asked = host.requests.slice(before).filter(({ path }) => path.startsWith("/guests/"));
+  expect(asked.length).toBeGreaterThan(0);
+  expect(asked.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
+});
+
+test("a program that init runs finds no token", async () => {
+  host.commit("team/module", { "main.tf": 'output "word" {\n  value = "shared"\n}\n' });
+  host.commit("team/curious", {
+    "main.tf": `
+module "shared" {
+  source = "git::https://${host.host}/team/module"
+}
+output "seen" {
+  value = file("seen")
+}
+`,
+    ...backendWithProgram(bucket.url, "env > seen; cat /proc/*/environ >> seen 2>/dev/null"),
+  });
+  const source = { type: "git", url: `https://${host.host}/team/curious` };
+  const job = await ended(server.enqueue({ job_type: "DEPLOY", config_snapshot: { source } }));
+  // The bucket keeps nothing, so the apply fails; what was seen stands in the plan.
+  const log = server.log(job, "STDOUT");
+  expect(log).toContain("TF_IN_AUTOMATION");
+  expect(log).not.toContain("GIT_CONFIG_COUNT");
+  expect(log).not.toContain(Buffer.from(`x-access-token:${token}`).toString("base64"));
 });

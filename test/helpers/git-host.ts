@@ -16,10 +16,12 @@ export interface GitHost extends AsyncDisposable {
   readonly requests: { path: string; authorization: string | undefined }[];
   /** Asks for this user and password, like `user:token`; undefined: for none. */
   password: string | undefined;
+  /** Below this path no password is asked for. */
+  open: string | undefined;
   /** Sends whoever asks for anything to this address instead. */
   redirect: string | undefined;
   /** Puts these files into the repository as a new commit of a branch; answers the commit. */
-  commit(name: string, files: Readonly<Record<string, string>>, branch?: string): string;
+  commit(name: string, files: Readonly<Record<string, string | Buffer>>, branch?: string): string;
   /** Git in the repository of this name. */
   git(name: string, ...args: string[]): string;
 }
@@ -32,11 +34,12 @@ export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
     const path = request.url ?? "";
     const { authorization } = request.headers;
     host.requests.push({ path, authorization });
-    const { password, redirect } = host;
-    const expected = password && `Basic ${Buffer.from(password).toString("base64")}`;
+    const { password, redirect, open } = host;
+    const isOpen = open !== undefined && path.startsWith(open);
+    const expected = !isOpen && password && `Basic ${Buffer.from(password).toString("base64")}`;
     if (redirect !== undefined) {
       response.writeHead(302, { location: redirect + path }).end();
-    } else if (expected !== undefined && authorization !== expected) {
+    } else if (expected && authorization !== expected) {
       response.writeHead(401, { "www-authenticate": 'Basic realm="git"' }).end();
     } else {
       serve(join(backend, "git-http-backend"), root, request, response);
@@ -54,6 +57,7 @@ export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: [],
     password: undefined,
+    open: undefined,
     redirect: undefined,
     git,
     commit(name, files, branch = "main") {

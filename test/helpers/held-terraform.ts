@@ -10,7 +10,10 @@ export interface HeldTerraform {
   /** The commands that were run since the last `forget`, in order. */
   ran(): string[];
   forget(): void;
-  /** The next time it comes to this place, such as `begin-apply` or `end-plan`, it waits until let go. */
+  /**
+   * The next time it comes to this place, such as `begin-apply` or `end-plan`, it waits until let go. The `init` without a backend, which
+   * fetches providers, is called `fetch-providers`.
+   */
   hold(place: string): { readonly reached: Promise<void>; letGo(): void };
 }
 
@@ -30,11 +33,13 @@ export function heldTerraform(folder: string): HeldTerraform {
 at() { if [ -e "${folder}/hold-$1" ]; then : > "${folder}/held-$1"; fi
        while [ -e "${folder}/hold-$1" ]; do sleep 0.02; done; }
 umask 0
-echo "$1" >> "${ran}"
-at "begin-$1"
+name=$1
+case " $* " in *" -backend=false "*) name=fetch-providers ;; esac
+echo "$name" >> "${ran}"
+at "begin-$name"
 "${real}" "$@"
 code=$?
-at "end-$1"
+at "end-$name"
 exit $code
 `;
   writeFileSync(join(folder, "terraform"), script, { mode: 0o755 });

@@ -87,7 +87,9 @@ export async function prepare(
 export function keep(runs: string, into: string): void {
   if (existsSync(into) || !existsSync(runs)) return;
   mkdirSync(into);
-  for (const run of readdirSync(runs).filter((name) => /-(init|plan|apply)$/.test(name)))
+  for (const run of readdirSync(runs).filter((name) =>
+    /-(fetch-providers|init|plan|apply)$/.test(name),
+  ))
     for (const stream of ["stdout", "stderr"])
       if (existsSync(join(runs, run, stream)))
         copyFileSync(join(runs, run, stream), join(into, `${run}.${stream}`));

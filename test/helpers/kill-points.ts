@@ -15,11 +15,11 @@ export type Kind = (typeof kinds)[number];
 
 /** What terraform does in a job of each kind, once each. */
 export const commandsOf: Readonly<Record<Kind, readonly string[]>> = {
-  PLAN: ["init", "plan", "show"],
-  "DEPLOY of a plan": ["init", "apply", "output"],
-  DEPLOY: ["init", "plan", "apply", "output"],
-  DESTROY: ["init", "plan", "apply"],
-  DESTROY_WORKER: ["init", "plan", "show", "apply"],
+  PLAN: ["fetch-providers", "init", "plan", "show"],
+  "DEPLOY of a plan": ["fetch-providers", "init", "apply", "output"],
+  DEPLOY: ["fetch-providers", "init", "plan", "apply", "output"],
+  DESTROY: ["fetch-providers", "init", "plan", "apply"],
+  DESTROY_WORKER: ["fetch-providers", "init", "plan", "show", "apply"],
 };
 
 export interface Stand {
@@ -217,7 +217,7 @@ export const points: readonly Point[] = [
     of: kinds,
     arm: ({ terraform }) => terraform.hold("begin-version"),
   },
-  ...["init", "plan", "show", "apply", "output"].flatMap(commandPoints),
+  ...["fetch-providers", "init", "plan", "show", "apply", "output"].flatMap(commandPoints),
   {
     name: "apply: a provisioner runs",
     of: withCommand("apply"),

@@ -15,6 +15,8 @@ export interface ProviderRegistry extends AsyncDisposable {
   downloads(): number;
   /** Offers a version of `team/NAME`; `mark` tells packages of the same version apart. Answers the executable. */
   publish(name: string, version: string, mark?: string): string;
+  /** The `zh:` hashes of all platforms of a version, as its signed checksums have them. */
+  zipHashes(name: string, version: string): string[];
 }
 
 /** Starts an empty one. */
@@ -23,6 +25,7 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
   const keyId = (await readKey({ armoredKey: key.publicKey })).getKeyID().toHex().toUpperCase();
   const files = new Map<string, () => Buffer | Promise<Buffer>>();
   const versions = new Map<string, string[]>();
+  const zips = new Map<string, string[]>();
   const requests: string[] = [];
   const json = (value: unknown) => () => Buffer.from(JSON.stringify(value));
   files.set("/.well-known/terraform.json", json({ "providers.v1": "/v1/providers/" }));
@@ -50,6 +53,7 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
       // Another platform's too, which nobody fetches: a lock file is to have it.
       const other = `terraform-provider-${name}_${version}_plan9_mips.zip`;
       const elsewhere = createHash("sha256").update(`${name}${version}${mark}`).digest("hex");
+      zips.set(`${name} ${version}`, [`zh:${shasum}`, `zh:${elsewhere}`]);
       const sums = Buffer.from(`${shasum}  ${filename}\n${elsewhere}  ${other}\n`);
       const base = `/v1/providers/team/${name}`;
       const known = [...(versions.get(name) ?? []), version];
@@ -79,6 +83,7 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
       files.set(`/files/${filename}.sums.sig`, () => signatureOf(sums, key));
       return executable;
     },
+    zipHashes: (name, version) => zips.get(`${name} ${version}`) ?? [],
     [Symbol.asyncDispose]: async () => {
       server.close();
       server.closeAllConnections();
@@ -86,7 +91,10 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
   };
 }
 
-/** Speaks just enough of terraform's plugin protocol to have a schema without anything in it. */
+/**
+ * Speaks just enough of terraform's plugin protocol to have a schema without anything in it, over a Unix socket in `TMPDIR` whose name is
+ * as long as the longest that Go's `os.CreateTemp` makes, as providers that are built with go-plugin do.
+ */
 const runnable = ({ tls }: Certificate): string => `#!/usr/bin/env node
 const cert = ${JSON.stringify(tls.cert.toString())};
 const server = require("node:http2").createSecureServer({ cert, key: ${JSON.stringify(tls.key.toString())} });
@@ -103,8 +111,10 @@ server.on("stream", (stream, { ":path": path }) => {
   else if (path === "/plugin.GRPCController/Shutdown") process.exit();
   else stream.respond({ ":status": 200, "content-type": "application/grpc", "grpc-status": "12" }, { endStream: true });
 });
-server.listen(0, "127.0.0.1", () => {
+const socket = (process.env.TMPDIR || "/tmp") + "/plugin" + (1e9 + require("node:crypto").randomInt(1e9));
+if (Buffer.byteLength(socket) > 107) throw new Error("the path of the socket is too long: " + socket);
+server.listen(socket, () => {
   const der = cert.replace(/-----.*-----|\\s|=+/g, "");
-  console.log("1|5|tcp|127.0.0.1:" + server.address().port + "|grpc|" + der);
+  console.log("1|5|unix|" + socket + "|grpc|" + der);
 });
 `;

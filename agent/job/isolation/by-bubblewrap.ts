@@ -10,6 +10,7 @@ import { byProcess, markOf } from "./by-process.ts";
 import { asUser, byUser, closedFolder } from "./by-user.ts";
 import { enter } from "./enter.ts";
 import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
+import { sandboxTemporary } from "./temporary.ts";
 
 /** The job in a bubblewrap sandbox. */
 export function byBubblewrap(place: Place, settings: IsolationSettings): Isolation {
@@ -17,6 +18,7 @@ export function byBubblewrap(place: Place, settings: IsolationSettings): Isolati
   return {
     ...outer,
     level: "bubblewrap",
+    temporary: () => sandboxTemporary,
     wrap(command) {
       const inside = sandbox(command, place, settings);
       return place.user === undefined ? inside : asUser(inside, place.user);
@@ -40,6 +42,7 @@ function sandbox(command: RunCommand, place: Place, settings: IsolationSettings)
     ["--ro-bind", program, program],
     ["--ro-bind", place.workspace.root, place.workspace.root],
     ...writableFor(place).map((path) => ["--bind", path, path]),
+    ["--bind", place.workspace.temporary, sandboxTemporary],
     ["--remount-ro", "/", "--chdir", command.cwd, "--"],
     [inner.command, ...inner.args],
   ].flat();

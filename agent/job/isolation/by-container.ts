@@ -14,6 +14,7 @@ import { byUser } from "./by-user.ts";
 import { enter } from "./enter.ts";
 import { containerLimits } from "./limits.ts";
 import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
+import { sandboxTemporary } from "./temporary.ts";
 
 export interface ContainerSettings {
   readonly engine: "docker" | "podman";
@@ -35,6 +36,7 @@ export function byContainer(place: Place, settings: IsolationSettings): Isolatio
   return {
     ...outer,
     level: "container",
+    temporary: () => sandboxTemporary,
     wrap: (command) => contain(command, place, settings, label),
     async killAll() {
       const containers = await ask("ps", "--all", "--quiet", "--filter", `label=${label}`);
@@ -73,6 +75,7 @@ function contain(
       isInImage ? [] : bind(program, ",readonly"),
       bind(place.workspace.root, ",readonly"),
       ...writableFor(place).map((path) => bind(path)),
+      bind(place.workspace.temporary, "", sandboxTemporary),
       ["--workdir", command.cwd],
       // By name alone: the values stay out of the arguments.
       ...Object.keys(inner.env).map((name) => (name === "PATH" ? [] : ["--env", name])),
@@ -81,7 +84,7 @@ function contain(
   };
 }
 
-const bind = (path: string, how = ""): string[] => [
+const bind = (path: string, how = "", target = path): string[] => [
   "--mount",
-  `type=bind,source=${path},target=${path}${how}`,
+  `type=bind,source=${path},target=${target}${how}`,
 ];

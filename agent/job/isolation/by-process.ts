@@ -5,6 +5,7 @@
 import { enter } from "./enter.ts";
 import type { Isolation, Place } from "./isolation.ts";
 import { endAll, killEach, processesWith } from "./processes.ts";
+import { closeTemporary, openTemporary } from "./temporary.ts";
 import { removeTree } from "./wipe.ts";
 
 /** The weakest level; it works everywhere. */
@@ -12,10 +13,14 @@ export function byProcess({ id, workspace }: Place): Isolation {
   const mark = markOf(id);
   return {
     level: "process",
+    temporary: () => openTemporary(workspace),
     wrap: (command) => enter(command, mark),
     give: () => undefined,
     killAll: () => endAll(() => processesWith(mark), killEach),
-    wipe: () => removeTree(workspace.root),
+    wipe: () => {
+      closeTemporary(workspace);
+      return removeTree(workspace.root);
+    },
   };
 }
 

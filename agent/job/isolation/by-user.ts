@@ -19,6 +19,7 @@ import type { RunCommand } from "../process-spawn.ts";
 import { enter } from "./enter.ts";
 import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
 import { endAll, processesOf } from "./processes.ts";
+import { closeTemporary, openTemporary } from "./temporary.ts";
 import { removeTree } from "./wipe.ts";
 
 /** The job as a user of its own. */
@@ -27,6 +28,7 @@ export function byUser({ workspace, state, user }: Place, settings: IsolationSet
   const agent = process.getuid?.() ?? 0;
   return {
     level: "uid",
+    temporary: () => openTemporary(workspace),
     wrap: (command) => asUser(enter(command), user),
     give(...paths) {
       // To go through, for this job's group alone; to write in, for nobody but the agent.
@@ -47,6 +49,7 @@ export function byUser({ workspace, state, user }: Place, settings: IsolationSet
     async wipe() {
       // Whoever is left, of whatever user, cannot come in any more and turn a folder into a link while it is removed.
       if (existsSync(workspace.root)) chmodSync(workspace.root, 0o700);
+      closeTemporary(workspace);
       await removeTree(workspace.root);
       await removeShared(user, settings);
       if (state !== undefined && existsSync(state)) changeOwner(state, agent);

@@ -12,6 +12,7 @@ import {
   type IsolationSettings,
   type Level,
 } from "./isolation.ts";
+import { closeTemporary } from "./temporary.ts";
 
 /** The level that was asked for does not work here; the message says what is missing. */
 export class IsolationMissing extends Error {
@@ -70,9 +71,9 @@ function needOf(level: Level, { users, workDir, container }: Probing): string | 
   return `jobs run as other users, who cannot go through ${closed}: allow it (chmod o+x) or set WINDLASS_WORK_DIR to another place`;
 }
 
-/** Reads a file of the job, writes one, and looks for one of the agent's. */
+/** Reads a file of the job, writes one, also in the folder for temporary files, and looks for one of the agent's. */
 const trial = `
-cat "$1/given" && echo made > "$1/made" && ! cat "$2" 2> /dev/null
+cat "$1/given" && echo made > "$1/made" && : > "$TMPDIR/plugin0123456789" && ! cat "$2" 2> /dev/null
 `;
 
 async function failureOf(level: Level, settings: Probing): Promise<string | undefined> {
@@ -98,7 +99,7 @@ async function failureOf(level: Level, settings: Probing): Promise<string | unde
         command: "/bin/sh",
         args: ["-c", trial, "sh", workspace.source, hidden],
         cwd: workspace.source,
-        env: { PATH: settings.path },
+        env: { PATH: settings.path, TMPDIR: isolation.temporary() },
       }),
     );
     const timer = setTimeout(() => void run.stop({ first: 0, second: 0 }, false), trialLimit);
@@ -115,6 +116,7 @@ async function failureOf(level: Level, settings: Probing): Promise<string | unde
   } catch (error) {
     return (error as Error).message.trim().split("\n").at(-1);
   } finally {
+    closeTemporary(workspace);
     rmSync(workspace.root, { recursive: true, force: true });
     rmSync(directory, { recursive: true, force: true });
   }

@@ -25,6 +25,8 @@ export const processWarning =
 /** One job's. */
 export interface Isolation {
   readonly level: Level;
+  /** The path by which the job knows its folder for temporary files, short enough for the Unix sockets of providers. */
+  temporary(): string;
   /** The command that runs this one apart. */
   wrap(command: RunCommand): RunCommand;
   /** Makes files and folders that the agent has put into the workspace the job's own. */

@@ -11,6 +11,7 @@ const environment = (own: Record<string, unknown>): Record<string, string> =>
     network: { NO_PROXY: "a" },
     own,
     workspace,
+    temporary: workspace.temporary,
     state: { TF_HTTP_USERNAME: "u" },
     cloud: { AWS_REGION: "eu-west-1" },
   });

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { gitAccessEnvironment, readGitAccess } from "../../../agent/job/git-access.ts";
+import { gitAccessEnvironment, isBelow, readGitAccess } from "../../../agent/job/git-access.ts";
 import { fetchGit } from "../../../agent/job/source-git.ts";
 import { workspaceOf, type Workspace } from "../../../agent/job/workspace.ts";
 import { scratch } from "../../helpers/agent-process.ts";
@@ -191,4 +191,20 @@ describe("the setting", () => {
       "2",
     );
   });
+});
+
+test.each([
+  ["https://git.example/our-team/", "https://git.example/our-team/app", true],
+  ["https://git.example/our-team/", "https://git.example/our-team/app.git", true],
+  ["https://git.example/our-team/", "https://x@git.example/our-team", true],
+  ["https://git.example/our-team/", "https://git.example/our-team-2/app", false],
+  ["https://git.example/our-team/", "https://git.example/our-team/../other/app", false],
+  ["https://git.example/our-team/", "https://git.example/other/app", false],
+  ["https://git.example/our-team/", "https://git.example:8443/our-team/app", false],
+  ["https://git.example/our-team/", "http://git.example/our-team/app", false],
+  ["https://git.example/our-team/", "ssh://git.example/our-team/app", false],
+  ["https://git.example/our-team/", "git@git.example:our-team/app", false],
+  ["https://git.example/", "https://git.example/any/app", true],
+])("a token for %s is for %s: %s", (address, repository, expected) => {
+  expect(isBelow(repository, address)).toBe(expected);
 });

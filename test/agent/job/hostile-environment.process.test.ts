@@ -114,6 +114,7 @@ const environment = (own: Record<string, unknown>): Record<string, string> =>
     network: {},
     own,
     workspace,
+    temporary: workspace.temporary,
     state: {},
     cloud: {},
   });

@@ -95,6 +95,7 @@ test.each(["docker", "podman"] as const)(
       bind(place.path, ",readonly"),
       bind(workspace.root, ",readonly"),
       ...["source", "home", "tmp", "artifact"].map((name) => bind(join(workspace.root, name))),
+      `type=bind,source=${workspace.temporary},target=/tmp/job`,
     ]);
     const words = ran.join(" ");
     expect(words).toContain(

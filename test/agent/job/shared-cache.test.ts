@@ -15,13 +15,13 @@ import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { readLock, withHashes } from "../../../agent/job/provider-lock.ts";
 import {
+  isUnchanged,
   packageHash,
   packagesIn,
   storedPackages,
   storePackage,
 } from "../../../agent/job/provider-store.ts";
 import { holdEngine, keepWithin, removePartials } from "../../../agent/job/shared-cache.ts";
-import { areNamesHarmless } from "../../../agent/job/shared-providers.ts";
 import { workspaceAt } from "../../../agent/job/workspace.ts";
 
 let workDir: string;
@@ -164,23 +164,29 @@ test("what is kept once never changes, whatever comes under its name", async () 
   expect(await packageHash(path)).toBe(before);
 });
 
-test.each([
-  ["TF_VAR_anything", true],
-  ["GITHUB_TOKEN", true],
-  ["VAULT_ROLE_KEY", true],
-  ["HTTPS_PROXY", false],
-  ["https_proxy", false],
-  ["NO_PROXY", false],
-  ["SSL_CERT_FILE", false],
-  ["SSL_CERT_DIR", false],
-  ["GODEBUG", false],
-  ["XDG_DATA_HOME", false],
-  ["TF_TOKEN_registry_example_com", false],
-  ["TF_REGISTRY_TOKEN", false],
-  ["TF_CLI_CONFIG_FILE", false],
-  ["anything_else", false],
-])("a job that sets %s may leave a package to others: %s", (name, expected) => {
-  expect(areNamesHarmless({ [name]: "x" })).toBe(expected);
+test("at level process only what this agent has stored is used, and only while its hash is the same", async () => {
+  const path = await keptPackage("thing", 0);
+  const [kept] = storedPackages(store(), "process");
+  if (!kept) throw new Error("nothing is stored");
+  expect(await isUnchanged(kept, "process")).toBe(true);
+  writeFileSync(join(path, "terraform-provider-thing"), "planted");
+  writeFileSync(`${path}.json`, JSON.stringify({ ...kept.record, h1: await packageHash(path) }));
+  expect(await isUnchanged(kept, "process")).toBe(false);
+  expect(storedPackages(store(), "process")).toEqual([]);
+  expect(existsSync(path)).toBe(false);
+});
+
+test("at level process what another process has put into the store is replaced", async () => {
+  const found = installed("stranger");
+  const path = join(store(), found.address, "1.0.0", "linux_amd64");
+  mkdirSync(path, { recursive: true });
+  writeFileSync(join(path, "terraform-provider-stranger"), "planted");
+  const h1 = await packageHash(path);
+  writeFileSync(`${path}.json`, JSON.stringify({ h1, hashes: [h1], bytes: 7 }));
+  expect(storedPackages(store(), "process")).toEqual([]);
+  const hashes = [await packageHash(found.path)];
+  await storePackage(store(), found, { hashes, isComplete: true, level: "process" }, () => true);
+  expect(await packageHash(path)).toBe(hashes[0]);
 });
 
 describe("a lock file", () => {
@@ -211,9 +217,27 @@ provider "registry.example.com/team/b" {
     expect(readLock("")).toEqual([]);
   });
   test("gets other hashes where they belong, as terraform writes them, and stays as it is elsewhere", () => {
-    const changed = withHashes(text, "registry.example.com/team/b", ["zh:11", "h1:$&", "zh:11"]);
+    const change = (address: string, ...hashes: string[]) =>
+      withHashes(text, new Map([[address, hashes]]));
+    const changed = change("registry.example.com/team/b", "zh:11", "h1:$&", "zh:11");
     expect(changed).toBe(text.replace('    "zh:11"', () => '    "h1:$&",\n    "zh:11"'));
-    expect(withHashes(text, "registry.example.com/team/a", ["zh:00", "h1:abc/+="])).toBe(text);
-    expect(withHashes(text, "registry.example.com/team/c", ["h1:x"])).toBe(text);
+    expect(change("registry.example.com/team/a", "zh:00", "h1:abc/+=")).toBe(text);
+    expect(change("registry.example.com/team/c", "h1:x")).toBe(text);
+  });
+  // With a parser that looks for the end of each block anew these take minutes.
+  test.each([
+    ["blocks that never end", 'provider "a" {\n'],
+    ["lists that never end", 'provider "a" {\n  hashes = [\n'],
+    [
+      "one block for each hash",
+      'provider "a" {\n  version = "1"\n  hashes = [\n    "h1:x",\n  ]\n}\n',
+    ],
+    ["blanks", 'provider "a" {\n  hashes' + " ".repeat(1000)],
+    ["one long line", "provider \t "],
+  ])("of a megabyte of %s is read in time linear in its size", (_, part) => {
+    const hostile = part.repeat(1024 ** 2 / part.length);
+    const locked = readLock(hostile);
+    expect(withHashes(hostile, new Map([["a", ["h1:y"]]])).length).toBeGreaterThan(0);
+    expect(locked.length).toBeLessThan(hostile.length);
   });
 });
