@@ -1,11 +1,14 @@
-/** Who the agent is to the control plane: from the settings, from the work directory, or registered now. */
-import { randomUUID } from "node:crypto";
+/**
+ * The agent's identity at the control plane: from the settings, from the work directory, or registered now. A kept token is sent only to
+ * the server that gave it, which proves at a new address that it is the same.
+ */
+import { createHmac, hash, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { calledEndpoints as endpoints } from "../protocol/endpoint-paths.ts";
-import { call } from "../protocol/transport.ts";
+import { call, ProblemError } from "../protocol/transport.ts";
 import { backoff } from "./backoff.ts";
 import { ConfigError } from "./config-reader.ts";
 import type { AgentConfig } from "./config.ts";
@@ -17,7 +20,7 @@ export interface Identity {
   readonly workerToken: string;
 }
 
-/** Throws `ConfigError` when there is no way to be somebody. */
+/** Throws `ConfigError` if the agent has no identity and cannot register. */
 export async function identify(
   config: AgentConfig,
   isolation: string,
@@ -27,21 +30,31 @@ export async function identify(
   const known = knownIdentity(config);
   if (known) return known;
   const path = keptIn(config.workDir);
+  const keep = (identity: Identity): void => {
+    const { workerId, workerToken } = identity;
+    const kept: Kept = { server: config.url, workerId, workerToken };
+    writeWhole(path, `${JSON.stringify(kept, null, 2)}\n`, "durable");
+  };
+  const elsewhere = readKept(path);
+  if (elsewhere && (await isKnownThere(config, elsewhere, { log, signal }))) {
+    keep(elsewhere);
+    log.info({ server: config.url, before: elsewhere.server }, "the server has a new address");
+    return elsewhere;
+  }
   if (config.registrationToken === undefined) {
-    const kept = readKept(path);
     throw new ConfigError(
-      kept
-        ? `WINDLASS_URL is ${config.url}, but ${path} belongs to ${kept.server}: set WINDLASS_REGISTRATION_TOKEN to register there`
+      elsewhere
+        ? `WINDLASS_URL is ${config.url}, but ${path} belongs to ${elsewhere.server}, and the server does not prove to be the same: set WINDLASS_REGISTRATION_TOKEN to register there`
         : "WINDLASS_REGISTRATION_TOKEN is not set: it registers the agent once (or set WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN)",
     );
   }
   const identity = await register(config, isolation, log, signal);
-  writeWhole(path, `${JSON.stringify({ server: config.url, ...identity }, null, 2)}\n`, "durable");
+  keep(identity);
   log.info({ worker_id: identity.workerId, name: config.workerName }, "registered");
   return identity;
 }
 
-/** Who the agent is already, by its settings or by an earlier registration at this server. Throws `ConfigError` when the file is damaged. */
+/** Returns the identity of the settings, or of an earlier registration at this address. Throws `ConfigError` if the file is damaged. */
 export function knownIdentity({
   workerId,
   workerToken,
@@ -51,6 +64,28 @@ export function knownIdentity({
   if (workerId !== undefined && workerToken !== undefined) return { workerId, workerToken };
   const kept = readKept(keptIn(workDir));
   return kept?.server === url ? kept : undefined;
+}
+
+/** Whether the server at the new address proves that it knows the worker. The token is not sent to one that does not. */
+async function isKnownThere(
+  { url }: AgentConfig,
+  { workerId, workerToken }: Identity,
+  { log, signal }: Pick<Repetition, "log" | "signal">,
+): Promise<boolean> {
+  const nonce = randomUUID();
+  // The control plane stores the token's hash and can make the same digest.
+  const hmac = createHmac("sha256", hash("sha256", workerToken, "hex"));
+  const proof = hmac.update(`windlass worker proof\n${nonce}`).digest("base64url");
+  try {
+    const answer = await repeat({ url, log, signal }, () =>
+      call(url, endpoints.proveWorker, { body: { worker_id: workerId, nonce } }, { signal }),
+    );
+    return answer?.proof === proof;
+  } catch (error) {
+    // A server that does not know this endpoint refuses the call.
+    if (error instanceof ProblemError) return false;
+    throw error;
+  }
 }
 
 const keptIn = (workDir: string): string => join(workDir, "identity.json");
@@ -70,34 +105,49 @@ export function instanceId(workDir: string): string {
 }
 
 async function register(
-  config: AgentConfig,
+  { url, workerName: name, labels, registrationToken = "" }: AgentConfig,
   isolation: string,
   log: Logger,
   signal: AbortSignal,
 ): Promise<Identity> {
-  const { workerName, labels } = config;
+  const body = { name, mode: "self-hosted", labels: [...labels], isolation };
+  const headers = { "x-registration-token": registrationToken };
+  let tries = 0;
+  try {
+    const answer = await repeat({ url, log, signal }, () => {
+      tries++;
+      return call(url, endpoints.registerWorker, { body }, { headers, signal });
+    });
+    if (!answer) throw new Error("the server answered nothing to the registration");
+    return { workerId: answer.worker_id, workerToken: answer.worker_token };
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    if (error.status !== 401)
+      throw new Error(`the registration was refused: ${error.message}`, { cause: error });
+    // The answer to an earlier try may be lost, and with it the identity that was made.
+    const hint = tries > 1 ? "; an earlier try may have used it up: make a new one" : "";
+    throw new ConfigError(`WINDLASS_REGISTRATION_TOKEN was refused: ${error.message}${hint}`);
+  }
+}
+
+interface Repetition {
+  readonly url: string;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+/** Repeats a call until it is answered or refused. */
+async function repeat<T>({ url, log, signal }: Repetition, once: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
-      const answer = await call(
-        config.url,
-        endpoints.registerWorker,
-        { body: { name: workerName, mode: "self-hosted", labels: [...labels], isolation } },
-        { headers: { "x-registration-token": config.registrationToken ?? "" }, signal },
-      );
-      if (!answer) throw new Error("the server answered nothing to the registration");
-      return { workerId: answer.worker_id, workerToken: answer.worker_token };
+      return await once();
     } catch (error) {
-      if (signal.aborted) throw error;
       const failure = sortFailure(error);
-      const why = (error as Error).message;
-      if (failure.kind === "unauthorized") {
-        // The answer to an earlier try may be lost, and with it the identity that was made.
-        const hint = tries > 1 ? "; an earlier try may have used it up: make a new one" : "";
-        throw new ConfigError(`WINDLASS_REGISTRATION_TOKEN was refused: ${why}${hint}`);
-      }
-      if (failure.kind === "give up")
-        throw new Error(`the registration was refused: ${why}`, { cause: error });
-      log.warn({ error: why, tries }, `${config.url} cannot be reached; trying again`);
+      if (signal.aborted || failure.kind !== "retry") throw error;
+      log.warn(
+        { error: (error as Error).message, tries },
+        `${url} cannot be reached; trying again`,
+      );
       await sleep(backoff(tries, Math.random(), failure.after), undefined, { signal });
     }
   }

@@ -45,6 +45,7 @@ export const endpointPaths: {
   downloadSource: { method: "GET", path: "/api/jobs/{id}/source" },
   getPlanSummary: { method: "GET", path: "/api/cli/jobs/{id}/plan" },
   registerWorker: { method: "POST", path: "/api/workers/register" },
+  proveWorker: { method: "POST", path: "/api/workers/proof" },
   heartbeat: { method: "POST", path: "/api/workers/heartbeat" },
   readWorker: { method: "GET", path: "/api/workers/{id}" },
   updateWorkerMetadata: { method: "POST", path: "/api/workers/{id}/metadata" },

@@ -8,6 +8,7 @@ import {
   CreateWorker,
   Heartbeat,
   HeartbeatAnswer,
+  ProveWorker,
   RegisterWorker,
   RegistrationToken,
   RotatedIdentity,
@@ -15,6 +16,7 @@ import {
   UpdateWorker,
   Worker,
   WorkerIdentity,
+  WorkerProof,
   workerMetadataLimit,
 } from "./workers.ts";
 
@@ -31,6 +33,17 @@ export const workerEndpoints = {
     body: RegisterWorker,
     status: 201,
     answer: WorkerIdentity,
+  }),
+  proveWorker: endpoint({
+    method: "POST",
+    path: "/api/workers/proof",
+    summary: "Prove that this control plane knows a worker",
+    description:
+      "An agent whose control plane has a new address asks this before it sends its token there. For a worker that is not known the proof is wrong, and nothing else tells.",
+    caller: "anyone",
+    body: ProveWorker,
+    status: 200,
+    answer: WorkerProof,
   }),
   heartbeat: endpoint({
     method: "POST",

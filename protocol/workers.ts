@@ -102,6 +102,20 @@ export const UpdateWorker = Type.Object(
 );
 export type UpdateWorker = Static<typeof UpdateWorker>;
 
+export const ProveWorker = Type.Object({
+  worker_id: Uuid,
+  nonce: about(Type.String({ minLength: 16, maxLength: 128 }), "Random text of the agent."),
+});
+export type ProveWorker = Static<typeof ProveWorker>;
+
+export const WorkerProof = Type.Object({
+  proof: about(
+    Type.String(),
+    'HMAC-SHA-256 in base64url of "windlass worker proof", a line feed and the nonce, under the worker token\'s SHA-256 in hex.',
+  ),
+});
+export type WorkerProof = Static<typeof WorkerProof>;
+
 const Short = Type.String({ maxLength: 255 });
 
 export const Heartbeat = Type.Object({

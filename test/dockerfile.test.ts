@@ -26,6 +26,20 @@ test("Every file that the Dockerfile copies from the tree is in the tree", () =>
   expect(sources.filter((source) => !existsSync(join(root, source)))).toEqual([]);
 });
 
+test("A stop of the image's agent cancels its jobs before the README's stop time is over", () => {
+  const [, jobs] = /WINDLASS_STOP_SECONDS=(\d+)/.exec(text) ?? [];
+  const readme = readFileSync(join(root, "README.md"), "utf8");
+  const [, stop] = /agent --stop-timeout (\d+)/.exec(readme) ?? [];
+  // A cancelled apply may take ten minutes, and its report one more.
+  expect(Number(stop) - Number(jobs)).toBeGreaterThan(660);
+});
+
+test("The image is restarted by liveness alone, so that an outage of the control plane restarts nothing", () => {
+  const health = lines.find((line) => line.includes("fetch("));
+  expect(health).toContain("/healthz");
+  expect(health).not.toContain("/readyz");
+});
+
 test("The image runs as nobody special, hears signals, and has no build tools", () => {
   const last = lines.slice(lines.findLastIndex((line) => line.startsWith("FROM ")));
   expect(last).toContain("USER 1000:1000");

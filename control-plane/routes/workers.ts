@@ -17,6 +17,7 @@ import {
   updateMetadata,
 } from "../services/workers.ts";
 import { updateWorker } from "../services/worker-updates.ts";
+import { proveWorker } from "../services/worker-proof.ts";
 import { goneSignal } from "./gone.ts";
 import { sendListById } from "./list.ts";
 import { bodilessRoutes, route, type Guards } from "./route.ts";
@@ -66,6 +67,7 @@ function runnerRoutes(app: FastifyInstance, context: Context, guards: Guards): v
   route(app, endpoints.registerWorker, guards, async ({ caller, body }) =>
     registerWorker(context, caller, body),
   );
+  route(app, endpoints.proveWorker, guards, async ({ body }) => proveWorker(context, body));
   route(
     app,
     endpoints.heartbeat,

@@ -133,6 +133,7 @@ const rules: Record<string, Rule> = {
   "POST /api/jobs/:id/plan-artifact": "worker",
   "GET /api/jobs/:id/plan-artifact": "worker",
   "GET /api/jobs/:id/source": "worker",
+  "POST /api/workers/proof": "open",
   "POST /api/workers/register": "registrant",
   "POST /api/workers/heartbeat": "worker",
   "GET /api/workers/:id": "worker",

@@ -1,7 +1,9 @@
+import { createHmac, randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
+import { hashToken } from "../../control-plane/domain/tokens.ts";
 import { updateWorker } from "../../control-plane/store/workers.ts";
 import {
   addTestWorker,
@@ -249,6 +251,18 @@ describe("a worker", () => {
     expect(await runner.refusal(heartbeat, { body: { version, instance_id: "two" } })).toBe(
       "409 identity_in_use",
     );
+  });
+
+  it("is proved to be known to whoever has its token, and to nobody else", async () => {
+    const nonce = "a text of the agent's own";
+    const prove = async (worker_id: string) =>
+      (await callsOf(plane, {}).get(endpoints.proveWorker, { body: { worker_id, nonce } })).proof;
+    const proof = await prove(worker.id);
+    const hmac = createHmac("sha256", hashToken(worker.headers["x-worker-token"] ?? ""));
+    expect(proof).toBe(hmac.update(`windlass worker proof\n${nonce}`).digest("base64url"));
+    expect(await prove(worker.id.toUpperCase())).toBe(proof);
+    // One that is not known looks the same.
+    expect(await prove(randomUUID())).toHaveLength(proof.length);
   });
 
   describe("whose token is rotated", () => {

@@ -49,6 +49,10 @@ test("The agent's unit lets an apply outlive the agent", () => {
   const settings = unit.split("\n").filter((line) => !line.startsWith("#"));
   expect(settings).toContain("KillMode=process");
   expect(settings).toContain("User=windlass-agent");
+  // Cancelled in time: an apply may take ten minutes to stop, and its report one more.
+  const [, jobs] = /^Environment=WINDLASS_STOP_SECONDS=(\d+)$/m.exec(unit) ?? [];
+  const [, minutes] = /^TimeoutStopSec=(\d+)min$/m.exec(unit) ?? [];
+  expect(60 * Number(minutes) - Number(jobs)).toBeGreaterThan(660);
   for (const name of ["DynamicUser", "PrivateTmp", "RestrictNamespaces"])
     expect(settings.filter((line) => line.startsWith(`${name}=`))).toEqual([]);
 });

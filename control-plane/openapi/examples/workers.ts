@@ -9,8 +9,10 @@ import {
   UpdateWorker,
   Worker,
   RotatedIdentity,
+  ProveWorker,
   RotateToken,
   WorkerIdentity,
+  WorkerProof,
 } from "../../../protocol/workers.ts";
 import { at, example, ids } from "./example.ts";
 
@@ -40,6 +42,8 @@ export const workerExamples = [
     worker_id: ids.worker,
     worker_token: "wlw_Zm9yIHRoZSBkb2N1bWVudCBvbmx5LCBub3QgYSB0b2tlbg",
   }),
+  example(ProveWorker, { worker_id: ids.worker, nonce: "4SwL4hHYyRj0v3Xzq2mC5w" }),
+  example(WorkerProof, { proof: "Rk9yIHRoZSBkb2N1bWVudCBvbmx5LCBub3QgYSBwcm9vZi4" }),
   example(RotateToken, { overlap_seconds: 600 }),
   example(RotatedIdentity, {
     worker_id: ids.worker,

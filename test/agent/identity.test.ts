@@ -1,0 +1,70 @@
+/** An agent whose control plane has a new address keeps its identity there, and shows its token to no other server. */
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pino } from "pino";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readConfig } from "../../agent/config.ts";
+import { identify } from "../../agent/identity.ts";
+import { addTestWorker, startPlane } from "../helpers/plane.ts";
+import { addOwner } from "../helpers/rows.ts";
+
+let workDir: string;
+beforeEach(() => {
+  workDir = mkdtempSync(join(tmpdir(), "identity-"));
+});
+afterEach(() => rmSync(workDir, { recursive: true }));
+
+const file = () => join(workDir, "identity.json");
+
+function identifyAt(url: string, identity: { workerId: string; workerToken: string }) {
+  const kept = { server: "https://before.example.com", ...identity };
+  writeFileSync(file(), JSON.stringify(kept));
+  const config = readConfig({ WINDLASS_URL: url, WINDLASS_WORK_DIR: workDir });
+  const log = pino({ level: "silent" });
+  return identify(config, "process", log, new AbortController().signal);
+}
+
+test("the server that gave the token is known again at a new address", async () => {
+  const plane = await startPlane();
+  try {
+    const { id, headers } = await addTestWorker(plane, await addOwner(plane.context.store));
+    const identity = { workerId: id, workerToken: headers["x-worker-token"] ?? "" };
+    expect(await identifyAt(plane.url, identity)).toMatchObject(identity);
+    expect(JSON.parse(readFileSync(file(), "utf8"))).toEqual({ server: plane.url, ...identity });
+
+    const forged = { ...identity, workerToken: "wlw_of-another-server" };
+    await expect(identifyAt(plane.url, forged)).rejects.toThrow("does not prove to be the same");
+  } finally {
+    await plane.close();
+  }
+});
+
+test.each([
+  ["proves wrongly", 200, '{"proof":"wrong"}'],
+  ["does not know the question", 404, "not found"],
+])("a server that %s never sees the token", async (_, status, answer) => {
+  let seen = "";
+  const server = createServer((request, response) => {
+    seen += JSON.stringify([request.url, request.headers]);
+    request.on("data", (part) => (seen += String(part)));
+    request.on("end", () => response.writeHead(status).end(answer));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  try {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const identity = { workerId: crypto.randomUUID(), workerToken: "wlw_secret" };
+    await expect(identifyAt(url, identity)).rejects.toThrow("WINDLASS_REGISTRATION_TOKEN");
+    expect(seen).toContain(identity.workerId);
+    expect(seen).not.toContain("wlw_secret");
+    expect(JSON.parse(readFileSync(file(), "utf8"))).toMatchObject({
+      server: "https://before.example.com",
+    });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+});
