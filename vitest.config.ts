@@ -21,18 +21,18 @@ const project = (name: string, include: string[], more: object = {}) => ({
 export default defineConfig({
   test: {
     pool: "forks",
+    // Files share a process: loading the control plane costs more than most of them. What one leaves behind fails that file.
+    isolate: false,
     // A test spends most of its time waiting for processes and disks, so more files than cores run at once. In CI nobody waits, and
     // a machine that is not overloaded judges better.
     maxWorkers: process.env["CI"] ? 2 : 3,
     setupFiles: ["test/helpers/nothing-left-behind.ts"],
     reporters: ["default", "./test/helpers/tally.ts"],
     projects: [
-      // In one process: functions, and a control plane over real HTTP and SQLite. Files share a process, because loading the
-      // control plane costs more than most of them.
+      // In one process: functions, and a control plane over real HTTP and SQLite.
       project("unit", ["test/**/*.test.ts"], {
         exclude: ["test/{e2e,browser}/**", "test/**/*.process.test.ts"],
         setupFiles: ["test/helpers/no-process.ts"],
-        isolate: false,
       }),
       // With real processes that are started, killed and watched: the server, the agent, the client, git, shells.
       project("process", ["test/**/*.process.test.ts"]),

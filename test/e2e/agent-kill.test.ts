@@ -131,12 +131,12 @@ function undoubled(logs: { log_chunk: string; stream_type: string }[], stream: s
 
 type Moment = readonly [name: string, marker: string, wait: number];
 const moments: readonly Moment[] = [
-  ["right after the claim", '"at":"claimed"', 0],
   ["during plan", '"run":"07-plan"', 25],
-  ["in mid-apply", '"run":"08-apply"', 300],
   ["when the outcome is decided", '"at":"ended"', 0],
 ];
 const more: readonly Moment[] = [
+  ["right after the claim", '"at":"claimed"', 0],
+  ["in mid-apply", '"run":"08-apply"', 300],
   ["when the job has started", '"at":"started"', 0],
   ["while the source is fetched", '"step":"source"', 0],
   ["when init begins", '"run":"06-init"', 0],

@@ -11,6 +11,7 @@ import { allCommands, openDrive, ways } from "../helpers/drive.ts";
 import { copyFixture } from "../helpers/fixtures.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { processesOf } from "../helpers/processes.ts";
+import { proving } from "../helpers/proving.ts";
 import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/providers.ts";
 import { approve, type Browser } from "../helpers/sign-in.ts";
 
@@ -27,14 +28,17 @@ beforeAll(async () => {
     GITHUB_CLIENT_SECRET: "client-secret",
     GITHUB_BASE_URL: github.url,
   });
-  for (const way of ways) browsers.set(way, await signInAtGitHub(`${way.slice(2)}@example.com`));
+  for (const way of driven) browsers.set(way, await signInAtGitHub(`${way.slice(2)}@example.com`));
 });
 afterAll(async () => {
   await plane.close();
   await github.close();
 });
 
-test.concurrent.for(ways)("every command does its work in %s", async (way) => {
+/** In a pipe, single commands are driven by the tests in test/cli. */
+const driven = proving ? ways : (["a terminal"] as const);
+
+test.concurrent.for(driven)("every command does its work in %s", async (way) => {
   using place = scratch();
   const browser = browsers.get(way)!;
   const drive = await openDrive(way, { WINDLASS_CONFIG_DIR: join(place.path, "client") });

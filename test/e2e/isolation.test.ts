@@ -13,6 +13,7 @@ import {
   type InterfaceOnlyServer,
   type PlainJob,
 } from "../helpers/interface-only-server.ts";
+import { proving } from "../helpers/proving.ts";
 import { levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
 import { startPlane } from "../helpers/plane.ts";
 import { processesOf } from "../helpers/processes.ts";
@@ -21,8 +22,8 @@ import { bearer } from "../helpers/sign-in.ts";
 const { working, lacking } = await levelsHere();
 skipAbsentLevels(lacking);
 const strongest = working.at(-1) ?? "process";
-/** Where CI runs as root, the default keeps secrets; an agent without any right to do so is told of in docs/isolation.md. */
-const keeping = working.filter((level) => level !== "process");
+/** The levels that keep secrets, besides the default one. Where CI runs as root, the default is one of them; docs/isolation.md has the rest. */
+const keeping = working.filter((level) => level !== "process" && (proving || level !== strongest));
 
 let server: InterfaceOnlyServer;
 const place = scratch();

@@ -53,11 +53,15 @@ export function scratch(): Disposable & { readonly path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
-/** Waits until the answer is true; a test that waits too long fails by its own time limit. */
+/**
+ * Waits until the answer is true; a test that waits too long fails by its own time limit. A look at all processes takes
+ * milliseconds, so the pauses grow with what a look takes: waiting costs a tenth of a core at most.
+ */
 export async function until<T>(what: () => T | false | undefined): Promise<T> {
   for (;;) {
+    const startedAt = performance.now();
     const answer = what();
     if (answer !== false && answer !== undefined) return answer;
-    await sleep(20);
+    await sleep(Math.max(20, 9 * (performance.now() - startedAt)));
   }
 }

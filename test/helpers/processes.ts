@@ -11,13 +11,13 @@ export function processesOf(directory: string): string[] {
     .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
     .flatMap((pid) => {
       const command = read(() => readFileSync(`/proc/${pid}/cmdline`, "latin1"));
-      const rest = [
-        read(() => readFileSync(`/proc/${pid}/environ`, "latin1")),
-        read(() => readlinkSync(`/proc/${pid}/cwd`)),
-      ];
-      return [command, ...rest].some((text) => text.includes(directory))
-        ? [`${pid}: ${command.replaceAll("\0", " ").trim().slice(0, 300)}`]
-        : [];
+      // The kernel's own, and zombies.
+      if (command === "") return [];
+      const isOfIt =
+        command.includes(directory) ||
+        read(() => readlinkSync(`/proc/${pid}/cwd`)).includes(directory) ||
+        read(() => readFileSync(`/proc/${pid}/environ`, "latin1")).includes(directory);
+      return isOfIt ? [`${pid}: ${command.replaceAll("\0", " ").trim().slice(0, 300)}`] : [];
     });
 }
 
