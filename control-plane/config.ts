@@ -1,6 +1,7 @@
 /** The control plane's settings: the only file here that reads the environment. Names and defaults: decisions.md, "Running it". */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import type { Quotas } from "./domain/quotas.ts";
 import { day, forever, type Retention } from "./domain/retention.ts";
 import { signInGroupLimit, signInRule, type SignInRule } from "./domain/sign-in-allow.ts";
 import { providerNames, type ProviderName, type Providers } from "./domain/providers.ts";
@@ -26,6 +27,7 @@ export interface ServerConfig {
   /** At a stop, requests under way get this long before their connections are cut. */
   readonly drainSeconds: number;
   readonly retention: Retention;
+  readonly quotas: Quotas;
   /** The head of a request, and a body of JSON, must have arrived by then. */
   readonly requestSeconds: number;
   readonly logLevel: LogLevel;
@@ -82,6 +84,13 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
       archives: read.days("WINDLASS_RETENTION_ARCHIVE_DAYS", 30),
       states: read.days("WINDLASS_RETENTION_STATE_DAYS", 365),
       stateVersions: read.whole("WINDLASS_RETENTION_STATE_VERSIONS", 100, 1, 1_000_000),
+    },
+    quotas: {
+      queuedJobs: read.whole("WINDLASS_QUOTA_QUEUED_JOBS", 1000, 1, 1_000_000),
+      configurations: read.whole("WINDLASS_QUOTA_CONFIGURATIONS", 10_000, 1, 1_000_000),
+      archiveBytes: read.mebibytes("WINDLASS_QUOTA_ARCHIVE_MIB", 5120),
+      stateBytes: read.mebibytes("WINDLASS_QUOTA_STATE_MIB", 5120),
+      logBytes: read.mebibytes("WINDLASS_QUOTA_LOG_MIB", 256),
     },
     logLevel: read.word("WINDLASS_LOG_LEVEL", logLevels) ?? "info",
     logFormat:
@@ -179,6 +188,11 @@ class Reader {
     return value;
   }
 
+  /** An amount in mebibytes, in bytes. */
+  mebibytes(name: string, fallback: number): number {
+    return Math.ceil(this.number(name, fallback, 0.001, 1_000_000_000) * 1024 ** 2);
+  }
+
   /** A period in days, in milliseconds. */
   days(name: string, fallback: number): number {
     if (this.text(name) === "forever") return forever;
@@ -240,6 +254,7 @@ class Reader {
 const known = new Set(
   `HOST PORT PUBLIC_URL TRUSTED_PROXIES SIGN_IN_ALLOW DATA_DIR DATABASE_URL ARTIFACTS_URL SECRET_KEY SECRET_KEY_FILE HEARTBEAT_SECONDS OFFLINE_SECONDS
   LOST_SECONDS DRAIN_SECONDS REQUEST_SECONDS RETENTION_LOG_DAYS RETENTION_ARTIFACT_DAYS RETENTION_ARCHIVE_DAYS RETENTION_STATE_DAYS RETENTION_STATE_VERSIONS
+  QUOTA_QUEUED_JOBS QUOTA_CONFIGURATIONS QUOTA_ARCHIVE_MIB QUOTA_STATE_MIB QUOTA_LOG_MIB
   URL WORKER_ID WORKER_TOKEN WORKER_TOKEN_FILE REGISTRATION_TOKEN REGISTRATION_TOKEN_FILE WORKER_NAME WORK_DIR STATUS_ADDRESS CONCURRENCY LABELS
   ONCE STOP_SECONDS ISOLATION JOB_UIDS JOB_PATHS CONTAINER_IMAGE CONTAINER_ENGINE TOKEN TOKEN_FILE CONFIG_DIR LOG_LEVEL LOG_FORMAT ENGINE_MIRROR ENGINE_OFFLINE
   GIT_CREDENTIALS GIT_CREDENTIALS_FILE PROVIDER_MIRROR CACHE_GIB CACHE_DAYS FREE_DISK_MIB

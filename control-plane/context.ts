@@ -64,6 +64,7 @@ async function openHeld(config: ServerConfig, release: Release): Promise<OpenCon
       lost: config.lostSeconds * 1000,
     },
     retention: config.retention,
+    quotas: config.quotas,
     now: Date.now,
     draining: draining.signal,
     drain: () => draining.abort(),

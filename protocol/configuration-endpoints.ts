@@ -86,7 +86,7 @@ export const configurationEndpoints = {
     bodyLimit: 4 * 1024 * 1024,
     status: 201,
     answer: Configuration,
-    refusals: ["not_found", "forbidden_environment_name", "name_taken"],
+    refusals: ["not_found", "forbidden_environment_name", "name_taken", "quota_exceeded"],
   }),
   getConfiguration: endpoint({
     method: "GET",
@@ -140,5 +140,6 @@ export const configurationEndpoints = {
     answer: Archive,
     media: "application/gzip",
     also: { 200: "The very same was stored before." },
+    refusals: ["quota_exceeded"],
   }),
 };

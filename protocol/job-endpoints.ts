@@ -32,6 +32,7 @@ export const jobEndpoints = {
       "plan_already_used",
       "plan_is_stale",
       "no_deploy_configuration",
+      "quota_exceeded",
     ],
   }),
   listJobs: endpoint({
@@ -115,6 +116,7 @@ export const jobEndpoints = {
       "plan_already_used",
       "plan_is_stale",
       "no_deploy_configuration",
+      "quota_exceeded",
     ],
   }),
 };

@@ -23,6 +23,7 @@ export const problemCodes = {
   request_timeout: [408, "The request took too long to arrive"],
   changed_meanwhile: [409, "It was changed meanwhile"],
   name_taken: [409, "This name is taken"],
+  quota_exceeded: [409, "A quota is used up"],
   device_code_used: [409, "This device code is used up"],
   device_code_taken: [409, "This device code belongs to another user"],
   identity_in_use: [409, "Another agent runs with this identity"],

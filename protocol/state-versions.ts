@@ -61,7 +61,7 @@ export const stateVersionEndpoints = {
     params: versionParams,
     status: 201,
     answer: StateVersion,
-    refusals: ["state_conflict", "state_locked"],
+    refusals: ["state_conflict", "state_locked", "quota_exceeded"],
   }),
   breakStateLock: endpoint({
     method: "DELETE",

@@ -7,6 +7,7 @@ import { addArchive, findArchive } from "../store/artifacts.ts";
 import { findJob, findSnapshot } from "../store/jobs.ts";
 import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
+import { checkArchiveBytes } from "./quotas.ts";
 import { contentOf, storeContent, type Content, type Recorded } from "./stored-content.ts";
 
 /** POST /api/cli/archives: kept once per owner and content. */
@@ -20,6 +21,9 @@ export async function uploadArchive(
     const now = context.now();
     const row = { owner_id: user.user_id, ...written, created_at: now, named_at: now };
     const stored = await context.store.write(async (tx) => {
+      const { owner_id: owner } = row;
+      if (!(await tx.first(findArchive, { owner, sha256 })))
+        await checkArchiveBytes(context, tx, owner, size_bytes);
       if (!(await addArchive(tx, row))) return false;
       const details = { size_bytes };
       const entry = { action: "archive.upload", id: sha256, details } as const;

@@ -25,6 +25,7 @@ import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
 import type { JsonText } from "./json-text.ts";
+import { checkConfigurations } from "./quotas.ts";
 
 /** POST /api/cli/configurations. */
 export async function createConfiguration(
@@ -54,6 +55,7 @@ export async function createConfiguration(
     updated_at: at,
   };
   await context.store.write(async (tx) => {
+    await checkConfigurations(context, tx, owner);
     await checkReferences(tx, owner, input);
     await checkNames(tx, spec);
     await insertSpec(tx, spec);

@@ -3,6 +3,7 @@ import type { Blobs } from "../blobs/blobs.ts";
 import type { SecretBox } from "../domain/secret-box.ts";
 import type { Providers } from "../domain/providers.ts";
 import type { SignInRule } from "../domain/sign-in-allow.ts";
+import type { Quotas } from "../domain/quotas.ts";
 import type { Retention } from "../domain/retention.ts";
 import type { Store } from "../store/db.ts";
 import type { Wakeups } from "../wakeups/wakeups.ts";
@@ -25,6 +26,7 @@ export interface Context {
   /** Periods in milliseconds. */
   readonly periods: { readonly heartbeat: number; readonly offline: number; readonly lost: number };
   readonly retention: Retention;
+  readonly quotas: Quotas;
   /** Epoch milliseconds; the only clock. */
   now(): number;
   /** Aborted when the server drains: parked requests then end. */

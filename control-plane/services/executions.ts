@@ -19,7 +19,8 @@ import {
 import { invalid, notFound, Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import { findJob, findJobBriefly } from "../store/jobs.ts";
-import { appendChunk, findBySeq, findLastSeq } from "../store/logs.ts";
+import { appendChunk, findBySeq, findLastChunk, findLastSeq } from "../store/logs.ts";
+import { findLogVolume, saveLogVolume } from "../store/quotas.ts";
 import { runner } from "./audit.ts";
 import { releaseLock } from "../store/states.ts";
 import type { Context } from "./context.ts";
@@ -118,8 +119,10 @@ export async function appendLogs(
         await startJob(tx, rings, await findFenced(tx, worker, id, attempt), now);
       // A runner that was lost for so long may say how its job ended; of its log nothing is kept any more.
       if (job.log_pruned_at !== null) return { id: 0, stored: false, job_status: job.status };
-      const appended = await appendChunks(tx, job.id, chunks, now);
+      const limit = context.quotas.logBytes;
+      const { dropped, ...appended } = await appendChunks(tx, job.id, chunks, { now, limit });
       if (appended.stored) rings.push((wakeups) => wakeups.ring("job", id));
+      if (dropped > 0) rings.push((wakeups) => wakeups.ring("dropped", dropped));
       return { ...appended, job_status: job.status };
     });
   const deadline = context.now() + gapWaitMilliseconds;
@@ -159,15 +162,21 @@ function listedChunks({ chunks, log_chunk, stream_type, seq }: AppendLogs): Chun
   return [{ log_chunk, stream_type, seq: seq ?? null }];
 }
 
+const noVolume = { bytes: 0, dropped_bytes: 0, dropped_seq: 0 };
+/** A chunk counts as at least this many bytes: what its row takes up. */
+const smallestChunk = 64;
+
 async function appendChunks(
   tx: Queries,
   job: string,
   chunks: readonly Chunk[],
-  now: number,
-): Promise<{ id: number; stored: boolean }> {
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<{ id: number; stored: boolean; dropped: number }> {
+  const before = (await tx.first(findLogVolume, { job })) ?? noVolume;
+  const volume = { ...before };
   const isNumbered = chunks.some(({ seq }) => seq !== null);
   const last = isNumbered ? await tx.first(findLastSeq, { job }) : undefined;
-  let expected = (last?.seq ?? 0) + 1;
+  let expected = Math.max(last?.seq ?? 0, before.dropped_seq) + 1;
   let stored: number | undefined;
   for (const { seq, stream_type, log_chunk } of chunks) {
     if (seq !== null && seq < expected) continue;
@@ -175,14 +184,30 @@ async function appendChunks(
       throw new Refusal("log_gap", `chunk ${expected} comes before chunk ${seq}`, {
         expected_seq: expected,
       });
+    const size = Math.max(Buffer.byteLength(log_chunk), smallestChunk);
+    // After the first chunk that is too much no other is stored: a log has no holes, only an end.
+    if (volume.dropped_bytes > 0 || volume.bytes + size > limit) {
+      volume.dropped_bytes += size;
+      if (seq !== null) volume.dropped_seq = seq;
+      stored ??= 0;
+      if (seq !== null) expected += 1;
+      continue;
+    }
+    volume.bytes += size;
     const row = await tx.first(appendChunk, { job, seq, stream_type, log_chunk, now });
     stored = row?.id;
     if (seq !== null) expected += 1;
   }
-  if (stored !== undefined) return { id: stored, stored: true };
+  const dropped = volume.dropped_bytes - before.dropped_bytes;
+  if (stored !== undefined) {
+    await tx.run(saveLogVolume, { job, ...volume });
+    // Of a post that was dropped whole: the last chunk that is there.
+    const id = stored || ((await tx.first(findLastChunk, { job }))?.id ?? 0);
+    return { id, stored: true, dropped };
+  }
   // Nothing new: the id under which the last of them is stored already.
   const repeated = await tx.first(findBySeq, { job, seq: chunks.at(-1)?.seq ?? 0 });
-  return { id: repeated?.id ?? last?.id ?? 0, stored: false };
+  return { id: repeated?.id ?? last?.id ?? 0, stored: false, dropped };
 }
 
 /** Resolves when the job's wakeup rings, or after some milliseconds. */

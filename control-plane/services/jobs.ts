@@ -22,6 +22,7 @@ import { findOwnWorker, findVisibleWorker } from "../store/workers.ts";
 import { person, recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { changeJob, hintOf, writeJobs } from "./job-changes.ts";
+import { checkQueuedJobs, checkStateBytes } from "./quotas.ts";
 import { readJobView, viewSummaries, type JobSummary } from "./job-views.ts";
 import { findTeardown, type TeardownScope } from "./deploy-configurations.ts";
 import { drainTarget, refuseOtherTeardown } from "./teardown.ts";
@@ -40,6 +41,8 @@ export async function createJob(
     const request = await resolveRequest(context, tx, owner, id, input);
     if (retryOf !== undefined && request.scope)
       await refuseOtherTeardown(tx, retryOf, { ...request, scope: request.scope });
+    await checkQueuedJobs(context, tx, owner);
+    if (input.job_type === "DEPLOY") await checkStateBytes(context, tx, owner);
     const job = newJob(context, id, owner, input, request);
     if (input.job_type === "DESTROY_WORKER" && job.assigned_worker_id !== null) {
       const target = job.assigned_worker_id;

@@ -5,6 +5,9 @@ import { countHeld, countQueued, countWorkers, databaseBytes } from "../store/me
 import type { Claims } from "./claims.ts";
 import type { Context } from "./context.ts";
 
+/** What the store says is read at most this often, because anybody may ask. */
+const lookMilliseconds = 5000;
+
 export interface Metrics {
   /** One answered request. `route` is the pattern, never the address. */
   answered(request: { method: string; route: string; status: number; seconds: number }): void;
@@ -57,13 +60,29 @@ export function openMetrics(
     ended.inc({ type: job_type.toLowerCase(), status: status.toLowerCase() }),
   );
 
+  const refused = new Counter({
+    name: "windlass_quota_refusals_total",
+    help: "Requests that a quota refused at this server, by quota.",
+    labelNames: ["quota"],
+    registers,
+  });
+  wakeups.listen("quota", (quota) => refused.inc({ quota }));
+  const droppedBytes = new Counter({
+    name: "windlass_log_dropped_bytes_total",
+    help: "Bytes of logs that this server dropped, because the log of their job is too long.",
+    registers,
+  });
+  wakeups.listen("dropped", (bytes) => droppedBytes.inc(bytes));
+
   function gauge(name: string, help: string, labelNames: string[] = []) {
     return new Gauge({ name, help, labelNames, registers });
   }
 
+  let looked: Promise<void> | undefined;
+  let lookedAt = 0;
+
   async function look(): Promise<void> {
     const waiting = await store.read.first(countQueued, {});
-    parked.set(countParked());
     stored.set(await databaseBytes(store.read));
     wal.set(store.walBytes());
     queued.set(waiting?.count ?? 0);
@@ -90,7 +109,17 @@ export function openMetrics(
       duration.observe({ method, route, status: `${Math.floor(status / 100)}xx` }, seconds),
     logged: (bytes) => logBytes.inc(bytes),
     scrape: async () => {
-      await look();
+      parked.set(countParked());
+      // Monotonic: a clock that is set back does not stop the counting.
+      const time = performance.now();
+      if (looked === undefined || time - lookedAt >= lookMilliseconds) {
+        lookedAt = time;
+        looked = look();
+      }
+      await looked.catch((error: unknown) => {
+        looked = undefined;
+        throw error;
+      });
       return { text: await registry.metrics(), type: registry.contentType };
     },
   };

@@ -23,6 +23,7 @@ import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { ringNextOfSpec, writeJobs } from "./job-changes.ts";
 import { time } from "./job-views.ts";
+import { checkStateBytes } from "./quotas.ts";
 import type { StateContent } from "./states.ts";
 import { storeContent } from "./stored-content.ts";
 
@@ -111,6 +112,7 @@ export async function rollBackState(
         job_id: null,
         created_at: context.now(),
       };
+      await checkStateBytes(context, tx, user.user_id, row.size_bytes);
       await addState(tx, row);
       const details = { serial: next, from_serial: serial };
       const target = { id: spec, name: named.name, details };

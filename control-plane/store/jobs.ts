@@ -43,6 +43,17 @@ export const findHeldJobs = statement<{ worker: string }, JobRow>((db, { worker 
     .where("released_at", "is", null),
 );
 
+/** Some of them. */
+export const findSomeHeldJobs = statement<{ worker: string; limit: number }, JobRow>(
+  (db, { worker, limit }) =>
+    db
+      .selectFrom(heldByWorker)
+      .selectAll()
+      .where("worker_id", "=", worker)
+      .where("released_at", "is", null)
+      .limit(limit),
+);
+
 const saveState = statement<Pick<JobRow, "id" | Mutable>>((db, job) =>
   db
     .updateTable("jobs")

@@ -152,6 +152,22 @@ export interface QueueHeadsTable {
   is_free: number;
 }
 
+/** What an owner's archives and states take up. Triggers keep it. */
+export interface OwnerUsageTable {
+  owner_id: string;
+  archive_bytes: number;
+  state_bytes: number;
+}
+
+/** What was received of a job's log. */
+export interface LogVolumesTable {
+  job_id: string;
+  bytes: number;
+  dropped_bytes: number;
+  /** The sequence number of the last dropped chunk; 0 if none was. */
+  dropped_seq: number;
+}
+
 /** Apart from `jobs`, because SQLite rewrites a whole row on update and a snapshot can be a megabyte. */
 export interface JobSnapshotsTable {
   job_id: string;
@@ -243,6 +259,8 @@ export interface Tables extends PeopleTables {
   registration_tokens: RegistrationTokensTable;
   jobs: JobsTable;
   queue_heads: QueueHeadsTable;
+  owner_usage: OwnerUsageTable;
+  log_volumes: LogVolumesTable;
   job_snapshots: JobSnapshotsTable;
   log_chunks: LogChunksTable;
   plan_artifacts: PlanArtifactsTable;

@@ -11,7 +11,7 @@ import type { Context } from "../services/context.ts";
 import { changeJob, writeJobs, type Rings } from "../services/job-changes.ts";
 import { recordOutcome } from "../services/job-outcomes.ts";
 import type { Queries } from "../store/db.ts";
-import { findHeldJobs, findJob, findOmitted, findUnansweredCancels } from "../store/jobs.ts";
+import { findSomeHeldJobs, findJob, findOmitted, findUnansweredCancels } from "../store/jobs.ts";
 import { findLostHolders, markOffline } from "../store/workers.ts";
 
 /** Looks this often, with the default periods; scaled with them in tests. */
@@ -64,14 +64,21 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
     });
 }
 
-/** All jobs of a worker, unless it came back in the meantime. */
+/** Jobs decided in one transaction: a few milliseconds of the writer. */
+const jobsPerTurn = 50;
+
+/** All jobs of a worker, unless it came back in the meantime. What a crash leaves undecided, the next round decides. */
 async function loseWorker(context: Context, worker: string, before: number): Promise<void> {
-  await writeJobs(context, async (tx, rings) => {
-    const lost = await tx.all(findLostHolders, { before });
-    if (!lost.some(({ id }) => id === worker)) return;
-    for (const job of await tx.all(findHeldJobs, { worker }))
-      await loseJob(context, tx, rings, job);
-  });
+  let decided: number;
+  do {
+    decided = await writeJobs(context, async (tx, rings) => {
+      const lost = await tx.all(findLostHolders, { before });
+      if (!lost.some(({ id }) => id === worker)) return 0;
+      const jobs = await tx.all(findSomeHeldJobs, { worker, limit: jobsPerTurn });
+      for (const job of jobs) await loseJob(context, tx, rings, job);
+      return jobs.length;
+    });
+  } while (decided === jobsPerTurn);
 }
 
 /** Each in its own transaction, and only if it is still held by the same worker and attempt as when it was found lost. */

@@ -3,6 +3,8 @@
  * also looks again by itself now and then.
  */
 
+import type { Quota } from "../domain/quotas.ts";
+
 /** What may have changed: a job that may be claimable, a job's log or status, a worker's orders, a login that was ended; and what a job came to, to be counted. */
 export interface WakeupTopics {
   readonly queue: QueuedHint;
@@ -10,6 +12,10 @@ export interface WakeupTopics {
   readonly worker: string;
   readonly login: string;
   readonly ended: EndedHint;
+  /** A request that a quota refused. */
+  readonly quota: Quota;
+  /** Bytes of a job's log that were dropped, because it is too long. */
+  readonly dropped: number;
 }
 
 /** What a job was, and what came of it. */

@@ -3,7 +3,7 @@ import { sql, type Kysely } from "kysely";
 
 /** Adds the indexes, and the heads of the queue. */
 export async function up(db: Kysely<unknown>): Promise<void> {
-  for (const statement of [...statements, ...queue]) await sql.raw(statement).execute(db);
+  for (const statement of [...statements, ...queue, ...usage]) await sql.raw(statement).execute(db);
 }
 
 /**
@@ -78,6 +78,40 @@ const queue = [
   end`,
   `create trigger state_locks_released after delete on state_locks begin
     ${refreshFree} where spec_id = old.spec_id;
+  end`,
+];
+
+/** What an owner has stored, in bytes, so that a quota is judged without adding up. */
+const add = (column: string, owner: string, bytes: string) => `
+  insert into owner_usage (owner_id, ${column}) select ${owner}, ${bytes} where true
+    on conflict (owner_id) do update set ${column} = ${column} + excluded.${column};`;
+const ownerOf = (row: string) => `(select owner_id from specs where specs.id = ${row}.spec_id)`;
+
+const usage = [
+  `create table owner_usage (
+    owner_id text primary key, archive_bytes bigint not null default 0, state_bytes bigint not null default 0) without rowid`,
+  `insert into owner_usage (owner_id, archive_bytes, state_bytes)
+    select users.id,
+      coalesce((select sum(size_bytes) from archives where archives.owner_id = users.id), 0),
+      coalesce((select sum(size_bytes) from state_versions join specs on specs.id = state_versions.spec_id
+        where specs.owner_id = users.id), 0)
+    from users`,
+  `create trigger archives_added after insert on archives begin
+    ${add("archive_bytes", "new.owner_id", "new.size_bytes")}
+  end`,
+  `create trigger archives_removed after delete on archives begin
+    ${add("archive_bytes", "old.owner_id", "-old.size_bytes")}
+  end`,
+  `create trigger state_versions_added after insert on state_versions begin
+    ${add("state_bytes", ownerOf("new"), "new.size_bytes")}
+  end`,
+  `create trigger state_versions_removed after delete on state_versions begin
+    ${add("state_bytes", ownerOf("old"), "-old.size_bytes")}
+  end`,
+  `create table log_volumes (
+    job_id text primary key, bytes bigint not null, dropped_bytes bigint not null, dropped_seq bigint not null) without rowid`,
+  `create trigger log_volumes_removed after delete on log_removals begin
+    delete from log_volumes where job_id = old.job_id;
   end`,
 ];
 

@@ -1,0 +1,13 @@
+/** How much one owner, or one job, may have. */
+
+export interface Quotas {
+  readonly queuedJobs: number;
+  readonly configurations: number;
+  readonly archiveBytes: number;
+  readonly stateBytes: number;
+  /** Of one job's log. */
+  readonly logBytes: number;
+}
+
+/** The quotas that refuse a request. */
+export type Quota = "queued_jobs" | "configurations" | "archive_bytes" | "state_bytes";
