@@ -4,6 +4,7 @@
  */
 import { createHash, randomInt, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { RoleSession } from "./role-session.ts";
 
@@ -12,6 +13,8 @@ const host = "127.0.0.1";
 /** Below the ports that Linux gives to outgoing connections: none of those takes it while a killed agent is away. */
 const ports = { from: 20_000, to: 32_000 };
 const portTries = 100;
+/** With more, the oldest one that asks nothing is closed. */
+const mostConnections = 100;
 /** How soon a taken port is tried again, in milliseconds. */
 const retryEvery = 500;
 
@@ -80,9 +83,19 @@ async function listen(
   over.throwIfAborted();
   const expected = digest(token);
   const server = createServer({ requestTimeout: 5000 }, (request, response) => {
+    asking.add(request.socket);
+    response.once("close", () => asking.delete(request.socket));
     void answer(session, expected, request, response);
   });
-  server.maxConnections = 100;
+  // Any process of the machine can connect. One that opens connections and asks nothing must not keep terraform from asking.
+  const asking = new Set<Socket>();
+  const open = new Set<Socket>();
+  server.on("connection", (socket) => {
+    open.add(socket);
+    socket.once("close", () => open.delete(socket));
+    if (open.size <= mostConnections) return;
+    [...open].find((one) => one !== socket && !asking.has(one))?.destroy();
+  });
   const opened = Promise.withResolvers<void>();
   server.once("listening", opened.resolve).once("error", opened.reject);
   server.listen(port, host);

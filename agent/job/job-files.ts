@@ -33,12 +33,26 @@ export function readJobFile(root: string, path: string, limit = readLimit): stri
   }
 }
 
-/** Copies a file of the workspace to a place of the agent's, mode 0600. False when there is none. */
-export async function copyJobFile(root: string, from: string, to: string): Promise<boolean> {
+/**
+ * Copies a file of the workspace to a place of the agent's, mode 0600. False when there is none. Throws StepFailed when it is larger
+ * than this many bytes, its holes counted: they would take space in the copy.
+ */
+export async function copyJobFile(
+  root: string,
+  from: string,
+  to: string,
+  limit: number,
+): Promise<boolean> {
   const file = openJobFile(root, from);
   if (file === undefined) return false;
+  const { size } = fstatSync(file);
+  if (size > limit) {
+    closeSync(file);
+    throw refusal(from, `it has ${size} bytes, over ${limit}`);
+  }
   rmSync(to, { force: true });
-  const content = createReadStream(from, { fd: file });
+  // A process of the job that is left may still write to it.
+  const content = createReadStream(from, { fd: file, end: Math.max(0, size - 1) });
   await pipeline(content, createWriteStream(to, { flags: "wx", mode: 0o600 }));
   return true;
 }

@@ -6,6 +6,8 @@ import { StepFailed } from "./context.ts";
 /** The report's route takes 4 MiB. */
 const metadataLimit = 2 * 1024 * 1024;
 const outputLimit = 256 * 1024;
+const typeLimit = 16 * 1024;
+const secretsLimit = 1024 * 1024;
 const fileLimit = 32 * 1024 * 1024;
 
 const wellKnown = ["cluster_name", "cluster_endpoint", "gitops_url"] as const;
@@ -16,20 +18,21 @@ interface Output {
   readonly value?: unknown;
 }
 
-/** Reads `output -json`. The values of sensitive outputs go nowhere but to the log's masker. */
-export async function metadataOf(
-  file: string,
-): Promise<{ metadata: ExecutionMetadata; secrets: string[] }> {
+export interface Outputs {
+  readonly metadata: ExecutionMetadata;
+  /** Values of sensitive outputs, for the log's masker and nothing else. */
+  readonly secrets: string[];
+}
+
+/** Reads `output -json`. Throws StepFailed when it is too large. */
+export async function metadataOf(file: string): Promise<Outputs> {
   const { size } = await stat(file);
-  if (size > fileLimit) throw new StepFailed(`output: ${size} bytes of outputs are too many`);
+  if (size > fileLimit) throw new StepFailed(`${size} bytes of outputs are over ${fileLimit}`);
   return metadataFrom(JSON.parse(await readFile(file, "utf8")) as Record<string, Output>);
 }
 
 /** The pure part of `metadataOf`. */
-export function metadataFrom(all: Readonly<Record<string, Output>>): {
-  metadata: ExecutionMetadata;
-  secrets: string[];
-} {
+export function metadataFrom(all: Readonly<Record<string, Output>>): Outputs {
   const metadata: ExecutionMetadata = {};
   for (const name of wellKnown) {
     const output = all[name];
@@ -38,8 +41,12 @@ export function metadataFrom(all: Readonly<Record<string, Output>>): {
   }
   const outputs: Record<string, unknown> = {};
   let size = 0;
-  for (const [name, { type, value, sensitive }] of Object.entries(all)) {
-    const bytes = sensitive ? 0 : Buffer.byteLength(JSON.stringify(value) ?? "");
+  for (const [name, { type: whole, value, sensitive }] of Object.entries(all)) {
+    const typeBytes = bytesOf(whole);
+    const type = typeBytes <= typeLimit ? whole : "omitted";
+    size += Buffer.byteLength(name) + Math.min(typeBytes, typeLimit);
+    if (size > metadataLimit) break;
+    const bytes = sensitive ? 0 : bytesOf(value);
     const fits = bytes <= outputLimit && size + bytes <= metadataLimit;
     if (fits) size += bytes;
     outputs[name] = sensitive
@@ -48,8 +55,21 @@ export function metadataFrom(all: Readonly<Record<string, Output>>): {
   }
   return {
     metadata: { ...metadata, outputs },
-    secrets: Object.values(all).flatMap(({ sensitive, value }) => (sensitive ? texts(value) : [])),
+    secrets: bounded(
+      Object.values(all).flatMap(({ sensitive, value }) => (sensitive ? texts(value) : [])),
+    ),
   };
+}
+
+const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
+
+/** Outputs are read last, when terraform prints nothing more that could show a value. */
+function bounded(secrets: readonly string[]): string[] {
+  let room = secretsLimit;
+  return secrets.filter((secret) => {
+    room -= secret.length;
+    return room >= 0;
+  });
 }
 
 /** Every text and number in a value, for the masker. */

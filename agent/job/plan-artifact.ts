@@ -14,16 +14,19 @@ import { emptyFolder } from "./workspace.ts";
 
 const manifestFile = "manifest.json";
 const planFile = "tfplan";
+const lockFileLimit = 1024 * 1024;
 const unpackLimits = { entries: 4, bytes: 512 * 1024 * 1024 };
 
 /** Packs the plan that was made. It needs nothing of what `show` says, so it happens while that runs. */
 export async function packPlan(context: JobContext): Promise<void> {
   const { root, plan, packed } = context.workspace;
   emptyFolder(packed);
-  if (!(await copyJobFile(root, plan, join(packed, planFile)))) {
+  // A plan is a zip: packing it again makes it hardly smaller.
+  if (!(await copyJobFile(root, plan, join(packed, planFile), planArtifactLimit))) {
     throw new StepFailed("show: terraform has left no plan file");
   }
-  await copyJobFile(root, join(known(context, "folder"), lockFile), join(packed, lockFile));
+  const lock = join(known(context, "folder"), lockFile);
+  await copyJobFile(root, lock, join(packed, lockFile), lockFileLimit);
   const manifest = await manifestOf(context);
   writeFileSync(join(packed, manifestFile), JSON.stringify(manifest, null, 2), { mode: 0o600 });
   const names = [manifestFile, planFile, ...(manifest.lock_sha256 ? [lockFile] : [])];

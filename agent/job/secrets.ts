@@ -24,10 +24,14 @@ export function secretsOf({ claim: { job }, journal, settings }: Known): string[
 }
 
 /** Takes these secrets out of texts that are not the log. */
-export function maskerOf(context: Known): (text: string) => string {
-  const { redact } = redactorOf(secretsOf(context));
+export function maskerFor(secrets: readonly string[]): (text: string) => string {
+  const { redact } = redactorOf(secrets);
   return (text) => redact(Buffer.from(text));
 }
+
+/** Takes the secrets of the job out of texts that are not the log. */
+export const maskerOf = (context: Known): ((text: string) => string) =>
+  maskerFor(secretsOf(context));
 
 /** From now on the log masks these, also after a restart. Throws when they cannot be written down: then nobody may get to see them. */
 export function conceal(

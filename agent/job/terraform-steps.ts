@@ -1,5 +1,13 @@
 /** The steps that run terraform: init, plan, apply and reading the results. */
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import {
   backendBefore,
@@ -16,10 +24,10 @@ import { failureOf } from "./diagnostics.ts";
 import { ephemeralOf } from "./ephemeral.ts";
 import { fetchModules, fetchProviders } from "./fetch.ts";
 import { copyJobFile } from "./job-files.ts";
-import { metadataOf } from "./outcome.ts";
 import { packPlan } from "./plan-artifact.ts";
-import { readPlan } from "./plan-json.ts";
-import { conceal, maskerOf } from "./secrets.ts";
+import type { PlanFacts } from "./plan-json.ts";
+import { readOutputsApart, readPlanApart } from "./read-apart.ts";
+import { conceal, secretsOf } from "./secrets.ts";
 import { hasRun, runTerraform, type TerraformEnd } from "./terraform.ts";
 import { lockLeft } from "./state-lock.ts";
 import { localStateFolder, rescuedState } from "./workspace.ts";
@@ -181,28 +189,44 @@ export const readOutputs: Step = {
   command: outputCommand,
   always: true,
   async run(context) {
-    const end = await runTerraform(context, "output", outputCommand(), { logged: false });
-    if (end.code === 0) {
-      const { metadata, secrets } = await metadataOf(end.stdout);
+    try {
+      const end = await runTerraform(context, "output", outputCommand(), {
+        logged: false,
+        patience: context.settings.patience.init,
+        limit: resultLimit(context),
+      });
+      if (end.code !== 0) throw new StepFailed(await failureOf("output", end));
+      const { metadata, secrets } = await readOutputsApart(end.stdout);
       conceal(context, secrets);
       return { metadata };
+    } catch (error) {
+      if (!(error instanceof StepFailed)) throw error;
+      context.log.system(`The outputs could not be read: ${error.message}`);
+      return {};
     }
-    context.log.system(`The outputs could not be read: ${await failureOf("output", end)}`);
-    return {};
   },
 };
 
-async function showPlan(context: JobContext): ReturnType<typeof readPlan> {
+/** For a command that tells or saves what came of an apply: as long as an apply may take to stop, or a plan once the job is stopped. */
+const resultLimit = ({ settings: { patience } }: JobContext) => ({
+  usual: patience.apply.first,
+  stopped: patience.plan.first,
+});
+
+async function showPlan(context: JobContext): Promise<PlanFacts> {
+  const { stop, settings } = context;
   const end = await runTerraform(context, "show", showCommand(context), {
     logged: false,
+    patience: settings.patience.plan,
   });
   if (end.code !== 0) throw new StepFailed(await failureOf("show", end));
-  return readPlan(end.stdout, maskerOf(context));
+  return readPlanApart(end.stdout, secretsOf(context), stop);
 }
 
 async function countResources(context: JobContext): Promise<number> {
   const end = await runTerraform(context, "state", ["state", "list"], {
     logged: false,
+    patience: context.settings.patience.init,
     suffix: "-list",
   });
   if (end.code !== 0) return countWithoutList(context, await failureOf("state", end));
@@ -214,11 +238,17 @@ async function countResources(context: JobContext): Promise<number> {
 async function countWithoutList(context: JobContext, failure: string): Promise<0> {
   const end = await runTerraform(context, "state", ["state", "pull"], {
     logged: false,
+    patience: context.settings.patience.init,
     suffix: "-pull",
   });
   if (end.code === 0 && statSync(end.stdout).size === 0) return 0;
   throw new StepFailed(failure);
 }
+
+/** Of one state that terraform could not save; the control plane takes no larger one either. */
+const stateLimit = 64 * 1024 * 1024;
+/** Of all of them on this machine. */
+const rescuedLimit = 1024 * 1024 * 1024;
 
 /**
  * Terraform writes `errored.tfstate` when it can save the state nowhere else. It is pushed once more, and kept in the work directory
@@ -229,10 +259,22 @@ async function rescueState(context: JobContext): Promise<string> {
   if (!existsSync(file)) return "";
   const kept = rescuedState(context.settings.workDir, context.claim.job.id);
   const args = ["state", "push", "-lock-timeout=60s", "errored.tfstate"];
-  if (await succeeds(runTerraform(context, "state", args, { logged: true, suffix: "-push" })))
+  const patience = context.settings.patience.plan;
+  const options = { logged: true, suffix: "-push", patience, limit: resultLimit(context) };
+  if (await succeeds(runTerraform(context, "state", args, options)))
     return "; the state was saved after all";
-  mkdirSync(dirname(kept), { recursive: true, mode: 0o700 });
-  await copyJobFile(context.workspace.root, file, kept);
+  const folder = dirname(kept);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
+  const room = rescuedLimit - sizes.reduce((sum, size) => sum + size, 0);
+  if (room <= 0)
+    return `; the state could not be saved, and the runner keeps no more than ${rescuedLimit} bytes of such states: move what stands in ${folder} away`;
+  try {
+    await copyJobFile(context.workspace.root, file, kept, Math.min(room, stateLimit));
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+    return `; the state could not be saved: ${error.message}`;
+  }
   return `; the state could not be saved and is kept on the runner as ${kept}`;
 }
 

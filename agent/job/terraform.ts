@@ -16,8 +16,10 @@ export interface TerraformOptions {
   readonly suffix?: string;
   /** Whether the output is the user's to read. `output -json` and `show -json` hold secrets in clear. */
   readonly logged: boolean;
-  /** How long it may take to stop; absent: it is short, and is left alone. */
-  readonly patience?: StopPatience;
+  /** How it is stopped when the job is. */
+  readonly patience: StopPatience;
+  /** It tells what came of the job, so it runs also when the job is stopped: how long it may take, and how long from then on, in ms. */
+  readonly limit?: { readonly usual: number; readonly stopped: number };
   /** It changes the world: that it may have run must be known even after a power cut. */
   readonly changes?: boolean;
   /** In place of the job's own. */
@@ -46,7 +48,8 @@ export async function runTerraform(
     throw gone(name, "the machine was restarted", options);
   }
   if (!before) {
-    if (options.patience && context.stop.aborted) throw new JobStopped(context.stop.reason);
+    if (options.limit === undefined && context.stop.aborted)
+      throw new JobStopped(context.stop.reason);
     journal.append({ at: "run", run, logged: options.logged, boot: bootId() });
     if (options.changes) await journal.flush();
     if (options.logged) {
@@ -62,7 +65,7 @@ export async function runTerraform(
       run,
       process.ended.then(() => undefined),
     );
-  const end = await stoppable(context, run, process, options.patience);
+  const end = await stoppable(context, run, process, options);
   if (end.kind === "never started") {
     if (context.stop.aborted) throw new JobStopped(context.stop.reason as StopReason);
     throw new StepFailed(`${name}: terraform could not be started: ${end.reason}`);
@@ -145,9 +148,8 @@ async function stoppable(
   { stop, journal }: JobContext,
   run: string,
   process: Run,
-  patience: StopPatience | undefined,
+  { patience, limit }: TerraformOptions,
 ): Promise<Awaited<Run["ended"]>> {
-  if (!patience) return process.ended;
   let climbing = Promise.resolve();
   const climb = (): void => {
     const interrupted = journal.find("interrupted", (entry) => entry.run === run) !== undefined;
@@ -161,14 +163,28 @@ async function stoppable(
     // Its failure is told below; until then nobody listens.
     climbing.catch(() => undefined);
   };
-  if (stop.aborted) climb();
-  else stop.addEventListener("abort", climb, { once: true });
+  const signal = limit
+    ? AbortSignal.any([AbortSignal.timeout(limit.usual), later(stop, limit.stopped)])
+    : stop;
+  if (signal.aborted) climb();
+  else signal.addEventListener("abort", climb, { once: true });
   try {
     return await process.ended;
   } finally {
-    stop.removeEventListener("abort", climb);
+    signal.removeEventListener("abort", climb);
     await climbing;
   }
+}
+
+/** Aborted so many milliseconds after this one. */
+function later(signal: AbortSignal, delay: number): AbortSignal {
+  const controller = new AbortController();
+  const wait = (): void => {
+    AbortSignal.timeout(delay).addEventListener("abort", () => controller.abort());
+  };
+  if (signal.aborted) wait();
+  else signal.addEventListener("abort", wait, { once: true });
+  return controller.signal;
 }
 
 function gone(name: string, why: string, { changes }: TerraformOptions): StepFailed {

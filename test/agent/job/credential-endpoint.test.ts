@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { connect } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { request } from "undici";
 import {
@@ -106,4 +107,18 @@ test("a port that stays taken is given up with the job", async () => {
   setTimeout(() => over.abort(), 100);
   await opened;
   other.close();
+});
+
+test("connections that ask nothing do not keep terraform from asking", async () => {
+  const port = await openEndpoint(sessionOf(60_000), token, over.signal);
+  const idle = await Promise.all(
+    Array.from({ length: 300 }, async () => {
+      const socket = connect(port, "127.0.0.1");
+      socket.on("error", () => undefined);
+      await once(socket, "connect");
+      return socket;
+    }),
+  );
+  expect((await ask(port, { token })).status).toBe(200);
+  for (const socket of idle) socket.destroy();
 });

@@ -217,6 +217,39 @@ test.each([
   },
 );
 
+/** A DEPLOY whose apply is done and whose outputs are read by this terraform. */
+function applied(commands: string): Journal {
+  const path = join(workDir, "terraform");
+  writeFileSync(path, `#!/bin/sh\n${commands}\n`, { mode: 0o700 });
+  const steps = stepsOf("DEPLOY").map(({ name }) => name);
+  return leftOf(
+    { ...claim, job: { ...claim.job, job_type: "DEPLOY" } },
+    { at: "started", boot: null, uptime: 0 },
+    ...steps.slice(0, steps.indexOf("output")).map((step): Entry => ({
+      at: "done",
+      step,
+      facts:
+        step === "engine"
+          ? { engine: { engine: "terraform", version: "1.0.0", path }, folder: workDir }
+          : {},
+    })),
+  );
+}
+
+test.each([
+  ["hang", "exec sleep 300"],
+  ["are too large", "head -c 40000000 /dev/zero"],
+  ["are no JSON", "echo '{'"],
+])(
+  "outputs that %s do not make a finished apply a failure, nor hold it up",
+  async (_, commands) => {
+    const { api, reports, log } = server();
+    expect(await run(applied(commands), api)).toBe("SUCCESS");
+    expect(reports.map(({ status }) => status)).toEqual(["SUCCESS"]);
+    expect(log()).toContain("The outputs could not be read: ");
+  },
+);
+
 /** A journal whose disk is full for these entries. */
 const full = (journal: Journal, at: Entry["at"]): Journal => ({
   ...journal,

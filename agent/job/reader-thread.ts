@@ -1,0 +1,6 @@
+/** The thread of `read-apart.ts`: reads one file, answers once and ends. */
+import { parentPort, workerData } from "node:worker_threads";
+import { readHere, type Reading } from "./read-apart.ts";
+
+// eslint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+parentPort?.postMessage(await readHere(workerData as Reading));
