@@ -8,6 +8,7 @@ import type { ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
 import { completeAccounts } from "./services/accounts.ts";
 import { settleRestore } from "./services/restored.ts";
+import { sealEnvironments } from "./services/seal-environments.ts";
 import { setFact } from "./store/facts.ts";
 import { boundWal } from "./timers/bound-wal.ts";
 import { pruneExpired } from "./timers/prune.ts";
@@ -38,6 +39,7 @@ export async function startServer(
       { jobs_with_unknown_outcome: unknown },
       "restored from a backup: everybody signs in again, jobs that were not over count as failed",
     );
+  await sealEnvironments(context);
   const app = await buildApp(context, {
     version: version(),
     log,

@@ -67,6 +67,25 @@ export const Variable = Type.Object(
 );
 export type Variable = Static<typeof Variable>;
 
+const environmentValueLimit = 32_768;
+/** Text that may be sensitive; then only the runner that holds the job gets its value. */
+const TextValue = Type.Union([
+  Type.String({ maxLength: environmentValueLimit }),
+  Type.Object(
+    {
+      value: Type.Optional(Type.String({ maxLength: environmentValueLimit })),
+      sensitive: Type.Optional(Type.Boolean()),
+    },
+    { additionalProperties: false },
+  ),
+]);
+export type TextValue = Static<typeof TextValue>;
+
+/** As many `.tfvars` files. */
+export const varFilesLimit = 20;
+/** As many settings of a backend. */
+export const backendSettingsLimit = 100;
+
 export const Engine = OneOf(["terraform", "opentofu"]);
 export type Engine = Static<typeof Engine>;
 
@@ -97,9 +116,10 @@ const snapshotFields = {
     }),
   ),
   environment: Type.Optional(
-    MapOf(Type.String({ pattern: EnvironmentName }), Type.String({ maxLength: 32_768 }), {
+    MapOf(Type.String({ pattern: EnvironmentName }), TextValue, {
       maxProperties: 200,
-      description: "What terraform and its providers find in their environment.",
+      description:
+        "What terraform and its providers find in their environment: text, or `{value, sensitive}`. Text under a name that ends in TOKEN, SECRET, PASSWORD, KEY or CREDENTIALS is sensitive.",
     }),
   ),
   backend: Type.Optional(
@@ -107,6 +127,28 @@ const snapshotFields = {
       Backend,
       "`managed`: the state is kept here; `own`: in the backend that the files declare; missing: in the one that they declare, or here if they declare none.",
     ),
+  ),
+  var_files: Type.Optional(
+    Type.Array(RelativePath, {
+      maxItems: varFilesLimit,
+      uniqueItems: true,
+      description:
+        "Files of variables in the source, such as `envs/prod.tfvars`, below the same folder as `working_directory`. A later one wins, and `variables` win over all.",
+    }),
+  ),
+  backend_config: Type.Optional(
+    MapOf(Type.String({ pattern: VariableName }), TextValue, {
+      maxProperties: backendSettingsLimit,
+      description:
+        "What the backend that the files declare leaves open (`terraform init -backend-config`): text, or `{value, sensitive}`. Terraform keeps these values in plan files. Text under a name that ends in token, secret, password, key or credentials is sensitive, except `key` itself.",
+    }),
+  ),
+  parallelism: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 256,
+      description: "How many resources terraform works on at once; 10 by default.",
+    }),
   ),
   submodules: Type.Optional(
     about(Type.Boolean(), "Of a git source: fetch its submodules too; false by default."),
@@ -119,6 +161,7 @@ const snapshotFields = {
 /** As a person writes them: null takes a choice back. */
 const writtenFields = {
   ...snapshotFields,
+  parallelism: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 256 }))),
   backend: Type.Optional(
     about(
       Nullable(Backend),
@@ -134,6 +177,20 @@ export const ConfigSnapshot = Type.Object({
   ...snapshotFields,
 });
 export type ConfigSnapshot = Static<typeof ConfigSnapshot>;
+
+/** What the runner that holds the job gets: every value, the environment as plain text. */
+export const ClaimedSnapshot = Type.Object({
+  ...ConfigSnapshot.properties,
+  environment: Type.Optional(MapOf(Type.String(), Type.String())),
+  backend_config: Type.Optional(MapOf(Type.String(), Type.String())),
+  sensitive_environment: Type.Optional(
+    about(Type.Array(Type.String()), "The names in `environment` whose values no log may show."),
+  ),
+  sensitive_backend_config: Type.Optional(
+    about(Type.Array(Type.String()), "The same of `backend_config`."),
+  ),
+});
+export type ClaimedSnapshot = Static<typeof ClaimedSnapshot>;
 
 export const ConfigurationStatus = OneOf([
   "NEW",

@@ -8,3 +8,7 @@ export const isForbiddenEnvironmentName = (name: string): boolean => forbidden.t
 
 const forbidden =
   /^(TF_(CLI_ARGS.*|CLI_CONFIG_FILE|DATA_DIR|WORKSPACE|LOG.*|REATTACH_PROVIDERS|PLUGIN_CACHE.*|HTTP_.*|ENCRYPTION)|AWS_.*|GIT_.*|LD_.*|BASH_ENV|ENV|NODE_OPTIONS|PATH|HOME)$/i;
+
+/** Whether a value under this name is a secret unless a person says otherwise. */
+export const isSecretEnvironmentName = (name: string): boolean =>
+  /(TOKEN|SECRET|PASSWORD|KEY|CREDENTIALS)$/i.test(name);

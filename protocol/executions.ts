@@ -1,6 +1,6 @@
 /** What a runner says about the job it holds: claim, status, log, plan artifact, source. Unknown fields are ignored. */
 import { Type, type Static } from "typebox";
-import { ConfigSnapshot } from "./configurations.ts";
+import { ClaimedSnapshot } from "./configurations.ts";
 import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts";
 import { ExecutionMetadata, JobStatus, JobType, StreamType } from "./jobs.ts";
 import { PlanSummary } from "./plan-summary.ts";
@@ -25,7 +25,7 @@ export const ClaimedJob = Type.Object({
   job: Type.Object({
     id: Uuid,
     job_type: JobType,
-    config_snapshot: ConfigSnapshot,
+    config_snapshot: ClaimedSnapshot,
     spec_id: Nullable(Uuid),
     zone_id: Nullable(Uuid),
     plan_job_id: Type.Optional(

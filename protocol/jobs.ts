@@ -80,7 +80,7 @@ export const Job = Type.Object({
   labels: Labels,
   config_hash: about(
     Nullable(Type.String()),
-    "SHA-256 of `config_snapshot` as canonical JSON (RFC 8785).",
+    "SHA-256 of `config_snapshot` as canonical JSON (RFC 8785), each sensitive value as HMAC-SHA-256 under a key of the server.",
   ),
   config_snapshot: about(
     Nullable(ConfigSnapshot),

@@ -3,6 +3,7 @@
  * log, so it stands in the journal, sealed: the key comes from the worker's token, and the job's files alone give nothing away.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
 import { redactorOf } from "../logs/redactor.ts";
 import type { JobContext } from "./context.ts";
 import { secretsOfGitAccess } from "./git-access.ts";
@@ -12,16 +13,28 @@ type Known = Pick<JobContext, "claim" | "journal" | "settings">;
 
 /** Sensitive variables in every text that they hold, the tokens, and what this agent and those before it have learnt. */
 export function secretsOf({ claim: { job }, journal, settings }: Known): string[] {
-  const variables = Object.values(job.config_snapshot.variables ?? {});
+  const { variables: given = {}, environment = {} } = job.config_snapshot;
+  const variables = Object.values(given);
   const key = keyOf(settings.workerToken, job.id);
   return [
     ...variables.filter(({ sensitive }) => sensitive).flatMap(({ value }) => texts(value)),
+    ...secretTexts(environment, job.config_snapshot.sensitive_environment),
+    ...secretTexts(
+      job.config_snapshot.backend_config ?? {},
+      job.config_snapshot.sensitive_backend_config,
+    ),
     ...(job.job_token ? [job.job_token] : []),
     settings.workerToken,
     ...secretsOfGitAccess(settings.gitAccess),
     ...journal.entries.flatMap((entry) => (entry.at === "secrets" ? open(entry.sealed, key) : [])),
   ];
 }
+
+/** The texts under these names; a server that does not say which are sensitive leaves that to the names. */
+const secretTexts = (
+  all: Readonly<Record<string, string>>,
+  names: readonly string[] = Object.keys(all).filter(isSecretEnvironmentName),
+): string[] => names.flatMap((name) => (Object.hasOwn(all, name) ? texts(all[name]) : []));
 
 /** Takes these secrets out of texts that are not the log. */
 export function maskerFor(secrets: readonly string[]): (text: string) => string {

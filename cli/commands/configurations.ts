@@ -98,6 +98,12 @@ function addFields(command: CommandUnknownOpts): void {
     .addOption(
       repeated("--env <name=value>", "what terraform finds in its environment; again for more"),
     )
+    .addOption(
+      repeated(
+        "--sensitive-env <name>",
+        "a secret of the environment: asked for, or a line of stdin; again for more",
+      ),
+    )
     .option("--identity <name>", "the cloud identity that its jobs take on; none for none")
     .addOption(new Option("--engine <name>", "what runs it").choices(["terraform", "opentofu"]))
     .option("--engine-version <constraint>", 'such as "~> 1.14"')

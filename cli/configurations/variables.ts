@@ -1,6 +1,6 @@
 /** Terraform variables from the command line, from files, and, where they are secret, from stdin or a question without echo. */
 import { readFileSync } from "node:fs";
-import type { Variable } from "../../protocol/configurations.ts";
+import type { TextValue, Variable } from "../../protocol/configurations.ts";
 import { askSecret } from "../ask.ts";
 import { Failure } from "../output.ts";
 
@@ -42,6 +42,24 @@ export async function variablesOf(
   for (const [at, name] of secrets.entries())
     variables.set(name, { value: values[at], sensitive: true });
   return Object.fromEntries(variables);
+}
+
+/** Texts `before` with those that `option` sets, and those that are asked for because they are secret. */
+export async function textsOf(
+  option: string,
+  pairs: readonly string[] | undefined,
+  secrets: readonly string[] | undefined,
+  before: Readonly<Record<string, TextValue>> = {},
+): Promise<Record<string, TextValue> | undefined> {
+  if (pairs === undefined && secrets === undefined) return undefined;
+  const values = await secretsOf(secrets ?? []);
+  return {
+    ...before,
+    ...pairsOf(option, pairs ?? []),
+    ...Object.fromEntries(
+      (secrets ?? []).map((name, at) => [name, { value: values[at] ?? "", sensitive: true }]),
+    ),
+  };
 }
 
 /** As terraform reads `-var` and `TF_VAR_…`: a list or a map is JSON here; everything else is text, which terraform converts. */
@@ -99,7 +117,7 @@ export const backendOf = (word: string): "managed" | "own" | null =>
   word === "auto" ? null : (word as "managed" | "own");
 
 /** `NAME=value` options as an object. */
-export function pairsOf(option: string, texts: readonly string[]): Record<string, string> {
+function pairsOf(option: string, texts: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     texts.map((text) => {
       const at = text.indexOf("=");

@@ -1,5 +1,10 @@
 /** The verbs of `windlass configurations`. */
-import type { Configuration, CreateConfiguration, Source } from "../../protocol/configurations.ts";
+import type {
+  Configuration,
+  CreateConfiguration,
+  Source,
+  TextValue,
+} from "../../protocol/configurations.ts";
 import { basename, resolve } from "node:path";
 import { confirm } from "../ask.ts";
 import { find } from "../find.ts";
@@ -12,8 +17,8 @@ import { uploadDirectory } from "./upload.ts";
 import {
   backendOf,
   namesVariables,
-  pairsOf,
   readJson,
+  textsOf,
   variablesOf,
   type VariableOptions,
 } from "./variables.ts";
@@ -33,6 +38,7 @@ export interface ChangeOptions extends SourceOptions, VariableOptions {
   readonly identity?: string | undefined;
   readonly label?: string[] | undefined;
   readonly env?: string[] | undefined;
+  readonly sensitiveEnv?: string[] | undefined;
   readonly engine?: string | undefined;
   readonly engineVersion?: string | undefined;
   readonly workingDirectory?: string | undefined;
@@ -126,6 +132,8 @@ async function changesOf(
   before: Pick<CreateConfiguration, "variables" | "environment">,
 ): Promise<Partial<Omit<CreateConfiguration, "name">>> {
   const { zone, identity, engine, backend, timeout } = options;
+  if (options.sensitive && options.sensitiveEnv && !process.stdin.isTTY)
+    throw new Failure("--sensitive and --sensitive-env both read stdin: give one at a time", 2);
   const given = {
     zone_id: zone && find("zone", "zones", (await run.api.call("listZones")).zones, zone).id,
     cloud_identity_id: identity && (await identityOf(run, identity)),
@@ -138,7 +146,7 @@ async function changesOf(
     submodules: options.submodules,
     timeout_seconds: timeout === undefined ? undefined : Number(timeout),
     variables: namesVariables(options) ? await variablesOf(options, before.variables) : undefined,
-    environment: options.env && { ...before.environment, ...pairsOf("--env", options.env) },
+    environment: await textsOf("--env", options.env, options.sensitiveEnv, before.environment),
     // Last: nothing is uploaded for what turns out to be wrong.
     source: await sourceOf(run, options),
   };
@@ -202,6 +210,9 @@ function sourceText(source: Source): string {
   );
 }
 
+const shownText = (text: TextValue): string =>
+  typeof text === "string" ? text : text.sensitive ? "(sensitive)" : (text.value ?? "");
+
 const stateWords = {
   own: "in the backend that its files declare",
   managed: "kept here",
@@ -229,7 +240,7 @@ function showConfiguration(run: Run, it: Configuration): void {
     labels: it.labels.join(", "),
     variables: variables.join("\n"),
     environment: Object.entries(it.environment ?? {})
-      .map(([name, value]) => `${name}=${value}`)
+      .map(([name, text]) => `${name}=${shownText(text)}`)
       .join("\n"),
     changed: `${time(it.updated_at)} (${ago(it.updated_at)})`,
   });

@@ -1,47 +1,58 @@
 /** A configuration as it is stored, shown, hashed and handed to a runner. Sensitive values are sealed in all but the last. */
-import { hash } from "node:crypto";
+import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import {
   inlineFilesLimit,
   variablesLimit,
+  type ClaimedSnapshot,
   type ConfigSnapshot,
   type CreateConfiguration,
   type UpdateConfiguration,
-  type Variable,
 } from "../../protocol/configurations.ts";
 import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts";
+import { gitUrlProblem } from "../../protocol/git-url.ts";
 import { invalid, Refusal } from "../problem.ts";
 import type { SecretBox } from "./secret-box.ts";
+import { mapEntries, normalized, type Definition } from "./snapshot-values.ts";
 
-type StoredVariable = Variable & { sealed?: string };
-type StoredVariables = Record<string, StoredVariable>;
-/** The fields of a configuration that a runner needs, except its names. */
-export type Definition = Omit<ConfigSnapshot, "name" | "project_name">;
+export type { Definition } from "./snapshot-values.ts";
 
 /** The fields of a new configuration that make its definition, with its defaults filled in. */
 export function definitionOf(input: Given): Definition {
-  refuseEnvironment(input.environment ?? {});
-  for (const [name, { value }] of Object.entries(input.variables ?? {}))
-    if (value === undefined) throw invalid(`body.variables.${name}.value`, "is missing");
-  refuseSize(input);
-  return {
+  const given = checked({}, input);
+  return withoutDefaults({
+    engine: "terraform",
+    engine_version: null,
+    working_directory: "",
+    variables: {},
+    environment: {},
+    ...given,
     source: input.source,
-    engine: input.engine ?? "terraform",
-    engine_version: input.engine_version ?? null,
-    working_directory: input.working_directory ?? "",
-    variables: input.variables ?? {},
-    environment: input.environment ?? {},
-    ...(input.backend ? { backend: input.backend } : {}),
-    ...(input.submodules === true ? { submodules: true } : {}),
-    ...(input.timeout_seconds === undefined ? {} : { timeout_seconds: input.timeout_seconds }),
-  };
+  });
+}
+
+/** A definition (with its values) after an update. A value that is not given stays as it is. */
+export const updatedDefinition = (before: Definition, change: UpdateConfiguration): Definition =>
+  withoutDefaults({ ...before, ...checked(before, change) });
+
+/** The fields of a definition that are given, judged, each value in its stored form. */
+function checked(before: Partial<Definition>, given: Partial<Given>): Partial<Given> {
+  refuseEnvironment(given.environment ?? {});
+  const problem = given.source?.type === "git" ? gitUrlProblem(given.source.url) : undefined;
+  if (problem !== undefined) throw invalid("body.source.url", problem);
+  const fields: Partial<Given> = { ...pick(given), ...normalized(before, given) };
+  refuseSize(fields);
+  const { backend, backend_config = {} } = { ...before, ...fields };
+  if (backend === "managed" && Object.keys(backend_config).length > 0)
+    throw invalid(
+      "body.backend_config",
+      "is for a backend that the files declare, and the backend is managed",
+    );
+  return fields;
 }
 
 /** Each body has its limit, but variables are added one by one, and a runner gets all of it in one answer. */
-function refuseSize({
-  source,
-  variables = {},
-}: Pick<UpdateConfiguration, "source" | "variables">): void {
+function refuseSize({ source, variables = {} }: Partial<Given>): void {
   const texts = source?.type === "inline" ? Object.entries(source.files).flat() : [];
   if (texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) > inlineFilesLimit)
     throw invalid("body.source.files", "hold more than 1 MiB together");
@@ -49,108 +60,121 @@ function refuseSize({
     throw invalid("body.variables", "hold more than 4 MiB together");
 }
 
-/** A definition (with its values) after an update. A variable without `value` keeps the one it has. */
-export function updatedDefinition(before: Definition, change: UpdateConfiguration): Definition {
-  const known = before.variables ?? {};
-  const variables = change.variables && keepValues(known, change.variables);
-  refuseEnvironment(change.environment ?? {});
-  const given = { ...pick(change), ...(variables === undefined ? {} : { variables }) };
-  refuseSize(given);
-  return withoutDefaults({ ...before, ...given });
+type Given = Omit<Definition, "backend" | "parallelism"> &
+  Pick<CreateConfiguration, "backend" | "parallelism">;
+
+/** Leaves out what is off, empty or not chosen: a definition without it is the same one, and has the same hash. */
+function withoutDefaults(given: Given): Definition {
+  const { submodules, backend, parallelism, var_files, backend_config, ...definition } = given;
+  return {
+    ...definition,
+    ...(backend ? { backend } : {}),
+    ...(submodules === true ? { submodules } : {}),
+    ...(typeof parallelism === "number" ? { parallelism } : {}),
+    ...(var_files && var_files.length > 0 ? { var_files } : {}),
+    ...(backend_config && Object.keys(backend_config).length > 0 ? { backend_config } : {}),
+  };
 }
 
-type Given = Omit<Definition, "backend"> & Pick<CreateConfiguration, "backend">;
+const fieldNames = [
+  "source",
+  "engine",
+  "engine_version",
+  "working_directory",
+  "backend",
+  "var_files",
+  "backend_config",
+  "variables",
+  "environment",
+  "parallelism",
+  "submodules",
+  "timeout_seconds",
+] as const satisfies (keyof Given)[];
 
-/** Leaves out what is off or not chosen: a definition without it is the same one, and has the same hash. */
-const withoutDefaults = ({ submodules, backend, ...definition }: Given): Definition => ({
-  ...definition,
-  ...(backend ? { backend } : {}),
-  ...(submodules === true ? { submodules } : {}),
-});
-
-function pick(change: UpdateConfiguration): Partial<Given> {
-  const {
-    name: _,
-    project_name: _p,
-    zone_id: _z,
-    cloud_identity_id: _c,
-    labels: _l,
-    ...rest
-  } = change;
-  return rest;
-}
-
-/** A sensitive value is kept only as a sensitive one: otherwise an update could show it. */
-function keepValues(
-  known: Readonly<Record<string, Variable>>,
-  given: Readonly<Record<string, Variable>>,
-): Record<string, Variable> {
-  return Object.fromEntries(
-    Object.entries(given).map(([name, variable]) => {
-      if (variable.value !== undefined) return [name, variable];
-      const kept = Object.hasOwn(known, name) ? known[name] : undefined;
-      if (!kept || (kept.sensitive === true && variable.sensitive === false))
-        throw invalid(`body.variables.${name}.value`, "is missing");
-      return [name, { ...kept, ...variable }];
-    }),
+const pick = (given: Partial<Given>): Partial<Given> =>
+  Object.fromEntries(
+    fieldNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
   );
-}
 
 /** Replaces every sensitive value by a sealed one that opens only under the same `about` (the spec's id). */
-export function seal<T extends Definition>(definition: T, box: SecretBox, about: string): T {
-  return mapVariables(definition, (variable, name) =>
-    variable.sensitive === true
+export const seal = <T extends Definition>(definition: T, box: SecretBox, about: string): T =>
+  mapEntries(definition, (entry, place) =>
+    entry.sensitive === true && entry.sealed === undefined
       ? {
           sensitive: true,
           sealed: box
-            .seal(Buffer.from(JSON.stringify(variable.value ?? null)), `${about}/${name}`)
+            .seal(Buffer.from(JSON.stringify(entry.value ?? null)), `${about}/${place}`)
             .toString("base64"),
         }
-      : variable,
+      : entry,
   );
-}
 
 /** The other way round: only for the runner that holds the job, and for the hash. */
-export function unseal<T extends Definition>(definition: T, box: SecretBox, about: string): T {
-  return mapVariables(definition, ({ sealed, ...variable }, name) =>
+export const unseal = <T extends Definition>(definition: T, box: SecretBox, about: string): T =>
+  mapEntries(definition, ({ sealed, ...entry }, place) =>
     sealed === undefined
-      ? variable
+      ? entry
       : {
-          ...variable,
+          ...entry,
           value: JSON.parse(
-            box.open(Buffer.from(sealed, "base64"), `${about}/${name}`).toString(),
+            box.open(Buffer.from(sealed, "base64"), `${about}/${place}`).toString(),
           ) as unknown,
         },
   );
-}
 
 /** What people see: `{sensitive: true}` without a value. */
 export const mask = <T extends Definition>(definition: T): T =>
-  mapVariables(definition, (variable) =>
-    variable.sensitive === true ? { sensitive: true } : variable,
-  );
+  mapEntries(definition, (entry) => (entry.sensitive === true ? { sensitive: true } : entry));
 
-/** SHA-256 over the canonical JSON (RFC 8785) of a snapshot with its values. */
-export const configHash = (snapshot: ConfigSnapshot): string =>
-  hash("sha256", canonicalize(snapshot) ?? "", "hex");
-
-function mapVariables<T extends Definition>(
-  definition: T,
-  change: (variable: StoredVariable, name: string) => StoredVariable,
-): T {
-  if (definition.variables === undefined) return definition;
-  const variables: StoredVariables = Object.fromEntries(
-    Object.entries(definition.variables).map(([name, variable]) => [name, change(variable, name)]),
-  );
-  return { ...definition, variables };
+/** What a runner gets of an opened snapshot: texts as they are, and the names of those that no log may show. */
+export function claimed(snapshot: ConfigSnapshot): ClaimedSnapshot {
+  const { environment, backend_config, ...rest } = snapshot;
+  return {
+    ...rest,
+    ...plainTexts("environment", environment),
+    ...plainTexts("backend_config", backend_config),
+  };
 }
 
-function refuseEnvironment(environment: Readonly<Record<string, string>>): void {
-  for (const [name, value] of Object.entries(environment)) {
+function plainTexts(group: "environment" | "backend_config", texts: ConfigSnapshot[typeof group]) {
+  if (texts === undefined) return {};
+  const entries = Object.entries(texts);
+  const sensitive = entries
+    .filter(([, text]) => typeof text !== "string" && text.sensitive === true)
+    .map(([name]) => name);
+  return {
+    [group]: Object.fromEntries(
+      entries.map(([name, text]) => [name, typeof text === "string" ? text : (text.value ?? "")]),
+    ),
+    ...(sensitive.length > 0 ? { [`sensitive_${group}`]: sensitive } : {}),
+  };
+}
+
+/**
+ * SHA-256 over the canonical JSON (RFC 8785) of a snapshot, each sensitive value as HMAC-SHA-256 under a key of the server: from the hash
+ * alone nobody can try what a short secret may be.
+ */
+export function configHash(snapshot: ConfigSnapshot, key: Uint8Array): string {
+  const keyed = mapEntries(snapshot, (entry, place) =>
+    entry.sensitive === true
+      ? {
+          sensitive: true,
+          value: createHmac("sha256", key)
+            .update(`${place}\0${canonicalize(entry.value) ?? ""}`)
+            .digest("hex"),
+        }
+      : entry,
+  );
+  return hash("sha256", canonicalize(keyed) ?? "", "hex");
+}
+
+function refuseEnvironment(environment: NonNullable<CreateConfiguration["environment"]>): void {
+  for (const [name, text] of Object.entries(environment)) {
     if (isForbiddenEnvironmentName(name))
       throw new Refusal("forbidden_environment_name", `environment may not set ${name}`, {
         errors: [{ path: `body.environment.${name}`, message: "may not be set by a job" }],
       });
-    if (value.includes("\0")) throw invalid(`body.environment.${name}`, "must not contain NUL");
+    const value = typeof text === "string" ? text : text.value;
+    if (value?.includes("\0")) throw invalid(`body.environment.${name}`, "must not contain NUL");
   }
 }

@@ -1,7 +1,7 @@
 /** The claim's answer, written as text: the snapshot is JSON already, and may be a megabyte. */
 import type { ConfigSnapshot } from "../../protocol/configurations.ts";
 import { jobToken } from "../auth/job-tokens.ts";
-import { unseal } from "../domain/snapshot.ts";
+import { claimed, unseal } from "../domain/snapshot.ts";
 import type { ClaimRow } from "../store/claim.ts";
 import type { Context } from "./context.ts";
 
@@ -23,9 +23,11 @@ export function claimedJob(context: Context, job: ClaimRow): string {
       ? { targets: (JSON.parse(stored) as { targets?: string[] }).targets ?? [] }
       : {}),
   });
-  const snapshot = stored.includes('"sealed":') ? open(context, job.id, stored) : stored;
+  const snapshot = stored.includes('"sensitive":') ? open(context, job.id, stored) : stored;
   return `{"job":${fields.slice(0, -1)},"config_snapshot":${snapshot}},"cloud_identity":${job.cloud_identity ?? "null"}}`;
 }
 
 const open = (context: Context, id: string, stored: string): string =>
-  JSON.stringify(unseal(JSON.parse(stored) as ConfigSnapshot, context.box("variables"), id));
+  JSON.stringify(
+    claimed(unseal(JSON.parse(stored) as ConfigSnapshot, context.box("variables"), id)),
+  );

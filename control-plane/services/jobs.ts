@@ -20,6 +20,7 @@ import { findSpec, type SpecRow } from "../store/specs.ts";
 import { findState } from "../store/states.ts";
 import { findOwnWorker, findVisibleWorker } from "../store/workers.ts";
 import { person, recordOwn } from "./audit.ts";
+import { hashKeyOf } from "./config-hash.ts";
 import type { Context } from "./context.ts";
 import { changeJob, hintOf, writeJobs } from "./job-changes.ts";
 import { checkQueuedJobs, checkStateBytes } from "./quotas.ts";
@@ -127,6 +128,7 @@ async function resolveRequest(
   input: CreateJob,
 ): Promise<Resolved> {
   const box = context.box("variables");
+  const key = await hashKeyOf(context, tx);
   if (input.job_type === "DESTROY_WORKER") {
     if (input.configuration_id !== undefined)
       throw invalid("body.configuration_id", "comes from the worker's deploy configuration");
@@ -137,14 +139,14 @@ async function resolveRequest(
     const { spec, snapshot, scope } = await findTeardown(context, tx, worker);
     const plain =
       snapshot ?? (await snapshotOf(tx, spec!, (definition) => unseal(definition, box, spec!.id)));
-    return { ...resolved(spec, plain, seal(plain, box, id), scope), scope };
+    return { ...resolved(spec, plain, seal(plain, box, id), key, scope), scope };
   }
   if (input.configuration_id === undefined) throw invalid("body.configuration_id", "is missing");
   const spec = await tx.first(findSpec, { id: input.configuration_id, owner });
   if (!spec) throw notFound("configuration");
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
   const plain = await snapshotOf(tx, spec, (definition) => unseal(definition, box, spec.id));
-  const request = resolved(spec, plain, seal(plain, box, id));
+  const request = resolved(spec, plain, seal(plain, box, id), key);
   if (input.plan_job_id) await checkPlan(tx, owner, input, request.hash);
   return request;
 }
@@ -153,12 +155,13 @@ function resolved(
   spec: SpecRow | null,
   plain: ConfigSnapshot,
   sealed: ConfigSnapshot,
+  key: Uint8Array,
   more: object = {},
 ): Resolved {
   return {
     spec,
     sealed: JSON.stringify({ ...sealed, ...more }),
-    hash: configHash(plain),
+    hash: configHash(plain, key),
     timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
   };
 }

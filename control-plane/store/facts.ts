@@ -30,6 +30,11 @@ export const restorePending = "restore_pending";
 /** When the last restore was settled, in epoch milliseconds. */
 export const restoredAt = "restored_at";
 
+/** The key of `config_hash`, sealed. */
+export const configHashKey = "config_hash_key";
+/** Set once the environments that an earlier release stored in clear are sealed. */
+export const environmentsSealed = "environments_sealed";
+
 /**
  * Facts between these names say until when a backup reads the blobs, unless it says so again. Until then none may be deleted that its copy
  * of the database may name.

@@ -1,4 +1,5 @@
-import { randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
+import canonicalize from "canonicalize";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf } from "../helpers/calls.ts";
@@ -135,6 +136,80 @@ describe("an update of a configuration", () => {
           body: { variables: secret ? { secret } : { unknown: {} } },
         }),
       ).toBe("400 invalid_request");
+  });
+
+  it("keeps what is sensitive in the environment, and what it says of it", async () => {
+    const { client, configure, runner } = await person();
+    const { name, id } = await configure({
+      environment: { A_TOKEN: "one", PIN: { value: "two", sensitive: true }, PLAIN: "three" },
+    });
+    const params = { name };
+    const update = (environment: object) =>
+      client.ask(updateConfiguration, { params, body: { environment } as never });
+    await update({
+      A_TOKEN: {},
+      PIN: "new",
+      PLAIN: {},
+      B_KEY: { value: "four", sensitive: false },
+    });
+    await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    const { job } = await runner.get(claimJob, { query: {} });
+    expect(job.config_snapshot).toMatchObject({
+      environment: { A_TOKEN: "one", PIN: "new", PLAIN: "three", B_KEY: "four" },
+      sensitive_environment: ["A_TOKEN", "PIN"],
+    });
+    const refused = { params, body: { environment: { A_TOKEN: { sensitive: false } } } };
+    expect(await client.refusal(updateConfiguration, refused)).toBe("400 invalid_request");
+  });
+
+  it("has a hash that only the server can try values against, the same for the same values", async () => {
+    const { client, configure } = await person();
+    const { id } = await configure({ variables: { pin: { value: "1234", sensitive: true } } });
+    const body = { job_type: "PLAN" as const, configuration_id: id };
+    const { config_hash, config_snapshot } = await client.get(createJob, { body });
+    const tried = {
+      ...config_snapshot,
+      variables: { pin: { value: "1234", sensitive: true } },
+    };
+    expect(config_hash).not.toBe(hash("sha256", canonicalize(tried) ?? "", "hex"));
+    const set = (value: string) =>
+      client.get(updateConfiguration, {
+        params: { name: id },
+        body: { variables: { pin: { value, sensitive: true } } },
+      });
+    await set("4321");
+    expect((await client.get(createJob, { body })).config_hash).not.toBe(config_hash);
+    await set("1234");
+    expect((await client.get(createJob, { body })).config_hash).toBe(config_hash);
+  });
+
+  it("takes only addresses of git repositories that a runner fetches", async () => {
+    const { client, configure } = await person();
+    const { name } = await configure();
+    const update = (url: string) => ({
+      params: { name },
+      body: { source: { type: "git" as const, url } },
+    });
+    for (const url of [
+      "https://a.example/b.git",
+      "ssh://git@a.example/b",
+      "git@a.example:b/c.git",
+      "http://a.example/b",
+    ])
+      expect((await client.get(updateConfiguration, update(url))).source).toEqual({
+        type: "git",
+        url,
+      });
+    for (const url of [
+      "file:///etc",
+      "ftp://a.example/b",
+      "not a url",
+      "https://a.example",
+      "https://me:secret@a.example/b",
+      "ext::sh -c id",
+      "-upload-pack=x",
+    ])
+      expect(await client.refusal(updateConfiguration, update(url))).toBe("400 invalid_request");
   });
 
   it("makes plans of the former definition stale", async () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { configHash } from "../../control-plane/domain/snapshot.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { CreateConfiguration } from "../../protocol/configurations.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
@@ -130,6 +129,23 @@ describe("a configuration", () => {
     const value = "S3NSITIVE-hunter2";
     const spec = await configure({
       variables: { password: { value, sensitive: true }, size: { value: 3 } },
+      environment: {
+        REGION: "eu",
+        API_TOKEN: value,
+        KEY_OF_MAP: { value, sensitive: true },
+        PUBLIC_KEY: { value: "shown", sensitive: false },
+      },
+      backend_config: { bucket: "b", key: "path", password: value },
+    });
+    const environment = {
+      REGION: "eu",
+      API_TOKEN: { sensitive: true },
+      KEY_OF_MAP: { sensitive: true },
+      PUBLIC_KEY: { value: "shown", sensitive: false },
+    };
+    expect(spec).toMatchObject({
+      environment,
+      backend_config: { bucket: "b", key: "path", password: { sensitive: true } },
     });
     expect(spec.variables).toEqual({ password: { sensitive: true }, size: { value: 3 } });
     const job = await client.get(createJob, {
@@ -141,7 +157,13 @@ describe("a configuration", () => {
       password: { value, sensitive: true },
       size: { value: 3 },
     });
-    expect(job.config_hash).toBe(configHash(claimed.job.config_snapshot));
+    expect(claimed.job.config_snapshot).toMatchObject({
+      environment: { REGION: "eu", API_TOKEN: value, KEY_OF_MAP: value, PUBLIC_KEY: "shown" },
+      sensitive_environment: ["API_TOKEN", "KEY_OF_MAP"],
+      backend_config: { bucket: "b", key: "path", password: value },
+      sensitive_backend_config: ["password"],
+    });
+    expect(job.config_snapshot).toMatchObject({ environment });
     expect(await plane.holds(value)).toEqual([]);
   });
 

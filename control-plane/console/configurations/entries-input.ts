@@ -5,6 +5,7 @@ import {
   type Variable,
 } from "../../../protocol/configurations.ts";
 import { parseJson } from "../../json-body.ts";
+import { isSecretEnvironmentName } from "../../../protocol/environment-names.ts";
 import { invalid, notFound, Refusal } from "../../problem.ts";
 import { drawnAs, entriesOf, type Entries } from "./entries-view.ts";
 import { judge } from "../../judge.ts";
@@ -14,9 +15,10 @@ import { textOf } from "./outputs-view.ts";
 const judgeUpdate = judge(UpdateConfiguration);
 
 /** Whether what was typed is not to be shown again. */
-export const isSecret = ({ variables = {} }: Configuration, kind: Entries, form: Form): boolean =>
-  kind === "variables" &&
-  (form.isOn("sensitive") || own(variables, form.word("name"))?.sensitive === true);
+export const isSecret = (configuration: Configuration, kind: Entries, form: Form): boolean =>
+  form.isOn("sensitive") ||
+  own(entriesOf(configuration, kind), form.word("name"))?.sensitive === true ||
+  (kind === "environment" && isSecretEnvironmentName(form.word("name")));
 
 /** The update that a form asks for; throws what is wrong with it, by the names of the form's fields. */
 export function entriesChange(
@@ -32,28 +34,22 @@ export function entriesChange(
     throw invalid("body.name", "is there already: change that one");
   if (form.text("do") === "set")
     refuseStale(form, drawnAs(entriesOf(configuration, kind)[name] ?? {}));
-  const change = kind === "variables" ? variablesOf : environmentOf;
-  const next = new Map(change(configuration));
+  // Without a value each keeps the one it has.
+  const next = new Map<string, Variable>(Object.keys(known).map((one) => [one, {}]));
   if (form.text("do") === "remove") next.delete(name);
-  else
-    next.set(name, kind === "variables" ? variable(configuration, name, form) : form.text("value"));
+  else next.set(name, entry(own(entriesOf(configuration, kind), name), kind, name, form));
   return byField(kind, name, () => judgeUpdate({ [kind]: Object.fromEntries(next) }));
 }
 
-/** Without a value each keeps the one it has. */
-const variablesOf = ({ variables = {} }: Configuration): [string, unknown][] =>
-  Object.keys(variables).map((name) => [name, {}]);
-
-const environmentOf = ({ environment = {} }: Configuration): [string, unknown][] =>
-  Object.entries(environment);
-
-function variable({ variables = {} }: Configuration, name: string, form: Form): Variable {
-  const sensitive = form.isOn("sensitive");
+function entry(before: Variable | undefined, kind: Entries, name: string, form: Form): Variable {
+  // A secret's name makes a new one sensitive also where the box was not ticked.
+  const isNamedSecret =
+    kind === "environment" && before === undefined && isSecretEnvironmentName(name);
+  const sensitive = form.isOn("sensitive") || isNamedSecret;
   const typed = form.text("value");
-  const before = own(variables, name);
   const shown = before?.sensitive === true ? "" : textOf(before?.value).replaceAll("\r\n", "\n");
   if (before !== undefined && typed === shown) return { sensitive };
-  return { value: valueOf(typed, before), sensitive };
+  return { value: kind === "variables" ? valueOf(typed, before) : typed, sensitive };
 }
 
 /** As the command line reads `--var`: a list or a map is JSON, all else text, which terraform converts. A number stays one. */

@@ -19,8 +19,8 @@ const words = {
   environment: {
     title: "Environment",
     one: "environment variable",
-    none: "Nothing. Providers find here what they read from their environment; everybody who sees this page sees it too.",
-    hint: "Never a secret: it is shown here. A sensitive variable is not.",
+    none: "Nothing. Providers find here what they read from their environment.",
+    hint: "Text under a name that ends in TOKEN, SECRET, PASSWORD, KEY or CREDENTIALS is sensitive.",
     placeholder: "DATADOG_HOST",
   },
 };
@@ -54,11 +54,14 @@ export const entriesView = (
   </section>`;
 };
 
-/** Both kinds as variables; the environment has none that is sensitive. */
+/** Both kinds as variables. */
 export function entriesOf(configuration: Configuration, kind: Entries): Record<string, Variable> {
-  if (kind === "variables") return configuration.variables ?? {};
+  const texts = configuration[kind] ?? {};
   return Object.fromEntries(
-    Object.entries(configuration.environment ?? {}).map(([name, value]) => [name, { value }]),
+    Object.entries(texts).map(([name, one]: [string, Variable | string]) => [
+      name,
+      typeof one === "string" ? { value: one } : one,
+    ]),
   );
 }
 
@@ -90,7 +93,7 @@ const known = (
       ${trouble(form, ["value"])}
       <input type="hidden" name="name" value="${name}" />
       <input type="hidden" name="seen" value="${markOf(drawnAs(entry))}" />
-      ${valueField(form, kind, isSecret)} ${kind === "variables" ? sensitiveBox(form) : null}
+      ${valueField(form, kind, isSecret)} ${sensitiveBox(form)}
       <div class="actions">
         <button name="do" value="set">Save</button>
         <button name="do" value="remove" class="quiet">Remove</button>
@@ -103,7 +106,7 @@ const adding = (action: string, kind: Entries, form: Form): Html =>
   html`<form method="post" action="${action}" class="form">
     ${trouble(form, ["name", "value"])}
     ${line(form, { name: "name", label: "Name", placeholder: words[kind].placeholder, required: true })}
-    ${valueField(form, kind, false)} ${kind === "variables" ? sensitiveBox(form) : null}
+    ${valueField(form, kind, false)} ${sensitiveBox(form)}
     <p><button name="do" value="add">Add</button></p>
   </form>`;
 

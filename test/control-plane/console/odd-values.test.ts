@@ -125,7 +125,7 @@ test("inline files hold 1 MiB together, are 1000 at most, and too many are refus
 test("what the API took, and no form would, can be changed and destroyed", async () => {
   const zone_id = stage.owner.zone;
   for (const [name, source] of [
-    [" a ", { type: "git", url: " " }],
+    [" a ", { type: "git", url: "https://git.example.com/x.git", path: " " }],
     [" b ", { type: "inline", files: { "x.tf": "", " x.tf": "" } }],
   ] as const) {
     const body = { name, zone_id, source };

@@ -1,0 +1,108 @@
+/** The values of a configuration that may be sensitive: variables, environment and settings of a backend, in one form. */
+import type {
+  ConfigSnapshot,
+  TextValue,
+  UpdateConfiguration,
+  Variable,
+} from "../../protocol/configurations.ts";
+import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
+import { invalid } from "../problem.ts";
+
+/** The fields of a configuration that a runner needs, except its names. */
+export type Definition = Omit<ConfigSnapshot, "name" | "project_name">;
+
+/** A value; a sealed one in the store. */
+export type Entry = Variable & { sealed?: string };
+
+const textGroups = ["environment", "backend_config"] as const;
+type TextGroup = (typeof textGroups)[number];
+
+/** A bucket's `key` is a path. */
+const isSecretName = (group: TextGroup, name: string): boolean =>
+  isSecretEnvironmentName(name) && !(group === "backend_config" && name === "key");
+
+/** Changes every value. `place` names it: two of the same name in different groups have different places. */
+export function mapEntries<T extends Definition>(
+  definition: T,
+  change: (entry: Entry, place: string) => Entry,
+): T {
+  const changed: Partial<Definition> = {};
+  if (definition.variables)
+    changed.variables = mapped(definition.variables, (entry, name) => change(entry, name));
+  for (const group of textGroups) {
+    const texts = definition[group];
+    if (!texts) continue;
+    changed[group] = mapped(texts, (text, name) =>
+      typeof text !== "object" || text === null
+        ? text
+        : (change(text, `${group}/${name}`) as TextValue),
+    );
+  }
+  return { ...definition, ...changed };
+}
+
+/** The given values in their stored form. One without `value` keeps what it has in `before`. */
+export function normalized(
+  before: Partial<Definition>,
+  given: UpdateConfiguration,
+): Partial<Definition> {
+  const result: Partial<Definition> = {};
+  if (given.variables)
+    result.variables = mapped(given.variables, (variable, name) =>
+      kept(`variables.${name}`, ownValue(before.variables, name), variable),
+    );
+  for (const group of textGroups) {
+    const texts = given[group];
+    if (!texts) continue;
+    result[group] = mapped(texts, (text, name) => {
+      const known = ownValue(before[group], name);
+      return textOf(isSecretName(group, name), `${group}.${name}`, known, text);
+    });
+  }
+  return result;
+}
+
+/** Text alone says nothing of its sensitivity: that stays as it was, or follows from the name. */
+function textOf(
+  isSecret: boolean,
+  path: string,
+  known: TextValue | undefined,
+  given: TextValue,
+): TextValue {
+  const before = asEntry(known);
+  const { value, sensitive = before?.sensitive ?? isSecret } = kept(
+    path,
+    before,
+    asEntry(given),
+  ) as {
+    value: string;
+    sensitive?: boolean;
+  };
+  if (sensitive) return { value, sensitive };
+  return isSecret ? { value, sensitive } : value;
+}
+
+function asEntry(text: TextValue): Entry;
+function asEntry(text: TextValue | undefined): Entry | undefined;
+function asEntry(text: TextValue | undefined): Entry | undefined {
+  return typeof text === "string" ? { value: text } : text;
+}
+
+/** A sensitive value is kept only as a sensitive one: otherwise an update could show it. */
+function kept(path: string, before: Entry | undefined, given: Entry): Entry {
+  if (given.value !== undefined) return given;
+  if (!before || (before.sensitive === true && given.sensitive === false))
+    throw invalid(`body.${path}.value`, "is missing");
+  return { ...before, ...given };
+}
+
+const ownValue = <T>(
+  values: Readonly<Record<string, T>> | undefined,
+  name: string,
+): T | undefined => (values && Object.hasOwn(values, name) ? values[name] : undefined);
+
+const mapped = <T, R>(
+  values: Readonly<Record<string, T>>,
+  change: (value: T, name: string) => R,
+): Record<string, R> =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, change(value, name)]));

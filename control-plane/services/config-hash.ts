@@ -1,0 +1,17 @@
+/** The key under which sensitive values go into `config_hash`: a secret of the store itself, because a plan must stay comparable. */
+import { randomBytes } from "node:crypto";
+import { configHashKey, findFact, setFact } from "../store/facts.ts";
+import type { Queries } from "../store/db.ts";
+import type { Context } from "./context.ts";
+
+const keyBytes = 32;
+
+/** Reads the key, and makes it the first time. It is sealed like every secret, and never changes. */
+export async function hashKeyOf({ box }: Pick<Context, "box">, tx: Queries): Promise<Buffer> {
+  const sealed = await findFact(tx, configHashKey);
+  if (sealed !== undefined)
+    return box("config-hash").open(Buffer.from(sealed, "base64"), configHashKey);
+  const key = randomBytes(keyBytes);
+  await setFact(tx, configHashKey, box("config-hash").seal(key, configHashKey).toString("base64"));
+  return key;
+}
