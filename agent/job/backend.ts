@@ -18,6 +18,31 @@ const backendWords = ["backend", "cloud", "state_store"];
  * initialize, and runs nothing of the configuration. Files that terraform cannot read fail there too, and then in init.
  */
 export async function chooseBackend(context: JobContext, folder: string): Promise<BackendKind> {
+  const kind = await kindOf(context, folder);
+  if (kind !== "own" && hasSettings(context)) {
+    throw new StepFailed(
+      `backend_config is for a backend that the files declare, but the state of this configuration is kept ${kind === "managed" ? "in the control plane" : "by the agent"}. ${howToChoose}, or remove backend_config`,
+    );
+  }
+  return kind;
+}
+
+const hasSettings = ({ claim: { job } }: JobContext): boolean =>
+  Object.keys(job.config_snapshot.backend_config ?? {}).length > 0;
+
+/** Writes what the declared backend leaves open, for `init`: as a file, because other users see a process's arguments. */
+export function backendConfigOf(context: JobContext): string[] {
+  const { workspace, claim, isolation } = context;
+  if (!hasSettings(context)) return [];
+  const { backendConfig } = workspace;
+  writeFileSync(backendConfig, JSON.stringify(claim.job.config_snapshot.backend_config), {
+    mode: 0o600,
+  });
+  isolation.give(backendConfig);
+  return [`-backend-config=${backendConfig}`];
+}
+
+async function kindOf(context: JobContext, folder: string): Promise<BackendKind> {
   const { backend: chosen } = context.claim.job.config_snapshot;
   if (chosen === "own") return "own";
   const isDeclared =

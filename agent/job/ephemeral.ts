@@ -5,25 +5,21 @@ import { failureOf } from "./diagnostics.ts";
 import { mentions } from "./mentions.ts";
 import { runTerraform } from "./terraform.ts";
 
-/** Which of the given variables `apply` of the plan needs again. Terraform is asked only if the files mention ephemeral values at all. */
-export async function ephemeralOf(
-  context: JobContext,
-  folder: string,
-  given: ReadonlySet<string>,
-): Promise<string[]> {
+/** Which variables `apply` of the plan needs again. Terraform is asked only if the files mention ephemeral values at all. */
+export async function ephemeralOf(context: JobContext, folder: string): Promise<string[]> {
   const { workspace, settings } = context;
-  if (given.size === 0 || !mentions(workspace.root, folder, ["ephemeral"])) return [];
+  if (!mentions(workspace.root, folder, ["ephemeral"])) return [];
   const end = await runTerraform(context, "apply", ["show", "-json", workspace.plan], {
     logged: false,
     patience: settings.patience.plan,
     suffix: "-variables",
   });
   if (end.code !== 0) throw new StepFailed(await failureOf("show", end));
-  return notKept(end.stdout, given);
+  return notKept(end.stdout);
 }
 
-/** The given variables that the root module declares and whose values the plan does not hold, of a plan as `show -json` writes it. */
-async function notKept(file: string, given: ReadonlySet<string>): Promise<string[]> {
+/** The variables that the root module declares and whose values the plan does not hold, of a plan as `show -json` writes it. */
+async function notKept(file: string): Promise<string[]> {
   const { JSONParser } = await import("@streamparser/json");
   const parser = new JSONParser({
     paths: ["$.variables.*", "$.configuration.root_module.variables.*"],
@@ -34,7 +30,7 @@ async function notKept(file: string, given: ReadonlySet<string>): Promise<string
   parser.onValue = ({ key, stack }) => {
     const name = String(key);
     if (stack[1]?.key === "variables") kept.add(name);
-    else if (given.has(name)) declared.push(name);
+    else declared.push(name);
   };
   for await (const part of createReadStream(file)) parser.write(part as Buffer);
   if (!parser.isEnded) parser.end();

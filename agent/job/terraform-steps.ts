@@ -11,6 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import {
   backendBefore,
+  backendConfigOf,
   checkBackend,
   chooseBackend,
   howToChoose,
@@ -29,6 +30,7 @@ import type { PlanFacts } from "./plan-json.ts";
 import { readOutputsApart, readPlanApart } from "./read-apart.ts";
 import { conceal, secretsOf } from "./secrets.ts";
 import { hasRun, runTerraform, type TerraformEnd } from "./terraform.ts";
+import { checkVarFiles, parallelismOf, varFilesOf } from "./plan-arguments.ts";
 import { lockLeft } from "./state-lock.ts";
 import { localStateFolder, rescuedState } from "./workspace.ts";
 
@@ -36,13 +38,19 @@ export const init: Step = {
   name: "init",
   async run(context) {
     const folder = known(context, "folder");
-    const args = ["init", "-input=false", ...(context.facts.locked ? ["-lockfile=readonly"] : [])];
     const backend = await prepareInit(context, folder);
     context.facts.backend = backend;
+    const args = [
+      "init",
+      "-input=false",
+      ...(context.facts.locked ? ["-lockfile=readonly"] : []),
+      ...backendConfigOf(context),
+    ];
     const end = await runTerraform(context, "init", args, {
       logged: true,
       patience: context.settings.patience.init,
     });
+    rmSync(context.workspace.backendConfig, { force: true });
     if (end.code !== 0) throw new StepFailed(await initFailure(context, end));
     checkBackend(context, folder, backend);
     return { backend };
@@ -80,6 +88,7 @@ export const plan = (destroy?: "destroy"): Step => ({
     if (!args) return {};
     const { variables } = context.workspace;
     const given = variablesOf(context);
+    checkVarFiles(context);
     // Not again while a terraform that outlived its agent may be reading it.
     if (given && !hasRun(context, "plan")) writeVariables(context, given);
     const end = await runTerraform(context, "plan", args, {
@@ -103,6 +112,8 @@ function planCommand(context: JobContext, destroy?: "destroy"): string[] | undef
     "-lock-timeout=60s",
     "-detailed-exitcode",
     `-out=${plan}`,
+    ...parallelismOf(context),
+    ...varFilesOf(context),
     ...(variablesOf(context) ? [`-var-file=${variables}`] : []),
     ...(destroy ? ["-destroy"] : []),
     ...targets.map((address) => `-target=${address}`),
@@ -110,12 +121,13 @@ function planCommand(context: JobContext, destroy?: "destroy"): string[] | undef
 }
 
 const showCommand = ({ workspace }: JobContext): string[] => ["show", "-json", workspace.plan];
-const applyCommand = ({ workspace }: JobContext, hasVariables = false): string[] => [
+const applyCommand = (context: JobContext, variables: readonly string[] = []): string[] => [
   "apply",
   "-input=false",
   "-lock-timeout=60s",
-  ...(hasVariables ? [`-var-file=${workspace.variables}`] : []),
-  workspace.plan,
+  ...parallelismOf(context),
+  ...variables,
+  context.workspace.plan,
 ];
 const outputCommand = (): string[] => ["output", "-json"];
 
@@ -155,9 +167,9 @@ export const apply: Step = {
   command: (context) => applyCommand(context),
   async run(context) {
     const options = { logged: true, patience: context.settings.patience.apply, changes: true };
-    const hasVariables = await giveEphemeral(context);
+    const variables = await giveEphemeral(context);
     try {
-      const command = applyCommand(context, hasVariables);
+      const command = applyCommand(context, variables);
       const end = await runTerraform(context, "apply", command, options);
       rmSync(context.workspace.variables, { force: true });
       if (end.code === 0) return {};
@@ -172,15 +184,18 @@ export const apply: Step = {
   },
 };
 
-/** Writes the variables that apply needs again. False: it needs none. */
-async function giveEphemeral(context: JobContext): Promise<boolean> {
+/** The arguments with the ephemeral variables that apply needs again. Equal values of others may be repeated, so whole files go with them. */
+async function giveEphemeral(context: JobContext): Promise<string[]> {
   const given = variablesOf(context) ?? {};
-  const names = new Set(Object.keys(given));
-  const again = await ephemeralOf(context, known(context, "folder"), names);
-  if (again.length === 0) return false;
+  const files = varFilesOf(context);
+  if (Object.keys(given).length + files.length === 0) return [];
+  const ephemeral = await ephemeralOf(context, known(context, "folder"));
+  const again = ephemeral.filter((name) => Object.hasOwn(given, name));
+  if (again.length === 0) return ephemeral.length === 0 ? [] : files;
   if (!hasRun(context, "apply"))
     writeVariables(context, Object.fromEntries(again.map((name) => [name, given[name]])));
-  return true;
+  const own = `-var-file=${context.workspace.variables}`;
+  return again.length === ephemeral.length ? [own] : [...files, own];
 }
 
 /** What happened is decided by then, so outputs that cannot be read do not make the job a failure. */

@@ -18,6 +18,8 @@ export interface Workspace {
   readonly packed: string;
   readonly plan: string;
   readonly variables: string;
+  /** Settings of the backend for `init`. */
+  readonly backendConfig: string;
   readonly cliConfig: string;
   /** The dependency lock file as it came with the source. */
   readonly lock: string;
@@ -57,6 +59,7 @@ export function workspaceAt(root: string): Workspace {
     packed: join(root, "packed"),
     plan: join(artifact, "tfplan"),
     variables: join(root, "job.tfvars.json"),
+    backendConfig: join(root, "job.tfbackend.json"),
     cliConfig: join(root, "terraform.rc"),
     lock: join(root, "lock.hcl"),
     shared: join(root, "shared"),

@@ -108,7 +108,26 @@ function addFields(command: CommandUnknownOpts): void {
     .addOption(new Option("--engine <name>", "what runs it").choices(["terraform", "opentofu"]))
     .option("--engine-version <constraint>", 'such as "~> 1.14"')
     .option("--working-directory <path>", "where terraform runs, below the source")
+    .addOption(
+      repeated(
+        "--source-var-file <path>",
+        'a .tfvars file in the source; again for more, in place of those before; "" for none',
+      ),
+    )
     .addOption(backendOption())
+    .addOption(
+      repeated(
+        "--backend-config <name=value>",
+        "what the declared backend leaves open; again for more",
+      ),
+    )
+    .addOption(
+      repeated(
+        "--sensitive-backend-config <name>",
+        "a secret of it: asked for, or a line of stdin; again for more",
+      ),
+    )
+    .option("--parallelism <count>", "how many resources at once (10)")
     .option("--timeout <seconds>", "after so long a job of it is stopped (3600)")
     .option("--project-name <name>", "another name that programs find it by");
 }

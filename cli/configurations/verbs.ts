@@ -39,6 +39,10 @@ export interface ChangeOptions extends SourceOptions, VariableOptions {
   readonly label?: string[] | undefined;
   readonly env?: string[] | undefined;
   readonly sensitiveEnv?: string[] | undefined;
+  readonly sourceVarFile?: string[] | undefined;
+  readonly backendConfig?: string[] | undefined;
+  readonly sensitiveBackendConfig?: string[] | undefined;
+  readonly parallelism?: string | undefined;
   readonly engine?: string | undefined;
   readonly engineVersion?: string | undefined;
   readonly workingDirectory?: string | undefined;
@@ -85,6 +89,7 @@ export async function create(
   const { source = file["source"], ...changes } = await changesOf(run, options, {
     variables: file["variables"] as never,
     environment: file["environment"] as never,
+    backend_config: file["backend_config"] as never,
   });
   if (source === undefined)
     throw new Failure("where are its files? Give --git URL, --dir DIRECTORY or --file FILE", 2);
@@ -129,11 +134,15 @@ export async function remove(
 async function changesOf(
   run: Run,
   options: ChangeOptions,
-  before: Pick<CreateConfiguration, "variables" | "environment">,
+  before: Pick<CreateConfiguration, "variables" | "environment" | "backend_config">,
 ): Promise<Partial<Omit<CreateConfiguration, "name">>> {
   const { zone, identity, engine, backend, timeout } = options;
-  if (options.sensitive && options.sensitiveEnv && !process.stdin.isTTY)
-    throw new Failure("--sensitive and --sensitive-env both read stdin: give one at a time", 2);
+  const asking = [options.sensitive, options.sensitiveEnv, options.sensitiveBackendConfig];
+  if (asking.filter(Boolean).length > 1 && !process.stdin.isTTY)
+    throw new Failure(
+      "--sensitive, --sensitive-env and --sensitive-backend-config read stdin: give one kind at a time",
+      2,
+    );
   const given = {
     zone_id: zone && find("zone", "zones", (await run.api.call("listZones")).zones, zone).id,
     cloud_identity_id: identity && (await identityOf(run, identity)),
@@ -144,6 +153,14 @@ async function changesOf(
     working_directory: options.workingDirectory,
     backend: backend === undefined ? undefined : backendOf(backend),
     submodules: options.submodules,
+    var_files: options.sourceVarFile?.filter(Boolean),
+    backend_config: await textsOf(
+      "--backend-config",
+      options.backendConfig,
+      options.sensitiveBackendConfig,
+      before.backend_config,
+    ),
+    parallelism: options.parallelism === undefined ? undefined : Number(options.parallelism),
     timeout_seconds: timeout === undefined ? undefined : Number(timeout),
     variables: namesVariables(options) ? await variablesOf(options, before.variables) : undefined,
     environment: await textsOf("--env", options.env, options.sensitiveEnv, before.environment),
@@ -210,6 +227,11 @@ function sourceText(source: Source): string {
   );
 }
 
+const textLines = (texts: Readonly<Record<string, TextValue>> = {}): string =>
+  Object.entries(texts)
+    .map(([name, text]) => `${name}=${shownText(text)}`)
+    .join("\n");
+
 const shownText = (text: TextValue): string =>
   typeof text === "string" ? text : text.sensitive ? "(sensitive)" : (text.value ?? "");
 
@@ -239,9 +261,10 @@ function showConfiguration(run: Run, it: Configuration): void {
     identity: it.cloud_identity_id,
     labels: it.labels.join(", "),
     variables: variables.join("\n"),
-    environment: Object.entries(it.environment ?? {})
-      .map(([name, text]) => `${name}=${shownText(text)}`)
-      .join("\n"),
+    environment: textLines(it.environment),
+    "var files": it.var_files?.join("\n"),
+    "backend settings": textLines(it.backend_config),
+    parallelism: it.parallelism?.toString(),
     changed: `${time(it.updated_at)} (${ago(it.updated_at)})`,
   });
   if (run.json || it.components.length === 0) return;

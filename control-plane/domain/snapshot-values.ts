@@ -17,9 +17,11 @@ export type Entry = Variable & { sealed?: string };
 const textGroups = ["environment", "backend_config"] as const;
 type TextGroup = (typeof textGroups)[number];
 
-/** A bucket's `key` is a path. */
-const isSecretName = (group: TextGroup, name: string): boolean =>
-  isSecretEnvironmentName(name) && !(group === "backend_config" && name === "key");
+/** Whether a text under this name is sensitive unless a person says otherwise. A bucket's `key` is a path. */
+export const isSecretName = (group: TextGroup | "variables", name: string): boolean =>
+  group !== "variables" &&
+  isSecretEnvironmentName(name) &&
+  !(group === "backend_config" && name === "key");
 
 /** Changes every value. `place` names it: two of the same name in different groups have different places. */
 export function mapEntries<T extends Definition>(

@@ -1,5 +1,5 @@
 /** A state stays where the files keep it, and ephemeral variables reach the apply: real agent, control plane and terraform. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -107,4 +107,54 @@ output "size" {
   expect(await user.released(again)).toMatchObject(deployed);
   const destroy = await user.queue({ job_type: "DESTROY", configuration_id });
   expect(await user.released(destroy)).toMatchObject({ status: "SUCCESS" });
+});
+
+test("a partial backend, files of variables and a secret of the environment reach terraform, and no log", async () => {
+  const { user } = someone;
+  const main = `
+terraform {
+  backend "local" {}
+}
+variable "region" {}
+variable "size" {}
+resource "terraform_data" "a" {
+  provisioner "local-exec" {
+    command = "echo \${var.region} \${var.size} token=$MY_TOKEN"
+  }
+}
+`;
+  const state = join(elsewhere, "partial.tfstate");
+  const configuration_id = await user.configure({
+    source: {
+      type: "inline",
+      files: {
+        "app/main.tf": main,
+        "envs/a.tfvars": 'region = "from-a"\nsize = 1\n',
+        "envs/b.tfvars.json": '{"region": "from-b", "size": 2}',
+      },
+    },
+    working_directory: "app",
+    variables: { size: { value: 3 } },
+    var_files: ["envs/a.tfvars", "envs/b.tfvars.json"],
+    backend_config: { path: state, workspace_dir: { value: "secret-folder", sensitive: true } },
+    environment: { MY_TOKEN: "s3cret-of-env" },
+    parallelism: 1,
+  });
+  const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
+  expect(await user.released(deploy)).toMatchObject({ status: "SUCCESS" });
+  const log = await user.log(deploy);
+  expect(log).toContain("from-b 3 token=");
+  expect(log).not.toContain("s3cret-of-env");
+  expect(readFileSync(state, "utf8")).toContain("terraform_data");
+
+  const params = { name: configuration_id };
+  await user.call(endpoints.updateConfiguration, {
+    params,
+    body: { var_files: ["envs/no.tfvars"] },
+  });
+  const failed = await user.released(await user.queue({ job_type: "PLAN", configuration_id }));
+  expect(failed).toMatchObject({
+    status: "FAILED",
+    error_message: expect.stringContaining('no plain file "envs/no.tfvars"'),
+  });
 });

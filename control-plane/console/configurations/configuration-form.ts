@@ -1,7 +1,7 @@
 /** The form of a configuration, new or known: where its files come from, what runs them, where and as whom. */
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { ZoneName } from "../../services/zone-names.ts";
-import { choice, columns, line, trouble } from "../page/fields.ts";
+import { choice, columns, line, lines, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { sourceFields } from "./source-fields.ts";
@@ -26,6 +26,8 @@ const paths = [
   "cloud_identity_id",
   "project_name",
   "working_directory",
+  "var_files",
+  "parallelism",
   "timeout_seconds",
 ];
 
@@ -102,6 +104,18 @@ export const configurationForm = (
             ["own", "In the backend that the files declare"],
           ],
         )}
+        ${lines(form, {
+          name: "var_files",
+          label: "Files of variables",
+          placeholder: "envs/prod.tfvars",
+          hint: "In the source, one on a line. A later one wins, and the variables of this configuration win over all.",
+        })}
+        ${line(form, {
+          name: "parallelism",
+          label: "Resources at once",
+          numeric: true,
+          hint: "1 to 256. Empty: 10, terraform's own number.",
+        })}
         ${line(form, {
           name: "timeout_seconds",
           label: "Time limit of a job, in seconds",
@@ -120,8 +134,15 @@ export const configurationForm = (
 
 /** What is hidden at first is shown where it says something, or something is wrong with it. */
 const hasMore = (form: Form): boolean =>
-  ["working_directory", "project_name", "timeout_seconds", "backend"].some(
-    (path) => form.wrong(path) !== undefined,
-  ) ||
+  [
+    "working_directory",
+    "project_name",
+    "timeout_seconds",
+    "backend",
+    "var_files",
+    "parallelism",
+  ].some((path) => form.wrong(path) !== undefined) ||
+  form.word("var_files") !== "" ||
+  form.word("parallelism") !== "" ||
   form.word("working_directory") !== "" ||
   form.text("backend") !== "";

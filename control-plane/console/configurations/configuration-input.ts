@@ -13,6 +13,7 @@ import {
 } from "../../../protocol/configurations.ts";
 import { invalid, Refusal } from "../../problem.ts";
 import { judge } from "../../judge.ts";
+import type { Entries } from "./entries-view.ts";
 import { Form, refuseStale } from "../page/form.ts";
 
 /** A form that nobody has filled in yet. */
@@ -37,6 +38,8 @@ export function formOf(configuration: Configuration): Form {
     cloud_identity_id: configuration.cloud_identity_id ?? "",
     working_directory: configuration.working_directory ?? "",
     backend: configuration.backend ?? "",
+    var_files: (configuration.var_files ?? []).join("\n"),
+    parallelism: String(configuration.parallelism ?? ""),
     timeout_seconds: String(configuration.timeout_seconds ?? timeoutSecondsDefault),
     source: source.type,
     submodules: configuration.submodules === true ? "on" : "",
@@ -51,7 +54,7 @@ export function formOf(configuration: Configuration): Form {
 }
 
 /** What a filled-in form makes. */
-export type Described = Omit<CreateConfiguration, "zone_id" | "variables" | "environment">;
+export type Described = Omit<CreateConfiguration, "zone_id" | Entries>;
 
 /** The API's fields of a form; throws what is wrong with them. Words of fixed lists are left to the API's own judgement. */
 export const described = (form: Form): Described => ({
@@ -68,6 +71,12 @@ export const described = (form: Form): Described => ({
   cloud_identity_id: form.text("cloud_identity_id") || null,
   working_directory: form.word("working_directory"),
   submodules: form.isOn("submodules"),
+  var_files: form
+    .text("var_files")
+    .split("\n", 100)
+    .map((path) => path.trim())
+    .filter(Boolean),
+  parallelism: form.word("parallelism") === "" ? null : Number(form.word("parallelism")),
   backend: (form.text("backend") || null) as NonNullable<CreateConfiguration["backend"]> | null,
   timeout_seconds: Number(form.word("timeout_seconds") || timeoutSecondsDefault),
 });

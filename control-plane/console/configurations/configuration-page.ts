@@ -6,7 +6,7 @@ import type { StateVersion } from "../../../protocol/state-versions.ts";
 import type { StateLock } from "../../services/state-versions.ts";
 import type { ZoneName } from "../../services/zone-names.ts";
 import { actionsOf } from "./configuration-actions.ts";
-import { entriesView, type Entries } from "./entries-view.ts";
+import { entriesView, entryKinds, type Entries } from "./entries-view.ts";
 import { ask, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
@@ -56,8 +56,7 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
       <h2 id="jobs-title">Jobs</h2>
       <div id="jobs" data-live>${history(story)}</div>
     </section>
-    ${entriesView(configuration, "variables", forms.entries)}
-    ${entriesView(configuration, "environment", forms.entries)}
+    ${entryKinds.map((kind) => entriesView(configuration, kind, forms.entries))}
     <section aria-labelledby="state-title">
       <h2 id="state-title">State</h2>
       ${trouble(forms.state ?? new Form())}

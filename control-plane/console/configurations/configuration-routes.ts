@@ -15,6 +15,7 @@ import { configurationPage, type ConfigurationForms } from "./configuration-page
 import { configurationStory } from "./configuration-story.ts";
 import { entriesChange, isSecret, ofFields } from "./entries-input.ts";
 import { judge } from "../../judge.ts";
+import { entryKinds } from "./entries-view.ts";
 import { attempt, Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
@@ -93,7 +94,7 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
     return `/zones/${zone_id}`;
   });
 
-  for (const kind of ["variables", "environment"] as const)
+  for (const kind of entryKinds)
     signedIn(
       "POST",
       `/configurations/:id/${kind}`,

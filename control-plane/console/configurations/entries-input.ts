@@ -4,8 +4,8 @@ import {
   type Configuration,
   type Variable,
 } from "../../../protocol/configurations.ts";
+import { isSecretName } from "../../domain/snapshot-values.ts";
 import { parseJson } from "../../json-body.ts";
-import { isSecretEnvironmentName } from "../../../protocol/environment-names.ts";
 import { invalid, notFound, Refusal } from "../../problem.ts";
 import { drawnAs, entriesOf, type Entries } from "./entries-view.ts";
 import { judge } from "../../judge.ts";
@@ -18,7 +18,7 @@ const judgeUpdate = judge(UpdateConfiguration);
 export const isSecret = (configuration: Configuration, kind: Entries, form: Form): boolean =>
   form.isOn("sensitive") ||
   own(entriesOf(configuration, kind), form.word("name"))?.sensitive === true ||
-  (kind === "environment" && isSecretEnvironmentName(form.word("name")));
+  isSecretName(kind, form.word("name"));
 
 /** The update that a form asks for; throws what is wrong with it, by the names of the form's fields. */
 export function entriesChange(
@@ -43,8 +43,7 @@ export function entriesChange(
 
 function entry(before: Variable | undefined, kind: Entries, name: string, form: Form): Variable {
   // A secret's name makes a new one sensitive also where the box was not ticked.
-  const isNamedSecret =
-    kind === "environment" && before === undefined && isSecretEnvironmentName(name);
+  const isNamedSecret = before === undefined && isSecretName(kind, name);
   const sensitive = form.isOn("sensitive") || isNamedSecret;
   const typed = form.text("value");
   const shown = before?.sensitive === true ? "" : textOf(before?.value).replaceAll("\r\n", "\n");

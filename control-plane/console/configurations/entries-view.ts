@@ -5,8 +5,9 @@ import { Form, markOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { textOf } from "./outputs-view.ts";
 
-/** Which of the two. */
-export type Entries = "variables" | "environment";
+/** Which of them. */
+export const entryKinds = ["variables", "environment", "backend_config"] as const;
+export type Entries = (typeof entryKinds)[number];
 
 const words = {
   variables: {
@@ -22,6 +23,13 @@ const words = {
     none: "Nothing. Providers find here what they read from their environment.",
     hint: "Text under a name that ends in TOKEN, SECRET, PASSWORD, KEY or CREDENTIALS is sensitive.",
     placeholder: "DATADOG_HOST",
+  },
+  backend_config: {
+    title: "Backend settings",
+    one: "setting",
+    none: "Nothing. What the backend that the files declare leaves open is set here.",
+    hint: "Terraform keeps it in plan files.",
+    placeholder: "bucket",
   },
 };
 
@@ -48,13 +56,13 @@ export const entriesView = (
           </div>`
     }
     <details class="ask" ${isAdding ? html`open` : null}>
-      <summary>Add ${kind === "variables" ? "a" : "an"} ${one}…</summary>
+      <summary>Add ${kind === "environment" ? "an" : "a"} ${one}…</summary>
       ${adding(action, kind, isAdding && form ? form : new Form({}, undefined, `${kind}-new`))}
     </details>
   </section>`;
 };
 
-/** Both kinds as variables. */
+/** Each kind as variables. */
 export function entriesOf(configuration: Configuration, kind: Entries): Record<string, Variable> {
   const texts = configuration[kind] ?? {};
   return Object.fromEntries(
