@@ -13,7 +13,9 @@ export function find<T extends Named>(
   all: readonly T[],
   wanted: string,
 ): T {
-  const found = all.find(({ name }) => name === wanted) ?? all.find(({ id }) => id === wanted);
+  // The id goes first: no name hides another thing.
+  const id = wanted.toLowerCase();
+  const found = all.find((one) => one.id === id) ?? all.find(({ name }) => name === wanted);
   if (found) return found;
   const close = all.map(({ name }) => name).filter((name) => isClose(name, wanted));
   const hint = close.length > 0 ? `did you mean ${close.slice(0, 3).join(" or ")}?` : "";

@@ -59,7 +59,7 @@ function basicOf({ headers }: FastifyRequest): { user: string; password: string 
   // The decoder passes over what is too much: a changed header is not the same credential.
   if (user === undefined || password === undefined || bytes.toString("base64") !== encoded)
     throw unauthenticated();
-  return { user, password };
+  return { user: user.toLowerCase(), password };
 }
 
 const unauthenticated = (): Refusal =>

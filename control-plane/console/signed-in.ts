@@ -30,6 +30,9 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
       url,
       ...options,
       onRequest: async (request, reply) => {
+        const params = request.params as { id?: string };
+        // Ids are stored in lower case.
+        if (params.id !== undefined) params.id = params.id.toLowerCase();
         const caller = await findSession(context, request, reply);
         if (caller) {
           refuseForeignOrigin(context, request);

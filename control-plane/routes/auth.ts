@@ -21,10 +21,7 @@ export function authRoutes(app: FastifyInstance, context: Context, guards: Guard
   );
 
   route(app, endpoints.exchangeDeviceLogin, guards, async ({ body, request }) => {
-    const limits = [
-      addresses.of(networkOf(request.ip)),
-      deviceCodes.of(body.device_code.toLowerCase()),
-    ];
+    const limits = [addresses.of(networkOf(request.ip)), deviceCodes.of(body.device_code)];
     for (const limit of limits) limit.check();
     return exchangeDeviceLogin(context, body, request, limits);
   });

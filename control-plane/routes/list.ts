@@ -37,8 +37,11 @@ export function sendList<T extends { id: string }>(
   paging: Paging,
   read: ReadPage<T>,
 ): Promise<typeof sent> {
-  checkCursor(paging);
-  return sendListOf(reply, name, paging, { read, cursorOf: ({ id }) => id, write: writeWhole });
+  return sendListOf(reply, name, withId(paging), {
+    read,
+    cursorOf: ({ id }) => id,
+    write: writeWhole,
+  });
 }
 
 /** Sends a list of things that may be large: a page is read as ids, and each thing when its turn has come. */
@@ -49,8 +52,7 @@ export function sendListById(
   read: ReadPage<string>,
   write: (id: string) => JsonText,
 ): Promise<typeof sent> {
-  checkCursor(paging);
-  return sendListOf(reply, name, paging, { read, cursorOf: (id) => id, write });
+  return sendListOf(reply, name, withId(paging), { read, cursorOf: (id) => id, write });
 }
 
 /** Sends a list. The caller has judged a cursor that is not an id. */
@@ -127,8 +129,11 @@ async function* inTurns(text: JsonText): AsyncGenerator<string> {
   if (piece !== "") yield piece;
 }
 
-function checkCursor({ cursor }: Paging): void {
-  if (cursor !== undefined && !validate(cursor)) throw new Refusal("invalid_cursor");
+/** Ids are stored in lower case, and taken in any. */
+function withId({ cursor, ...paging }: Paging): Paging {
+  if (cursor === undefined) return paging;
+  if (!validate(cursor)) throw new Refusal("invalid_cursor");
+  return { ...paging, cursor: cursor.toLowerCase() };
 }
 
 /**

@@ -12,6 +12,7 @@ import type {
 } from "../../protocol/endpoint.ts";
 import type { JobCaller, PipelineCaller, UserCaller, WorkerCaller } from "../auth/callers.ts";
 import type { Registrant } from "../services/workers.ts";
+import { idsInLowerCase, type Normalize } from "./ids.ts";
 
 /** Judges a request's credential before anything else of it is read; throws the 401 or 403. */
 export type Guard<C> = (request: FastifyRequest, reply: FastifyReply) => Promise<C>;
@@ -68,6 +69,11 @@ export function route<E extends Endpoint>(
 ): void {
   const { params, query, headers, body, status, bodyLimit } = endpoint;
   const declared = declaredFields(body);
+  const [inParams, inQuery, inBody] = [params, query, body].map(idsInLowerCase) as [
+    Normalize,
+    Normalize,
+    Normalize,
+  ];
   const guard = guards[endpoint.caller];
   app.route({
     method: endpoint.method,
@@ -90,15 +96,17 @@ export function route<E extends Endpoint>(
         }
       : {}),
     onRequest: async (request, reply) => {
+      // Before the guard: a job's token is for one configuration.
+      request.params = inParams(request.params);
       request.caller = await guard(request, reply);
     },
     handler: (request, reply) => {
       handler({
         caller: request.caller as Callers[E["caller"]],
         params: request.params as Params<E>,
-        query: request.query as Query<E>,
+        query: inQuery(request.query) as Query<E>,
         headers: request.headers as Headers<E>,
-        body: declared(request.body) as Body<E>,
+        body: inBody(declared(request.body)) as Body<E>,
         request,
         reply,
       }).then(

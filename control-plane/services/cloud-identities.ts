@@ -145,7 +145,7 @@ export async function trustPolicy(
 }
 
 async function find(queries: Queries, { user_id: owner }: UserCaller, id: string) {
-  const row = await queries.first(findCloudIdentity, { id: id.toLowerCase(), owner });
+  const row = await queries.first(findCloudIdentity, { id, owner });
   if (!row) throw notFound("cloud identity");
   return row;
 }

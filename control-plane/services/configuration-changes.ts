@@ -23,6 +23,7 @@ import {
   checkReferences,
   findNamed,
   getConfiguration,
+  refuseIdAsName,
   viewSpec,
 } from "./configurations.ts";
 import { recordOwn } from "./audit.ts";
@@ -84,6 +85,8 @@ export async function updateConfiguration(
     const before = await findNamed(tx, owner, name);
     const change = typeof asked === "function" ? asked(viewSpec(before, [])) : asked;
     if (Object.keys(change).length === 0) return before.id;
+    if (change.name !== undefined && change.name !== before.name)
+      await refuseIdAsName(tx, owner, change.name);
     const plain = unseal(JSON.parse(before.definition) as Definition, box, before.id);
     const definition = updatedDefinition(plain, change);
     const isMoved = (definition.backend === "own") !== (plain.backend === "own");
@@ -92,11 +95,11 @@ export async function updateConfiguration(
       ...before,
       name: change.name ?? before.name,
       project_name: change.project_name ?? before.project_name,
-      zone_id: change.zone_id?.toLowerCase() ?? before.zone_id,
+      zone_id: change.zone_id ?? before.zone_id,
       cloud_identity_id:
         change.cloud_identity_id === undefined
           ? before.cloud_identity_id
-          : (change.cloud_identity_id?.toLowerCase() ?? null),
+          : change.cloud_identity_id,
       labels: change.labels ? JSON.stringify(change.labels) : before.labels,
       definition: JSON.stringify(seal(definition, box, before.id)),
       updated_at: context.now(),

@@ -1,5 +1,5 @@
 /** Configurations. */
-import { v7 as uuid } from "uuid";
+import { v7 as uuid, validate } from "uuid";
 import type {
   Component,
   Configuration,
@@ -41,7 +41,7 @@ export async function createConfiguration(
     id,
     owner_id: owner,
     zone_id: input.zone_id,
-    cloud_identity_id: input.cloud_identity_id?.toLowerCase() ?? null,
+    cloud_identity_id: input.cloud_identity_id ?? null,
     name: input.name,
     project_name: input.project_name ?? input.name,
     labels: JSON.stringify(input.labels ?? []),
@@ -57,6 +57,7 @@ export async function createConfiguration(
   await context.store.write(async (tx) => {
     await checkConfigurations(context, tx, owner);
     await checkReferences(tx, owner, input);
+    await refuseIdAsName(tx, owner, spec.name);
     await checkNames(tx, spec);
     await insertSpec(tx, spec);
     const { name } = spec;
@@ -74,11 +75,12 @@ export async function getConfiguration(
   return viewFound(read, await findNamed(read, owner, name));
 }
 
-/** A configuration by its name, or by its id; throws 404. */
+/** A configuration by its id or by its name; throws 404. The id goes first: no name hides another configuration. */
 export async function findNamed(queries: Queries, owner: string, name: string): Promise<SpecRow> {
-  const spec =
-    (await queries.first(findSpecByName, { name, owner })) ??
-    (await queries.first(findSpec, { id: name.toLowerCase(), owner }));
+  const byId = validate(name)
+    ? await queries.first(findSpec, { id: name.toLowerCase(), owner })
+    : undefined;
+  const spec = byId ?? (await queries.first(findSpecByName, { name, owner }));
   if (!spec) throw notFound("configuration");
   return spec;
 }
@@ -121,14 +123,17 @@ export async function checkReferences(
   }: Pick<CreateConfiguration, "zone_id" | "cloud_identity_id" | "source">,
 ): Promise<void> {
   if (!(await tx.first(findZone, { id: zone_id, owner }))) throw notFound("zone");
-  if (
-    cloud_identity_id &&
-    !(await tx.first(findCloudIdentity, { id: cloud_identity_id.toLowerCase(), owner }))
-  )
+  if (cloud_identity_id && !(await tx.first(findCloudIdentity, { id: cloud_identity_id, owner })))
     throw notFound("cloud identity");
   if (source.type !== "archive") return;
   if (!(await tx.first(findArchive, { owner, sha256: source.sha256 })))
     throw invalid("body.source.sha256", "names no archive of yours: upload it first");
+}
+
+/** Refuses a new name that is the id of a configuration: by it, people mean the one that has the id. */
+export async function refuseIdAsName(tx: Queries, owner: string, name: string): Promise<void> {
+  if (validate(name) && (await tx.first(findSpec, { id: name.toLowerCase(), owner })))
+    throw new Refusal("name_taken", "the name is the id of a configuration");
 }
 
 /** Refuses names that another configuration of the owner has. */

@@ -32,10 +32,10 @@ export async function endOwnLogin(
 ): Promise<void> {
   await store.write(async (tx) => {
     const { user_id: owner } = user;
-    const ended = await revokeOwnLogin(tx, owner, login.toLowerCase(), now());
+    const ended = await revokeOwnLogin(tx, owner, login, now());
     if (!ended) throw notFound("login");
     const { id, kind: name } = ended;
     await recordOwn(tx, user, { action: "login.revoke", id, name }, now());
   });
-  wakeups.ring("login", login.toLowerCase());
+  wakeups.ring("login", login);
 }

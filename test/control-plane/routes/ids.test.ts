@@ -1,0 +1,146 @@
+/** Ids in capitals name the same things, wherever a request carries them. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { callsOf, type Calls } from "../../helpers/calls.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  jobCredential,
+  readJob,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../../helpers/plane.ts";
+import { addJob, addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
+import { openBrowser } from "../../helpers/sign-in.ts";
+
+let plane: Plane;
+let owner: Owner;
+let spec: string;
+let worker: TestWorker;
+let client: Calls;
+let runner: Calls;
+beforeAll(async () => {
+  plane = await startPlane();
+  owner = await addOwner(plane.context.store);
+  spec = await addSpec(plane.context.store, owner);
+  worker = await addTestWorker(plane, owner);
+  client = callsOf(plane, await clientHeaders(plane, owner));
+  runner = callsOf(plane, worker.headers);
+});
+afterAll(() => plane.close());
+
+const capital = (id: string) => ({ id: id.toUpperCase() });
+
+it("in paths", async () => {
+  const { id: job } = await addJob(plane.context.store, owner, { spec_id: spec });
+  expect(await client.get(endpoints.getZone, { params: capital(owner.zone) })).toMatchObject({
+    id: owner.zone,
+  });
+  expect(await client.get(endpoints.getWorker, { params: capital(worker.id) })).toMatchObject({
+    id: worker.id,
+  });
+  expect(await runner.get(endpoints.readWorker, { params: capital(worker.id) })).toMatchObject({
+    id: worker.id,
+  });
+  expect(await client.get(endpoints.cancelJob, { params: capital(job) })).toMatchObject({
+    id: job,
+  });
+  const name = spec.toUpperCase();
+  expect(await client.get(endpoints.getConfiguration, { params: { name } })).toMatchObject({
+    id: spec,
+  });
+});
+
+it("in bodies and queries", async () => {
+  const of = await addSpec(plane.context.store, owner);
+  const { id } = await client.get(endpoints.createJob, {
+    body: {
+      job_type: "PLAN",
+      configuration_id: of.toUpperCase(),
+      assigned_worker_id: worker.id.toUpperCase(),
+    },
+  });
+  const stored = await readJob(plane, { id } as never);
+  expect(stored).toMatchObject({ spec_id: of, assigned_worker_id: worker.id });
+  const query = { zone_id: owner.zone.toUpperCase(), limit: 1 };
+  const page = await client.get(endpoints.listJobs, { query });
+  expect(page.jobs).toMatchObject([{ id }]);
+  const cursor = page.next_cursor?.toUpperCase() ?? "";
+  const next = await client.get(endpoints.listJobs, { query: { ...query, cursor } });
+  expect(next.jobs.map((job) => job.id)).not.toContain(id);
+  const made = await client.get(endpoints.createConfiguration, {
+    body: {
+      name: "made",
+      zone_id: owner.zone.toUpperCase(),
+      source: { type: "inline", files: { "main.tf": "" } },
+    },
+  });
+  expect(made.zone_id).toBe(owner.zone);
+  const { metadata } = await client.get(endpoints.updateWorker, {
+    params: worker,
+    body: { deploy_configuration: { configuration_id: of.toUpperCase() } },
+  });
+  expect(metadata).toEqual({ deploy_configuration: { configuration_id: of, all: true } });
+});
+
+it("in a heartbeat's list of jobs: a job that it names is not left out", async () => {
+  const of = await addSpec(plane.context.store, owner);
+  const job = await addHeldJob(plane, owner, worker, { spec_id: of });
+  const beat = (active_job_ids: string[]) =>
+    runner.get(endpoints.heartbeat, { body: { version: "1.0.0", active_job_ids } });
+  await beat([job.id.toUpperCase()]);
+  expect((await readJob(plane, job)).omitted_at).toBeNull();
+  await beat([]);
+  expect((await readJob(plane, job)).omitted_at).not.toBeNull();
+});
+
+it("in credentials, and for the state that a job's token opens", async () => {
+  const of = await addSpec(plane.context.store, owner);
+  const job = await addHeldJob(plane, owner, worker, { spec_id: of });
+  const { username, password } = jobCredential(plane, job);
+  const basic = Buffer.from(`${username.toUpperCase()}:${password}`).toString("base64");
+  const headers = { authorization: `Basic ${basic}` };
+  const { status } = await ask(plane, "GET", `/api/state/${of.toUpperCase()}`, { headers });
+  // There is no state yet.
+  expect(status).toBe(204);
+  const capitals = { ...worker.headers, "x-worker-id": worker.id.toUpperCase() };
+  await callsOf(plane, capitals).get(endpoints.heartbeat, { body: { version: "1.0.0" } });
+});
+
+it("in the addresses of pages", async () => {
+  const browser = await openBrowser(plane);
+  const zone = await callsOf(plane, browser.headers).get(endpoints.createZone, {
+    body: { name: "seen" },
+  });
+  const page = await ask(plane, "GET", `/zones/${zone.id.toUpperCase()}`, browser);
+  expect([page.status, page.body.toString()]).toEqual([200, expect.stringContaining("seen")]);
+});
+
+it("is no name of another configuration, and one that has such a name hides nothing", async () => {
+  const source = { type: "inline", files: { "main.tf": "" } } as const;
+  const zone_id = owner.zone;
+  const first = { name: "first", zone_id, source };
+  const { id: known } = await client.get(endpoints.createConfiguration, { body: first });
+  const body = { name: known, zone_id, source };
+  expect(await client.refusal(endpoints.createConfiguration, { body })).toBe("409 name_taken");
+  const { id } = await client.get(endpoints.createConfiguration, {
+    body: { ...body, name: "hider" },
+  });
+  const params = { name: id };
+  expect(
+    await client.refusal(endpoints.updateConfiguration, { params, body: { name: known } }),
+  ).toBe("409 name_taken");
+  // As an older version has let it be named.
+  await plane.context.store.write((tx) =>
+    tx.sql.updateTable("specs").set({ name: known }).where("id", "=", id).execute(),
+  );
+  const find = async (name: string) =>
+    (await client.get(endpoints.getConfiguration, { params: { name } })).id;
+  expect([await find(known), await find(id)]).toEqual([known, id]);
+  const relabelled = { name: known, labels: ["kept"] };
+  await client.get(endpoints.updateConfiguration, { params, body: relabelled });
+  await client.get(endpoints.updateConfiguration, { params, body: { name: "renamed" } });
+});
