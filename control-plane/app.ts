@@ -1,10 +1,15 @@
 /** The application: the one place that knows all parts. `main.ts` listens with it, tests inject into it or listen too. */
-import { randomBytes } from "node:crypto";
-import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import Fastify, {
+  LogController,
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyRequest,
+} from "fastify";
 import { isSecure } from "./auth/cookies.ts";
 import { answerClientError } from "./client-error.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { readJsonBodies } from "./json-body.ts";
+import { boundOpenAnswers } from "./open-answers.ts";
 import { sendProblem, Refusal } from "./problem.ts";
 import { artifactRoutes } from "./routes/artifacts.ts";
 import { auditRoutes } from "./routes/audit.ts";
@@ -25,6 +30,7 @@ import { workerRoutes } from "./routes/workers.ts";
 import { claimService } from "./services/claims.ts";
 import type { Context } from "./services/context.ts";
 import { cutUnreadBodies } from "./unread-body.ts";
+import { requestId } from "./request-id.ts";
 import { compileValidator } from "./validation.ts";
 
 export interface AppOptions {
@@ -66,8 +72,18 @@ export async function buildApp(
   app.setValidatorCompiler(compileValidator);
   app.setErrorHandler(sendProblem);
   cutUnreadBodies(app);
+  boundOpenAnswers(app, context);
+  let isWarned = false;
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
+    // All who come through such a proxy share the limits of its address.
+    if (!isWarned && request.headers["x-forwarded-for"] !== undefined && !isTrusted(request)) {
+      isWarned = true;
+      request.log.warn(
+        { address: request.socket.remoteAddress },
+        "X-Forwarded-For arrived from an address that WINDLASS_TRUSTED_PROXIES does not name, and is ignored: all clients behind it count as one",
+      );
+    }
     // A browser that came by https once never again asks without it: no link, typed name or bookmark gives a cookie or a token away.
     if (isSecure(context)) reply.header("strict-transport-security", "max-age=31536000");
     // While draining, refuse new requests so that clients reconnect elsewhere.
@@ -125,13 +141,5 @@ export async function buildApp(
   return app;
 }
 
-/** A well-formed id of the caller's is taken over, so that its log and ours can be joined. */
-function requestId(given: string | string[] | undefined): string {
-  return typeof given === "string" && /^[\w.:-]{1,100}$/.test(given)
-    ? given
-    : `${processId}-${(counter += 1).toString(36)}`;
-}
-
-/** Ours: unique by process and number, and cheaper than a random one per poll. */
-const processId = randomBytes(6).toString("hex");
-let counter = 0;
+/** Whether the other end of the connection is a trusted proxy. */
+const isTrusted = ({ ips = [] }: FastifyRequest): boolean => ips.length > 1;

@@ -2,6 +2,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { problemText } from "./problem.ts";
+import { requestId } from "./request-id.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
 import { problemCodes } from "../protocol/problem.ts";
 
@@ -17,9 +18,10 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse | null };
   if (socket.writable && error.code !== "ECONNRESET" && !begun?.headersSent) {
     const [status, title] = problemCodes[code];
-    const text = problemText(code, "none", title);
+    const id = requestId(undefined);
+    const text = problemText(code, id, title);
     socket.write(
-      `HTTP/1.1 ${status} Refused\r\ncontent-type: application/problem+json\r\ncache-control: no-store\r\n` +
+      `HTTP/1.1 ${status} Refused\r\ncontent-type: application/problem+json\r\ncache-control: no-store\r\nx-request-id: ${id}\r\n` +
         `connection: close\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
     );
   }

@@ -28,8 +28,10 @@ export interface ServerConfig {
   readonly drainSeconds: number;
   readonly retention: Retention;
   readonly quotas: Quotas;
-  /** The head of a request, and a body of JSON, must have arrived by then. */
+  /** The head of a request, and a body of JSON, must have arrived by then; a client that takes nothing of an answer for so long is cut. */
   readonly requestSeconds: number;
+  /** How many event streams a person may have open at one time. */
+  readonly streamsPerPerson: number;
   readonly logLevel: LogLevel;
   readonly logFormat: "pretty" | "json";
   /** Things worth a warning line, such as a misspelt setting. */
@@ -70,13 +72,14 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     ),
     jwtSecret: read.secret("CLI_JWT_SECRET", 32),
     secretKey: read.secret("WINDLASS_SECRET_KEY", 32),
-    releaseSecret: read.secret("RELEASE_API_SECRET", 1),
+    releaseSecret: read.secret("RELEASE_API_SECRET", 32),
     providers,
     signInAllow,
     heartbeatSeconds: read.number("WINDLASS_HEARTBEAT_SECONDS", 30, 0.01, 3600),
     offlineSeconds: read.number("WINDLASS_OFFLINE_SECONDS", 60, 0.02, 86_400),
     lostSeconds: read.number("WINDLASS_LOST_SECONDS", 30, 0.01, 86_400),
     requestSeconds: read.number("WINDLASS_REQUEST_SECONDS", 60, 0.1, 300),
+    streamsPerPerson: read.whole("WINDLASS_STREAMS_PER_PERSON", 50, 1, 100_000),
     drainSeconds: read.number("WINDLASS_DRAIN_SECONDS", 25, 0.01, 3600),
     retention: {
       logs: read.days("WINDLASS_RETENTION_LOG_DAYS", 90),

@@ -65,6 +65,7 @@ async function openHeld(config: ServerConfig, release: Release): Promise<OpenCon
     },
     retention: config.retention,
     quotas: config.quotas,
+    streamsPerPerson: config.streamsPerPerson,
     now: Date.now,
     draining: draining.signal,
     drain: () => draining.abort(),

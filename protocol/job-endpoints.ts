@@ -89,6 +89,7 @@ export const jobEndpoints = {
     status: 200,
     media: "text/event-stream",
     events: { log: LogChunk, status: JobProgress, end: JobProgress },
+    refusals: ["too_many_requests"],
   }),
   cancelJob: endpoint({
     method: "POST",

@@ -1,24 +1,31 @@
 /** The guard of automated pipelines: RELEASE_API_SECRET as a bearer token. */
 import { equalSecrets, hashToken } from "../domain/tokens.ts";
 import { Refusal } from "../problem.ts";
+import { networkOf, refusalLimits, wrongSecretsLimit } from "./rate-limit.ts";
 import type { PipelineCaller } from "./callers.ts";
 import type { Guard } from "../routes/route.ts";
 import type { Context } from "../services/context.ts";
 
-/** Lets the release secret in, compared in constant time; without one configured nobody. */
-export function pipelineGuard({ releaseSecret }: Context): Guard<PipelineCaller> {
+/** Lets the release secret in, compared in constant time. Without one configured, refuses every caller. */
+export function pipelineGuard({ releaseSecret, now }: Context): Guard<PipelineCaller> {
   const expected = releaseSecret === undefined ? undefined : hashToken(releaseSecret);
+  const wrong = refusalLimits(wrongSecretsLimit, now);
   return async (request) => {
     const { headers } = request;
     const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
+    const limit = wrong.of(networkOf(request.ip));
+    // Before the secret is judged: otherwise a guess could still be confirmed.
+    if (given !== undefined) limit.check();
     // Hashes are equally long: the secret's length does not show either.
-    if (expected === undefined || !equalSecrets(hashToken(given ?? ""), expected))
+    if (expected === undefined || !equalSecrets(hashToken(given ?? ""), expected)) {
+      if (given !== undefined) limit.count();
       throw new Refusal(
         "unauthenticated",
         "send Authorization: Bearer with RELEASE_API_SECRET",
         {},
         { "www-authenticate": "Bearer" },
       );
+    }
     return { origin: request };
   };
 }

@@ -24,6 +24,9 @@ export function networkOf(address: string): string {
   return [...left, ...zeros, ...right].slice(0, 4).join(":");
 }
 
+/** Wrong secrets of pipelines, and wrong registration tokens, that one address may show in a minute. */
+export const wrongSecretsLimit = 10;
+
 /** At most `limit` refusals a minute for each key. */
 export function refusalLimits(limit: number, now: () => number): { of(key: string): RefusalLimit } {
   const windows = new Map<string, { start: number; refused: number }>();

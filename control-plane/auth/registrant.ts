@@ -1,5 +1,6 @@
 /** Who may register a worker: a registration token, a signed-in client, or the worker itself. */
 import { hashToken } from "../domain/tokens.ts";
+import { networkOf, refusalLimits, wrongSecretsLimit } from "./rate-limit.ts";
 import { Refusal } from "../problem.ts";
 import type { Guard, Guards } from "../routes/route.ts";
 import type { Context } from "../services/context.ts";
@@ -11,15 +12,20 @@ export function registrantGuard(
   { store, now }: Context,
   { worker, client }: Pick<Guards, "worker" | "client">,
 ): Guard<Registrant> {
+  const wrong = refusalLimits(wrongSecretsLimit, now);
   return async (request, reply) => {
     const token = request.headers["x-registration-token"];
     if (typeof token === "string") {
+      const limit = wrong.of(networkOf(request.ip));
+      limit.check();
       const token_hash = hashToken(token);
-      if (!(await store.read.first(findRegistrationToken, { token_hash, now: now() })))
+      if (!(await store.read.first(findRegistrationToken, { token_hash, now: now() }))) {
+        limit.count();
         throw new Refusal(
           "unauthenticated",
           "the registration token is wrong, used up or expired; make a new one",
         );
+      }
       return { kind: "token", token_hash, origin: request };
     }
     if (request.headers["x-worker-id"] !== undefined)

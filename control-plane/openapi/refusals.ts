@@ -15,9 +15,9 @@ const ofCaller: Readonly<Record<Caller, readonly ProblemCode[]>> = {
   session: ["unauthenticated"],
   client: ["unauthenticated"],
   worker: ["invalid_worker_token"],
-  registrant: ["unauthenticated", "invalid_worker_token"],
+  registrant: ["unauthenticated", "invalid_worker_token", "too_many_requests"],
   job: ["unauthenticated"],
-  pipeline: ["unauthenticated"],
+  pipeline: ["unauthenticated", "too_many_requests"],
 };
 
 /** Callers whose credential may be a cookie, which a browser sends for other sites too. */

@@ -1,15 +1,18 @@
 /** Reading logs, for the runner that holds the job and for the person whose job it is: the same answer. */
-import type { FastifyInstance, FastifyReply } from "fastify";
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { cutStalled } from "../open-answers.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import type { LogChunk } from "../../protocol/jobs.ts";
 import type { Context } from "../services/context.ts";
 import { logStreams, type StreamReader } from "../services/log-streams.ts";
-import { checkHeldJob, checkOwnJob, findPrunedAt, readLog } from "../services/logs.ts";
-import { sendStream } from "./list.ts";
+import {
+  checkHeldJob,
+  checkOwnJob,
+  findPrunedAt,
+  readLog,
+  type LogPart,
+} from "../services/logs.ts";
 import { route, sent, type Guards } from "./route.ts";
-
-/** Chunks read at a time: of the usual 16–32 KB, this is a few hundred kilobytes. */
-const pageSize = 16;
 
 /** Adds the routes of this file. */
 export function logRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
@@ -24,11 +27,11 @@ export function logRoutes(app: FastifyInstance, context: Context, guards: Guards
   const streams = logStreams(context);
   app.addHook("onClose", async () => streams.close());
   route(app, endpoints.streamJobLogs, guards, async (call) => {
-    const { caller, params, query, headers, reply } = call;
+    const { caller, params, query, headers, request, reply } = call;
     await checkOwnJob(context, caller, params.id);
     // What the browser says on a reconnect is newer than what its address says.
     const after = headers["last-event-id"] ?? query.after ?? 0;
-    await streams.open(caller, params.id, after, () => openEvents(reply));
+    await streams.open(caller, params.id, after, () => openEvents(request, reply));
     return sent;
   });
 }
@@ -37,9 +40,11 @@ export function logRoutes(app: FastifyInstance, context: Context, guards: Guards
  * Begins a response of events. Plainly on the socket and not with a plugin: one buffer is written to all readers as it is, and its queue
  * is the measure of how far a reader is behind.
  */
-function openEvents(reply: FastifyReply): StreamReader {
+function openEvents(request: FastifyRequest, reply: FastifyReply): StreamReader {
   reply.hijack();
   const { raw } = reply;
+  request.server.endWithCaller(request, reply);
+  cutStalled(raw, request.server.patience);
   raw.writeHead(200, {
     ...(reply.getHeaders() as Record<string, string>),
     "content-type": "text/event-stream; charset=utf-8",
@@ -56,30 +61,46 @@ async function sendLog(
   context: Context,
   reply: FastifyReply,
   job: string,
-  { after = 0, limit }: { after?: number; limit?: number },
+  query: { after?: number; limit?: number },
 ): Promise<typeof sent> {
   const log_pruned_at = await findPrunedAt(context, job);
   // Some of it may still be there: a log without its beginning would be a lie.
-  if (log_pruned_at !== null) {
-    reply.send({ logs: [], next_after: null, log_pruned_at });
-    return sent;
+  if (log_pruned_at !== null) reply.send({ logs: [], next_after: null, log_pruned_at });
+  else {
+    // The first page before the status line: a refusal is still an error then.
+    const first = await readLog(context, job, query.after ?? 0, pageOf(query.limit));
+    const text = Readable.from(textOf(context, job, query.limit, first), readAhead);
+    reply.type("application/json; charset=utf-8").send(text);
   }
-  if (limit === undefined)
-    return sendStream<LogChunk>(
-      reply,
-      "logs",
-      "next_after",
-      (last) => readLog(context, job, last?.id ?? after, pageSize),
-      pageSize,
-      // A long log may be pruned while it is sent.
-      async () => {
-        const at = await findPrunedAt(context, job);
-        return at === null ? {} : { log_pruned_at: at };
-      },
-    );
-  const found = await readLog(context, job, after, limit + 1);
-  const logs = found.slice(0, limit);
-  const next_after = found.length > limit ? (logs.at(-1)?.id ?? null) : null;
-  reply.send({ logs, next_after });
   return sent;
+}
+
+/** Nothing is read before the reader has taken what was read before. */
+const readAhead = { highWaterMark: 0 };
+
+const pageOf = (limit: number | undefined) => (limit === undefined ? {} : { chunks: limit });
+
+/** A `LogPage` of at most `limit` chunks, in pieces: however much that is, one piece is in memory. */
+async function* textOf(
+  context: Context,
+  job: string,
+  limit: number | undefined,
+  first: LogPart,
+): AsyncGenerator<string> {
+  let part = first;
+  let count = 0;
+  let last: number | null = null;
+  yield '{"logs":[';
+  for (;;) {
+    if (part.logs.length > 0)
+      yield (count > 0 ? "," : "") + part.logs.map((chunk) => JSON.stringify(chunk)).join(",");
+    count += part.logs.length;
+    last = part.logs.at(-1)?.id ?? last;
+    if (part.isLast || last === null || count === limit) break;
+    part = await readLog(context, job, last, pageOf(limit && limit - count));
+  }
+  // A long log may be pruned while it is sent.
+  const log_pruned_at = await findPrunedAt(context, job);
+  const next_after = part.isLast || limit === undefined ? null : last;
+  yield `],${JSON.stringify({ next_after, ...(log_pruned_at === null ? {} : { log_pruned_at }) }).slice(1)}`;
 }

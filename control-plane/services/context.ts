@@ -27,6 +27,8 @@ export interface Context {
   readonly periods: { readonly heartbeat: number; readonly offline: number; readonly lost: number };
   readonly retention: Retention;
   readonly quotas: Quotas;
+  /** How many event streams a person may have open at one time. */
+  readonly streamsPerPerson: number;
   /** Epoch milliseconds; the only clock. */
   now(): number;
   /** Aborted when the server drains: parked requests then end. */

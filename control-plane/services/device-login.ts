@@ -95,14 +95,19 @@ export async function exchangeDeviceLogin(
   limits: readonly RefusalLimit[] = [],
 ): Promise<ExchangedTokens> {
   const device_code = deviceCode.toLowerCase();
+  // A commit may be run again: what was counted then is not counted twice, and does not refuse itself.
+  let isCounted = false;
   const outcome = await context.store.write(async (tx) => {
-    for (const limit of limits) limit.check();
+    if (!isCounted) for (const limit of limits) limit.check();
     const judged = await judgeGuess(context, tx, {
       device_code,
       guess: verification_code,
       origin,
     });
-    if (typeof judged === "string") for (const limit of limits) limit.count();
+    if (typeof judged === "string" && !isCounted) {
+      for (const limit of limits) limit.count();
+      isCounted = true;
+    }
     return judged;
   });
   if (typeof outcome === "string") throw new Refusal(outcome);

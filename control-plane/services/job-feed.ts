@@ -2,20 +2,15 @@
 import { isHeld, hasEnded } from "../domain/job.ts";
 import type { LogChunk } from "../../protocol/jobs.ts";
 import { findJob } from "../store/jobs.ts";
-import { findLogin } from "../store/logins.ts";
 import type { Context } from "./context.ts";
 import { viewProgress } from "./job-views.ts";
 import type { StreamReader } from "./log-streams.ts";
 import { readLog } from "./logs.ts";
 
-/** Chunks read at a time: of the usual 16–32 KB, this is a few hundred kilobytes. */
-const pageSize = 16;
-/** A reader with more than this still unsent is dropped: it resumes by its Last-Event-ID. */
-const behindLimit = 1024 * 1024;
+/** A live reader with more bytes than these still unsent is not live any more: it catches up at its own pace. */
+const behindLimit = 256 * 1024;
 
 interface Reader {
-  /** Whose credential opened the stream. */
-  readonly login: string;
   readonly raw: StreamReader;
   /** The id of the last chunk written to it. */
   position: number;
@@ -42,8 +37,8 @@ export class JobFeed {
   }
 
   /** Takes a reader that has read up to `position`. */
-  add(raw: StreamReader, login: string, position: number, progress: string): void {
-    const reader: Reader = { raw, login, position, progress };
+  add(raw: StreamReader, position: number, progress: string): void {
+    const reader: Reader = { raw, position, progress };
     if (raw.destroyed) return this.#all.size === 0 ? this.#whenEmpty() : undefined;
     this.#all.add(reader);
     raw.once("close", () => {
@@ -52,7 +47,7 @@ export class JobFeed {
       if (this.#all.size === 0) this.#whenEmpty();
     });
     raw.write(event("status", progress));
-    this.#catchUp(reader).catch(() => raw.destroy());
+    this.#catchUpAlone(reader);
   }
 
   /** Looks into the store for what is new; a call while it looks makes it look again. */
@@ -71,17 +66,10 @@ export class JobFeed {
       });
   }
 
-  /** Keeps idle connections open. */
+  /** Keeps idle connections open. A reader that has not taken what waits for it is not idle. */
   comment(): void {
     for (const { raw } of this.#all)
-      if (isOpen(raw) && raw.writableLength < behindLimit) raw.write(":\n\n");
-  }
-
-  /** Cuts the streams whose login was ended or is over: what they have not been sent yet is not theirs any more. */
-  async cutStrangers(): Promise<void> {
-    const { store, now } = this.#context;
-    for (const { raw, login } of this.#all)
-      if (!(await store.read.first(findLogin, { id: login, now: now() }))) raw.destroy();
+      if (isOpen(raw) && raw.writableLength === 0) raw.write(":\n\n");
   }
 
   /** Ends all streams; their readers may come back. */
@@ -90,18 +78,22 @@ export class JobFeed {
     for (const { raw } of this.#all) raw.end();
   }
 
+  #catchUpAlone(reader: Reader): void {
+    this.#catchUp(reader).catch(() => reader.raw.destroy());
+  }
+
+  /** Gives the reader page after page, each when it has taken the one before; at the end of the log it is live. */
   async #catchUp(reader: Reader): Promise<void> {
     const { raw } = reader;
     while (isOpen(raw)) {
+      if (raw.writableNeedDrain) await drained(raw);
       const reached = this.#position;
-      const page = await readLog(this.#context, this.#job, reader.position, pageSize);
+      const { logs, isLast } = await readLog(this.#context, this.#job, reader.position);
       if (!isOpen(raw)) return;
-      const hasRoom = this.#give(reader, page, joined(page));
-      // Live readers are few bytes behind, else they are dropped: whoever has not even got the log so far is none of them yet.
-      if (!hasRoom) await drained(raw);
+      this.#give(reader, logs, joined(logs));
       // The end of the log, unless the live ones got more while it was read.
-      else if (page.length < pageSize && this.#position === reached) {
-        // Nobody else says how far the live ones are.
+      if (isLast && !raw.writableNeedDrain && this.#position === reached) {
+        // With no live reader, nothing else says how far they are.
         if (this.#live.size === 0) this.#position = Math.max(reached, reader.position);
         reader.position = Math.max(reached, reader.position);
         this.#live.add(reader);
@@ -131,28 +123,31 @@ export class JobFeed {
 
   async #deliverLog(): Promise<void> {
     for (;;) {
-      const page = await readLog(this.#context, this.#job, this.#position, pageSize);
-      const bytes = joined(page);
+      const { logs, isLast } = await readLog(this.#context, this.#job, this.#position);
+      const bytes = joined(logs);
       for (const reader of this.#live) {
-        if (reader.raw.writableLength > behindLimit) reader.raw.destroy();
-        else this.#give(reader, page, bytes);
+        if (reader.raw.writableLength <= behindLimit) this.#give(reader, logs, bytes);
+        else {
+          this.#live.delete(reader);
+          this.#catchUpAlone(reader);
+        }
       }
-      this.#position = Math.max(this.#position, page.at(-1)?.id ?? 0);
-      if (page.length < pageSize) return;
+      this.#position = Math.max(this.#position, logs.at(-1)?.id ?? 0);
+      if (isLast) return;
       // Sockets send between two pages, else every reader would seem to be behind.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
-  /** Writes what the reader has not got yet of a page; `bytes` is the whole page. False when the reader should be given time. */
-  #give(reader: Reader, page: readonly LogChunk[], bytes: Buffer): boolean {
+  /** Writes what the reader has not got yet of a page; `bytes` is the whole page. */
+  #give(reader: Reader, page: readonly LogChunk[], bytes: Buffer): void {
     const first = page[0];
     const last = page.at(-1);
-    if (!first || !last || last.id <= reader.position) return true;
+    if (!first || !last || last.id <= reader.position) return;
     const isWhole = first.id > reader.position;
     const part = isWhole ? bytes : joined(page.filter(({ id }) => id > reader.position));
     reader.position = last.id;
-    return isOpen(reader.raw) && reader.raw.write(part);
+    if (isOpen(reader.raw)) reader.raw.write(part);
   }
 
   #end(progress: string): void {

@@ -18,6 +18,8 @@ export interface StreamReader {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   readonly writableLength: number;
+  /** Whether it wants time before it is given more. */
+  readonly writableNeedDrain: boolean;
   write(bytes: Buffer | string): boolean;
   end(): unknown;
   destroy(): unknown;
@@ -33,24 +35,22 @@ export interface LogStreams {
 
 /** A comment this often keeps proxies from closing an idle stream (decisions.md). */
 const commentMilliseconds = 15_000;
-/** How often a feed looks by itself: for a lost wakeup, a waiting reason that changed by something else, a login whose time is over. */
+/** How often a feed looks by itself: for a lost wakeup, or a waiting reason that changed by something else. */
 const lookMilliseconds = 2000;
 
 /** The streams of one server; they end when it drains. */
 export function logStreams(context: Context): LogStreams {
-  const { store, wakeups, draining } = context;
+  const { store, wakeups, draining, streamsPerPerson } = context;
   const feeds = new Map<string, JobFeed>();
+  /** Open streams by person. */
+  const open = new Map<string, number>();
   const unlisten = wakeups.listen("job", (id) => feeds.get(id)?.look());
-  const unlistenLogins = wakeups.listen("login", () => {
-    for (const feed of feeds.values()) cutStrangers(feed);
-  });
   const every = (milliseconds: number, what: (feed: JobFeed) => void) =>
     setInterval(() => {
       for (const feed of feeds.values()) what(feed);
     }, milliseconds).unref();
   const timers = [
     every(lookMilliseconds, (feed) => feed.look()),
-    every(lookMilliseconds, cutStrangers),
     every(commentMilliseconds, (feed) => feed.comment()),
   ];
   const endAll = () => {
@@ -59,28 +59,41 @@ export function logStreams(context: Context): LogStreams {
   draining.addEventListener("abort", endAll, { once: true });
 
   return {
-    open: async ({ login_id }, id, after, begin) => {
+    open: async ({ user_id }, id, after, begin) => {
       const job = await store.read.first(findJob, { id });
       if (!job) throw notFound("job");
       const progress = JSON.stringify(await viewProgress(store.read, job));
       // Ids only grow: nobody can have seen a later one than there is.
       const last = (await store.read.first(findLastChunk, { job: id }))?.id ?? 0;
       if (draining.aborted) throw new Refusal("unavailable", "the server is stopping");
+      const count = open.get(user_id) ?? 0;
+      if (count >= streamsPerPerson)
+        throw new Refusal(
+          "too_many_requests",
+          `You have ${count} event streams open, which is the most at one time. Close some, then try again.`,
+          {},
+          { "retry-after": "5" },
+        );
       const feed = feeds.get(id) ?? new JobFeed(context, id, () => feeds.delete(id));
       feeds.set(id, feed);
       // What may be left of a pruned log is no log.
       const from = job.log_pruned_at === null ? Math.min(after, last) : last;
-      feed.add(begin(), login_id, from, progress);
+      const reader = begin();
+      open.set(user_id, count + 1);
+      const leave = () => {
+        const left = (open.get(user_id) ?? 1) - 1;
+        if (left > 0) open.set(user_id, left);
+        else open.delete(user_id);
+      };
+      if (reader.destroyed) leave();
+      else reader.once("close", leave);
+      feed.add(reader, from, progress);
     },
     close: () => {
       endAll();
       unlisten();
-      unlistenLogins();
       for (const timer of timers) clearInterval(timer);
       draining.removeEventListener("abort", endAll);
     },
   };
 }
-
-/** Where the store cannot be read, the readers come back when it can. */
-const cutStrangers = (feed: JobFeed): void => void feed.cutStrangers().catch(() => feed.endAll());

@@ -3,19 +3,43 @@ import type { LogChunk } from "../../protocol/jobs.ts";
 import type { UserCaller, WorkerCaller } from "../auth/callers.ts";
 import { notFound } from "../problem.ts";
 import { findJob, findJobBriefly, findOwnJob } from "../store/jobs.ts";
-import { readChunks } from "../store/logs.ts";
+import { readChunks, sizeChunks } from "../store/logs.ts";
 import type { Context } from "./context.ts";
 import { time, timeOrNull } from "./job-views.ts";
 
-/** A page of the log after a chunk's id, in the order of the ids. */
+/** Bytes of text on a page, unless its only chunk has more. */
+const pageBytes = 256 * 1024;
+/** Chunks on a page. */
+const pageChunks = 200;
+
+/** A part of a log. */
+export interface LogPart {
+  readonly logs: LogChunk[];
+  /** Whether nothing followed. */
+  readonly isLast: boolean;
+}
+
+/** The log after a chunk's id, in the order of the ids: at least one chunk, then as many as fit on a page. */
 export async function readLog(
   { store }: Context,
   job: string,
   after: number,
-  limit: number,
-): Promise<LogChunk[]> {
-  const rows = await store.read.all(readChunks, { job, after, limit });
-  return rows.map((row) => ({ ...row, created_at: time(row.created_at) }));
+  { chunks = pageChunks, bytes = pageBytes } = {},
+): Promise<LogPart> {
+  // One more, so that the page that ends with the log is known as the last one.
+  const limit = Math.min(chunks, pageChunks);
+  const sizes = await store.read.all(sizeChunks, { job, after, limit: limit + 1 });
+  let total = 0;
+  let last = 0;
+  for (; last < Math.min(limit, sizes.length); last += 1) {
+    total += sizes[last]?.bytes ?? 0;
+    if (total > bytes && last > 0) break;
+  }
+  const lastId = sizes[last - 1]?.id;
+  if (lastId === undefined) return { logs: [], isLast: true };
+  const rows = await store.read.all(readChunks, { job, after, last: lastId });
+  const logs = rows.map((row) => ({ ...row, created_at: time(row.created_at) }));
+  return { logs, isLast: last === sizes.length };
 }
 
 /** When retention removed the log, so that readers can say so; null while it is kept. */

@@ -48,16 +48,30 @@ export const findBySeq = statement<{ job: string; seq: number }, { id: number }>
       .limit(1),
 );
 
-/** A page of a job's log after a chunk's id. */
-export const readChunks = statement<{ job: string; after: number; limit: number }, LogRow>(
-  (db, { job, after, limit }) =>
+/** How large the next chunks of a job's log are, after a chunk's id. Reads no text. */
+export const sizeChunks = statement<
+  { job: string; after: number; limit: number },
+  { id: number; bytes: number }
+>((db, { job, after, limit }) =>
+  db
+    .selectFrom("log_chunks")
+    .select(["id", sql<number>`octet_length(log_chunk)`.as("bytes")])
+    .where("job_id", "=", job)
+    .where("id", ">", after)
+    .orderBy("id")
+    .limit(limit),
+);
+
+/** The chunks of a job's log after one id and up to another. */
+export const readChunks = statement<{ job: string; after: number; last: number }, LogRow>(
+  (db, { job, after, last }) =>
     db
       .selectFrom("log_chunks")
       .select(["id", "job_id", "log_chunk", "stream_type", "created_at"])
       .where("job_id", "=", job)
       .where("id", ">", after)
-      .orderBy("id")
-      .limit(limit),
+      .where("id", "<=", last)
+      .orderBy("id"),
 );
 
 /** The newest chunk of a job's log. */

@@ -58,3 +58,10 @@ describe("WINDLASS_SIGN_IN_ALLOW", () => {
     );
   });
 });
+
+test("a release secret of less than 32 bytes ends the start, by name", () => {
+  expect(() => readConfig({ RELEASE_API_SECRET: "s".repeat(31) })).toThrow(
+    "RELEASE_API_SECRET must have at least 32 bytes",
+  );
+  expect(readConfig({ RELEASE_API_SECRET: "s".repeat(32) }).releaseSecret).toBe("s".repeat(32));
+});

@@ -9,7 +9,7 @@ import { bearer } from "../helpers/sign-in.ts";
 
 const { publishRelease, registerCloudWorker, heartbeat, claimJob, createJob, getWorker } =
   endpoints;
-const secret = "release-secret-of-this-test";
+const secret = "the secret of a pipeline ".repeat(2).trim().replaceAll(" ", "-");
 
 let plane: Plane;
 let without: Plane;

@@ -99,5 +99,19 @@ describe("the id of a request", () => {
   });
 });
 
+describe("X-Forwarded-For from an address that is no trusted proxy", () => {
+  it("is warned about, once", async () => {
+    const warnings = () =>
+      lines.filter(({ msg }) => String(msg).startsWith("X-Forwarded-For arrived"));
+    expect(warnings()).toEqual([]);
+    for (let n = 0; n < 3; n += 1) {
+      const sent = rawRequest(`${server.url}/healthz`, { agent: false });
+      sent.setHeader("x-forwarded-for", "192.0.2.1").end();
+      await once(sent, "response");
+    }
+    await eventually(() => expect(warnings()).toMatchObject([{ level: 40, address: "127.0.0.1" }]));
+  });
+});
+
 /** Waits for what comes a moment later, on a busy machine a long one. */
 const eventually = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 10_000 });

@@ -17,8 +17,6 @@ import type { LogStart } from "./log-view.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 
-/** Chunks read at a time. */
-const pageSize = 16;
 /** Characters of the log that a browser without a script gets at once. */
 const startLength = 64 * 1024;
 
@@ -52,7 +50,7 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
         "x-content-type-options": "nosniff",
         "cache-control": "no-store",
       })
-      .send(Readable.from(textOf(context, id)));
+      .send(Readable.from(textOf(context, id), { highWaterMark: 0 }));
   });
   const act = (verb: string, change: (caller: UserCaller, job: string) => Promise<Job>) =>
     signedIn("POST", `/jobs/:id/${verb}`, async (caller, { params }, reply) => {
@@ -88,19 +86,21 @@ async function findWorker(context: Context, caller: UserCaller, { worker_id }: J
 async function* textOf(context: Context, job: string): AsyncGenerator<string> {
   let after = 0;
   for (;;) {
-    const page = await readLog(context, job, after, pageSize);
-    if (page.length > 0) yield page.map(({ log_chunk }) => log_chunk).join("");
-    if (page.length < pageSize) return;
-    after = page.at(-1)?.id ?? after;
+    const { logs, isLast } = await readLog(context, job, after);
+    if (logs.length > 0) yield logs.map(({ log_chunk }) => log_chunk).join("");
+    if (isLast) return;
+    after = logs.at(-1)?.id ?? after;
   }
 }
 
 async function beginningOf(context: Context, { id, log_pruned_at }: Job): Promise<LogStart> {
   if (log_pruned_at !== null) return { text: "", isCut: false };
-  const chunks = await readLog(context, id, 0, pageSize + 1);
-  const text = stripVTControlCharacters(chunks.map(({ log_chunk }) => log_chunk).join(""));
+  const { logs, isLast } = await readLog(context, id, 0, { bytes: startLength });
+  const whole = logs.map(({ log_chunk }) => log_chunk).join("");
+  // Colours are a part of it: what is left of twice as much is enough.
+  const text = stripVTControlCharacters(whole.slice(0, 2 * startLength));
   return {
     text: text.slice(0, startLength),
-    isCut: chunks.length > pageSize || text.length > startLength,
+    isCut: !isLast || whole.length > 2 * startLength || text.length > startLength,
   };
 }

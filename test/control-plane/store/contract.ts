@@ -8,6 +8,7 @@ import {
   findBySeq,
   findLastSeq,
   readChunks,
+  sizeChunks,
 } from "../../../control-plane/store/logs.ts";
 import {
   deleteWorker,
@@ -204,10 +205,13 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
         await store.write((tx) =>
           tx.first(appendChunk, { job, seq: index + 1, stream_type: "STDOUT", log_chunk, now: 1 }),
         );
-      const rows = await store.read.all(readChunks, { job, after: 0, limit: 100 });
+      const sizes = await store.read.all(sizeChunks, { job, after: 0, limit: 100 });
+      expect(sizes.map(({ bytes }) => bytes)).toEqual(texts.map((text) => Buffer.byteLength(text)));
+      const last = sizes.at(-1)!.id;
+      const rows = await store.read.all(readChunks, { job, after: 0, last });
       expect(rows.map((row) => row.log_chunk)).toEqual(texts);
       expect(rows.map(({ id }) => id)).toEqual(rows.map(({ id }) => id).toSorted((a, b) => a - b));
-      const tail = await store.read.all(readChunks, { job, after: rows[1]!.id, limit: 2 });
+      const tail = await store.read.all(readChunks, { job, after: rows[1]!.id, last: rows[3]!.id });
       expect(tail.map((row) => row.log_chunk)).toEqual(texts.slice(2, 4));
       expect(await store.read.first(findLastSeq, { job })).toEqual({ id: rows[4]!.id, seq: 5 });
       expect(await store.read.first(findBySeq, { job, seq: 2 })).toEqual({ id: rows[1]!.id });
