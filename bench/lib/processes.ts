@@ -29,6 +29,7 @@ export async function startWindlass(
       WINDLASS_DATA_DIR: dataDirectory,
       WINDLASS_PORT: "0",
       WINDLASS_LOG_FORMAT: "json",
+      WINDLASS_STREAMS_PER_PERSON: "1000",
     },
     stdio: ["ignore", "ignore", "pipe"],
   });
