@@ -13,6 +13,11 @@ import { processesOf } from "./processes.ts";
 /** How long a process that was told to end may take to be gone. */
 const grace = 5000;
 
+const listening = (): number =>
+  process.getActiveResourcesInfo().filter((kind) => kind === "TCPServerWrap").length;
+/** What an earlier file in the same process left behind has failed that file, and must not fail this one too. */
+const listeningBefore = listening();
+
 const outer = tmpdir();
 const scratch = mkdtempSync(join(realpathSync(outer), "wl-"));
 // An agent that is root runs its jobs as other users, who must get to their workspaces.
@@ -37,9 +42,6 @@ function leftovers(): string[] {
   return [
     ...readdirSync(scratch).map((name) => `file ${name}`),
     ...processesOf(scratch).map((one) => `process ${one}`),
-    ...process
-      .getActiveResourcesInfo()
-      .filter((kind) => kind === "TCPServerWrap")
-      .map(() => "a listening socket"),
+    ...Array.from({ length: listening() - listeningBefore }, () => "a listening socket"),
   ];
 }
