@@ -1,16 +1,17 @@
 /** Git as a source: one commit, over https or ssh, with nothing of it run on this machine. */
-import { StepFailed, type JobSettings } from "./context.ts";
+import { StepFailed } from "./context.ts";
+import { fetchLfs } from "./git-lfs.ts";
+import { gitIn, type GitPlace, type GitSettings } from "./git-run.ts";
+import { submodulesOf } from "./git-submodules.ts";
 import type { SourceRevision } from "./plan-manifest.ts";
-import { gitAccessEnvironment, gitEnvironment } from "./git-access.ts";
 import type { Workspace } from "./workspace.ts";
 
 export interface GitWish {
   readonly url: string;
   /** A branch, a tag or a commit; absent: the default branch. */
   readonly ref?: string | undefined;
+  readonly submodules?: boolean | undefined;
 }
-
-export type GitSettings = Pick<JobSettings, "path" | "network" | "gitAccess">;
 
 /** Fetches exactly one commit into the source folder and says which. `protocols` is there for tests. */
 export async function fetchGit(
@@ -21,34 +22,48 @@ export async function fetchGit(
   protocols = "https:ssh",
 ): Promise<SourceRevision> {
   const { url, ref } = wish;
-  if (!isSafeUrl(url, protocols.split(":"))) {
-    throw new StepFailed("source: only https and ssh addresses of git repositories are fetched");
-  }
-  if (hasPassword(url)) {
-    throw new StepFailed(
-      "source: the address of the repository holds a password, which everybody sees who sees the configuration: " +
-        "take it out and give the agent's WINDLASS_GIT_CREDENTIALS a token for that host",
-    );
-  }
+  checkAddress(url, "the repository", protocols);
   if (ref !== undefined && !isSafeRef(ref)) {
     throw new StepFailed(`source: "${ref}" cannot be the name of a git ref`);
   }
   return fetchCommit(wish, workspace, settings, signal, protocols);
 }
 
-/**
- * The fetching, which would run nothing of an address or a ref either if it had not been judged before. Submodules stay empty: a snapshot
- * has no word to ask for them.
- */
+function checkAddress(url: string, what: string, protocols: string): void {
+  if (!isSafeUrl(url, protocols.split(":"))) {
+    throw new StepFailed(
+      `source: only https and ssh addresses of git repositories are fetched, and the one of ${what} is another`,
+    );
+  }
+  if (hasPassword(url)) {
+    throw new StepFailed(
+      `source: the address of ${what} holds a password, which everybody sees who sees the configuration: ` +
+        "take it out and give the agent's WINDLASS_GIT_CREDENTIALS a token for that host",
+    );
+  }
+}
+
+/** The fetching, which would run nothing of an address or a ref either if it had not been judged before. */
 export async function fetchCommit(
-  { url, ref = "HEAD" }: GitWish,
+  { url, ref = "HEAD", submodules = false }: GitWish,
   workspace: Workspace,
   settings: GitSettings,
   signal: AbortSignal,
   protocols = "https:ssh",
 ): Promise<SourceRevision> {
-  const environment = environmentFor(workspace, settings, url, protocols);
-  const git = await runner(workspace, environment, signal);
+  const place = { workspace, settings, signal, protocols };
+  const commit = await fetchInto(workspace.source, url, ref, place);
+  if (submodules) await fetchSubmodules(workspace.source, url, place);
+  return { type: "git", digest: commit };
+}
+
+async function fetchInto(
+  folder: string,
+  url: string,
+  ref: string,
+  place: GitPlace,
+): Promise<string> {
+  const git = await gitIn(folder, url, place);
   // Without the machine's templates, which may bring hooks.
   await git("init", "--quiet", "--template=");
   const fetch = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"];
@@ -58,7 +73,30 @@ export async function fetchCommit(
   if (/^[0-9a-f]{40,64}$/.test(ref) && commit !== ref) {
     throw new StepFailed(`source: git gave commit ${commit} for ${ref}`);
   }
-  return { type: "git", digest: commit };
+  await fetchLfs(folder, url, place);
+  return commit;
+}
+
+/** Repositories within repositories, and all of them together. */
+const depthLimit = 5;
+const countLimit = 100;
+
+/** Each submodule is fetched like the repository itself: the commit that is recorded, by the same rules, with its own token. */
+async function fetchSubmodules(folder: string, url: string, place: GitPlace): Promise<void> {
+  const todo = [{ folder, url, depth: 0 }];
+  let count = 0;
+  for (let next = todo.shift(); next; next = todo.shift()) {
+    for (const found of await submodulesOf(next.folder, next.url, place)) {
+      if (++count > countLimit || next.depth >= depthLimit) {
+        throw new StepFailed(
+          `source: the repository has more than ${countLimit} submodules, or submodules nested more than ${depthLimit} deep`,
+        );
+      }
+      checkAddress(found.url, `the submodule ${found.name}`, place.protocols);
+      await fetchInto(found.folder, found.url, found.commit, place);
+      todo.push({ folder: found.folder, url: found.url, depth: next.depth + 1 });
+    }
+  }
 }
 
 /** An address that names its protocol, or `user@host:path`. A leading dash or `ext::` would be an instruction to git. */
@@ -80,48 +118,3 @@ export const isSafeRef = (ref: string): boolean =>
   /^[A-Za-z0-9_][A-Za-z0-9_./@+#=-]*$/.test(ref) &&
   !/\.\.|\/\/|@\{|\/\.|\.lock(\/|$)|[./]$/.test(ref) &&
   ref.length <= 255;
-
-function environmentFor(
-  workspace: Workspace,
-  { path, network, gitAccess }: GitSettings,
-  url: string,
-  protocols: string,
-): Record<string, string> {
-  return {
-    ...network,
-    PATH: path,
-    LANG: "C.UTF-8",
-    HOME: workspace.home,
-    TMPDIR: workspace.temporary,
-    ...gitEnvironment(protocols),
-    ...gitAccessEnvironment(gitAccess, url, network),
-  };
-}
-
-async function runner(
-  workspace: Workspace,
-  env: Readonly<Record<string, string>>,
-  signal: AbortSignal,
-): Promise<(...args: string[]) => Promise<string>> {
-  // 40 ms to load, for git alone.
-  const { execa } = await import("execa");
-  return async (...args) => {
-    const result = await execa("git", ["-c", "core.hooksPath=/dev/null", ...args], {
-      cwd: workspace.source,
-      extendEnv: false,
-      env: { ...env },
-      stdin: "ignore",
-      cancelSignal: signal,
-      reject: false,
-      maxBuffer: 1024 * 1024,
-    });
-    if (result.exitCode === 0) return result.stdout.trim();
-    const said = result.stderr.trim().split("\n").slice(-3).join(" ");
-    if (/returned error: 30\d/.test(said)) {
-      throw new StepFailed(
-        `source: the repository has moved (${said}): name its present address, for no token is sent after a redirect`,
-      );
-    }
-    throw new StepFailed(`source: git ${args[0]} failed: ${said || (result.shortMessage ?? "")}`);
-  };
-}

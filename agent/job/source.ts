@@ -51,7 +51,8 @@ async function fetchFiles(context: JobContext): Promise<SourceRevision> {
     case "git": {
       // At DEPLOY the very commit that was planned, wherever the branch is by now.
       const ref = facts.manifest?.source.digest ?? source.ref;
-      return fetchGit({ url: source.url, ref }, workspace, settings, stop);
+      const { submodules } = context.claim.job.config_snapshot;
+      return fetchGit({ url: source.url, ref, submodules }, workspace, settings, stop);
     }
     default:
       throw new StepFailed("source: config_snapshot.source is missing or of an unknown type");

@@ -1,5 +1,6 @@
 /** A host of git repositories on the loopback: TLS, git's own `http-backend` behind it, and a token where one is asked for. */
 import { execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -7,6 +8,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { json } from "node:stream/consumers";
 import type { Certificate } from "./certificate.ts";
 
 export interface GitHost extends AsyncDisposable {
@@ -22,6 +24,8 @@ export interface GitHost extends AsyncDisposable {
   redirect: string | undefined;
   /** Puts these files into the repository as a new commit of a branch; answers the commit. */
   commit(name: string, files: Readonly<Record<string, string | Buffer>>, branch?: string): string;
+  /** Keeps this content for Git LFS and returns the pointer to it. */
+  keep(content: string): string;
   /** Git in the repository of this name. */
   git(name: string, ...args: string[]): string;
 }
@@ -30,6 +34,7 @@ export interface GitHost extends AsyncDisposable {
 export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
   const root = mkdtempSync(join(tmpdir(), "git-host-"));
   const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim());
+  const objects = new Map<string, Buffer>();
   const server = createServer(tls, (request, response) => {
     const path = request.url ?? "";
     const { authorization } = request.headers;
@@ -41,6 +46,8 @@ export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
       response.writeHead(302, { location: redirect + path }).end();
     } else if (expected && authorization !== expected) {
       response.writeHead(401, { "www-authenticate": 'Basic realm="git"' }).end();
+    } else if (path.includes("/info/lfs/")) {
+      void answerLfs(objects, `https://${host.host}`, request, response);
     } else {
       serve(join(backend, "git-http-backend"), root, request, response);
     }
@@ -60,6 +67,12 @@ export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
     open: undefined,
     redirect: undefined,
     git,
+    keep(content) {
+      const oid = createHash("sha256").update(content).digest("hex");
+      objects.set(oid, Buffer.from(content));
+      const size = Buffer.byteLength(content);
+      return `version https://git-lfs.github.com/spec/v1\noid sha256:${oid}\nsize ${size}\n`;
+    },
     commit(name, files, branch = "main") {
       const folder = join(root, name);
       mkdirSync(folder, { recursive: true });
@@ -79,6 +92,29 @@ export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
     },
   };
   return host;
+}
+
+/** The batch interface of Git LFS, for downloads. */
+async function answerLfs(
+  objects: ReadonlyMap<string, Buffer>,
+  base: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const path = request.url ?? "";
+  if (!path.endsWith("/objects/batch")) {
+    return void response.end(objects.get(path.split("/").at(-1) ?? ""));
+  }
+  const asked = (await json(request)) as { objects: { oid: string; size: number }[] };
+  const type = "application/vnd.git-lfs+json";
+  const href = (oid: string): string => `${base}${path.replace("objects/batch", oid)}`;
+  const found = asked.objects.map(({ oid, size }) =>
+    objects.has(oid)
+      ? { oid, size, actions: { download: { href: href(oid) } } }
+      : { oid, size, error: { code: 404, message: "not found" } },
+  );
+  response.writeHead(200, { "content-type": type });
+  response.end(JSON.stringify({ transfer: "basic", objects: found }));
 }
 
 /** CGI, as a web server speaks it with git. */
