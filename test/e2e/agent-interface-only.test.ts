@@ -236,7 +236,7 @@ describe("against a server that knows only the interface", () => {
       }),
     );
     expect(lastReport(deploy)["error_message"]).toContain(
-      "names no backend outside of the workspace",
+      "declares no backend that keeps the state outside",
     );
     expect(server.log(deploy, "STDOUT")).not.toContain("Plan:");
   });
