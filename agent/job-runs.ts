@@ -7,10 +7,23 @@ import type { ClaimedJob } from "../protocol/executions.ts";
 import type { AgentApi } from "./api.ts";
 import { backoff } from "./backoff.ts";
 import type { JobSettings } from "./job/context.ts";
-import { openJournal, type Journal, type StopReason } from "./job/journal.ts";
+import { crashesIn } from "./job/give-up.ts";
+import { JournalFailed, openJournal, type Journal, type StopReason } from "./job/journal.ts";
 import { JobStop } from "./job/job-stop.ts";
 import { runJob, type JobResult } from "./job/run-job.ts";
 import { jobDirectory, workspaceId, workspacesFolder } from "./job/workspace.ts";
+
+/** An agent that is alive this long after it went on with a job, in milliseconds, was not ended by that. */
+const steadyAfter = 60_000;
+
+/** For the count of crashes alone: a full disk must not keep the job from going on. */
+function mark(journal: Journal, at: "adopted" | "steady"): void {
+  try {
+    journal.append({ at });
+  } catch (error) {
+    if (!(error instanceof JournalFailed)) throw error;
+  }
+}
 
 interface Running {
   readonly claim: ClaimedJob;
@@ -63,7 +76,11 @@ export class JobRuns {
     for (const { claim, journal } of found) {
       const { id, job_type } = claim.job;
       this.#options.log.info({ job: id, type: job_type }, "job found, going on with it");
+      mark(journal, "adopted");
       this.#run(claim, journal);
+      setTimeout(() => {
+        if (crashesIn(journal) > 0) mark(journal, "steady");
+      }, steadyAfter).unref();
     }
     return found.length;
   }

@@ -19,6 +19,7 @@ import {
   type Step,
 } from "./context.ts";
 import type { Facts } from "./facts.ts";
+import { crashesIn, crashLimit, giveUp } from "./give-up.ts";
 import { isolationOf, processWarning } from "./isolation/isolation.ts";
 import { JobRefused, type JobApi } from "./job-api.ts";
 import type { JobStop } from "./job-stop.ts";
@@ -48,7 +49,10 @@ export async function runJob({ journal, settings, api, stop }: JobRun): Promise<
   let result: JobResult = "ABANDONED";
   if (!journal.find("reported")) {
     const base = { claim, settings, api, journal, workspace, isolation, directory };
-    result = await perform(base, stop);
+    result =
+      crashesIn(journal) > crashLimit
+        ? await reportEnd(api, await giveUp(base))
+        : await perform(base, stop);
     journal.append({ at: "reported" });
   }
   journal.close();

@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { JobRuns } from "../../agent/job-runs.ts";
 import { openJournal } from "../../agent/job/journal.ts";
+import { openRun } from "../../agent/job/process.ts";
 import type { ClaimedJob } from "../../protocol/executions.ts";
 
 test("a job that cannot be cleaned up gives its slot back, and the next start tries again", async () => {
@@ -63,5 +65,55 @@ test("a claim that cannot be written down, or a journal that cannot be read, lea
   writeFileSync(join(workDir, "jobs", "job", "journal.ndjson"), "not JSON\n");
   for (let tries = 0; tries < 5; tries++) jobs.adopt();
   expect(open()).toBe(before);
+  rmSync(workDir, { recursive: true });
+});
+
+test("a job that ends its agent three times in a row is given up, and says so", async () => {
+  const workDir = mkdtempSync(join(tmpdir(), "job-runs-"));
+  const directory = join(workDir, "jobs", "job");
+  mkdirSync(directory, { recursive: true });
+  const claim = { job: { id: "job", job_type: "DEPLOY", config_snapshot: {} } } as ClaimedJob;
+  const journal = openJournal(directory);
+  journal.append({ at: "claimed", claim });
+  journal.append({ at: "placed", level: "process", user: null });
+  journal.append({ at: "run", run: "05-apply", logged: true, boot: null });
+  journal.close();
+  const apply = openRun({
+    directory: join(directory, "runs", "05-apply"),
+    command: "/bin/sh",
+    args: ["-c", "trap 'exit 1' INT; while :; do sleep 0.05; done"],
+    cwd: workDir,
+    env: { PATH: process.env["PATH"] ?? "" },
+  });
+  while (!existsSync(join(directory, "runs", "05-apply", "child"))) await sleep(10);
+  const crash = (): void => {
+    const again = openJournal(directory);
+    again.append({ at: "adopted" });
+    again.close();
+  };
+  for (let crashes = 0; crashes < 3; crashes++) crash();
+  const reports: { status: string; error_message?: string; outcome_unknown?: boolean }[] = [];
+  const patience = { first: 5000, second: 1000 };
+  const jobs = new JobRuns({
+    api: {
+      forJob: () => ({
+        reportStatus: async (report: (typeof reports)[0]) => void reports.push(report),
+      }),
+    } as never,
+    settings: {
+      workDir,
+      isolation: { level: "process" },
+      patience: { init: patience, plan: patience, apply: patience },
+    } as never,
+    log: pino({ level: "silent" }),
+    onEnd: () => undefined,
+  });
+  jobs.find();
+  expect(jobs.adopt()).toBe(1);
+  await jobs.allDone();
+  expect(await apply.ended).toEqual({ kind: "exited", code: 1 });
+  expect(reports).toMatchObject([{ status: "FAILED", outcome_unknown: true }]);
+  expect(reports[0]?.error_message).toContain("the agent ended 3 times in a row");
+  expect(existsSync(directory)).toBe(false);
   rmSync(workDir, { recursive: true });
 });

@@ -1,0 +1,44 @@
+/**
+ * Ends a job that has ended its agent again and again. Nothing of it is read that a configuration controls: its command is stopped, the
+ * control plane is told, and the rest of the agent's jobs go on.
+ */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { ReportStatus } from "../../protocol/executions.ts";
+import type { JobContext } from "./context.ts";
+import type { Journal } from "./journal.ts";
+import { openRun } from "./process.ts";
+
+/** Starts of an agent that went on with the job, did nothing more of it and ended within a minute. */
+export const crashLimit = 3;
+
+/** How many of the last starts that was so for. */
+export const crashesIn = ({ entries }: Journal): number =>
+  entries.length - 1 - entries.findLastIndex(({ at }) => at !== "adopted");
+
+/** Stops what still runs of the job and returns what to report. */
+export async function giveUp({
+  journal,
+  directory,
+  isolation,
+  settings,
+}: Pick<JobContext, "journal" | "directory" | "isolation" | "settings">): Promise<ReportStatus> {
+  const { run } = journal.entries.findLast((entry) => entry.at === "run") ?? {};
+  const place = run === undefined ? undefined : join(directory, "runs", run);
+  if (run !== undefined && place !== undefined && existsSync(join(place, "started"))) {
+    const command = { directory: place, command: "", args: [], cwd: place, env: {} };
+    const isInterrupted = journal.find("interrupted", (entry) => entry.run === run) !== undefined;
+    const { apply, init } = settings.patience;
+    const hasChanged = run.endsWith("-apply");
+    await openRun(command).stop(hasChanged ? apply : init, isInterrupted);
+  }
+  await isolation.killAll();
+  const hasApplied = journal.find("run", (entry) => entry.run.endsWith("-apply")) !== undefined;
+  return {
+    status: "FAILED",
+    error_message:
+      `the agent ended ${crashLimit} times in a row while it worked on this job, and gives it up; the last command was ${run ?? "none"}. ` +
+      "The agent's own log says why it ended: a value of the configuration may be too large for its memory",
+    ...(hasApplied ? { outcome_unknown: true } : {}),
+  };
+}
