@@ -26,6 +26,7 @@ COPY --from=packages /src/node_modules ./node_modules
 COPY package.json ./
 COPY bin ./bin
 COPY --from=build /src/dist ./dist
+# The server listens on all addresses of the container, so it needs WINDLASS_PUBLIC_URL: the address that people and runners use.
 ENV NODE_ENV=production \
   WINDLASS_HOST=0.0.0.0 \
   WINDLASS_DATA_DIR=/var/lib/windlass \

@@ -1,5 +1,6 @@
 /** The control plane's settings: the only file here that reads the environment. Names and defaults: decisions.md, "Running it". */
 import { existsSync, readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { join, resolve } from "node:path";
 import type { Quotas } from "./domain/quotas.ts";
 import { day, forever, type Retention } from "./domain/retention.ts";
@@ -18,6 +19,8 @@ export interface ServerConfig {
   /** From the settings; undefined: made on first start and kept in the data directory. */
   readonly jwtSecret: string | undefined;
   readonly secretKey: string | undefined;
+  /** Keys that sealed data before `secretKey`, until `windlass server rotate-key` has run. */
+  readonly olderSecretKeys: readonly string[];
   readonly releaseSecret: string | undefined;
   readonly providers: Providers;
   readonly signInAllow: readonly SignInRule[];
@@ -56,9 +59,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
   );
   return {
     host: read.text("WINDLASS_HOST") ?? "127.0.0.1",
-    port: read.number("WINDLASS_PORT", 8080, 0, 65_535),
+    port: read.whole("WINDLASS_PORT", 8080, 0, 65_535),
     publicUrl: read.httpUrl("WINDLASS_PUBLIC_URL"),
-    trustedProxies: read.list("WINDLASS_TRUSTED_PROXIES"),
+    trustedProxies: read.networks("WINDLASS_TRUSTED_PROXIES"),
     dataDirectory,
     databaseFile: read.location(
       "WINDLASS_DATABASE_URL",
@@ -72,6 +75,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     ),
     jwtSecret: read.secret("CLI_JWT_SECRET", 32),
     secretKey: read.secret("WINDLASS_SECRET_KEY", 32),
+    olderSecretKeys: read.secrets("WINDLASS_SECRET_KEY_OLD", 32),
     releaseSecret: read.secret("RELEASE_API_SECRET", 32),
     providers,
     signInAllow,
@@ -173,6 +177,17 @@ class Reader {
     return (this.text(name) ?? "").split(",").flatMap((part) => part.trim() || []);
   }
 
+  /** Addresses and networks such as 10.0.0.0/8, separated by commas. */
+  networks(name: string): string[] {
+    const given = this.list(name);
+    for (const network of given)
+      if (!isNetwork(network))
+        throw new ConfigError(
+          `${name} must be addresses or networks separated by commas, such as 10.0.0.0/8; "${network}" is neither`,
+        );
+    return given;
+  }
+
   number(name: string, fallback: number, minimum: number, maximum: number): number {
     const text = this.text(name);
     if (text === undefined) return fallback;
@@ -240,6 +255,16 @@ class Reader {
     return value;
   }
 
+  /** Secrets separated by commas, or one in each line of a file. */
+  secrets(name: string, minimumBytes: number): string[] {
+    const inline = this.text(name);
+    const secrets = inline?.split(",") ?? this.#secretFile(name)?.split("\n") ?? [];
+    const given = secrets.flatMap((secret) => secret.trim() || []);
+    if (given.some((secret) => Buffer.byteLength(secret) < minimumBytes))
+      throw new ConfigError(`each key in ${name} must have at least ${minimumBytes} bytes`);
+    return given;
+  }
+
   #secretFile(name: string): string | undefined {
     const named = this.text(`${name}_FILE`);
     const credentials = this.text("CREDENTIALS_DIRECTORY");
@@ -253,9 +278,19 @@ class Reader {
   }
 }
 
+function isNetwork(text: string): boolean {
+  const [address = "", prefix, ...rest] = text.split("/");
+  const family = isIP(address);
+  if (family === 0 || rest.length > 0) return false;
+  return (
+    prefix === undefined ||
+    (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
+  );
+}
+
 /** Every setting of every role: a server's environment may hold an agent's settings too. */
 const known = new Set(
-  `HOST PORT PUBLIC_URL TRUSTED_PROXIES SIGN_IN_ALLOW DATA_DIR DATABASE_URL ARTIFACTS_URL SECRET_KEY SECRET_KEY_FILE HEARTBEAT_SECONDS OFFLINE_SECONDS
+  `HOST PORT PUBLIC_URL TRUSTED_PROXIES SIGN_IN_ALLOW DATA_DIR DATABASE_URL ARTIFACTS_URL SECRET_KEY SECRET_KEY_FILE SECRET_KEY_OLD SECRET_KEY_OLD_FILE HEARTBEAT_SECONDS OFFLINE_SECONDS
   LOST_SECONDS DRAIN_SECONDS REQUEST_SECONDS RETENTION_LOG_DAYS RETENTION_ARTIFACT_DAYS RETENTION_ARCHIVE_DAYS RETENTION_STATE_DAYS RETENTION_STATE_VERSIONS
   QUOTA_QUEUED_JOBS QUOTA_CONFIGURATIONS QUOTA_ARCHIVE_MIB QUOTA_STATE_MIB QUOTA_LOG_MIB
   URL WORKER_ID WORKER_TOKEN WORKER_TOKEN_FILE REGISTRATION_TOKEN REGISTRATION_TOKEN_FILE WORKER_NAME WORK_DIR STATUS_ADDRESS CONCURRENCY LABELS

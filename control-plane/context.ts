@@ -5,9 +5,11 @@ import { diskBlobs } from "./blobs/disk.ts";
 import { sealedBlobs } from "./blobs/sealed.ts";
 import type { ServerConfig } from "./config.ts";
 import { holdData } from "./data-lock.ts";
-import { secretBox, type SecretBox } from "./domain/secret-box.ts";
+import { secretBox, type SecretBox, type SecretKeys } from "./domain/secret-box.ts";
+import { openSecretKeys } from "./secret-keys.ts";
 import { keptSecret } from "./secrets.ts";
 import type { Context } from "./services/context.ts";
+import type { Store } from "./store/db.ts";
 import type { Release } from "./store/hold.ts";
 import { openSqlite } from "./store/sqlite.ts";
 import { memoryWakeups } from "./wakeups/memory.ts";
@@ -35,12 +37,31 @@ async function openHeld(config: ServerConfig, release: Release): Promise<OpenCon
   refuseHalfRestored(config.dataDirectory);
   const secrets = join(config.dataDirectory, "secrets");
   const jwtSecret = config.jwtSecret ?? (await keptSecret(secrets, "CLI_JWT_SECRET"));
-  const secretKey = config.secretKey ?? (await keptSecret(secrets, "WINDLASS_SECRET_KEY"));
   const store = await openSqlite(config.databaseFile);
+  try {
+    const secretKeys = await openSecretKeys(config, store);
+    return await openServices(config, { release, jwtSecret, secretKeys, store });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+interface Opened {
+  readonly release: Release;
+  readonly jwtSecret: string;
+  readonly secretKeys: SecretKeys;
+  readonly store: Store;
+}
+
+async function openServices(
+  config: ServerConfig,
+  { release, jwtSecret, secretKeys, store }: Opened,
+): Promise<OpenContext> {
   const draining = new AbortController();
   const boxes = new Map<string, SecretBox>();
   const box = (purpose: string) => {
-    const made = boxes.get(purpose) ?? secretBox(secretKey, purpose);
+    const made = boxes.get(purpose) ?? secretBox(secretKeys, purpose);
     boxes.set(purpose, made);
     return made;
   };

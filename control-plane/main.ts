@@ -14,6 +14,8 @@ Commands:
                                server runs
   restore FILE                 make such a file the data directory of a stopped
                                server
+  rotate-key                   encrypt what a stopped server keeps under a new
+                               key
 
 Options:
   -h, --help                   show this help
@@ -22,7 +24,8 @@ Settings come from the environment; the most used ones:
   WINDLASS_HOST                address to listen at (127.0.0.1)
   WINDLASS_PORT                port to listen at (8080; 0 takes a free one)
   WINDLASS_PUBLIC_URL          the address people and runners use, if it is
-                               another one
+                               another one; required where WINDLASS_HOST is
+                               0.0.0.0 or ::
   WINDLASS_DATA_DIR            where everything is kept (./.windlass from a
                                checkout, else /var/lib/windlass)
   WINDLASS_LOG_LEVEL           trace, debug, info, warn, error or silent (info)
@@ -37,6 +40,8 @@ Examples:
 
 /** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration. */
 export async function main(args: string[]): Promise<void> {
+  // What the server writes is for its user alone, wherever the directory came from.
+  process.umask(0o077);
   const [command, ...rest] = args;
   if (command === "--help" || command === "-h" || command === "help")
     return void process.stdout.write(usage);
@@ -47,6 +52,7 @@ export async function main(args: string[]): Promise<void> {
       return await (await import("./backup/backup-command.ts")).backup(rest);
     if (command === "restore")
       return await (await import("./backup/restore-command.ts")).restore(rest);
+    if (command === "rotate-key") return await (await import("./rotate-key.ts")).rotateKey(rest);
     if (command !== undefined) return fail(`windlass server has no "${command}"\n\n${usage}`, 2);
     await serve(readConfig());
   } catch (error) {
@@ -54,7 +60,7 @@ export async function main(args: string[]): Promise<void> {
       return fail(`windlass server: ${plain(error)}\n\n${usage}`, 2);
     if (error instanceof ConfigError || error instanceof SchemaError)
       return fail(`windlass server: ${error.message}`, 78);
-    fail(`windlass server: ${plain(error)}`, 1);
+    fail(`windlass server: ${plain(error)}`, isBadAddress(error) ? 78 : 1);
   }
 }
 
@@ -82,11 +88,18 @@ async function serve(config: ServerConfig): Promise<void> {
   );
 }
 
+/** WINDLASS_HOST is a name that does not resolve, or an address of another machine. */
+const isBadAddress = (error: unknown): boolean =>
+  ["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes((error as NodeJS.ErrnoException).code ?? "");
+
 /** What went wrong at the start, for a person: the port is taken, the directory may not be written, … */
 function plain(error: unknown): string {
   const { code, message, syscall } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE")
     return `${message}; another program has this port: stop it, or set WINDLASS_PORT`;
+  if (isBadAddress(error)) return `${message}; set WINDLASS_HOST to an address of this machine`;
+  if (code === "EACCES" && syscall === "listen")
+    return `${message}; this user may not listen there: set WINDLASS_PORT to 1024 or more`;
   if (code === "EACCES" && syscall === "mkdir")
     return `${message}; set WINDLASS_DATA_DIR to a directory this user may write`;
   return message;

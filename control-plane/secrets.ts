@@ -10,8 +10,8 @@ import { ConfigError } from "./config.ts";
  */
 export async function keptSecret(directory: string, name: string): Promise<string> {
   const file = join(directory, name);
-  const existing = await readIfThere(file);
-  if (existing !== undefined) return checked(file, existing);
+  const existing = await findSecret(directory, name);
+  if (existing !== undefined) return existing;
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomBytes(6).toString("hex")}`;
   await writeFile(draft, randomBytes(48).toString("base64url"), { mode: 0o600, flush: true });
@@ -23,6 +23,13 @@ export async function keptSecret(directory: string, name: string): Promise<strin
     await rm(draft);
   }
   return checked(file, await readFile(file, "utf8"));
+}
+
+/** Reads `<directory>/<name>`; undefined if it was never made. */
+export async function findSecret(directory: string, name: string): Promise<string | undefined> {
+  const file = join(directory, name);
+  const existing = await readIfThere(file);
+  return existing === undefined ? undefined : checked(file, existing);
 }
 
 /** An empty or cut file is no secret: with it anybody could sign tokens. */

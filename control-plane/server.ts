@@ -1,10 +1,9 @@
 /** A running control plane: opened, listening, watched. `main.ts` runs one for ever, tests run theirs for a while. */
-import { hostname } from "node:os";
-import type { AddressInfo } from "node:net";
+import { isIP, type AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import { version } from "../version.ts";
 import { buildApp } from "./app.ts";
-import type { ServerConfig } from "./config.ts";
+import { ConfigError, type ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
 import { completeAccounts } from "./services/accounts.ts";
 import { settleRestore } from "./services/restored.ts";
@@ -31,6 +30,7 @@ export async function startServer(
   config: ServerConfig,
   log: FastifyBaseLogger,
 ): Promise<RunningServer> {
+  requirePublicUrl(config);
   const context = await openContext(config);
   await completeAccounts(context);
   const unknown = await settleRestore(context);
@@ -88,8 +88,17 @@ export async function startServer(
   };
 }
 
-/** An address that listens everywhere is reached by the machine's name. */
-function urlOf({ address, family, port }: AddressInfo): string {
-  if (address === "0.0.0.0" || address === "::") return `http://${hostname()}:${port}`;
-  return `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;
+/** All addresses of a machine or a container give no address for links: its name is seldom one that people and runners can reach. */
+function requirePublicUrl({ host, publicUrl }: ServerConfig): void {
+  if (publicUrl === undefined && isUnspecified(host))
+    throw new ConfigError(
+      `WINDLASS_PUBLIC_URL must be set where WINDLASS_HOST is ${host}: to the address that people and runners use, such as https://windlass.example.com`,
+    );
 }
+
+/** 0.0.0.0 and ::, however they are written. */
+const isUnspecified = (host: string): boolean =>
+  isIP(host) !== 0 && /^(0\.0\.0\.0|[0:]+(0\.0\.0\.0)?)$/.test(host);
+
+const urlOf = ({ address, family, port }: AddressInfo): string =>
+  `http://${family === "IPv6" ? `[${address}]` : address}:${port}`;

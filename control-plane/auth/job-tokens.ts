@@ -17,13 +17,21 @@ import type { JobCaller } from "./callers.ts";
 export const jobToken = ({ box }: Pick<Context, "box">, job: string, attempt: number): string =>
   `wlj_${box("job-token").sign(`${job}:${attempt}`)}`;
 
+/** Also those that were given out before a change of WINDLASS_SECRET_KEY: their jobs may still run. */
+const jobTokens = ({ box }: Pick<Context, "box">, job: string, attempt: number): string[] =>
+  box("job-token")
+    .signatures(`${job}:${attempt}`)
+    .map((signature) => `wlj_${signature}`);
+
 /** Lets in HTTP Basic with a job's id and token, for the state of that job's spec, as long as the job may write it. */
 export function jobGuard(context: Context): Guard<JobCaller> {
   return async (request) => {
     const { user, password } = basicOf(request);
     const job = await context.store.read.first(findJob, { id: user });
     // Also compared when there is no such job, so that both refusals take the same time.
-    const isToken = equalSecrets(password, jobToken(context, user, job?.attempt ?? 0));
+    const isToken = jobTokens(context, user, job?.attempt ?? 0).some((token) =>
+      equalSecrets(password, token),
+    );
     const { spec_id: spec } = request.params as { spec_id: string };
     if (!job || !isToken || job.spec_id !== spec) throw unauthenticated();
     const caller = { job_id: job.id, attempt: job.attempt, spec_id: spec, owner_id: job.owner_id };

@@ -9,8 +9,9 @@ import { dirname, join } from "node:path";
 import { ConfigError, type ServerConfig } from "../config.ts";
 import { diskBlobs } from "../blobs/disk.ts";
 import { sealedBlobs } from "../blobs/sealed.ts";
-import { secretBox } from "../domain/secret-box.ts";
-import { restorePending } from "../store/facts.ts";
+import { secretBox, type SecretKeys } from "../domain/secret-box.ts";
+import { opensStore } from "../secret-keys.ts";
+import { restorePending, secretKeyChecks } from "../store/facts.ts";
 import { holdDirectory, lockName } from "../data-lock.ts";
 import { holdDatabase, type Release } from "../store/hold.ts";
 import { openSnapshot } from "../store/snapshot.ts";
@@ -95,19 +96,28 @@ async function checkKey(config: ServerConfig, stage: string, hasSecrets: boolean
     throw new ConfigError(
       `the backup does not hold ${keyName}: set it as it was for the server that was backed up`,
     );
+  if (await opensBackup([key, ...config.olderSecretKeys], stage)) return;
+  throw new ConfigError(
+    config.secretKey === undefined
+      ? `the key in ${kept} is not the one of the server that was backed up`
+      : `${keyName} is not the one of the server that was backed up`,
+  );
+}
+
+/** A backup of an older release has no check values: then one of its blobs must open. */
+async function opensBackup(keys: SecretKeys, stage: string): Promise<boolean> {
   const snapshot = openSnapshot(join(stage, databaseName));
+  const checks = snapshot.fact(secretKeyChecks);
   const [blob] = snapshot.blobs();
   snapshot.close();
-  if (blob === undefined) return;
-  const blobs = sealedBlobs(await diskBlobs(join(stage, "blobs")), secretBox(key, "blobs"));
+  if (checks !== undefined) return opensStore(keys, checks);
+  if (blob === undefined) return true;
+  const blobs = sealedBlobs(await diskBlobs(join(stage, "blobs")), secretBox(keys, "blobs"));
   try {
     for await (const _ of await blobs.read(blob));
+    return true;
   } catch {
-    throw new ConfigError(
-      config.secretKey === undefined
-        ? `the key in ${kept} is not the one of the server that was backed up`
-        : `${keyName} is not the one of the server that was backed up`,
-    );
+    return false;
   }
 }
 

@@ -147,6 +147,16 @@ export const isPresumedLost = ({
 }: Pick<JobState, "status" | "error_message">): boolean =>
   status === "FAILED" && error_message === lostMessage;
 
+/** Its sensitive values were sealed with a key that the server does not have: no worker can run it. */
+export const endUnreadable = <J extends JobState>(job: J, now: number): J => ({
+  ...job,
+  status: "FAILED",
+  error_message:
+    "the job's sensitive values cannot be decrypted: they were sealed with another WINDLASS_SECRET_KEY. Set them again in the configuration, then create a new job",
+  ended_at: now,
+  released_at: now,
+});
+
 /** The server was restored from a backup of `from`: what was not over then may have run since, and is never handed out again. */
 export function outliveRestore<J extends JobState>(job: J, from: string, now: number): J {
   if (hasEnded(job)) return { ...job, released_at: job.released_at ?? now };

@@ -6,24 +6,33 @@ import {
   createSecretKey,
   hkdfSync,
   randomBytes,
+  type KeyObject,
 } from "node:crypto";
 
 const version = 1;
 const nonceBytes = 12;
 const tagBytes = 16;
 
+/** The key that seals, then older ones, which still open what they sealed. */
+export type SecretKeys = readonly [current: string, ...older: string[]];
+
 export interface SecretBox {
   /** Version byte, nonce, tag and ciphertext. `about` (such as a row's id) must be the same to open it: a box cannot be moved. */
   seal(content: Buffer, about: string): Buffer;
-  /** Throws if the box was changed, moved, or made with another key. */
+  /** Throws if the box was changed, moved, or made with a key that is not among these. */
   open(box: Buffer, about: string): Buffer;
   /** A keyed hash in base64url, for tokens that are derived instead of stored. */
   sign(text: string): string;
+  /** What `sign` returns now and what it returned under the older keys. */
+  signatures(text: string): string[];
 }
 
 /** The box of one purpose; keys of different purposes are independent (RFC 5869). */
-export function secretBox(secretKey: string, purpose: string): SecretBox {
-  const key = createSecretKey(Buffer.from(hkdfSync("sha256", secretKey, "windlass", purpose, 32)));
+export function secretBox([current, ...older]: SecretKeys, purpose: string): SecretBox {
+  const derive = (secretKey: string) =>
+    createSecretKey(Buffer.from(hkdfSync("sha256", secretKey, "windlass", purpose, 32)));
+  const key = derive(current);
+  const olderKeys = older.map(derive);
   return {
     seal: (content, about) => {
       const nonce = randomBytes(nonceBytes);
@@ -33,14 +42,44 @@ export function secretBox(secretKey: string, purpose: string): SecretBox {
     },
     open: (box, about) => {
       if (box[0] !== version) throw new Error("the sealed value has an unknown version");
-      const nonce = box.subarray(1, 1 + nonceBytes);
-      const tag = box.subarray(1 + nonceBytes, 1 + nonceBytes + tagBytes);
-      const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: tagBytes })
-        .setAAD(Buffer.from(about))
-        .setAuthTag(tag);
-      const text = box.subarray(1 + nonceBytes + tagBytes);
-      return Buffer.concat([decipher.update(text), decipher.final()]);
+      for (const by of [key, ...olderKeys].slice(0, -1))
+        try {
+          return openWith(by, box, about);
+        } catch {
+          // One of the next keys may have sealed it.
+        }
+      return openWith(olderKeys.at(-1) ?? key, box, about);
     },
-    sign: (text) => createHmac("sha256", key).update(text).digest("base64url"),
+    sign: (text) => signWith(key, text),
+    signatures: (text) => [key, ...olderKeys].map((by) => signWith(by, text)),
   };
+}
+
+const signWith = (key: KeyObject, text: string): string =>
+  createHmac("sha256", key).update(text).digest("base64url");
+
+function openWith(key: KeyObject, box: Buffer, about: string): Buffer {
+  const nonce = box.subarray(1, 1 + nonceBytes);
+  const tag = box.subarray(1 + nonceBytes, 1 + nonceBytes + tagBytes);
+  const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: tagBytes })
+    .setAAD(Buffer.from(about))
+    .setAuthTag(tag);
+  const text = box.subarray(1 + nonceBytes + tagBytes);
+  return Buffer.concat([decipher.update(text), decipher.final()]);
+}
+
+/** The same content sealed under the current key. Returns the box itself if it is already, or if none of the keys opens it. */
+export function sealAgain(keys: SecretKeys, purpose: string, box: Buffer, about: string): Buffer {
+  if (tryOpen(secretBox([keys[0]], purpose), box, about) !== undefined) return box;
+  const any = secretBox(keys, purpose);
+  const content = tryOpen(any, box, about);
+  return content === undefined ? box : any.seal(content, about);
+}
+
+function tryOpen(by: SecretBox, box: Buffer, about: string): Buffer | undefined {
+  try {
+    return by.open(box, about);
+  } catch {
+    return undefined;
+  }
 }

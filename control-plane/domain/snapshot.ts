@@ -12,7 +12,7 @@ import {
 import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts";
 import { gitUrlProblem } from "../../protocol/git-url.ts";
 import { invalid, Refusal } from "../problem.ts";
-import type { SecretBox } from "./secret-box.ts";
+import { secretBox, type SecretBox, type SecretKeys } from "./secret-box.ts";
 import { mapEntries, normalized, type Definition } from "./snapshot-values.ts";
 
 export type { Definition } from "./snapshot-values.ts";
@@ -121,6 +121,24 @@ export const unseal = <T extends Definition>(definition: T, box: SecretBox, abou
           ) as unknown,
         },
   );
+
+/** Whether a stored definition (JSON) opens. */
+export function opensWith(text: string, box: SecretBox, about: string): boolean {
+  try {
+    unseal(JSON.parse(text) as Definition, box, about);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A stored definition (JSON) sealed under the current key; the same text if it is, undefined if none of the keys opens it. */
+export function reseal(text: string, keys: SecretKeys, about: string): string | undefined {
+  if (opensWith(text, secretBox([keys[0]], "variables"), about)) return text;
+  const box = secretBox(keys, "variables");
+  if (!opensWith(text, box, about)) return undefined;
+  return JSON.stringify(seal(unseal(JSON.parse(text) as Definition, box, about), box, about));
+}
 
 /** What people see: `{sensitive: true}` without a value. */
 export const mask = <T extends Definition>(definition: T): T =>

@@ -11,6 +11,7 @@ import {
   type ProviderName,
   type ProviderSettings,
 } from "../domain/providers.ts";
+import { sealAgain, type SecretKeys } from "../domain/secret-box.ts";
 import { Refusal } from "../problem.ts";
 import {
   findAccount,
@@ -18,11 +19,13 @@ import {
   insertAccount,
   insertUser,
   listAccounts,
+  listTokens,
   setMissingHosts,
   updateAccount,
   type AccountId,
   type AccountRow,
 } from "../store/accounts.ts";
+import type { Queries } from "../store/db.ts";
 import { person, record } from "./audit.ts";
 import type { Context } from "./context.ts";
 import { time } from "./job-views.ts";
@@ -196,17 +199,35 @@ function sealTokens(
   };
 }
 
+const purpose = "provider-tokens";
 const about = ({ provider, subject }: Pick<AccountId, "provider" | "subject">): string =>
   `${provider}:${subject}`;
 
 const sealToken = ({ box }: Context, id: AccountId, token: string): string =>
-  box("provider-tokens").seal(Buffer.from(token), about(id)).toString("base64url");
+  box(purpose).seal(Buffer.from(token), about(id)).toString("base64url");
 
 function openToken({ box }: Context, id: AccountId, sealed: string): string {
   try {
-    return box("provider-tokens").open(Buffer.from(sealed, "base64url"), about(id)).toString();
+    return box(purpose).open(Buffer.from(sealed, "base64url"), about(id)).toString();
   } catch {
     // After a restore without its WINDLASS_SECRET_KEY: the person signs in again and all is well.
     throw new Refusal("provider_token_rejected", "The stored token cannot be read; sign in again");
   }
+}
+
+/** Seals the tokens of every account under the current key; returns how many accounts changed. A token that no key opens stays as it is. */
+export async function resealTokens(tx: Queries, keys: SecretKeys): Promise<number> {
+  let count = 0;
+  for (const account of await listTokens(tx)) {
+    const again = (sealed: string): string =>
+      sealAgain(keys, purpose, Buffer.from(sealed, "base64url"), about(account)).toString(
+        "base64url",
+      );
+    const access_token = again(account.access_token);
+    if (access_token === account.access_token) continue;
+    const refresh_token = account.refresh_token === null ? null : again(account.refresh_token);
+    await updateAccount(tx, account, { access_token, refresh_token });
+    count += 1;
+  }
+  return count;
 }

@@ -5,7 +5,7 @@ import { claimed, unseal } from "../domain/snapshot.ts";
 import type { ClaimRow } from "../store/claim.ts";
 import type { Context } from "./context.ts";
 
-/** What the runner that holds the job gets (protocol: ClaimedJob), sensitive values opened. */
+/** What the runner that holds the job gets (protocol: ClaimedJob), of a job whose sensitive values are opened. */
 export function claimedJob(context: Context, job: ClaimRow): string {
   const stored = job.config_snapshot ?? "{}";
   const isTeardown = job.job_type === "DESTROY_WORKER";
@@ -23,11 +23,16 @@ export function claimedJob(context: Context, job: ClaimRow): string {
       ? { targets: (JSON.parse(stored) as { targets?: string[] }).targets ?? [] }
       : {}),
   });
-  const snapshot = stored.includes('"sensitive":') ? open(context, job.id, stored) : stored;
-  return `{"job":${fields.slice(0, -1)},"config_snapshot":${snapshot}},"cloud_identity":${job.cloud_identity ?? "null"}}`;
+  return `{"job":${fields.slice(0, -1)},"config_snapshot":${stored}},"cloud_identity":${job.cloud_identity ?? "null"}}`;
 }
 
-const open = (context: Context, id: string, stored: string): string =>
-  JSON.stringify(
-    claimed(unseal(JSON.parse(stored) as ConfigSnapshot, context.box("variables"), id)),
-  );
+/** The job with its sensitive values in clear. Throws if they were sealed with a key that this server does not have. */
+export function opened<J extends Pick<ClaimRow, "id" | "config_snapshot">>(
+  context: Pick<Context, "box">,
+  job: J,
+): J {
+  const { id, config_snapshot: stored } = job;
+  if (!stored?.includes('"sensitive":')) return job;
+  const plain = unseal(JSON.parse(stored) as ConfigSnapshot, context.box("variables"), id);
+  return { ...job, config_snapshot: JSON.stringify(claimed(plain)) };
+}

@@ -19,9 +19,10 @@ import type { Queries } from "../store/db.ts";
 import { findJob } from "../store/jobs.ts";
 import { findWorkerCaller } from "../store/workers.ts";
 import type { QueuedHint } from "../wakeups/wakeups.ts";
-import { claimedJob } from "./claimed-job.ts";
+import { claimedJob, opened } from "./claimed-job.ts";
 import type { Context } from "./context.ts";
 import { changeJob, writeJobs } from "./job-changes.ts";
+import { failUnreadable } from "./job-outcomes.ts";
 import { newParked, type Parked } from "./parked-claim.ts";
 
 /** An Idempotency-Key is remembered this long (decisions.md). */
@@ -30,6 +31,8 @@ const keyMilliseconds = 10 * 60_000;
 const sweepMilliseconds = 1000;
 /** A sweep looks at so many of the oldest queued jobs: it runs every second and must stay cheap. */
 const sweptJobs = 1000;
+/** A claim ends at most so many jobs that cannot be opened, then leaves the rest to the next one: they share a transaction with others. */
+const unreadableJobs = 100;
 
 export interface ClaimRequest {
   readonly worker: WorkerCaller;
@@ -55,28 +58,37 @@ export function claimService(context: Context): Claims {
   const parked = new Set<Parked>();
 
   const take = async (worker: WorkerCaller, key: string | undefined): Promise<ClaimRow | null> => {
-    const params = { worker: worker.id, labels: worker.labels, claim_key: key ?? null, now: now() };
-    const job = await store.write(async (tx) => {
+    return writeJobs(context, async (tx, rings) => {
+      const claim_key = key ?? null;
+      const params = { worker: worker.id, labels: worker.labels, claim_key, now: now() };
       // Here too: a first claim with this key may stand before this one in the same commit.
       const earlier = key === undefined ? undefined : await repeated(tx, worker, key);
       if (earlier) return earlier;
-      return worker.owner_id === null
-        ? tx.first(claimAnyJob, params)
-        : tx.first(claimOwnJob, { ...params, owner: worker.owner_id });
+      for (let n = 0; n < unreadableJobs; n += 1) {
+        const job =
+          worker.owner_id === null
+            ? await tx.first(claimAnyJob, params)
+            : await tx.first(claimOwnJob, { ...params, owner: worker.owner_id });
+        if (!job) return null;
+        try {
+          return opened(context, job);
+        } catch {
+          await failUnreadable(tx, rings, job.id, now());
+        }
+      }
+      return null;
     });
-    return job ?? null;
   };
 
-  const repeated = (
+  const repeated = async (
     queries: Queries,
     worker: WorkerCaller,
     key: string,
-  ): Promise<ClaimRow | undefined> =>
-    queries.first(findClaimed, {
-      worker: worker.id,
-      claim_key: key,
-      after: now() - keyMilliseconds,
-    });
+  ): Promise<ClaimRow | undefined> => {
+    const after = now() - keyMilliseconds;
+    const job = await queries.first(findClaimed, { worker: worker.id, claim_key: key, after });
+    return job && opened(context, job);
+  };
 
   /** Asked before the writer is used: most polls find nothing that could be given to anyone. */
   const isQueueEmpty = async ({ owner_id: owner }: WorkerCaller): Promise<boolean> =>

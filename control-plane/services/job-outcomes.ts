@@ -1,7 +1,9 @@
 /** What the audit log says of how a job ended, whoever decided it. */
-import { isHeld, type JobRow } from "../domain/job.ts";
+import { endUnreadable, isHeld, type JobRow } from "../domain/job.ts";
 import type { Queries } from "../store/db.ts";
-import { record, type Actor } from "./audit.ts";
+import { findJob } from "../store/jobs.ts";
+import { record, system, type Actor } from "./audit.ts";
+import { changeJob, type Rings } from "./job-changes.ts";
 
 export interface Outcome {
   readonly by: Actor;
@@ -21,4 +23,17 @@ export async function recordOutcome(
   const { worker_id, attempt } = before;
   const details = { status, status_before: before.status, worker_id, attempt };
   await record(tx, { by, owner, action, id, name, details }, now);
+}
+
+/** Ends a job that was just claimed and that cannot be opened. */
+export async function failUnreadable(
+  tx: Queries,
+  rings: Rings,
+  id: string,
+  now: number,
+): Promise<void> {
+  const before = await tx.first(findJob, { id });
+  if (!before) throw new Error("the job just claimed is not there");
+  const after = await changeJob(tx, rings, before, endUnreadable(before, now), now);
+  await recordOutcome(tx, { by: system, action: "job.end", before, after }, now);
 }

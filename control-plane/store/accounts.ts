@@ -67,6 +67,15 @@ export const listAccounts = (
     .orderBy("created_at")
     .execute();
 
+/** The sealed tokens of every account. */
+export const listTokens = ({
+  sql,
+}: Queries): Promise<Pick<AccountRow, keyof AccountId | "access_token" | "refresh_token">[]> =>
+  sql
+    .selectFrom("accounts")
+    .select(["provider", "host", "subject", "access_token", "refresh_token"])
+    .execute();
+
 /** Adds an account. */
 export async function insertAccount({ sql }: Queries, account: AccountRow): Promise<void> {
   await sql.insertInto("accounts").values(account).execute();

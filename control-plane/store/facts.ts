@@ -34,6 +34,8 @@ export const restoredAt = "restored_at";
 export const configHashKey = "config_hash_key";
 /** Set once the environments that an earlier release stored in clear are sealed. */
 export const environmentsSealed = "environments_sealed";
+/** A JSON array of one check value for each key that may have sealed something (secret-keys.ts). */
+export const secretKeyChecks = "secret_key_checks";
 
 /**
  * Facts between these names say until when a backup reads the blobs, unless it says so again. Until then none may be deleted that its copy

@@ -58,6 +58,7 @@ export interface Snapshot {
   blobs(): string[];
   /** What the engine finds wrong with it; nothing, when it is sound. */
   defects(): string[];
+  fact(name: string): string | undefined;
   setFact(name: string, value: string): void;
   removePins(): void;
   close(): void;
@@ -83,6 +84,10 @@ export function openSnapshot(file: string): Snapshot {
         .slice(0, 5)
         .map(({ table }) => `a row of ${table} names one that is not there`),
     ],
+    fact: (name) =>
+      database.prepare("select value from facts where name = ?").pluck().get(name) as
+        | string
+        | undefined,
     setFact: (name, value) =>
       void database.prepare("insert or replace into facts values (?, ?)").run(name, value),
     removePins: () =>

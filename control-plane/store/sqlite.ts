@@ -5,7 +5,7 @@
  * `synchronous=FULL`: what is answered survives a power cut. That costs a disk flush per commit, so all changes of one turn
  * of the event loop share one (goals.md: 7–12 × cheaper).
  */
-import { statSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
 import Database from "better-sqlite3";
 import type { Queries, Store } from "./db.ts";
@@ -56,6 +56,7 @@ async function open(
 ): Promise<Store> {
   let writer: Connection | undefined;
   try {
+    if (options.fileMustExist !== true) makePrivate(file);
     writer = new Connection(file, options);
     writer.database.pragma("synchronous = FULL");
     writer.database.pragma(`journal_size_limit = ${walLimitBytes}`);
@@ -69,6 +70,13 @@ async function open(
       throw new Error(`the database ${file} cannot be opened: ${error.message}`, { cause: error });
     throw error;
   }
+}
+
+/** The database holds secrets: it and its logs, which get its mode, are for this user alone, also if they were made otherwise. */
+function makePrivate(file: string): void {
+  if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
+  for (const path of [file, `${file}-wal`, `${file}-shm`])
+    if (existsSync(path) && (statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
 }
 
 /** Repeats what finds the file locked until it works, or has taken too long. */

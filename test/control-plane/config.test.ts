@@ -1,8 +1,76 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import { ConfigError, readConfig } from "../../control-plane/config.ts";
+import { startServer } from "../../control-plane/server.ts";
+
+const key = "k".repeat(40);
+
+describe("a setting", () => {
+  test.each([
+    ["WINDLASS_PORT", ["80.5", "-1", "65536", "http", "NaN"]],
+    [
+      "WINDLASS_TRUSTED_PROXIES",
+      ["foo", "10.0.0.0/33", "10.0.0.0/8/8", "::1/129", "10.0.0.1,proxy"],
+    ],
+    ["WINDLASS_PUBLIC_URL", ["windlass.example.com", "ftp://windlass.example.com", "https://a/?b"]],
+    ["WINDLASS_DATABASE_URL", ["postgres://localhost/windlass", "sqlite:", "windlass.db"]],
+    ["WINDLASS_ARTIFACTS_URL", ["s3://bucket", "file:", "blobs"]],
+    ["CLI_JWT_SECRET", ["short"]],
+    ["RELEASE_API_SECRET", ["short"]],
+    ["WINDLASS_SECRET_KEY", ["short"]],
+    ["WINDLASS_SECRET_KEY_OLD", ["short", `${key},short`]],
+    ["WINDLASS_SECRET_KEY_FILE", ["/nowhere/at/all"]],
+    ["WINDLASS_HEARTBEAT_SECONDS", ["0", "3601", "30s"]],
+    ["WINDLASS_OFFLINE_SECONDS", ["0", "x"]],
+    ["WINDLASS_LOST_SECONDS", ["0", "x"]],
+    ["WINDLASS_REQUEST_SECONDS", ["0", "301"]],
+    ["WINDLASS_DRAIN_SECONDS", ["0", "Infinity"]],
+    ["WINDLASS_RETENTION_LOG_DAYS", ["0", "-1", "never"]],
+    ["WINDLASS_RETENTION_ARTIFACT_DAYS", ["0"]],
+    ["WINDLASS_RETENTION_ARCHIVE_DAYS", ["0"]],
+    ["WINDLASS_RETENTION_STATE_DAYS", ["0"]],
+    ["WINDLASS_RETENTION_STATE_VERSIONS", ["0", "1.5"]],
+    ["WINDLASS_LOG_LEVEL", ["loud"]],
+    ["WINDLASS_LOG_FORMAT", ["xml"]],
+  ])("%s with a wrong value ends the start, by name", (name, values) => {
+    for (const value of values) {
+      expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
+      expect(() => readConfig({ [name]: value })).toThrow(name);
+    }
+  });
+
+  test("for trusted proxies takes addresses and networks of both kinds", () => {
+    const given = "127.0.0.1, 10.0.0.0/8,::1,fd00::/8";
+    expect(readConfig({ WINDLASS_TRUSTED_PROXIES: given }).trustedProxies).toHaveLength(4);
+  });
+
+  test("for older keys takes them separated by commas, or one a line of a file", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "config-"));
+    const file = join(directory, "keys");
+    await writeFile(file, `${key},1\n${key}2\n`);
+    const inline = readConfig({ WINDLASS_SECRET_KEY_OLD: `${key}1, ${key}2` });
+    expect(inline.olderSecretKeys).toEqual([`${key}1`, `${key}2`]);
+    const named = readConfig({ WINDLASS_SECRET_KEY_OLD_FILE: file });
+    expect(named.olderSecretKeys).toEqual([`${key},1`, `${key}2`]);
+    await rm(directory, { recursive: true });
+  });
+
+  test.each(["0.0.0.0", "::", "0:0:0:0:0:0:0:0"])(
+    "for the public address is needed where the server listens at %s",
+    async (host) => {
+      const directory = await mkdtemp(join(tmpdir(), "config-"));
+      const config = readConfig({ WINDLASS_HOST: host, WINDLASS_DATA_DIR: directory });
+      await expect(startServer(config, pino({ level: "silent" }))).rejects.toThrow(
+        /WINDLASS_PUBLIC_URL must be set/,
+      );
+      expect(await readdir(directory)).toEqual([]);
+      await rm(directory, { recursive: true });
+    },
+  );
+});
 
 describe("a sign-in provider", () => {
   test("is off without settings, whatever its address", () => {

@@ -1,6 +1,6 @@
 /** One process at a time has the data directory, and what must work beside it does. */
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -36,7 +36,7 @@ const refusal = () => `another Windlass server (or a restore or rotate-key) uses
 describe("the data directory of a running server", () => {
   it("is refused to a second server, also in another PID namespace, before it touches anything", async () => {
     const upload = join(directory, "blobs", "unfinished", "upload");
-    await writeFile(upload, "half of a plan");
+    await writeFile(upload, "half of a plan", { mode: 0o600 });
     const unshare = ["unshare", "--pid", "--fork"] as const;
     const mayUnshare = !(await execa(unshare[0], [...unshare.slice(1), "true"], { reject: false }))
       .failed;
@@ -64,6 +64,20 @@ describe("the data directory of a running server", () => {
     const backup = join(scratch, "backup.tar.gz");
     await makeBackup(config, backup, true);
     await expect(restoreBackup(config, backup, true)).rejects.toThrow(refusal());
+  });
+
+  it("has a database for its user alone, also where it was made for others too", async () => {
+    const file = join(scratch, "open.db");
+    const store = await openSqlite(file);
+    const files = [file, `${file}-wal`, `${file}-shm`];
+    for (const path of files) expect((await stat(path)).mode & 0o777).toBe(0o600);
+    for (const path of files) await chmod(path, 0o644);
+    await store.close();
+    await (await openSqlite(file)).close();
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    for (const path of await readdir(directory, { recursive: true, withFileTypes: true }))
+      if (path.isFile())
+        expect((await stat(join(path.parentPath, path.name))).mode & 0o077).toBe(0);
   });
 
   it("is free at once after a kill", async () => {

@@ -18,7 +18,7 @@ afterEach(() => rm(directory, { recursive: true }));
 const open = async () =>
   sealedBlobs(
     await diskBlobs(directory),
-    secretBox("a key that is long enough, at least here", "blobs"),
+    secretBox(["a key that is long enough, at least here"], "blobs"),
   );
 
 const files = async () =>

@@ -52,7 +52,7 @@ export async function openWorld(): Promise<World> {
     store: oneByOne(connection),
     wakeups: memoryWakeups(),
     box: (purpose: string) => {
-      const box = boxes.get(purpose) ?? secretBox("k".repeat(64), purpose);
+      const box = boxes.get(purpose) ?? secretBox(["k".repeat(64)], purpose);
       boxes.set(purpose, box);
       return box;
     },
