@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { refuseHalfRestored } from "./backup/restore-mark.ts";
 import { diskBlobs } from "./blobs/disk.ts";
 import { sealedBlobs } from "./blobs/sealed.ts";
+import { steadyClock, type Clock } from "./clock.ts";
 import type { ServerConfig } from "./config.ts";
 import { holdData } from "./data-lock.ts";
 import { secretBox, type SecretBox, type SecretKeys } from "./domain/secret-box.ts";
@@ -15,6 +16,7 @@ import { openSqlite } from "./store/sqlite.ts";
 import { memoryWakeups } from "./wakeups/memory.ts";
 
 export interface OpenContext extends Context {
+  readonly clock: Clock;
   /** Ends parked requests: the first thing of a shutdown. */
   drain(): void;
   /** Said once the server listens, where no address was configured. */
@@ -58,6 +60,7 @@ async function openServices(
   config: ServerConfig,
   { release, jwtSecret, secretKeys, store }: Opened,
 ): Promise<OpenContext> {
+  const clock = steadyClock();
   const draining = new AbortController();
   const boxes = new Map<string, SecretBox>();
   const box = (purpose: string) => {
@@ -87,7 +90,8 @@ async function openServices(
     retention: config.retention,
     quotas: config.quotas,
     streamsPerPerson: config.streamsPerPerson,
-    now: Date.now,
+    clock,
+    now: clock.now,
     draining: draining.signal,
     drain: () => draining.abort(),
     close: async () => {

@@ -6,6 +6,7 @@ import { buildApp } from "./app.ts";
 import { ConfigError, type ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
 import { completeAccounts } from "./services/accounts.ts";
+import { settleClock } from "./services/clock-steps.ts";
 import { settleRestore } from "./services/restored.ts";
 import { sealEnvironments } from "./services/seal-environments.ts";
 import { setFact } from "./store/facts.ts";
@@ -33,6 +34,8 @@ export async function startServer(
   requirePublicUrl(config);
   const context = await openContext(config);
   await completeAccounts(context);
+  if (await settleClock(context))
+    log.warn("the clock of this machine was set back while the server was stopped");
   const unknown = await settleRestore(context);
   if (unknown !== undefined)
     log.warn(
@@ -57,9 +60,7 @@ export async function startServer(
   if (config.publicUrl === undefined) context.setPublicUrl(url);
   await context.store.write((tx) => setFact(tx, "public_url", context.publicUrl()));
   const stop = new AbortController();
-  const watching = watchWorkers(context, context.now(), stop.signal, (error) =>
-    log.error({ err: error }, "a round of the worker watch failed; it is tried again"),
-  );
+  const watching = watchWorkers(context, context.clock, stop.signal, log);
   const pruning = pruneExpired(context, stop.signal, (error) =>
     log.error({ err: error }, "removing expired logins and tokens failed; it is tried again"),
   );

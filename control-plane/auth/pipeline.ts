@@ -7,9 +7,9 @@ import type { Guard } from "../routes/route.ts";
 import type { Context } from "../services/context.ts";
 
 /** Lets the release secret in, compared in constant time. Without one configured, refuses every caller. */
-export function pipelineGuard({ releaseSecret, now }: Context): Guard<PipelineCaller> {
+export function pipelineGuard({ releaseSecret }: Context): Guard<PipelineCaller> {
   const expected = releaseSecret === undefined ? undefined : hashToken(releaseSecret);
-  const wrong = refusalLimits(wrongSecretsLimit, now);
+  const wrong = refusalLimits(wrongSecretsLimit);
   return async (request) => {
     const { headers } = request;
     const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];

@@ -27,8 +27,11 @@ export function networkOf(address: string): string {
 /** Wrong secrets of pipelines, and wrong registration tokens, that one address may show in a minute. */
 export const wrongSecretsLimit = 10;
 
-/** At most `limit` refusals a minute for each key. */
-export function refusalLimits(limit: number, now: () => number): { of(key: string): RefusalLimit } {
+/** At most `limit` refusals a minute for each key, by a clock that no step of the wall clock moves. */
+export function refusalLimits(
+  limit: number,
+  now: () => number = () => performance.now(),
+): { of(key: string): RefusalLimit } {
   const windows = new Map<string, { start: number; refused: number }>();
   const current = (key: string) => {
     const window = windows.get(key);

@@ -12,7 +12,7 @@ export function registrantGuard(
   { store, now }: Context,
   { worker, client }: Pick<Guards, "worker" | "client">,
 ): Guard<Registrant> {
-  const wrong = refusalLimits(wrongSecretsLimit, now);
+  const wrong = refusalLimits(wrongSecretsLimit);
   return async (request, reply) => {
     const token = request.headers["x-registration-token"];
     if (typeof token === "string") {

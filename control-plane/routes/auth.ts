@@ -13,8 +13,8 @@ const refusedPerDeviceCode = 10;
 
 /** Adds the routes of this file. */
 export function authRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  const addresses = refusalLimits(refusedPerAddress, context.now);
-  const deviceCodes = refusalLimits(refusedPerDeviceCode, context.now);
+  const addresses = refusalLimits(refusedPerAddress);
+  const deviceCodes = refusalLimits(refusedPerDeviceCode);
 
   route(app, endpoints.generateDeviceLogin, guards, async ({ caller, body }) =>
     generateDeviceLogin(context, caller, body.device_code),

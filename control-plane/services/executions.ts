@@ -125,13 +125,13 @@ export async function appendLogs(
       if (dropped > 0) rings.push((wakeups) => wakeups.ring("dropped", dropped));
       return { ...appended, job_status: job.status };
     });
-  const deadline = context.now() + gapWaitMilliseconds;
+  const deadline = performance.now() + gapWaitMilliseconds;
   for (;;) {
     try {
       return await append();
     } catch (error) {
       const isGap = error instanceof Refusal && error.code === "log_gap";
-      const left = deadline - context.now();
+      const left = deadline - performance.now();
       if (!isGap || left <= 0 || context.draining.aborted) throw error;
       await jobRings(context, id, left);
     }

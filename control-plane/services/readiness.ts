@@ -20,9 +20,9 @@ export function readiness({ store, blobs, draining, now }: Context): () => Promi
   };
   return async () => {
     if (draining.aborted) throw new Refusal("unavailable", "the server is stopping");
-    if (finding === undefined || now() - foundAt > findingMilliseconds) {
+    if (finding === undefined || performance.now() - foundAt > findingMilliseconds) {
       foundAt = Infinity;
-      finding = look().finally(() => (foundAt = now()));
+      finding = look().finally(() => (foundAt = performance.now()));
     }
     await finding;
   };

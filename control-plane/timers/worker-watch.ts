@@ -1,12 +1,15 @@
 /** The watch over workers and what they hold: OFFLINE on time, lost jobs decided, cancels that nobody answered released. */
 import { setTimeout as pause } from "node:timers/promises";
+import type { FastifyBaseLogger } from "fastify";
 import {
   lose,
   releaseCancelled,
   unansweredCancelMilliseconds,
   type JobRow,
 } from "../domain/job.ts";
+import type { Clock } from "../clock.ts";
 import { system } from "../services/audit.ts";
+import { followClock } from "../services/clock-steps.ts";
 import type { Context } from "../services/context.ts";
 import { changeJob, writeJobs, type Rings } from "../services/job-changes.ts";
 import { recordOutcome } from "../services/job-outcomes.ts";
@@ -18,21 +21,26 @@ import { findLostHolders, markOffline } from "../store/workers.ts";
 const offlineFraction = 1 / 120;
 
 /**
- * Runs until `stop`. Nothing is decided before the server has been ready for a period: while it was away, nobody could report.
+ * Runs until `stop`. Nothing is decided before the server has been ready for a period: while it was away, no runner could report.
  * A failed round is logged and tried again; the watch never ends by itself.
  */
 export async function watchWorkers(
   context: Context,
-  readyAt: number,
+  clock: Clock,
   stop: AbortSignal,
-  onError: (error: unknown) => void,
+  log: FastifyBaseLogger,
 ): Promise<void> {
   const period = Math.max(10, context.periods.offline * offlineFraction);
+  let readyAt = context.now();
   while (!stop.aborted) {
     try {
+      const step = await followClock(context, clock);
+      readyAt += step;
+      if (step !== 0)
+        log.warn({ seconds: step / 1000 }, "the clock of this machine was set; periods go on");
       await watchOnce(context, readyAt);
     } catch (error) {
-      onError(error);
+      log.error({ err: error }, "a round of the worker watch failed; it is tried again");
     }
     await pause(period, undefined, { signal: stop }).catch(() => undefined);
   }
