@@ -27,6 +27,7 @@ beforeAll(async () => {
     GITHUB_CLIENT_ID: "client",
     GITHUB_CLIENT_SECRET: "client-secret",
     GITHUB_BASE_URL: github.url,
+    WINDLASS_SIGN_IN_ALLOW: "*",
   });
   for (const way of driven) browsers.set(way, await signInAtGitHub(`${way.slice(2)}@example.com`));
 });
