@@ -15,6 +15,7 @@ const unrecorded: Record<string, string> = {
   "POST /api/jobs/claim": "hot; the job's end names its worker and attempt",
   "POST /api/jobs/:id/logs": "hot; the log is the record",
   "POST /api/workers/heartbeat": "hot; no decision of anybody's",
+  "POST /api/workers/proof": "changes nothing; it proves that the server knows the worker",
   "POST /api/jobs/:id/plan-artifact": "part of a job, whose end is recorded",
   "POST /api/workers/:id/metadata":
     "what a worker says of itself; it cannot change what a person set",
