@@ -9,6 +9,7 @@ import type { WorkerCaller } from "../../../control-plane/auth/callers.ts";
 import { secretBox } from "../../../control-plane/domain/secret-box.ts";
 import { hashToken } from "../../../control-plane/domain/tokens.ts";
 import { claimService, type Claims } from "../../../control-plane/services/claims.ts";
+import { readConfig } from "../../../control-plane/config.ts";
 import type { Context } from "../../../control-plane/services/context.ts";
 import type { Queries, Store } from "../../../control-plane/store/db.ts";
 import { migrate } from "../../../control-plane/store/migrate.ts";
@@ -57,6 +58,7 @@ export async function openWorld(): Promise<World> {
       return box;
     },
     periods: { heartbeat: 30_000, offline: 60_000, lost: 30_000 },
+    quotas: readConfig({}).quotas,
     now: () => now,
     draining: new AbortController().signal,
   } as unknown as Context;
