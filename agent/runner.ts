@@ -234,6 +234,7 @@ function jobSettings(
     network: config.network,
     cloud: config.cloud,
     gitAccess: config.gitAccess,
+    allowHttp: config.allowHttp,
     engineMirror: config.engineMirror,
     engineOffline: config.engineOffline,
     providerMirror: config.providerMirror,

@@ -24,6 +24,8 @@ export interface JobSettings {
   readonly cloud: CloudSettings;
   /** For git and for the modules that `init` fetches with it; never for what runs of the job itself. */
   readonly gitAccess: readonly GitAccess[];
+  /** Whether git may use `http:`, where what it fetches can be changed on the way. */
+  readonly allowHttp: boolean;
   readonly engineMirror: string | undefined;
   /** Where alone providers come from: a folder, or an https address; undefined: their registries. */
   readonly providerMirror: string | undefined;

@@ -9,7 +9,7 @@ import { known, StepFailed, type JobContext } from "./context.ts";
 import { cloudEnvironment } from "./credentials.ts";
 import { failureOf } from "./diagnostics.ts";
 import { environmentOf } from "./environment.ts";
-import { gitAccessEnvironment, gitEnvironment } from "./git-access.ts";
+import { gitAccessEnvironment, gitEnvironment, gitProtocols } from "./git-access.ts";
 import { readJobFile } from "./job-files.ts";
 import { mentions } from "./mentions.ts";
 import {
@@ -127,7 +127,7 @@ function moduleEnvironment(context: JobContext): Record<string, string> {
     ...cloudEnvironment(context),
     PATH: `${programFolder(workspace)}:${settings.path}`,
     // A repository on this machine, or one that names a program, could run code.
-    ...gitEnvironment("https:http:ssh"),
+    ...gitEnvironment(gitProtocols(settings)),
     ...gitAccessEnvironment(settings.gitAccess, repository, settings.network),
   };
 }

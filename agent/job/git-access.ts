@@ -32,6 +32,10 @@ export function readGitAccess(text: string): GitAccess[] {
   });
 }
 
+/** What git may speak, as GIT_ALLOW_PROTOCOL has it. */
+export const gitProtocols = ({ allowHttp }: { readonly allowHttp: boolean }): string =>
+  allowHttp ? "https:http:ssh" : "https:ssh";
+
 /** What keeps git from asking a person, from trusting hosts that are not in `known_hosts` and from reading settings of this machine. */
 export const gitEnvironment = (protocols: string): Record<string, string> => ({
   GIT_TERMINAL_PROMPT: "0",

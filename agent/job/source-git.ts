@@ -32,7 +32,7 @@ export async function fetchGit(
 function checkAddress(url: string, what: string, protocols: string): void {
   if (!isSafeUrl(url, protocols.split(":"))) {
     throw new StepFailed(
-      `source: only https and ssh addresses of git repositories are fetched, and the one of ${what} is another`,
+      `source: only https and ssh addresses of git repositories are fetched, and the one of ${what} is another; http needs WINDLASS_ALLOW_HTTP=1 at the agent`,
     );
   }
   if (hasPassword(url)) {

@@ -6,6 +6,7 @@ import { StepFailed, type JobContext, type Step } from "./context.ts";
 import type { Facts } from "./facts.ts";
 import type { SourceRevision } from "./plan-manifest.ts";
 import { unpackSource } from "./source-archive.ts";
+import { gitProtocols } from "./git-access.ts";
 import { fetchGit } from "./source-git.ts";
 import { writeInline } from "./source-inline.ts";
 import { emptyFolder } from "./workspace.ts";
@@ -52,7 +53,8 @@ async function fetchFiles(context: JobContext): Promise<SourceRevision> {
       // At DEPLOY the very commit that was planned, wherever the branch is by now.
       const ref = facts.manifest?.source.digest ?? source.ref;
       const { submodules } = context.claim.job.config_snapshot;
-      return fetchGit({ url: source.url, ref, submodules }, workspace, settings, stop);
+      const protocols = gitProtocols(settings);
+      return fetchGit({ url: source.url, ref, submodules }, workspace, settings, stop, protocols);
     }
     default:
       throw new StepFailed("source: config_snapshot.source is missing or of an unknown type");
