@@ -8,9 +8,7 @@ import { check, readJobs } from "./simulator/invariants.ts";
 import { openWorld, type World } from "./simulator/world.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
-const seeds = proving ? 100_000 : 1000;
-/** Usually 8 ms a seed; a busy machine takes its time. */
-const timeout = proving ? 3_600_000 : 300_000;
+const seeds = proving ? 100_000 : 300;
 const length = 60;
 /** One seed to look at closely. */
 const only = process.env["WINDLASS_TEST_SEED"];
@@ -21,27 +19,23 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it(
-  `holds every invariant after every event of ${seeds} random orders`,
-  async () => {
-    const seen = new Set<string>();
-    let jobs = 0;
-    const [from, to] = only ? [Number(only), Number(only) + 1] : [0, seeds];
-    for (let seed = from; seed < to; seed++) jobs += await play(seed, seen);
-    // The orders reach what they are about.
-    if (!only) {
-      expect([...seen].toSorted()).toEqual([
-        "CANCELLED",
-        "FAILED",
-        "PROCESSING",
-        "QUEUED",
-        "SUCCESS",
-      ]);
-      expect(jobs / seeds).toBeGreaterThan(3);
-    }
-  },
-  timeout,
-);
+it(`holds every invariant after every event of ${seeds} random orders`, async () => {
+  const seen = new Set<string>();
+  let jobs = 0;
+  const [from, to] = only ? [Number(only), Number(only) + 1] : [0, seeds];
+  for (let seed = from; seed < to; seed++) jobs += await play(seed, seen);
+  // The orders reach what they are about.
+  if (!only) {
+    expect([...seen].toSorted()).toEqual([
+      "CANCELLED",
+      "FAILED",
+      "PROCESSING",
+      "QUEUED",
+      "SUCCESS",
+    ]);
+    expect(jobs / seeds).toBeGreaterThan(3);
+  }
+});
 
 async function play(seed: number, seen: Set<string>): Promise<number> {
   const random = randomOf(seed);

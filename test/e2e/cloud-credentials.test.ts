@@ -250,8 +250,8 @@ describe.concurrent("a job", () => {
     test("keeps its state in S3, through an apply that outlasts its credentials", async () => {
       await using here = await scene();
       await using s3 = await inS3(here);
-      here.sts.life = 6;
-      const job = await deploy(here, running("sleep 8", s3.backend), { backend: "own" });
+      here.sts.life = 12;
+      const job = await deploy(here, running("sleep 15", s3.backend), { backend: "own" });
       expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS" });
       expect(s3.refused).toEqual([]);
       expect(s3.used.length).toBeGreaterThanOrEqual(2);

@@ -205,7 +205,9 @@ describe.each(working)("at level %s", (level) => {
     expect(await agent.exited).toBe(0);
     expect(readdirSync(join(work, "workspaces"))).toEqual([]);
   });
+});
 
+describe.each(proving ? working : [strongest])("at level %s", (level) => {
   test("a plan is applied by the next job, and the state that the agent keeps is there for the third", async () => {
     const work = join(place.path, `plan-${level}`);
     await using agent = startAgent(settingsFor(work, level));

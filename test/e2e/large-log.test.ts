@@ -14,9 +14,9 @@ import { startPlane, type Plane } from "../helpers/plane.ts";
 import { newUser, type User } from "../helpers/user.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
-const megabytes = proving ? 1000 : 30;
+const megabytes = proving ? 1000 : 12;
 /** The usual limit under prove. */
-const limitMebibytes = proving ? 256 : 16;
+const limitMebibytes = proving ? 256 : 6;
 
 let plane: Plane;
 const place = scratch();
