@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { secretLinesLimit } from "../agent/logs/secret-forms.ts";
 import { formLimit } from "../control-plane/console/configurations/configuration-form-routes.ts";
 import { formFields } from "../control-plane/console/page/form-body.ts";
 import { jsonLevels, jsonValues } from "../control-plane/json-body.ts";
@@ -37,6 +38,7 @@ test.each([
     `${mib(inlineFilesLimit)}, ${number(inlineFileCount)} files`,
   ],
   ["its variables, together, as JSON", mib(variablesLimit)],
+  ["lines and texts of what is sensitive in it, large texts an eighth", number(secretLinesLimit)],
   ["JSON inside JSON, of any body", `${jsonLevels} levels`],
   [
     "members and entries of the JSON of any body; of a job's report",

@@ -118,12 +118,16 @@ export function removeInjected(folder: string): void {
 export const injectedBackend = (context: JobContext, folder: string): BackendKind =>
   readdirSync(folder).some(isInjected) ? keptFor(context) : "own";
 
+/** Terraform's record of a backend is a few KiB. JSON takes many times its size in memory. */
+const recordLimit = 256 * 1024;
+
 /**
  * After init, terraform's own record of the backend is compared with what was meant: state in the workspace would be wiped with it,
  * and what the configuration destroyed or made would be forgotten.
  */
 export function checkBackend(context: JobContext, folder: string, kind: BackendKind): void {
-  const text = readJobFile(context.workspace.root, join(folder, ".terraform", "terraform.tfstate"));
+  const record = join(folder, ".terraform", "terraform.tfstate");
+  const text = readJobFile(context.workspace.root, record, recordLimit);
   const { backend } = JSON.parse(text ?? "{}") as {
     backend?: { type?: string; config?: { path?: unknown } };
   };

@@ -3,22 +3,27 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readJobFile } from "./job-files.ts";
 
+/** Of all files of a folder. More is not looked through, because everything else of the agent waits meanwhile. */
+const lookLimit = 8 * 1024 * 1024;
+
 /**
  * Whether a terraform file of the folder may contain one of the words as an identifier. False is certain: an identifier of HCL has no other
- * spelling. A file that cannot be read, and JSON that escapes characters, count as containing it.
+ * spelling. A file that cannot be read, JSON that escapes characters, and more than 8 MiB of files count as containing it.
  */
 export function mentions(root: string, folder: string, words: readonly string[]): boolean {
   const word = new RegExp(`(?<![\\w-])(?:${words.join("|")})(?![\\w-])`);
+  let room = lookLimit;
   return readdirSync(folder).some((name) => {
     if (!/\.(?:tf|tofu)(?:\.json)?$/.test(name)) return false;
-    const text = textOf(root, join(folder, name));
+    const text = textOf(root, join(folder, name), room);
+    room -= text?.length ?? 0;
     return text === undefined || word.test(text) || (name.endsWith("json") && text.includes("\\u"));
   });
 }
 
-function textOf(root: string, path: string): string | undefined {
+function textOf(root: string, path: string, limit: number): string | undefined {
   try {
-    return readJobFile(root, path);
+    return readJobFile(root, path, limit);
   } catch {
     return undefined;
   }

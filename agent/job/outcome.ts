@@ -1,6 +1,7 @@
 /** What a job left behind, as the control plane is told. */
 import { readFile, stat } from "node:fs/promises";
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
+import { withinLimit } from "../logs/secret-forms.ts";
 import { StepFailed } from "./context.ts";
 
 /** The report's route takes 4 MiB. */
@@ -55,8 +56,10 @@ export function metadataFrom(all: Readonly<Record<string, Output>>): Outputs {
   }
   return {
     metadata: { ...metadata, outputs },
-    secrets: bounded(
-      Object.values(all).flatMap(({ sensitive, value }) => (sensitive ? texts(value) : [])),
+    secrets: withinLimit(
+      bounded(
+        Object.values(all).flatMap(({ sensitive, value }) => (sensitive ? texts(value) : [])),
+      ),
     ),
   };
 }

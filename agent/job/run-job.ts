@@ -24,7 +24,7 @@ import { isolationOf, processWarning } from "./isolation/isolation.ts";
 import { JobRefused, type JobApi } from "./job-api.ts";
 import type { JobStop } from "./job-stop.ts";
 import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
-import { maskerOf, secretsOf } from "./secrets.ts";
+import { checkSecrets, maskerOf, secretsOf } from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
 import { jobDirectory, workspaceOf } from "./workspace.ts";
 
@@ -159,6 +159,7 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
   let report: ReportStatus;
   let name = "start";
   try {
+    if (!journal.find("begun")) checkSecrets(base);
     for (const step of steps) {
       context.position++;
       name = step.name;

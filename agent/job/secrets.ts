@@ -5,7 +5,8 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
 import { redactorOf } from "../logs/redactor.ts";
-import type { JobContext } from "./context.ts";
+import { secretLinesLimit, withinLimit } from "../logs/secret-forms.ts";
+import { StepFailed, type JobContext } from "./context.ts";
 import { secretsOfGitAccess } from "./git-access.ts";
 import { texts } from "./outcome.ts";
 
@@ -13,20 +14,36 @@ type Known = Pick<JobContext, "claim" | "journal" | "settings">;
 
 /** Sensitive variables in every text that they hold, the tokens, and what this agent and those before it have learnt. */
 export function secretsOf({ claim: { job }, journal, settings }: Known): string[] {
-  const { variables: given = {}, environment = {} } = job.config_snapshot;
-  const variables = Object.values(given);
   const key = keyOf(settings.workerToken, job.id);
   return [
-    ...variables.filter(({ sensitive }) => sensitive).flatMap(({ value }) => texts(value)),
-    ...secretTexts(environment, job.config_snapshot.sensitive_environment),
-    ...secretTexts(
-      job.config_snapshot.backend_config ?? {},
-      job.config_snapshot.sensitive_backend_config,
-    ),
+    ...withinLimit(sensitiveTexts(job)),
     ...(job.job_token ? [job.job_token] : []),
     settings.workerToken,
     ...secretsOfGitAccess(settings.gitAccess),
     ...journal.entries.flatMap((entry) => (entry.at === "secrets" ? open(entry.sealed, key) : [])),
+  ];
+}
+
+/** Before anything of the job runs: what could not be masked must not be there. */
+export function checkSecrets({ claim: { job } }: Pick<Known, "claim">): void {
+  const all = sensitiveTexts(job);
+  if (withinLimit(all).length < all.length)
+    throw new StepFailed(
+      `what is sensitive of the configuration has over ${secretLinesLimit} lines and texts, too many to be masked in the log: ` +
+        "read them from a file or a secret store, or mark only what is secret as sensitive",
+    );
+}
+
+function sensitiveTexts({ config_snapshot }: Known["claim"]["job"]): string[] {
+  const { variables = {}, environment = {}, backend_config = {} } = config_snapshot;
+  return [
+    ...new Set([
+      ...Object.values(variables)
+        .filter(({ sensitive }) => sensitive)
+        .flatMap(({ value }) => texts(value)),
+      ...secretTexts(environment, config_snapshot.sensitive_environment),
+      ...secretTexts(backend_config, config_snapshot.sensitive_backend_config),
+    ]),
   ];
 }
 

@@ -16,6 +16,7 @@ import {
 import { delimiter, dirname, join } from "node:path";
 import { freeBytes } from "../disk-space.ts";
 import { StepFailed, type JobContext } from "./context.ts";
+import { mentions } from "./mentions.ts";
 import { readLock, withHashes } from "./provider-lock.ts";
 import {
   isUnchanged,
@@ -221,8 +222,10 @@ const viewOf = ({ shared }: JobContext["workspace"]): string => join(shared, "pr
  * Where the source or the machine brings packages of its own, terraform is left to find them: any statement about sources would switch
  * that off. What such a job installs is not kept.
  */
-function isOffered({ settings, claim, facts }: JobContext): boolean {
+function isOffered(context: JobContext): boolean {
+  const { settings, claim, facts } = context;
   if (settings.cacheBytes === 0 || settings.providerMirror?.startsWith("/")) return false;
+  if (mayRunKeyProvider(context)) return false;
   if (settings.providerMirror !== undefined) return true;
   const { XDG_DATA_HOME: own, XDG_DATA_DIRS: all } = claim.job.config_snapshot.environment ?? {};
   const shared = [own, ...(all ?? "/usr/local/share:/usr/share").split(delimiter)].filter(Boolean);
@@ -232,6 +235,12 @@ function isOffered({ settings, claim, facts }: JobContext): boolean {
   ]);
   return ![join(facts.folder ?? "", "terraform.d", "plugins"), ...places].some(existsSync);
 }
+
+/** OpenTofu 1.7 and 1.8 ask key providers of state encryption at every `init`, and one for AWS can be told to run a program. */
+const mayRunKeyProvider = ({ workspace, facts: { engine, folder } }: JobContext): boolean =>
+  engine?.engine === "opentofu" &&
+  folder !== undefined &&
+  mentions(workspace.root, folder, ["encryption"]);
 
 /** When it was last used, for the agent that makes room. */
 function touch(path: string): void {

@@ -12,10 +12,16 @@ export async function removeTree(root: string): Promise<void> {
     await rm(root, { recursive: true, force: true });
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "ENAMETOOLONG") return removeDeep(root);
     if (!["EACCES", "EPERM", "ENOTEMPTY"].includes(code)) throw error;
     openFolders(root);
     await rm(root, { recursive: true, force: true });
   }
+}
+
+/** A job can nest folders deeper than any path may be long. The program goes down folder by folder and needs no path. */
+async function removeDeep(root: string): Promise<void> {
+  await promisify(execFile)("rm", ["-rf", "--", root]);
 }
 
 async function unmountIn(root: string): Promise<void> {
@@ -42,9 +48,13 @@ function mountsIn(root: string): string[] {
     .toReversed();
 }
 
-/** A folder that may not be written cannot be emptied, not even by its owner. */
+/** A folder that may not be written cannot be emptied, not even by its owner. What the first attempt still removes may go meanwhile. */
 function openFolders(path: string): void {
-  if (!lstatSync(path).isDirectory()) return;
-  chmodSync(path, 0o700);
-  for (const name of readdirSync(path)) openFolders(join(path, name));
+  try {
+    if (!lstatSync(path).isDirectory()) return;
+    chmodSync(path, 0o700);
+    for (const name of readdirSync(path)) openFolders(join(path, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
 }

@@ -4,7 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { chooseBackend, injectBackend, removeInjected } from "../../../agent/job/backend.ts";
+import {
+  checkBackend,
+  chooseBackend,
+  injectBackend,
+  removeInjected,
+} from "../../../agent/job/backend.ts";
 import type { JobContext } from "../../../agent/job/context.ts";
 import { byProcess } from "../../../agent/job/isolation/by-process.ts";
 import { openJournal } from "../../../agent/job/journal.ts";
@@ -130,6 +135,24 @@ test("a file that cannot be read counts as mentioning every word", () => {
   const { folder, close } = job({});
   mkdirSync(join(folder, "dir.tf"));
   expect(mentions(folder, folder, ["backend"])).toBe(true);
+  close();
+});
+
+test("more files than the agent may look through while everything else waits count likewise", () => {
+  const half = `# ${"x".repeat(4 * 1024 * 1024)}`;
+  const { folder, close } = job({ "a.tf": half, "b.tf": half });
+  expect(mentions(folder, folder, ["backend"])).toBe(true);
+  rmSync(join(folder, "b.tf"));
+  expect(mentions(folder, folder, ["backend"])).toBe(false);
+  close();
+});
+
+test("a record of the backend that would fill the agent's memory is refused", () => {
+  const { context, folder, close } = job({});
+  const data = join(folder, ".terraform");
+  mkdirSync(data);
+  writeFileSync(join(data, "terraform.tfstate"), `{"a":[${"{},".repeat(100_000)}{}]}`);
+  expect(() => checkBackend(context, folder, "own")).toThrow("it is over 262144 bytes");
   close();
 });
 

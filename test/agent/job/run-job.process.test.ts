@@ -306,3 +306,22 @@ test("an apply that was under way when the machine went down is FAILED, its outc
   expect(reports[0]?.error_message).toContain("is kept on the runner");
   expect(readFileSync(join(workDir, "rescued-states", "job.tfstate"), "utf8")).toBe("state");
 });
+
+test("more secrets than can be masked end a job before anything of it runs", async () => {
+  const value = Array.from({ length: 10_001 }, (_, index) => `secret-${index}`);
+  const journal = leftOf({
+    job: {
+      ...claim.job,
+      config_snapshot: {
+        ...claim.job.config_snapshot,
+        variables: { keys: { value, sensitive: true } },
+      },
+    },
+  });
+  const { api, reports } = server();
+  expect(await run(journal, api)).toBe("FAILED");
+  expect(reports).toEqual([
+    { status: "PROCESSING" },
+    expect.objectContaining({ error_message: expect.stringContaining("too many to be masked") }),
+  ]);
+});

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { JobContext } from "../../../agent/job/context.ts";
 import { openJournal } from "../../../agent/job/journal.ts";
-import { conceal, maskerOf, secretsOf } from "../../../agent/job/secrets.ts";
+import { checkSecrets, conceal, maskerOf, secretsOf } from "../../../agent/job/secrets.ts";
 
 const place = mkdtempSync(join(tmpdir(), "secrets-"));
 afterAll(() => rmSync(place, { recursive: true }));
@@ -45,5 +45,31 @@ test("with another worker token, or a damaged entry, nothing can be read and not
   first.context.journal.close();
   const { context } = contextOf(directory, "wlw_rotated");
   expect(secretsOf(context)).toEqual(["job-token", "wlw_rotated"]);
+  context.journal.close();
+});
+
+test("more lines of secrets than can be looked for are refused, and not looked for", () => {
+  const { context } = contextOf(join(place, "three"), "wlw_token");
+  const give = (texts: number, lines: number): void => {
+    const value = Array.from({ length: texts }, (_, text) =>
+      Array.from({ length: lines }, (__, line) => `secret-${text}-${line}`).join("\n"),
+    );
+    Object.assign(context.claim.job.config_snapshot, {
+      variables: { keys: { value, sensitive: true } },
+    });
+  };
+  give(10, 1000);
+  checkSecrets(context);
+  expect(secretsOf(context)).toHaveLength(12);
+  for (const [texts, lines] of [
+    [11, 1000],
+    [10_001, 1],
+  ] as const) {
+    give(texts, lines);
+    expect(() => checkSecrets(context)).toThrow(
+      "over 10000 lines and texts, too many to be masked",
+    );
+    expect(secretsOf(context).length).toBeLessThan(10_003);
+  }
   context.journal.close();
 });

@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  renameSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -39,4 +40,14 @@ test("removes what was made read-only, and no target of a link", async () => {
     await removeTree(folder);
     await removeTree(outside);
   }
+});
+
+test("removes folders that are nested deeper than a path may be long", async () => {
+  const root = mkdtempSync(join(tmpdir(), "deep-"));
+  const way = (name: string): string => join(root, ...Array.from({ length: 15 }, () => name));
+  const [upper, lower] = ["u".repeat(200), "l".repeat(200)];
+  for (const name of [upper, lower]) mkdirSync(way(name), { recursive: true });
+  renameSync(join(root, lower), join(way(upper), "lower"));
+  await removeTree(root);
+  expect(existsSync(root)).toBe(false);
 });
