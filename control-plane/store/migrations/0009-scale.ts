@@ -32,6 +32,9 @@ const headOf = (
   id: string,
 ) => `${kindOf(row)}, coalesce(json_extract(${wanted(row)}, '$[0]'), ''),
   ${row}owner_id, ${id}, ${isFree(`${row}spec_id`, `iif(${isTeardown(row)}, ${row}assigned_worker_id, '')`)}`;
+/** Makes the heads of a queue without any. Not of "jobs": inside of what asks whether one is free, that would be the job that is held. */
+export const fillQueueHeads = `insert into queue_heads (${columns})
+    select ${headOf("queued.", "min(queued.id)")} from jobs as queued where status = 'QUEUED' group by ${kindOf("queued.")}`;
 const isHeld = (row: string) => `(${row}.worker_id is not null and ${row}.released_at is null)`;
 
 const queue = [
@@ -44,8 +47,7 @@ const queue = [
   `create index queue_heads_target on queue_heads (target_worker) where target_worker <> ''`,
   // The next job of a kind.
   `create index jobs_queued_kind on jobs (spec_id, assigned_worker_id, ${isTeardown("")}, ${wanted("")}, id) where status = 'QUEUED'`,
-  `insert into queue_heads (${columns})
-    select ${headOf("jobs.", "min(jobs.id)")} from jobs where status = 'QUEUED' group by ${kindOf("jobs.")}`,
+  fillQueueHeads,
   ...["insert", "update of status"].map(
     (
       change,
