@@ -42,7 +42,7 @@ export async function startPlane(settings: Record<string, string> = {}): Promise
     directory,
     context,
     blobs: async () =>
-      (await filesOf(config.artifactsDirectory)).filter((file) => !file.endsWith(lockName)).length,
+      (await filesOf(config.artifactsDirectory)).filter((file) => !file.includes(lockName)).length,
     holds: async (text) => {
       const files = await filesOf(directory);
       const found = await Promise.all(
