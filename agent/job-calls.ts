@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, readFileSync, statSync } from "node:fs";
 import { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Dispatcher } from "undici";
+import { request, type Dispatcher } from "undici";
 import { calledEndpoints as endpoints } from "../protocol/endpoint-paths.ts";
 import type { AppendedLogs } from "../protocol/executions.ts";
 import { planArtifactLimit } from "../protocol/limits.ts";
@@ -88,7 +88,38 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       if (!found) throw new JobRefused("refused", "the server has no source archive for this job");
     },
     stateAddress: (specId) => `${server}/api/state/${specId}`,
+    hasState: (specId, jobToken, signal) =>
+      persist(calls, "look for a state", signal, async () => {
+        const authorization = `Basic ${Buffer.from(`${id}:${jobToken}`).toString("base64")}`;
+        const { statusCode, body } = await request(`${server}/api/state/${specId}`, {
+          dispatcher: calls.dispatcher,
+          headers: { authorization },
+          signal,
+        });
+        if (statusCode === 200) return await isState(body);
+        await body.dump();
+        if (statusCode >= 500 || statusCode === 429) throw new Error(`answered ${statusCode}`);
+        // A server without managed states has none of this one either.
+        return false;
+      }),
   };
+}
+
+/** Terraform writes less than this where there is neither a resource nor an output. */
+const emptyStateLimit = 16 * 1024;
+
+async function isState(body: Dispatcher.ResponseData["body"]): Promise<boolean> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    parts.push(part as Buffer);
+    bytes += (part as Buffer).length;
+    // What is left is not read; the connection ends with it.
+    if (bytes > emptyStateLimit) return true;
+  }
+  if (bytes === 0) return false;
+  const { resources } = JSON.parse(Buffer.concat(parts).toString()) as { resources?: unknown[] };
+  return resources === undefined || resources.length > 0;
 }
 
 /** Puts a refusal into the words of the job's own interface. */

@@ -48,6 +48,12 @@ async function kindOf(context: JobContext, folder: string): Promise<BackendKind>
   const isDeclared =
     mentions(context.workspace.root, folder, backendWords) && !(await hasOutputs(context));
   if (isDeclared && chosen === undefined) {
+    if (await hasKeptState(context)) {
+      throw new StepFailed(
+        "the files declare a backend of their own, but the control plane keeps a state of this configuration: " +
+          `terraform would make everything once more. ${howToChoose}; to move the state, download it and push it there first`,
+      );
+    }
     context.log.system(
       "The files declare a backend of their own, which keeps the state because no other was chosen. " +
         "To keep it in the control plane: --backend managed",
@@ -61,6 +67,12 @@ async function kindOf(context: JobContext, folder: string): Promise<BackendKind>
     );
   }
   return kind;
+}
+
+/** A backend that is declared later must not leave the state behind that there is. */
+async function hasKeptState({ claim: { job }, api, stop }: JobContext): Promise<boolean> {
+  if (job.attempt === undefined || !job.spec_id || !job.job_token) return false;
+  return api.hasState(job.spec_id, job.job_token, stop);
 }
 
 async function hasOutputs(context: JobContext): Promise<boolean> {

@@ -10,6 +10,8 @@ export interface JobApi extends LogSink {
   downloadSource(file: string, signal: AbortSignal): Promise<void>;
   /** Address of the managed state of a spec, for terraform's `http` backend. */
   stateAddress(specId: string): string;
+  /** Whether the control plane keeps a state of this spec that knows of anything. */
+  hasState(specId: string, jobToken: string, signal: AbortSignal): Promise<boolean>;
 }
 
 /** The server refuses for good; the job must not repeat the call. */

@@ -1,8 +1,12 @@
 /** Where a state is kept, as the real terraform reads the files. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
+import { Agent } from "undici";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
   checkBackend,
@@ -10,6 +14,7 @@ import {
   injectBackend,
   removeInjected,
 } from "../../../agent/job/backend.ts";
+import { jobApi } from "../../../agent/job-calls.ts";
 import type { JobContext } from "../../../agent/job/context.ts";
 import { byProcess } from "../../../agent/job/isolation/by-process.ts";
 import { openJournal } from "../../../agent/job/journal.ts";
@@ -55,6 +60,7 @@ function job(files: Readonly<Record<string, string>>, backend?: "managed" | "own
       patience: { init: { first: 1000, second: 1000 } },
     },
     log: { system: (line: string) => lines.push(line) },
+    api: { hasState: () => Promise.resolve(false) },
     journal,
     workspace,
     isolation: byProcess({ id: `job-${count}`, workspace, state: undefined, user: undefined }),
@@ -130,6 +136,52 @@ test("a backend that a person chose is used, and the log says which declared one
   expect(await chosen({ "main.tf": "" }, "managed")).toMatchObject({ kind: "managed", lines: [] });
   expect(await chosen({ "main.tf": s3 }, "own")).toEqual({ kind: "own", lines: [], ran: false });
 });
+
+test("a backend that is declared where the control plane has a state is not used without a choice", async () => {
+  using server = await startOneState();
+  const calls = { server: server.url, headers: {}, dispatcher: new Agent(), timeout: 1000 };
+  const persistence = { revocation: { accepted: () => undefined }, log: {}, retry: {} };
+  const { hasState } = jobApi({ ...calls, ...persistence } as never, "job-1");
+  const choose = async (state: string | undefined, backend?: "own"): Promise<string> => {
+    server.state = state;
+    const { context, folder, close } = job({ "main.tf": s3 }, backend);
+    Object.assign(context, { api: { hasState } });
+    try {
+      return await chooseBackend(context, folder);
+    } catch (error) {
+      return (error as Error).message;
+    } finally {
+      close();
+    }
+  };
+  const refusal = expect.stringContaining("the control plane keeps a state of this configuration");
+  expect(await choose('{"resources":[{}]}')).toEqual(refusal);
+  expect(server.authorization).toBe(`Basic ${Buffer.from("job-1:token").toString("base64")}`);
+  expect(await choose(`{"resources":[],"x":"${"x".repeat(100_000)}"}`)).toEqual(refusal);
+  expect(await choose('{"resources":[]}')).toBe("own");
+  expect(await choose(undefined)).toBe("own");
+  expect(await choose('{"resources":[{}]}', "own")).toBe("own");
+  await calls.dispatcher.destroy();
+});
+
+/** The one state of a control plane. */
+async function startOneState() {
+  const server = createServer((request, response) => {
+    one.authorization = request.headers.authorization;
+    response.writeHead(one.state === undefined ? 404 : 200).end(one.state);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const one = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    state: undefined as string | undefined,
+    authorization: undefined as string | undefined,
+    [Symbol.dispose]: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  return one;
+}
 
 test("a file that cannot be read counts as mentioning every word", () => {
   const { folder, close } = job({});
