@@ -23,7 +23,7 @@ export async function submodulesOf(
   const list = await git("config", "--blob", "HEAD:.gitmodules", "-z", "--list");
   const settings = new Map<string, { path?: string; url?: string }>();
   for (const entry of list.split("\0")) {
-    const [key = "", value = ""] = splitAt(entry, entry.indexOf("\n"));
+    const [key, value] = splitAt(entry, entry.indexOf("\n"));
     const [, name = "", what = ""] = /^submodule\.(.+)\.(path|url)$/s.exec(key) ?? [];
     if (what !== "") settings.set(name, { ...settings.get(name), [what]: value });
   }

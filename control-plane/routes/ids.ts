@@ -12,7 +12,7 @@ interface Shape {
 
 /** Returns a function that writes the ids in a value of this schema in lower case. Objects are changed in place. */
 export const idsInLowerCase = (schema: TSchema | undefined): Normalize =>
-  normalizerOf((schema ?? {}) as Shape) ?? ((value) => value);
+  normalizerOf(schema ?? {}) ?? ((value) => value);
 
 function normalizerOf({ format, items, properties }: Shape): Normalize | undefined {
   if (format === "uuid")

@@ -135,30 +135,3 @@ function withId({ cursor, ...paging }: Paging): Paging {
   if (!validate(cursor)) throw new Refusal("invalid_cursor");
   return { ...paging, cursor: cursor.toLowerCase() };
 }
-
-/**
- * Streams a JSON list page by page, so that a long one takes no more memory than a short one. `read` gets the last thing of the page
- * before; a page shorter than `size` is the last; `end` is asked after it for what else the answer says.
- */
-export async function sendStream<T>(
-  reply: FastifyReply,
-  name: string,
-  nextName: string,
-  read: (last: T | undefined) => Promise<T[]>,
-  size = pageSize,
-  end: () => Promise<Record<string, string>> = async () => ({}),
-): Promise<typeof sent> {
-  // The first page before the status line: a refusal is still an error then.
-  const first = await read(undefined);
-  const text = async function* () {
-    let page = first;
-    yield `{${JSON.stringify(name)}:[${page.map((thing) => JSON.stringify(thing)).join(",")}`;
-    while (page.length >= size) {
-      page = await read(page.at(-1));
-      if (page.length > 0) yield `,${page.map((thing) => JSON.stringify(thing)).join(",")}`;
-    }
-    yield `],${JSON.stringify({ [nextName]: null, ...(await end()) }).slice(1)}`;
-  };
-  reply.type("application/json; charset=utf-8").send(Readable.from(text()));
-  return sent;
-}
