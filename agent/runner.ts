@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { arch, hostname, platform } from "node:os";
 import type { Logger } from "pino";
+import { features } from "../protocol/features.ts";
 import type { Heartbeat } from "../protocol/workers.ts";
 import { createApi } from "./api.ts";
 import { claimLoop } from "./claim-loop.ts";
@@ -128,6 +129,7 @@ async function work(
     capacity: config.concurrency,
     isolation,
     labels: [...config.labels],
+    features: [...features],
   });
   const heartbeats = heartbeatLoop({
     api,

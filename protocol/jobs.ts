@@ -27,6 +27,10 @@ export const WaitingReason = OneOf([
   "waiting_for_worker",
   /** The owner has no worker whose labels include the job's. */
   "no_matching_worker",
+  /** There are such workers, but no agent of theirs reports a feature that the configuration needs. */
+  "needs_backend_config",
+  "needs_submodules",
+  "needs_var_files",
   /** There are such workers, none of them online. */
   "no_worker_online",
   /** The asked-for worker is OFFLINE. */

@@ -6,6 +6,9 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   waiting_for_worker: "it waits for a worker to have a free slot",
   no_matching_worker:
     "no worker has its labels, or there is none: register one that has, or change the labels",
+  needs_backend_config: "it waits for a worker that supports backend_config: upgrade the agent",
+  needs_submodules: "it waits for a worker that supports submodules: upgrade the agent",
+  needs_var_files: "it waits for a worker that supports var_files: upgrade the agent",
   no_worker_online: "no worker that may take it is online: start one",
   assigned_worker_offline: "the worker it is meant for is offline: start it",
   assigned_worker_draining: "the worker it is meant for takes no new jobs: end its drain",

@@ -1,6 +1,7 @@
 /** Workers (runners): registration, heartbeat, metadata, and what a person does with them. */
 import { Type, type Static } from "typebox";
 import { DeployConfiguration } from "./deploy-configurations.ts";
+import { Features } from "./features.ts";
 import { about, JsonObject, Labels, Name, Nullable, OneOf, Timestamp, Uuid } from "./fields.ts";
 
 export const WorkerMode = OneOf(["self-hosted", "cloud-hosted"]);
@@ -22,6 +23,7 @@ export const Worker = Type.Object({
   status: WorkerStatus,
   version: Nullable(Type.String()),
   labels: Labels,
+  features: Features,
   hostname: Nullable(Type.String()),
   os: Nullable(Type.String()),
   arch: Nullable(Type.String()),
@@ -135,6 +137,7 @@ export const Heartbeat = Type.Object({
   capacity: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
   isolation: Type.Optional(Short),
   labels: Type.Optional(Labels),
+  features: Type.Optional(Features),
   leaving: Type.Optional(
     Type.Boolean({
       description:

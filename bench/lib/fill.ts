@@ -104,6 +104,7 @@ export async function fill(dataDirectory: string, queued: number): Promise<Fille
           assigned_worker_id: null,
           plan_job_id: null,
           labels: "[]",
+          features: "[]",
           config_hash: "",
           timeout_seconds: 3600,
           created_at: 1,

@@ -199,6 +199,7 @@ async function show(run: Run, worker: Worker): Promise<void> {
     version: worker.version,
     labels: worker.labels.join(", "),
     machine: [worker.hostname, worker.os, worker.arch].filter(Boolean).join(", "),
+    features: worker.features.join(", "),
     isolation: worker.isolation,
     capacity: worker.capacity,
     ...(worker.mode === "cloud-hosted" ? {} : stateOf(worker)),

@@ -1,7 +1,16 @@
 /** Why a queued job is not running yet: derived whenever it is asked for, never stored. Pure. */
+import type { Feature } from "../../protocol/features.ts";
 import type { WaitingReason } from "../../protocol/jobs.ts";
 import type { JobRow } from "./job.ts";
-import { mayTake, workerStatus, type Claimant, type WorkerRow } from "./worker.ts";
+import {
+  isMeantFor,
+  mayTake,
+  withLists,
+  workerStatus,
+  type Claimable,
+  type Claimant,
+  type WorkerRow,
+} from "./worker.ts";
 
 /** A worker that might take a job. */
 export type Candidate = Claimant &
@@ -21,7 +30,7 @@ export interface Surroundings {
 /** What a reason depends on. */
 export type WaitingJob = Pick<
   JobRow,
-  "owner_id" | "status" | "job_type" | "spec_id" | "assigned_worker_id" | "labels"
+  "owner_id" | "status" | "job_type" | "spec_id" | "assigned_worker_id" | "labels" | "features"
 >;
 
 /** The first thing that would have to change for the job to be claimed; null unless it is QUEUED. */
@@ -34,11 +43,20 @@ export function waitingReason(
   if (isLocked) return "state_locked";
   const isTeardown = job.job_type === "DESTROY_WORKER";
   if (isTeardown && isTargetHeld) return "worker_in_use";
-  const claimable = { ...job, labels: JSON.parse(job.labels) as string[] };
-  const able = workers.filter((worker) => mayTake(worker, claimable));
-  if (able.length === 0) return "no_matching_worker";
+  const claimable = withLists(job);
+  const meant = workers.filter((worker) => isMeantFor(worker, claimable));
+  if (meant.length === 0) return "no_matching_worker";
+  const able = meant.filter((worker) => mayTake(worker, claimable));
+  if (able.length === 0) return `needs_${rarest(claimable, meant)}`;
   const statuses = able.map(workerStatus);
   if (statuses.includes("ONLINE") || statuses.includes("REGISTERED")) return "waiting_for_worker";
   if (isTeardown || job.assigned_worker_id === null) return "no_worker_online";
   return statuses[0] === "DRAINING" ? "assigned_worker_draining" : "assigned_worker_offline";
+}
+
+/** Of what the job needs, what the fewest of the workers can do. */
+function rarest({ features }: Claimable, workers: readonly Candidate[]): Feature {
+  const able = (feature: string) =>
+    workers.filter((worker) => worker.features.includes(feature)).length;
+  return features.toSorted((a, b) => able(a) - able(b))[0] as Feature;
 }

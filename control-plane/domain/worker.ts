@@ -7,6 +7,7 @@ export type WorkerRow = Row<"workers">;
 
 /** What is true of every worker before its first heartbeat. */
 export const newlyRegistered = {
+  features: "[]",
   old_token_hash: null,
   old_token_expires_at: null,
   version: null,
@@ -49,6 +50,7 @@ export interface Claimant {
   /** Null: cloud-hosted, serves everybody. */
   readonly owner_id: string | null;
   readonly labels: readonly string[];
+  readonly features: readonly string[];
 }
 
 export interface Claimable {
@@ -56,10 +58,25 @@ export interface Claimable {
   readonly job_type: string;
   readonly assigned_worker_id: string | null;
   readonly labels: readonly string[];
+  /** What its runner must be able to do. */
+  readonly features: readonly string[];
 }
 
+/** A row with its lists read. */
+export const withLists = <T extends { readonly labels: string; readonly features: string }>(
+  row: T,
+): Omit<T, "labels" | "features"> & Pick<Claimable, "labels" | "features"> => ({
+  ...row,
+  labels: JSON.parse(row.labels) as string[],
+  features: JSON.parse(row.features) as string[],
+});
+
 /** Whether the worker may have the job, apart from what else runs. The claim statement says the same in SQL. */
-export function mayTake(worker: Claimant, job: Claimable): boolean {
+export const mayTake = (worker: Claimant, job: Claimable): boolean =>
+  isMeantFor(worker, job) && job.features.every((feature) => worker.features.includes(feature));
+
+/** The same, whatever the worker's agent can do. */
+export function isMeantFor(worker: Claimant, job: Claimable): boolean {
   if (worker.owner_id !== null && worker.owner_id !== job.owner_id) return false;
   const isTarget = job.assigned_worker_id === worker.id;
   // DESTROY_WORKER names the worker to tear down; any other worker does it.

@@ -21,7 +21,7 @@ import { findWorkerCaller } from "../store/workers.ts";
 import type { QueuedHint } from "../wakeups/wakeups.ts";
 import { claimedJob, opened } from "./claimed-job.ts";
 import type { Context } from "./context.ts";
-import { changeJob, writeJobs } from "./job-changes.ts";
+import { changeJob, hintOf, writeJobs } from "./job-changes.ts";
 import { failUnreadable } from "./job-outcomes.ts";
 import { newParked, type Parked } from "./parked-claim.ts";
 
@@ -60,7 +60,7 @@ export function claimService(context: Context): Claims {
   const take = async (worker: WorkerCaller, key: string | undefined): Promise<ClaimRow | null> => {
     return writeJobs(context, async (tx, rings) => {
       const claim_key = key ?? null;
-      const params = { worker: worker.id, labels: worker.labels, claim_key, now: now() };
+      const params = { worker: worker.id, claim_key, now: now() };
       // Here too: a first claim with this key may stand before this one in the same commit.
       const earlier = key === undefined ? undefined : await repeated(tx, worker, key);
       if (earlier) return earlier;
@@ -134,7 +134,7 @@ export function claimService(context: Context): Claims {
     }
   };
 
-  /** A worker's orders changed: a draining one gets nothing more, a removed or re-keyed one must not keep waiting. */
+  /** A worker changed: a draining one gets nothing more, a removed or re-keyed one must not keep waiting, an upgraded one may get more. */
   const recheck = async (workerId: string): Promise<void> => {
     for (const entry of parked) {
       if (entry.caller.id !== workerId) continue;
@@ -143,6 +143,7 @@ export function claimService(context: Context): Claims {
         if (!acceptsToken(worker, entry.caller.presented_hash, now()))
           entry.fail(new Refusal("invalid_worker_token"));
         else if (worker?.draining_at !== null) entry.end(null);
+        else if (entry.renew(worker) && !entry.isTrying) void retry(entry);
       } catch (error) {
         entry.fail(error);
       }
@@ -156,7 +157,7 @@ export function claimService(context: Context): Claims {
 
   const sweep = async (): Promise<void> => {
     const hints = await store.read.all(findQueuedHints, { limit: sweptJobs });
-    for (const hint of hints) wakeOne({ ...hint, labels: JSON.parse(hint.labels) as string[] });
+    for (const hint of hints) wakeOne(hintOf(hint));
   };
   let sweeping: NodeJS.Timeout | undefined;
   const keepSweeping = (): void => {

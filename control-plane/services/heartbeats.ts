@@ -41,15 +41,25 @@ export async function heartbeat(
   const now = context.now();
   const offline_at = isLeaving ? now : null;
   const status = workerStatus({ ...worker, offline_at, last_heartbeat_at: now });
-  if (isLeaving) context.wakeups.ring("worker", worker.id);
+  const { labels = worker.labels, features } = listsOf(body);
+  const isChanged = labels !== worker.labels || features !== worker.features;
+  // Its parked claims may get other jobs now.
+  if (isLeaving || isChanged) context.wakeups.ring("worker", worker.id);
   if (isLeaving || waitMilliseconds === 0) return answer(context, worker.id, status, cancelled);
   const wait =
     cancelled.length > 0 ? Math.min(waitMilliseconds, knownCancelMilliseconds) : waitMilliseconds;
   return waitForChange(context, worker, { status, cancelled }, wait, gone());
 }
 
+/** As they are stored. Features that a heartbeat leaves out are gone: an older agent runs now. */
+const listsOf = ({ labels, features = [] }: Heartbeat) => ({
+  labels: labels && JSON.stringify(labels),
+  features: JSON.stringify(features),
+});
+
 async function record(context: Context, tx: Queries, id: string, body: Heartbeat) {
-  const { active_job_ids: active, labels } = body;
+  const { active_job_ids: active } = body;
+  const { labels = null, features } = listsOf(body);
   await tx.run(recordHeartbeat, {
     id,
     now: context.now(),
@@ -60,7 +70,8 @@ async function record(context: Context, tx: Queries, id: string, body: Heartbeat
     arch: body.arch ?? null,
     capacity: body.capacity ?? null,
     isolation: body.isolation ?? null,
-    labels: labels ? JSON.stringify(labels) : null,
+    labels,
+    features,
     active_job_ids: active ? JSON.stringify(active) : null,
   });
   const held = await tx.all(findHeldBriefly, { worker: id });

@@ -4,6 +4,7 @@
  */
 import { isHeld, hasEnded, type JobRow } from "../domain/job.ts";
 import { statusAtEnd, statusAtStart } from "../domain/spec.ts";
+import { withLists } from "../domain/worker.ts";
 import type { Queries } from "../store/db.ts";
 import { findLaterStarted, findNextOfSpec, findQueuedTeardowns, saveJob } from "../store/jobs.ts";
 import { findSpecStatus, setSpecStatus } from "../store/specs.ts";
@@ -78,12 +79,12 @@ export async function ringNextOfSpec(tx: Queries, rings: Rings, spec: string): P
 }
 
 /** What a waiting worker must know of a queued job. */
-export const hintOf = (job: JobRow): QueuedHint => ({
-  owner_id: job.owner_id,
-  assigned_worker_id: job.assigned_worker_id,
-  job_type: job.job_type,
-  labels: JSON.parse(job.labels) as string[],
-});
+export const hintOf = (
+  job: Pick<JobRow, "owner_id" | "assigned_worker_id" | "job_type" | "labels" | "features">,
+): QueuedHint => {
+  const { owner_id, assigned_worker_id, job_type, labels, features } = withLists(job);
+  return { owner_id, assigned_worker_id, job_type, labels, features };
+};
 
 /** What a spec shows of a job's end. A late report may bring another reason, or outputs, under the same status. */
 const endDiffers = (before: JobRow, job: JobRow): boolean =>

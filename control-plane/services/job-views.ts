@@ -4,6 +4,7 @@ import type { ExecutionMetadata, Job, JobProgress, WaitingReason } from "../../p
 import { hasEnded, type JobRow } from "../domain/job.ts";
 import { mask } from "../domain/snapshot.ts";
 import { waitingReason, type Candidate, type WaitingJob } from "../domain/waiting-reason.ts";
+import { withLists } from "../domain/worker.ts";
 import { notFound } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import type { JobSummaryRow } from "../store/job-lists.ts";
@@ -131,7 +132,7 @@ async function findWaitingReason(
 /** The workers that might take an owner's jobs. */
 async function findCandidates(queries: Queries, owner: string): Promise<Candidate[]> {
   const rows = await queries.all(findCandidateRows, { owner });
-  return rows.map((row) => ({ ...row, labels: JSON.parse(row.labels) as string[] }));
+  return rows.map(withLists);
 }
 
 /** Whether every chunk that the runner counted is stored; null while it runs, if the runner does not count, or if the log is pruned. */

@@ -1,6 +1,7 @@
 /** Jobs as people see them: create, list, read, cancel. */
 import { v7 as uuid } from "uuid";
 import { timeoutSecondsDefault, type ConfigSnapshot } from "../../protocol/configurations.ts";
+import { featuresOf } from "../../protocol/features.ts";
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import type { UserCaller } from "../auth/callers.ts";
 import { cancel, newlyQueued, type JobRow } from "../domain/job.ts";
@@ -115,6 +116,8 @@ interface Resolved {
   /** The snapshot as it is stored, JSON. */
   readonly sealed: string;
   readonly hash: string;
+  /** What its runner must be able to do. */
+  readonly features: readonly string[];
   readonly timeoutSeconds: number;
   /** Of a DESTROY_WORKER. */
   readonly scope?: TeardownScope;
@@ -162,6 +165,7 @@ function resolved(
     spec,
     sealed: JSON.stringify({ ...sealed, ...more }),
     hash: configHash(plain, key),
+    features: featuresOf(plain),
     timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
   };
 }
@@ -215,7 +219,7 @@ function newJob(
   id: string,
   owner: string,
   input: CreateJob,
-  { spec, hash, timeoutSeconds }: Resolved,
+  { spec, hash, features, timeoutSeconds }: Resolved,
 ): JobRow {
   return {
     ...newlyQueued,
@@ -228,6 +232,7 @@ function newJob(
     assigned_worker_id: input.assigned_worker_id ?? null,
     plan_job_id: input.plan_job_id ?? null,
     labels: input.labels ? JSON.stringify(input.labels) : (spec?.labels ?? "[]"),
+    features: JSON.stringify(features),
     config_hash: hash,
     timeout_seconds: timeoutSeconds,
     created_at: now(),

@@ -1,11 +1,11 @@
 /** A claim that waits for a job. */
 import type { WorkerCaller } from "../auth/callers.ts";
-import type { Claimant } from "../domain/worker.ts";
+import { withLists, type Claimant, type WorkerRow } from "../domain/worker.ts";
 import type { ClaimRow } from "../store/claim.ts";
 
 /** One parked request, or several that repeat the same key. */
 export interface Parked {
-  readonly claimant: Claimant;
+  claimant: Claimant;
   readonly caller: WorkerCaller;
   readonly key: string | undefined;
   /** Connections that still want the answer. */
@@ -15,6 +15,8 @@ export interface Parked {
   /** Settles the answer; false when it was settled before. */
   readonly end: (job: ClaimRow | null) => boolean;
   readonly fail: (error: unknown) => void;
+  /** Takes over what the worker has and can do; whether that is something else now. */
+  readonly renew: (worker: Pick<WorkerRow, "id" | "owner_id" | "labels" | "features">) => boolean;
 }
 
 /** One that nobody waits for yet. */
@@ -33,8 +35,8 @@ export function newParked({
     how();
     return true;
   };
-  return {
-    claimant: { ...worker, labels: JSON.parse(worker.labels) as string[] },
+  const entry: Parked = {
+    claimant: withLists(worker),
     caller: worker,
     key,
     waiting: 0,
@@ -42,5 +44,14 @@ export function newParked({
     answer: promise,
     end: (job) => settle(() => resolve(job)),
     fail: (error) => settle(() => reject(error)),
+    renew: (now) => {
+      const before = entry.claimant;
+      entry.claimant = withLists(now);
+      return (
+        before.labels.join() !== entry.claimant.labels.join() ||
+        before.features.join() !== entry.claimant.features.join()
+      );
+    },
   };
+  return entry;
 }

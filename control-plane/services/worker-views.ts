@@ -20,6 +20,7 @@ export function viewWorker(worker: WorkerRow, viewer: string | null): Worker {
 
 const detailsOf = (worker: WorkerRow) => ({
   labels: JSON.parse(worker.labels) as string[],
+  features: JSON.parse(worker.features) as string[],
   hostname: worker.hostname,
   os: worker.os,
   arch: worker.arch,
@@ -32,6 +33,7 @@ const detailsOf = (worker: WorkerRow) => ({
 
 const noDetails: ReturnType<typeof detailsOf> = {
   labels: [],
+  features: [],
   hostname: null,
   os: null,
   arch: null,

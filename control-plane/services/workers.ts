@@ -208,7 +208,8 @@ async function rotate(
       old_token_expires_at: oldTokenExpiresAt,
       // The next agent may be another installation: it is not refused for the old one's sake.
       instance_id: null,
-      ...(name === undefined ? {} : { name }),
+      // Nor is it given what only the old one could do.
+      ...(name === undefined ? {} : { name, features: "[]" }),
       ...(labels === undefined ? {} : { labels: JSON.stringify(labels) }),
       ...(isolation === undefined ? {} : { isolation }),
     });

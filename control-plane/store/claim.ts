@@ -1,7 +1,7 @@
 /**
  * The claim: one atomic statement that takes the oldest job a worker may have. It looks at the worker itself, because one that was
- * removed or drained a moment before (in the same commit) would hold its job for ever, or longer than its drain says. Raw SQL, because it
- * must keep its indexes; test/control-plane/store/query-plans.test.ts looks at its plan.
+ * removed or drained a moment before (in the same commit) would hold its job for ever, or longer than its drain says, and because its
+ * labels and features may have changed since its request came. Raw SQL, because it must keep its indexes; test/control-plane/store/query-plans.test.ts looks at its plan.
  */
 import { sql, type RawBuilder } from "kysely";
 import type { JobRow } from "../domain/job.ts";
@@ -12,8 +12,6 @@ import { statement } from "./statement.ts";
 export interface ClaimParams {
   readonly [name: string]: string | number | null;
   readonly worker: string;
-  /** JSON array. */
-  readonly labels: string;
   readonly claim_key: string | null;
   readonly now: number;
 }
@@ -76,13 +74,13 @@ export const findClaimed = statement<
 /** What the oldest queued jobs ask for, each kind once: whom a sweep wakes. */
 export const findQueuedHints = statement<
   { limit: number },
-  Pick<JobRow, "owner_id" | "assigned_worker_id" | "job_type" | "labels">
+  Pick<JobRow, "owner_id" | "assigned_worker_id" | "job_type" | "labels" | "features">
 >((db, { limit }) =>
   db
     .selectFrom(
       db
         .selectFrom(jobsBy("jobs_queued_all"))
-        .select(["owner_id", "assigned_worker_id", "job_type", "labels"])
+        .select(["owner_id", "assigned_worker_id", "job_type", "labels", "features"])
         .where("status", "=", sql.lit("QUEUED" as const))
         .orderBy("id")
         .limit(limit)
@@ -99,10 +97,11 @@ const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeou
 /**
  * Looks only at `queue_heads`: the oldest queued job of each kind, as far as its configuration is free. Of kinds that want the same of a
  * worker the oldest is the first of an index, so the jobs that nobody may take cost nothing: those of busy or locked configurations
- * are not free, those for other workers and with other labels are not looked at. What else a worker must have belongs in `wanted`.
+ * are not free, those for other workers and with other labels or features are not looked at. What else a worker must have belongs in
+ * `wanted`.
  */
 function claim(
-  { worker, labels, claim_key, now }: ClaimParams,
+  { worker, claim_key, now }: ClaimParams,
   index: RawBuilder<unknown>,
   owner: RawBuilder<unknown>,
 ) {
@@ -111,21 +110,21 @@ function claim(
     update jobs set status = 'PROCESSING', worker_id = ${worker}, claimed_at = ${now}, claim_key = ${claim_key}, attempt = attempt + 1
     where exists (select 1 from workers where workers.id = ${worker} and workers.draining_at is null) and id = (
       with recursive
-        has(value) as (select value from json_each(${labels})),
-        -- Each different list of wanted labels that begins with a label of the worker: from one to the next by the index.
-        kinds(first_wanted, wanted) as (
-          select value, (select min(h.wanted) from ${heads} = '' and h.first_wanted = value)
-            from (select '' as value union all select value from has)
+        self(labels, features) as (select labels, features from workers where workers.id = ${worker}),
+        has(value) as (
+          select value from self, json_each(self.labels) union all select '+' || value from self, json_each(self.features)),
+        -- Each different list of wanted things that begins with one that the worker has: from one to the next by the index.
+        kinds(only_worker, first_wanted, wanted) as (
+          select only_worker, value, (select min(h.wanted) from ${heads} = only_worker and h.first_wanted = value)
+            from (select '' as only_worker union all select ${worker}), (select '' as value union all select value from has)
           union all
-          select kinds.first_wanted, (
-              select min(h.wanted) from ${heads} = '' and h.first_wanted = kinds.first_wanted and h.wanted > kinds.wanted)
+          select kinds.only_worker, kinds.first_wanted, (
+              select min(h.wanted) from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted > kinds.wanted)
             from kinds where kinds.wanted is not null)
       select min(job_id) from (
-        select min(h.job_id) as job_id from ${heads} = ${worker} and h.first_wanted = '' and h.wanted = '[]'
-        union all
         select (
-            select h.job_id from ${heads} = '' and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
-              and h.target_worker <> ${worker} order by h.job_id limit 1)
+            select h.job_id from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
+              and h.target_worker <> ${worker} order by h.job_id limit 1) as job_id
           from kinds where kinds.wanted is not null
             and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))))
     returning ${columns}`;

@@ -36,6 +36,7 @@ const summaryColumns = [
   "assigned_worker_id",
   "worker_id",
   "labels",
+  "features",
   "error_message",
   "created_at",
   "started_at",

@@ -11,6 +11,7 @@ import * as scale from "./migrations/0009-scale.ts";
 import * as checkedSignIn from "./migrations/0010-checked-sign-in.ts";
 import * as definitions from "./migrations/0011-definitions.ts";
 import * as tokenOverlap from "./migrations/0013-token-overlap.ts";
+import * as features from "./migrations/0014-features.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -25,6 +26,7 @@ const migrations = [
   checkedSignIn,
   definitions,
   tokenOverlap,
+  features,
 ];
 
 export interface SchemaTransaction {

@@ -69,6 +69,8 @@ export interface WorkersTable {
   old_token_hash: string | null;
   old_token_expires_at: Millis | null;
   labels: Json;
+  /** What its last heartbeat said that it can do. */
+  features: Json;
   version: string | null;
   instance_id: string | null;
   hostname: string | null;
@@ -110,6 +112,8 @@ export interface JobsTable {
   worker_id: string | null;
   plan_job_id: string | null;
   labels: Json;
+  /** The features of a runner that its snapshot needs; fixed, as that is. */
+  features: Json;
   config_hash: string | null;
   timeout_seconds: number;
   /** Grows with every claim. */
@@ -134,7 +138,7 @@ export interface JobsTable {
   log_pruned_at: Millis | null;
 }
 
-/** The oldest queued job of each kind. Triggers keep it: migrations/0009-scale.ts. */
+/** The oldest queued job of each kind. Triggers keep it: migrations/0009-scale.ts and 0014-features.ts. */
 export interface QueueHeadsTable {
   /** Empty without one, as the next two. */
   spec_id: string;
@@ -142,7 +146,7 @@ export interface QueueHeadsTable {
   target_worker: string;
   /** The one worker that may have it. */
   only_worker: string;
-  /** What a worker must have; of a job for one worker, nothing. */
+  /** What a worker must have: labels (of a job for one worker none), then features, each behind a `+`. */
   wanted: Json;
   /** The first of these; empty if there is none. */
   first_wanted: string;

@@ -13,6 +13,7 @@ export type WorkerCallerRow = Pick<
   | "name"
   | "mode"
   | "labels"
+  | "features"
   | "offline_at"
   | "draining_at"
   | "last_call_at"
@@ -32,6 +33,7 @@ export const findWorkerCaller = statement<{ id: string }, WorkerCallerRow>((db, 
       "name",
       "mode",
       "labels",
+      "features",
       "offline_at",
       "draining_at",
       "last_call_at",
@@ -76,10 +78,11 @@ export interface HeartbeatParams {
   readonly capacity: number | null;
   readonly isolation: string | null;
   readonly labels: string | null;
+  readonly features: string;
   readonly active_job_ids: string | null;
 }
 
-/** Records a heartbeat; what it does not mention stays as it was, except the list of active jobs. Brings the worker back from OFFLINE. */
+/** Records a heartbeat; what it does not mention stays as it was, except the lists of active jobs and of features. Brings the worker back from OFFLINE. */
 export const recordHeartbeat = statement<HeartbeatParams>((db, params) =>
   db
     .updateTable("workers")
@@ -94,6 +97,7 @@ export const recordHeartbeat = statement<HeartbeatParams>((db, params) =>
       capacity: set.fn.coalesce(set.val(params.capacity), "capacity"),
       isolation: set.fn.coalesce(set.val(params.isolation), "isolation"),
       labels: set.fn.coalesce(set.val(params.labels), "labels"),
+      features: params.features,
       active_job_ids: params.active_job_ids,
     }))
     .where("id", "=", params.id),
@@ -225,10 +229,21 @@ export async function insertRegistrationToken(
 /** The workers that might take an owner's jobs, as far as the reason of a job's waiting needs them. */
 export const findCandidates = statement<
   { owner: string },
-  Pick<WorkerRow, "id" | "owner_id" | "labels" | "offline_at" | "draining_at" | "last_heartbeat_at">
+  Pick<
+    WorkerRow,
+    "id" | "owner_id" | "labels" | "features" | "offline_at" | "draining_at" | "last_heartbeat_at"
+  >
 >((db, { owner }) =>
   db
     .selectFrom("workers")
-    .select(["id", "owner_id", "labels", "offline_at", "draining_at", "last_heartbeat_at"])
+    .select([
+      "id",
+      "owner_id",
+      "labels",
+      "features",
+      "offline_at",
+      "draining_at",
+      "last_heartbeat_at",
+    ])
     .where((where) => where.or([where("owner_id", "=", owner), where("owner_id", "is", null)])),
 );

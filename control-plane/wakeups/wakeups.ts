@@ -4,6 +4,7 @@
  */
 
 import type { Quota } from "../domain/quotas.ts";
+import type { Claimable } from "../domain/worker.ts";
 
 /** What may have changed: a job that may be claimable, a job's log or status, a worker's orders, a login that was ended; and what a job came to, to be counted. */
 export interface WakeupTopics {
@@ -25,12 +26,7 @@ interface EndedHint {
 }
 
 /** Enough of a queued job to tell which worker may take it. */
-export interface QueuedHint {
-  readonly owner_id: string;
-  readonly assigned_worker_id: string | null;
-  readonly job_type: string;
-  readonly labels: readonly string[];
-}
+export type QueuedHint = Claimable;
 
 export interface Wakeups {
   ring<T extends keyof WakeupTopics>(topic: T, about: WakeupTopics[T]): void;

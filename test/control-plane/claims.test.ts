@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
+import { features, type Feature } from "../../protocol/features.ts";
 import { claimService } from "../../control-plane/services/claims.ts";
 import { findWorkerCaller } from "../../control-plane/store/workers.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
@@ -17,6 +18,7 @@ import { addJob, addOwner, addSpec, type Owner } from "../helpers/rows.ts";
 import { origin } from "../helpers/sign-in.ts";
 
 const { claimJob, cancelJob, drainWorker, rotateWorkerToken, reportStatus, createJob } = endpoints;
+const { getJob, getWorker, heartbeat, updateConfiguration, updateWorker } = endpoints;
 
 describe("a claim", () => {
   let plane: Plane;
@@ -267,6 +269,94 @@ describe("a claim", () => {
       });
       expect(answer.status).toBe(204);
     }
+  });
+
+  describe("of a job whose configuration uses what not every runner can do", () => {
+    const uses: [feature: Feature, field: object][] = [
+      ["var_files", { var_files: ["prod.tfvars"] }],
+      ["backend_config", { backend_config: { bucket: "b" } }],
+      ["submodules", { submodules: true }],
+    ];
+    const queueUse = async (field: object, change = {}) => {
+      const configuration_id = await addSpec(plane.context.store, owner);
+      await client.get(updateConfiguration, { params: { name: configuration_id }, body: field });
+      return client.get(createJob, { body: { job_type: "PLAN", configuration_id, ...change } });
+    };
+    const beat = (reported: object) =>
+      runner.get(heartbeat, { body: { version: "1.0.0", ...reported } });
+    const waitsFor = async (id: string) =>
+      (await client.get(getJob, { params: { id } })).waiting_reason;
+
+    it.each(uses)("%s gets it once its agent reports that", async (feature, field) => {
+      const anybodys = await queueUse(field);
+      const own = await queueUse(field, { assigned_worker_id: worker.id });
+      // A label is a person's word; a heartbeat that lists no features is a runner's that knows only the interface.
+      await beat({ labels: [feature] });
+      expect(await claim(runner)).toBeNull();
+      const plain = await queue();
+      expect((await claim(runner))?.job.id).toBe(plain.id);
+      const others = features.filter((other) => other !== feature);
+      await beat({ features: others });
+      expect(await claim(runner)).toBeNull();
+      expect(await waitsFor(anybodys.id)).toBe(`needs_${feature}`);
+      expect(await waitsFor(own.id)).toBe(`needs_${feature}`);
+
+      await beat({ features: ["not_known_yet", feature] });
+      expect(await waitsFor(anybodys.id)).toBe("waiting_for_worker");
+      expect((await claim(runner))?.job.id).toBe(anybodys.id);
+      await beat({});
+      expect(await claim(runner)).toBeNull();
+      await beat({ features: [feature] });
+      expect((await claim(runner))?.job.id).toBe(own.id);
+      expect(await client.get(getWorker, { params: { id: worker.id } })).toMatchObject({
+        features: [feature],
+      });
+    });
+
+    it("needs all of it, and the labels of the job besides", async () => {
+      const job = await queueUse(Object.assign({}, ...uses.map(([, field]) => field)), {
+        labels: ["gpu"],
+      });
+      for (const missing of features) {
+        await beat({ features: features.filter((one) => one !== missing), labels: ["gpu"] });
+        expect(await claim(runner)).toBeNull();
+      }
+      await beat({ features, labels: [] });
+      expect(await claim(runner)).toBeNull();
+      expect(await waitsFor(job.id)).toBe("no_matching_worker");
+      await beat({ features, labels: ["gpu"] });
+      expect((await claim(runner))?.job.id).toBe(job.id);
+    });
+
+    it("finds it while it waits, when its agent is upgraded or its worker gets the label", async () => {
+      const first = await queueUse({ submodules: true });
+      const claimed = parked(runner);
+      await pause(30);
+      await beat({ features: ["submodules"] });
+      expect((await claimed)?.job.id).toBe(first.id);
+      const second = await queue({ labels: ["gpu"] });
+      const again = parked(runner);
+      await pause(30);
+      await client.get(updateWorker, { params: { id: worker.id }, body: { labels: ["gpu"] } });
+      expect((await again)?.job.id).toBe(second.id);
+    });
+
+    it("takes no label for a feature, and no name that could be a label's", async () => {
+      await queueUse({ submodules: true });
+      for (const labels of [["+submodules"], ['"submodules"']])
+        expect(await runner.refusal(heartbeat, { body: { version: "1.0.0", labels } })).toBe(
+          "400 invalid_request",
+        );
+      expect(
+        await runner.refusal(heartbeat, { body: { version: "1.0.0", features: ["+a"] } }),
+      ).toBe("400 invalid_request");
+      await beat({ labels: ["submodules", "a", "b"], features: ["a"] });
+      await queue({ labels: ["a"] });
+      expect(await claim(runner)).not.toBeNull();
+      await queue({ labels: ["c"] });
+      await beat({ labels: [], features: ["c"] });
+      expect(await claim(runner)).toBeNull();
+    });
   });
 
   it("gives an assigned job to its worker only", async () => {

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { withLists } from "../../control-plane/domain/worker.ts";
 import { addHeldJob, addTestWorker, ask, startPlane, type Plane } from "../helpers/plane.ts";
 import { addJob, addOwner } from "../helpers/rows.ts";
 
@@ -58,7 +59,7 @@ describe("the metrics", () => {
     const bytes = /^windlass_database_bytes (\d+)$/m.exec(await scrape())?.[1];
     expect(Number(bytes)).toBeGreaterThan(100_000);
     const queued = await addJob(plane.context.store, owner);
-    plane.context.wakeups.ring("queue", { ...queued, labels: [] });
+    plane.context.wakeups.ring("queue", withLists(queued));
     expect((await parking).status).toBe(200);
     await eventually(async () => expect(await scrape()).toMatch(/^windlass_claims_parked 0$/m));
   });

@@ -381,6 +381,7 @@ describe("a worker", () => {
       mode: "cloud-hosted",
       status: "ONLINE",
       version,
+      features: [],
       labels: [],
       hostname: null,
       os: null,

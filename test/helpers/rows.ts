@@ -70,6 +70,7 @@ export async function addJob(
     assigned_worker_id: null,
     plan_job_id: null,
     labels: "[]",
+    features: "[]",
     config_hash: null,
     timeout_seconds: 3600,
     created_at: 1,

@@ -152,6 +152,8 @@ const factsOf = ({ worker, now }: WorkerStory): Html =>
       </dd>
       <dt>Labels</dt>
       <dd>${worker.labels.join(", ") || "none"}</dd>
+      <dt>Features</dt>
+      <dd>${worker.features.join(", ") || "none"}</dd>
       <dt>Isolation</dt>
       <dd>
         ${worker.isolation ?? "not known yet"}${

@@ -14,6 +14,7 @@ import {
   WorkerIdentity,
   WorkerProof,
 } from "../../../protocol/workers.ts";
+import { features } from "../../../protocol/features.ts";
 import { at, example, ids } from "./example.ts";
 
 const host = {
@@ -32,6 +33,7 @@ export const workerExamples = [
     status: "ONLINE",
     version: "1.4.0",
     labels: ["region=eu"],
+    features: [...features],
     ...host,
     active_job_ids: [ids.job],
     last_heartbeat: at(150),
@@ -62,6 +64,7 @@ export const workerExamples = [
     instance_id: "runner-1-4711",
     ...host,
     labels: ["region=eu"],
+    features: [...features],
   }),
   example(HeartbeatAnswer, {
     worker_id: ids.worker,

@@ -12,13 +12,9 @@ export async function up(db: Kysely<unknown>): Promise<void> {
  * occupied nor locked, and whose worker to tear down holds no job. Triggers keep the table, so no statement can leave it wrong.
  */
 const isTeardown = (row: string) => `(${row}job_type = 'DESTROY_WORKER')`;
-const wanted = (row: string) =>
+/** The labels that a worker must have for the job of a row; a job for one worker asks for none. */
+export const wantedLabels = (row: string): string =>
   `(case when ${row}assigned_worker_id is not null and ${row}job_type <> 'DESTROY_WORKER' then '[]' else ${row}labels end)`;
-const kindOf = (row: string) => `coalesce(${row}spec_id, ''),
-  iif(${isTeardown(row)}, ${row}assigned_worker_id, ''),
-  iif(${isTeardown(row)}, '', coalesce(${row}assigned_worker_id, '')), ${wanted(row)}`;
-const isKindOf = (row: string) =>
-  `(spec_id, target_worker, only_worker, wanted) = (${kindOf(row)})`;
 const isFree = (spec: string, target: string) => `
   not exists (select 1 from jobs indexed by jobs_unreleased_spec
     where jobs.spec_id = ${spec} and jobs.worker_id is not null and jobs.released_at is null)
@@ -27,15 +23,48 @@ const isFree = (spec: string, target: string) => `
     where jobs.worker_id = ${target} and jobs.worker_id is not null and jobs.released_at is null)`;
 const refreshFree = `update queue_heads set is_free = (${isFree("queue_heads.spec_id", "queue_heads.target_worker")})`;
 const columns = `spec_id, target_worker, only_worker, wanted, first_wanted, owner_id, job_id, is_free`;
-const headOf = (
-  row: string,
-  id: string,
-) => `${kindOf(row)}, coalesce(json_extract(${wanted(row)}, '$[0]'), ''),
-  ${row}owner_id, ${id}, ${isFree(`${row}spec_id`, `iif(${isTeardown(row)}, ${row}assigned_worker_id, '')`)}`;
-/** Makes the heads of a queue without any. Not of "jobs": inside of what asks whether one is free, that would be the job that is held. */
-export const fillQueueHeads = `insert into queue_heads (${columns})
-    select ${headOf("queued.", "min(queued.id)")} from jobs as queued where status = 'QUEUED' group by ${kindOf("queued.")}`;
 const isHeld = (row: string) => `(${row}.worker_id is not null and ${row}.released_at is null)`;
+
+/** What depends on how `wanted` follows from a job: the heads of what is queued, and what keeps them while jobs come and go. */
+export function headsBy(wanted: (row: string) => string) {
+  const kindOf = (row: string) => `coalesce(${row}spec_id, ''),
+  iif(${isTeardown(row)}, ${row}assigned_worker_id, ''),
+  iif(${isTeardown(row)}, '', coalesce(${row}assigned_worker_id, '')), ${wanted(row)}`;
+  const isKindOf = (row: string) =>
+    `(spec_id, target_worker, only_worker, wanted) = (${kindOf(row)})`;
+  const headOf = (
+    row: string,
+    id: string,
+  ) => `${kindOf(row)}, coalesce(json_extract(${wanted(row)}, '$[0]'), ''),
+  ${row}owner_id, ${id}, ${isFree(`${row}spec_id`, `iif(${isTeardown(row)}, ${row}assigned_worker_id, '')`)}`;
+  // Not of "jobs": inside of what asks whether one is free, that would be the job that is held.
+  const fill = `insert into queue_heads (${columns})
+    select ${headOf("queued.", "min(queued.id)")} from jobs as queued where status = 'QUEUED' group by ${kindOf("queued.")}`;
+  const keep = [
+    // The next job of a kind.
+    `create index jobs_queued_kind on jobs (spec_id, assigned_worker_id, ${isTeardown("")}, ${wanted("")}, id) where status = 'QUEUED'`,
+    ...["insert", "update of status"].map(
+      (
+        change,
+      ) => `create trigger jobs_queued_${change === "insert" ? "new" : "again"} after ${change} on jobs
+      when new.status = 'QUEUED'${change === "insert" ? "" : " and old.status <> 'QUEUED'"} begin
+      insert into queue_heads (${columns}) values (${headOf("new.", "new.id")})
+        on conflict do update set job_id = excluded.job_id where excluded.job_id < job_id;
+    end`,
+    ),
+    `create trigger jobs_queue_left after update of status on jobs when old.status = 'QUEUED' and new.status <> 'QUEUED' begin
+    update queue_heads set job_id = coalesce((
+      select id from jobs indexed by jobs_queued_kind
+      where status = 'QUEUED' and spec_id is old.spec_id and assigned_worker_id is old.assigned_worker_id
+        and ${isTeardown("")} = ${isTeardown("old.")} and ${wanted("")} = ${wanted("old.")}
+      order by id limit 1), '')
+      where ${isKindOf("old.")} and job_id = old.id;
+    delete from queue_heads where ${isKindOf("old.")} and job_id = '';
+  end`,
+  ];
+  return { fill, keep };
+}
+const heads = headsBy(wantedLabels);
 
 const queue = [
   `create table queue_heads (
@@ -45,27 +74,8 @@ const queue = [
   `create index queue_heads_own on queue_heads (owner_id, only_worker, first_wanted, wanted, job_id) where is_free = 1`,
   `create index queue_heads_all on queue_heads (only_worker, first_wanted, wanted, job_id) where is_free = 1`,
   `create index queue_heads_target on queue_heads (target_worker) where target_worker <> ''`,
-  // The next job of a kind.
-  `create index jobs_queued_kind on jobs (spec_id, assigned_worker_id, ${isTeardown("")}, ${wanted("")}, id) where status = 'QUEUED'`,
-  fillQueueHeads,
-  ...["insert", "update of status"].map(
-    (
-      change,
-    ) => `create trigger jobs_queued_${change === "insert" ? "new" : "again"} after ${change} on jobs
-      when new.status = 'QUEUED'${change === "insert" ? "" : " and old.status <> 'QUEUED'"} begin
-      insert into queue_heads (${columns}) values (${headOf("new.", "new.id")})
-        on conflict do update set job_id = excluded.job_id where excluded.job_id < job_id;
-    end`,
-  ),
-  `create trigger jobs_queue_left after update of status on jobs when old.status = 'QUEUED' and new.status <> 'QUEUED' begin
-    update queue_heads set job_id = coalesce((
-      select id from jobs indexed by jobs_queued_kind
-      where status = 'QUEUED' and spec_id is old.spec_id and assigned_worker_id is old.assigned_worker_id
-        and ${isTeardown("")} = ${isTeardown("old.")} and ${wanted("")} = ${wanted("old.")}
-      order by id limit 1), '')
-      where ${isKindOf("old.")} and job_id = old.id;
-    delete from queue_heads where ${isKindOf("old.")} and job_id = '';
-  end`,
+  heads.fill,
+  ...heads.keep,
   ...["insert", "update of worker_id, released_at"].map(
     (
       change,

@@ -9,11 +9,13 @@ const job = {
   spec_id: "s",
   assigned_worker_id: null,
   labels: '["gpu"]',
+  features: "[]",
 } as JobRow;
 const worker = {
   id: "w",
   owner_id: "o",
   labels: ["gpu", "eu"],
+  features: ["submodules"],
   offline_at: null,
   draining_at: null,
   last_heartbeat_at: 1,
@@ -74,6 +76,35 @@ it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]
     { ...job, assigned_worker_id: "w" },
     around({ workers: [{ ...worker, draining_at: 1 }] }),
     "assigned_worker_draining",
+  ],
+  [
+    "no agent supports what it needs",
+    { ...job, features: '["submodules","var_files"]' },
+    around({}),
+    "needs_var_files",
+  ],
+  [
+    "the worker that it is meant for does not support it",
+    { ...job, assigned_worker_id: "w", features: '["backend_config"]' },
+    around({}),
+    "needs_backend_config",
+  ],
+  [
+    "the one agent that supports it is offline",
+    { ...job, features: '["submodules"]' },
+    around({
+      workers: [
+        { ...worker, features: [] },
+        { ...worker, offline_at: 1 },
+      ],
+    }),
+    "no_worker_online",
+  ],
+  [
+    "a label of the same name is not the feature",
+    { ...job, features: '["submodules"]' },
+    around({ workers: [{ ...worker, labels: ["gpu", "submodules"], features: [] }] }),
+    "needs_submodules",
   ],
   ["the worker to tear down is in use", teardown, around({ isTargetHeld: true }), "worker_in_use"],
   [

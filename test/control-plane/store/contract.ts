@@ -41,15 +41,10 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
 
     const read = async (id: string) => (await store.read.first(findJob, { id }))!;
     const claim = (worker: string, labels: string[] = [], of = owner) =>
-      store.write((tx) =>
-        tx.first(claimOwnJob, {
-          worker,
-          labels: JSON.stringify(labels),
-          claim_key: null,
-          now: 5,
-          owner: of.id,
-        }),
-      );
+      store.write(async (tx) => {
+        await updateWorker(tx, worker, { labels: JSON.stringify(labels) });
+        return tx.first(claimOwnJob, { worker, claim_key: null, now: 5, owner: of.id });
+      });
 
     it("shows a write to readers once it is answered, and not before", async () => {
       const job = await addJob(store, owner);
@@ -161,7 +156,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       const jobs = [await addJob(store, owner), await addJob(store, other)];
       await addWorker(store, null, { id: "cloud" });
       for (const { id } of jobs) {
-        const params = { worker: "cloud", labels: "[]", claim_key: null, now: 5 };
+        const params = { worker: "cloud", claim_key: null, now: 5 };
         expect((await store.write((tx) => tx.first(claimAnyJob, params)))?.id).toBe(id);
       }
     });

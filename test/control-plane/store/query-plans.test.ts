@@ -77,7 +77,7 @@ const hotPlan = (database: Database.Database, { sql }: CompiledStatement): strin
 const scansIn = (plan: string[]) =>
   plan.filter(
     (step) =>
-      /^SCAN (?!json_each|oldest|kinds|CONSTANT ROW|\(subquery|\w+ VIRTUAL TABLE)/.test(step) &&
+      /^SCAN (?!json_each|oldest|has|kinds|CONSTANT ROW|\(subquery|\w+ VIRTUAL TABLE)/.test(step) &&
       !liveIndexes.test(step),
   );
 

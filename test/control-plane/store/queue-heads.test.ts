@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { isHeld, type JobRow } from "../../../control-plane/domain/job.ts";
-import { mayTake } from "../../../control-plane/domain/worker.ts";
+import { mayTake, withLists, type Claimant } from "../../../control-plane/domain/worker.ts";
 import { claimAnyJob, claimOwnJob } from "../../../control-plane/store/claim.ts";
 import type { Store } from "../../../control-plane/store/db.ts";
-import { fillQueueHeads } from "../../../control-plane/store/migrations/0009-scale.ts";
+import { fillQueueHeads } from "../../../control-plane/store/migrations/0014-features.ts";
 import { saveJob } from "../../../control-plane/store/jobs.ts";
 import { openSqlite } from "../../../control-plane/store/sqlite.ts";
 import { addLock, releaseLock } from "../../../control-plane/store/states.ts";
@@ -36,10 +36,12 @@ function randomOf(seed: number): (below: number) => number {
 
 const labelSets = ["[]", '["a"]', '["b"]', '["a","b"]', '["b","a"]', '["c"]'];
 
+const featureSets = ["[]", "[]", '["a"]', '["a","submodules"]', '["submodules"]'];
+
 interface World {
   readonly owners: readonly Owner[];
   readonly specs: readonly (readonly string[])[];
-  readonly workers: readonly { id: string; owner_id: string | null; labels: string[] }[];
+  readonly workers: readonly Claimant[];
 }
 
 async function makeWorld(): Promise<World> {
@@ -52,22 +54,15 @@ async function makeWorld(): Promise<World> {
       await addSpec(store, owner),
     ]);
   const workers = [];
-  for (const [owner, labels] of [
-    [owners[0], "[]"],
-    [owners[0], '["a"]'],
-    [owners[1], '["a","b"]'],
-    [null, '["b"]'],
+  for (const [owner, labels, features] of [
+    [owners[0], "[]", "[]"],
+    [owners[0], '["a"]', '["submodules"]'],
+    [owners[0], '["submodules"]', '["a"]'],
+    [owners[1], '["a","b"]', '["a","submodules"]'],
+    [null, '["b"]', '["submodules"]'],
   ] as const)
-    workers.push(await addWorker(store, owner ?? null, { labels }));
-  return {
-    owners,
-    specs,
-    workers: workers.map(({ id, owner_id, labels }) => ({
-      id,
-      owner_id,
-      labels: JSON.parse(labels) as string[],
-    })),
-  };
+    workers.push(await addWorker(store, owner ?? null, { labels, features }));
+  return { owners, specs, workers: workers.map(withLists) };
 }
 
 const readJobs = (): Promise<JobRow[]> =>
@@ -91,8 +86,8 @@ async function freeJobs(): Promise<JobRow[]> {
   );
 }
 
-async function claim({ id: worker, owner_id: owner, labels }: World["workers"][number]) {
-  const params = { worker, labels: JSON.stringify(labels), claim_key: null, now: 5 };
+async function claim({ id: worker, owner_id: owner }: Claimant) {
+  const params = { worker, claim_key: null, now: 5 };
   const job = await store.write((tx) =>
     owner === null ? tx.first(claimAnyJob, params) : tx.first(claimOwnJob, { ...params, owner }),
   );
@@ -114,15 +109,14 @@ it.each([1, 2, 3, 4, 5, 6])("after any events, seed %i", async (seed) => {
       const own = world.workers.filter(({ owner_id }) => owner_id === owner.id);
       await addJob(store, owner, {
         labels: pick(labelSets),
+        features: pick(featureSets),
         spec_id: random(6) === 0 ? null : pick(world.specs[place]!),
         job_type: isTeardown ? "DESTROY_WORKER" : "PLAN",
         assigned_worker_id: isTeardown || random(4) === 0 ? pick(own).id : null,
       });
     } else if (event < 7) {
       const worker = pick(world.workers);
-      const expected = (await freeJobs()).find((job) =>
-        mayTake(worker, { ...job, labels: JSON.parse(job.labels) as string[] }),
-      );
+      const expected = (await freeJobs()).find((job) => mayTake(worker, withLists(job)));
       expect(await claim(worker)).toBe(expected?.id);
     } else if (event === 7 && held.length > 0) {
       const job = pick(held);
@@ -156,7 +150,7 @@ it.each([1, 2, 3, 4, 5, 6])("after any events, seed %i", async (seed) => {
       (job) => {
         const isTeardown = job.job_type === "DESTROY_WORKER";
         const labels = !isTeardown && job.assigned_worker_id !== null ? "[]" : job.labels;
-        return [job.spec_id, isTeardown, job.assigned_worker_id, labels].join("|");
+        return [job.spec_id, isTeardown, job.assigned_worker_id, labels, job.features].join("|");
       },
     );
     expect(heads.map(({ job_id }) => job_id).toSorted()).toEqual(

@@ -25,6 +25,31 @@ const json: Record<string, string> = {
   definition: managed,
   config_snapshot: '{"source":{"type":"archive","sha256":"1"}}',
 };
+/** Jobs that wait, and what they ask of a worker. */
+const queued: [
+  id: string,
+  labels: string,
+  assigned: string | null,
+  snapshot: string,
+  wanted: string,
+][] = [
+  [
+    "q-all",
+    '["a"]',
+    null,
+    '{"submodules":true,"var_files":["x"],"backend_config":{"a":"b"}}',
+    '["a","+backend_config","+submodules","+var_files"]',
+  ],
+  ["q-assigned", '["a"]', "1", '{"submodules":true}', '["+submodules"]'],
+  [
+    "q-none",
+    '["a","b"]',
+    null,
+    '{"submodules":false,"var_files":[],"backend_config":{}}',
+    '["a","b"]',
+  ],
+  ["q-plain", "[]", null, "{}", "[]"],
+];
 const shown = "SHOWN2";
 let directory: string;
 let file: string;
@@ -74,6 +99,12 @@ async function fill(): Promise<void> {
     `insert into workers (id, owner_id, name, mode, token_hash, labels, created_at, metadata)
       values ('2', '1', 'w', 'self-hosted', '2', '[]', 2, '{"a":1,"deploy_configuration":{"targets":["x"]}}')`,
   );
+  for (const [id, labels, assigned, snapshot] of queued) {
+    const job = `insert into jobs (id, owner_id, job_type, status, labels, assigned_worker_id, timeout_seconds, attempt, created_at)
+      values (?, '1', 'PLAN', 'QUEUED', ?, ?, 1, 0, 1)`;
+    database.prepare(job).run(id, labels, assigned);
+    database.prepare("insert into job_snapshots values (?, ?)").run(id, snapshot);
+  }
   database.exec(
     `insert into cli_logins (device_code, profile_id, verification_code, created_at, expires_at) values ('open', '1', '${shown}', 5, 9)`,
   );
@@ -121,6 +152,10 @@ it("keeps every row of the first release, but no code that it showed", async () 
       else expect(now).toMatchObject(ended ? { ...kept, expires_at: row.created_at } : kept);
       expect(JSON.stringify(now)).not.toContain(shown);
     }
+  const wanted = (after.queue_heads ?? []).map((head) => [head.job_id, head.wanted]);
+  expect(Object.fromEntries(wanted)).toEqual(
+    Object.fromEntries(queued.map(([id, , , , wants]) => [id, wants])),
+  );
   expect(after.archives).toMatchObject([{ named_at: 1 }]);
   expect(after.accounts).toMatchObject([{ host: "" }]);
 });
