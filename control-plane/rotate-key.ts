@@ -61,6 +61,11 @@ export async function rotateKey(args: string[]): Promise<void> {
     const store = await openSqlite(config.databaseFile);
     try {
       const keys = await openSecretKeys(config, store);
+      const [current, ...older] = keys;
+      if (older.includes(current))
+        throw new ConfigError(
+          "the new key is an old one: set WINDLASS_SECRET_KEY to another, or move secrets/WINDLASS_SECRET_KEY aside, out of the data directory, and leave it unset",
+        );
       const inner = await diskBlobs(config.artifactsDirectory);
       const { values: sealed, files, unreadable } = await resealAll(store, inner, keys);
       await store.write((tx) => keepOnlyCurrent(tx, keys));

@@ -212,6 +212,17 @@ describe("a change of the key", () => {
       expect(context.box("provider-tokens").open(sealed, "github:1").toString()).toBe(secret);
     });
   });
+
+  it("to the same key is refused, for it would change nothing", async () => {
+    await within(open(first), async () => undefined);
+    const { exitCode, stdout, stderr } = await execa(bin, ["server", "rotate-key"], {
+      reject: false,
+      env: settings(first, first),
+    });
+    expect([exitCode, stdout]).toEqual([78, ""]);
+    expect(stderr).toContain("the new key is an old one");
+    await within(open(first), async () => undefined);
+  });
 });
 
 /** More than one sealed piece. */
