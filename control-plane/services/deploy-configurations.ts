@@ -157,10 +157,14 @@ function checkedSnapshot(
   }
 }
 
-function kept(before: ConfigSnapshot, { variables = {}, environment = {} }: ConfigSnapshot) {
-  const { variables: values = {}, environment: names = {} } = updatedDefinition(before, {
-    variables,
-    environment,
-  });
-  return { variables: values, environment: names };
+function kept(
+  before: ConfigSnapshot,
+  { variables = {}, environment = {}, backend_config = {} }: ConfigSnapshot,
+) {
+  const whole = updatedDefinition(before, { variables, environment, backend_config });
+  return {
+    variables: whole.variables ?? {},
+    environment: whole.environment ?? {},
+    backend_config: whole.backend_config ?? {},
+  };
 }

@@ -158,7 +158,9 @@ describe("a person", () => {
   it("is shown no secret of a snapshot, and keeps it by not repeating it", async () => {
     const secret = "the-secret-of-this-snapshot";
     const variables = { key: { value: secret, sensitive: true }, plain: { value: 1 } };
-    const answer = await set({ snapshot: { source, variables }, targets: ["module.a"] });
+    const texts = { name: { value: secret, sensitive: true }, plain: "1" };
+    const snapshot = { source, variables, environment: texts, backend_config: texts };
+    const answer = await set({ snapshot, targets: ["module.a"] });
     expect(JSON.stringify(answer)).not.toContain(secret);
     expect(await plane.holds(secret)).toEqual([]);
     const runner = callsOf(plane, target.headers);
@@ -175,7 +177,13 @@ describe("a person", () => {
       spec_id: null,
       zone_id: null,
       targets: ["module.b"],
-      config_snapshot: { source, backend: "own", variables: { key: { value: secret } } },
+      config_snapshot: {
+        source,
+        backend: "own",
+        variables: { key: { value: secret } },
+        environment: { name: secret, plain: "1" },
+        backend_config: { name: secret, plain: "1" },
+      },
     });
   });
 });
