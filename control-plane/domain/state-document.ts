@@ -16,28 +16,37 @@ export interface StateSummary {
 const depthLimit = 500;
 const lineageLimit = 400;
 
+/** What is no entry of a list by itself. */
+const between: ReadonlySet<TokenType> = new Set([
+  TokenType.COMMA,
+  TokenType.RIGHT_BRACE,
+  TokenType.RIGHT_BRACKET,
+]);
+
 /** A reader of one document: `push` its bytes in any pieces, then `end`. Both refuse what is no terraform state. */
 export class StateDocumentReader {
-  /** `resources` is read entry by entry, and an entry is forgotten once it is counted. */
+  /** Entries of `resources` are counted by their tokens and never built: one alone may be as large as the document. */
   readonly #parser = new JSONParser({
-    paths: ["$.version", "$.encryption_version", "$.serial", "$.lineage", "$.resources.*"],
+    paths: ["$.version", "$.encryption_version", "$.serial", "$.lineage"],
     keepStack: false,
     stringBufferSize: 65_536,
   });
   readonly #fields = new Map<unknown, unknown>();
   #resources = 0;
   #depth = 0;
+  /** The last string of the document's own level: before a list or a map, the name of that. */
+  #name: unknown;
 
   constructor() {
-    this.#parser.onToken = ({ token }) => {
+    this.#parser.onToken = ({ token, value }) => {
+      if (this.#depth === 1 && token === TokenType.STRING) this.#name = value;
+      if (this.#depth === 2 && this.#name === "resources" && !between.has(token))
+        this.#resources += 1;
       if (token === TokenType.LEFT_BRACE || token === TokenType.LEFT_BRACKET) this.#depth += 1;
       if (token === TokenType.RIGHT_BRACE || token === TokenType.RIGHT_BRACKET) this.#depth -= 1;
       if (this.#depth > depthLimit) throw noState("it is too deep");
     };
-    this.#parser.onValue = ({ key, value, stack }) => {
-      if (stack.length > 1) this.#resources += 1;
-      else this.#fields.set(key, value);
-    };
+    this.#parser.onValue = ({ key, value }) => void this.#fields.set(key, value);
   }
 
   push(chunk: Uint8Array): void {

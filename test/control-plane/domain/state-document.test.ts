@@ -73,6 +73,20 @@ test("a state that OpenTofu encrypted has its version elsewhere", () => {
   expect(read(text)).toMatchObject({ serial: 3, lineage: "a" });
 });
 
+test("one resource of any size takes no memory", () => {
+  const reader = new StateDocumentReader();
+  const before = process.memoryUsage().heapUsed;
+  let most = before;
+  reader.push(Buffer.from('{"version":4,"serial":7,"lineage":"a","resources":[{"a":['));
+  for (let part = 0; part < 64; part += 1) {
+    reader.push(Buffer.from("{},".repeat(20_000)));
+    most = Math.max(most, process.memoryUsage().heapUsed);
+  }
+  reader.push(Buffer.from("{}]},{}]}"));
+  expect(reader.end().resources).toBe(2);
+  expect(most - before).toBeLessThan(60e6);
+});
+
 function isJson(text: string): boolean {
   try {
     JSON.parse(text);
