@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -11,6 +11,8 @@ import { windlass } from "../helpers/windlass.ts";
 /** A temporary directory, in which nothing may be left. */
 function newHome({ onTestFinished }: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), "demo-"));
+  // For the users that jobs run as.
+  chmodSync(home, 0o711);
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   return home;
 }

@@ -198,7 +198,7 @@ describe("SIGTERM of the server", () => {
 
   it("takes the rest of a 50 MB upload, and cuts a reader that has stopped reading", () =>
     inDirectory(async (directory) => {
-      await using server = spawnServer(directory, { WINDLASS_DRAIN_SECONDS: "5" });
+      await using server = spawnServer(directory, { WINDLASS_DRAIN_SECONDS: "120" });
       const { url, worker, job } = await newRunner(await server.ready, directory);
       const content = randomBytes(52_428_800);
       const upload = request(`${url}${job}/plan-artifact`, {
@@ -223,7 +223,7 @@ describe("SIGTERM of the server", () => {
       const { code, seconds } = await stop(second);
       expect(code).toBe(0);
       expect(seconds).toBeGreaterThan(0.9);
-      expect(seconds).toBeLessThan(10);
+      expect(seconds).toBeLessThan(60);
       expect(second.log()).toContain("their connections are cut");
       stalled.destroy();
     }));
