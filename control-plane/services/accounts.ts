@@ -12,6 +12,7 @@ import {
   type ProviderSettings,
 } from "../domain/providers.ts";
 import { sealAgain, type SecretKeys } from "../domain/secret-box.ts";
+import { equalSecrets } from "../domain/tokens.ts";
 import { Refusal } from "../problem.ts";
 import {
   findAccount,
@@ -224,7 +225,7 @@ export async function resealTokens(tx: Queries, keys: SecretKeys): Promise<numbe
         "base64url",
       );
     const access_token = again(account.access_token);
-    if (access_token === account.access_token) continue;
+    if (equalSecrets(access_token, account.access_token)) continue;
     const refresh_token = account.refresh_token === null ? null : again(account.refresh_token);
     await updateAccount(tx, account, { access_token, refresh_token });
     count += 1;

@@ -1,7 +1,5 @@
 import { expect, it } from "vitest";
-import { startServer } from "../../control-plane/server.ts";
-import { readConfig } from "../../control-plane/config.ts";
-import { pino } from "pino";
+import { pruneExpired } from "../../control-plane/timers/prune.ts";
 import { startPlane } from "../helpers/plane.ts";
 import { addOwner } from "../helpers/rows.ts";
 
@@ -25,15 +23,18 @@ it("what expired long ago is removed, what works or expired lately stays", async
         .execute();
     }
   });
-  // Another server on the same store looks when it starts.
-  const config = readConfig({ WINDLASS_DATA_DIR: plane.directory, WINDLASS_PORT: "0" });
-  const second = await startServer(config, pino({ level: "silent" }));
+  // It looks when the server starts, and then every hour.
+  const stop = new AbortController();
+  const errors: unknown[] = [];
+  const pruning = pruneExpired(plane.context, stop.signal, (error) => errors.push(error));
   const left = async (table: "registration_tokens" | "login_links") =>
     (await store.read.sql.selectFrom(table).select("token_hash").execute())
       .map(({ token_hash }) => token_hash)
       .toSorted();
   await expect.poll(() => left("registration_tokens")).toEqual(["lately", "working"]);
   expect(await left("login_links")).toEqual(["lately", "working"]);
-  await second.close();
+  stop.abort();
+  await pruning;
+  expect(errors).toEqual([]);
   await plane.close();
 });
