@@ -27,8 +27,8 @@ Settings come from the environment; secrets also from a file (NAME_FILE) or a
 systemd credential:
   WINDLASS_URL                 the control plane, like
                                https://windlass.example.com
-  WINDLASS_ALLOW_HTTP          1: the control plane and git repositories may have
-                               http addresses on other machines
+  WINDLASS_ALLOW_HTTP          1: the control plane and git repositories may
+                               have http addresses on other machines
   WINDLASS_REGISTRATION_TOKEN  registers the agent once; then its identity is
                                kept in the work directory
   WINDLASS_WORKER_NAME         under this name (the host's name)
