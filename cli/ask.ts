@@ -45,9 +45,10 @@ export async function confirm(
 
 /** One line that the terminal does not show while it is typed. Throws `Failure` when none comes. */
 export async function askSecret(question: string): Promise<string> {
-  process.stderr.write(question);
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  // The terminal shows nothing that is typed from here on; only then is the question asked.
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
+  process.stderr.write(question);
   try {
     const answer = await new Promise<string | undefined>((resolve) => {
       lines.once("SIGINT", () => lines.close());
