@@ -173,6 +173,9 @@ describe("a person", () => {
     await set({ ...deploy_configuration, targets: ["module.b"] });
     await client.get(createJob, { body: teardown() });
     const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+    await other.get(endpoints.heartbeat, {
+      body: { version: "1.0.0", features: ["backend_config"] },
+    });
     expect((await other.get(claimJob, {})).job).toMatchObject({
       spec_id: null,
       zone_id: null,

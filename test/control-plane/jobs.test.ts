@@ -152,6 +152,9 @@ describe("a configuration", () => {
       body: { job_type: "PLAN", configuration_id: spec.id },
     });
     expect(job.config_snapshot?.variables).toEqual(spec.variables);
+    await runner.get(endpoints.heartbeat, {
+      body: { version: "1.0.0", features: ["backend_config"] },
+    });
     const claimed = await runner.get(claimJob, {});
     expect(claimed.job.config_snapshot.variables).toEqual({
       password: { value, sensitive: true },
