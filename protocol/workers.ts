@@ -1,8 +1,14 @@
 /** Workers (runners): registration, heartbeat, metadata, and what a person does with them. */
 import { Type, type Static } from "typebox";
 import { DeployConfiguration } from "./deploy-configurations.ts";
-import { Features } from "./features.ts";
+import { features } from "./features.ts";
 import { about, JsonObject, Labels, Name, Nullable, OneOf, Timestamp, Uuid } from "./fields.ts";
+
+const Features = Type.Array(Type.String({ maxLength: 64, pattern: "^[a-z][a-z0-9_]*$" }), {
+  maxItems: 64,
+  uniqueItems: true,
+  description: `What it can do beyond running a plain configuration: ${features.map((name) => `\`${name}\``).join(", ")}. A job that needs one goes only to a runner that reports it.`,
+});
 
 export const WorkerMode = OneOf(["self-hosted", "cloud-hosted"]);
 export type WorkerMode = Static<typeof WorkerMode>;
