@@ -126,8 +126,8 @@ function listenToSignals(log: Logger, stopSeconds: number): RunnerSignals {
       log.warn({ signal }, "stopping the running jobs");
       return stopWork.abort();
     }
-    log.info({ signal }, "no new jobs; waiting for those that run");
     noMoreWork.abort();
+    log.info({ signal }, "no new jobs; waiting for those that run");
     if (stopSeconds === Infinity) return;
     const atDeadline = (): void => {
       if (stopWork.signal.aborted) return;
