@@ -71,6 +71,7 @@ export interface AgentConfig extends IsolationConfig {
   readonly engineOffline: boolean;
   readonly providerMirror: string | undefined;
   readonly cache: CacheLimits;
+  readonly sourceBytes: number;
   readonly freeDiskBytes: number;
   readonly enginePublicKeys: string | undefined;
   /** None: nothing is served. */
@@ -145,6 +146,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
       bytes: Math.round(read.number("WINDLASS_CACHE_GIB", 10, 0, 100_000) * 1024 ** 3),
       days: read.number("WINDLASS_CACHE_DAYS", 90, 0, 36_500),
     },
+    sourceBytes: read.whole("WINDLASS_SOURCE_MIB", 1024, 1, 1e9) * 1024 ** 2,
     freeDiskBytes: Math.round(read.number("WINDLASS_FREE_DISK_MIB", 1024, 0, 1e9) * 1024 ** 2),
     enginePublicKeys: read.file("WINDLASS_ENGINE_KEYS"),
     statusAddress: addressOf(read.text("WINDLASS_STATUS_ADDRESS", forms.listen)),

@@ -60,6 +60,8 @@ systemd credential:
   WINDLASS_CACHE_GIB, WINDLASS_CACHE_DAYS
                                what is kept of engines and providers for later
                                jobs (10 GiB, 90 days after the last use)
+  WINDLASS_SOURCE_MIB          what a git source with submodules, LFS files and
+                               modules may take on the disk (1024)
   WINDLASS_FREE_DISK_MIB       with less room than this no job is taken (1024)
   WINDLASS_STOP_SECONDS        after the first SIGTERM, running jobs get this
                                long before they are cancelled (no limit)

@@ -241,6 +241,7 @@ function jobSettings(
     engineOffline: config.engineOffline,
     providerMirror: config.providerMirror,
     cacheBytes: config.cache.bytes,
+    sourceBytes: config.sourceBytes,
     freeDiskBytes: config.freeDiskBytes,
     enginePublicKeys: config.enginePublicKeys,
     logLimitBytes: config.logLimitBytes,

@@ -31,6 +31,8 @@ export interface JobSettings {
   readonly providerMirror: string | undefined;
   /** Of all engines and provider packages that are kept for later jobs; 0: no packages are kept. */
   readonly cacheBytes: number;
+  /** What a git source and the modules of a job may take on the disk while they are fetched. */
+  readonly sourceBytes: number;
   /** What stays free on the disk. */
   readonly freeDiskBytes: number;
   readonly engineOffline: boolean;

@@ -9,6 +9,7 @@ import { known, StepFailed, type JobContext } from "./context.ts";
 import { cloudEnvironment } from "./credentials.ts";
 import { failureOf } from "./diagnostics.ts";
 import { environmentOf } from "./environment.ts";
+import { fetchWithin } from "./fetch-limit.ts";
 import { gitAccessEnvironment, gitEnvironment, gitProtocols } from "./git-access.ts";
 import { readJobFile } from "./job-files.ts";
 import { mentions } from "./mentions.ts";
@@ -45,11 +46,17 @@ export async function fetchModules(context: JobContext): Promise<void> {
     shadowMercurial(workspace);
     giveFolders(context);
   }
-  const end = await runTerraform(context, "fetch-modules", ["get"], {
-    logged: true,
-    patience: settings.patience.init,
-    environment: moduleEnvironment(context),
-  });
+  const { sourceBytes: bytes, path } = settings;
+  const end = await fetchWithin(
+    { what: "modules", folder: workspace.root, bytes, path },
+    (signal) =>
+      runTerraform(context, "fetch-modules", ["get"], {
+        logged: true,
+        patience: settings.patience.init,
+        environment: moduleEnvironment(context),
+        signal,
+      }),
+  );
   if (end.code !== 0) throw new StepFailed(await failureOf("modules", end));
 }
 

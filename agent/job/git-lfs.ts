@@ -2,10 +2,9 @@
 import { closeSync, constants, openSync, readSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { StepFailed } from "./context.ts";
+import { mibOf } from "./fetch-limit.ts";
 import { gitIn, type GitPlace } from "./git-run.ts";
 
-/** Of all files together. */
-const sizeLimit = 2 * 1024 ** 3;
 /** A pointer is smaller than this, by its specification. */
 const pointerLimit = 1024;
 /** As `.gitattributes` has them. */
@@ -19,8 +18,11 @@ export async function fetchLfs(folder: string, url: string, place: GitPlace): Pr
   if (pointers.length === 0) return;
   const what = `the repository keeps ${pointers.length} files in Git LFS (${pointers[0]?.path})`;
   const bytes = pointers.reduce((sum, { size }) => sum + size, 0);
-  if (!(bytes <= sizeLimit)) {
-    throw new StepFailed(`source: ${what}, of more than ${sizeLimit / 1024 ** 3} GiB together`);
+  const { sourceBytes } = place.settings;
+  if (!(bytes <= sourceBytes)) {
+    throw new StepFailed(
+      `source: ${what}, of ${bytes} bytes together: more than WINDLASS_SOURCE_MIB allows on the runner (${mibOf(sourceBytes)})`,
+    );
   }
   try {
     await git("lfs", "version");

@@ -3,7 +3,7 @@ import { gitAccessEnvironment, gitEnvironment } from "./git-access.ts";
 import { StepFailed, type JobSettings } from "./context.ts";
 import type { Workspace } from "./workspace.ts";
 
-export type GitSettings = Pick<JobSettings, "path" | "network" | "gitAccess">;
+export type GitSettings = Pick<JobSettings, "path" | "network" | "gitAccess" | "sourceBytes">;
 
 export interface GitPlace {
   readonly workspace: Workspace;
@@ -35,7 +35,7 @@ export async function gitIn(
     ...gitAccessEnvironment(gitAccess, url, network),
   };
   return async (...args) => {
-    const result = await execa("git", ["-c", "core.hooksPath=/dev/null", ...args], {
+    const run = execa("git", ["-c", "core.hooksPath=/dev/null", ...args], {
       cwd: folder,
       extendEnv: false,
       env,
@@ -43,7 +43,12 @@ export async function gitIn(
       cancelSignal: signal,
       reject: false,
       maxBuffer: 1024 * 1024,
+      // A process group of its own: what git has started ends with it.
+      detached: true,
     });
+    const end = (): void => killGroup(run.pid);
+    signal.addEventListener("abort", end);
+    const result = await run.finally(() => signal.removeEventListener("abort", end));
     if (result.exitCode === 0) return result.stdout.trim();
     const said = result.stderr.trim().split("\n").slice(-3).join(" ");
     if (/returned error: 30\d/.test(said)) {
@@ -54,4 +59,12 @@ export async function gitIn(
     const command = args.find((word) => /^[a-z-]+$/.test(word) && word !== "-c") ?? "";
     throw new StepFailed(`source: git ${command} failed: ${said || (result.shortMessage ?? "")}`);
   };
+}
+
+function killGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }

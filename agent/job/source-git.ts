@@ -1,5 +1,6 @@
 /** Git as a source: one commit, over https or ssh, with nothing of it run on this machine. */
 import { StepFailed } from "./context.ts";
+import { fetchWithin } from "./fetch-limit.ts";
 import { fetchLfs } from "./git-lfs.ts";
 import { gitIn, type GitPlace, type GitSettings } from "./git-run.ts";
 import { submodulesOf } from "./git-submodules.ts";
@@ -51,9 +52,20 @@ export async function fetchCommit(
   signal: AbortSignal,
   protocols = "https:ssh",
 ): Promise<SourceRevision> {
-  const place = { workspace, settings, signal, protocols };
-  const commit = await fetchInto(workspace.source, url, ref, place);
-  if (submodules) await fetchSubmodules(workspace.source, url, place);
+  const { source: folder } = workspace;
+  const limit = {
+    what: "source",
+    folder,
+    bytes: settings.sourceBytes,
+    path: settings.path,
+  } as const;
+  const commit = await fetchWithin(limit, async (tooLarge) => {
+    const either = AbortSignal.any([signal, tooLarge]);
+    const place = { workspace, settings, signal: either, protocols };
+    const fetched = await fetchInto(folder, url, ref, place);
+    if (submodules) await fetchSubmodules(folder, url, place);
+    return fetched;
+  });
   return { type: "git", digest: commit };
 }
 

@@ -22,6 +22,8 @@ export interface TerraformOptions {
   readonly limit?: { readonly usual: number; readonly stopped: number };
   /** It changes the world: that it may have run must be known even after a power cut. */
   readonly changes?: boolean;
+  /** Stops this command, besides the job's own stop. */
+  readonly signal?: AbortSignal;
   /** In place of the job's own. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -148,7 +150,7 @@ async function stoppable(
   { stop, journal }: JobContext,
   run: string,
   process: Run,
-  { patience, limit }: TerraformOptions,
+  { patience, limit, signal: also }: TerraformOptions,
 ): Promise<Awaited<Run["ended"]>> {
   let climbing = Promise.resolve();
   const climb = (): void => {
@@ -163,9 +165,8 @@ async function stoppable(
     // Its failure is told below; until then nobody listens.
     climbing.catch(() => undefined);
   };
-  const signal = limit
-    ? AbortSignal.any([AbortSignal.timeout(limit.usual), later(stop, limit.stopped)])
-    : stop;
+  const stopping = limit ? [AbortSignal.timeout(limit.usual), later(stop, limit.stopped)] : [stop];
+  const signal = AbortSignal.any(also ? [...stopping, also] : stopping);
   if (signal.aborted) climb();
   else signal.addEventListener("abort", climb, { once: true });
   try {

@@ -1,5 +1,6 @@
 /** A configuration in a private repository, with a private module beside it: real agent, real git, real TLS, real terraform. */
 import { chmodSync } from "node:fs";
+import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
@@ -34,6 +35,7 @@ beforeAll(async () => {
     WINDLASS_WORK_DIR: join(place.path, "agent"),
     WINDLASS_GIT_CREDENTIALS: `https://x-access-token:${token}@${host.host}/team`,
     SSL_CERT_FILE: certificate.file,
+    WINDLASS_SOURCE_MIB: "8",
   });
 });
 afterAll(async () => {
@@ -124,6 +126,21 @@ test("a module of another path gets no token, though the configuration has one",
   const asked = host.requests.slice(before).filter(({ path }) => path.startsWith("/guests/"));
   expect(asked.length).toBeGreaterThan(0);
   expect(asked.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
+});
+
+test("a module that is too large ends the job, and the message names the setting", async () => {
+  const word = 'output "word" {\n  value = "open"\n}\n';
+  host.commit("guests/heavy", { "main.tf": word, "a.bin": randomBytes(8 * 1024 ** 2) });
+  const main = configuration("heavy").replace("team/module", "guests/heavy");
+  host.commit("team/heavy", { "main.tf": main });
+  const source = { type: "git", url: `https://${host.host}/team/heavy` };
+  const job = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: { source } }));
+  const message =
+    /^modules: what was fetched takes \d+ MiB on the disk, and 8 MiB are allowed: .*WINDLASS_SOURCE_MIB/;
+  expect(job.reports.at(-1)).toMatchObject({
+    status: "FAILED",
+    error_message: expect.stringMatching(message),
+  });
 });
 
 test("a program that init runs finds no token", async () => {

@@ -46,6 +46,7 @@ const settings = (...lines: string[]) => ({
   path: process.env["PATH"] ?? "",
   network: { SSL_CERT_FILE: certificate.file },
   gitAccess: readGitAccess(lines.join("\n")),
+  sourceBytes: 1024 ** 3,
 });
 const fetch = (url: string, using: ReturnType<typeof settings>, ref?: string, at = workspace()) =>
   fetchGit({ url, ref }, at, using, never);

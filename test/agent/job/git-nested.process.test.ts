@@ -1,5 +1,6 @@
 /** Submodules and Git LFS over real TLS with real git: what is fetched, from where, with which token, and what is refused. */
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -36,6 +37,7 @@ const settings = () => ({
   path: process.env["PATH"] ?? "",
   network: { SSL_CERT_FILE: certificate.file },
   gitAccess: readGitAccess(`https://x:token@${host.host}/team`),
+  sourceBytes: 1024 ** 3,
 });
 const fetch = (name: string, submodules: boolean, at = workspace(), using = settings()) =>
   fetchGit({ url: `https://${host.host}/${name}`, submodules }, at, using, never);
@@ -108,6 +110,25 @@ describe("submodules", () => {
   });
 });
 
+describe("the size on the disk", () => {
+  const small = () => ({ ...settings(), sourceBytes: 1024 ** 2 });
+  const refused =
+    /source: what was fetched takes \d+ MiB on the disk, and 1 MiB are allowed: .*WINDLASS_SOURCE_MIB/;
+
+  test("of a repository is bounded", async () => {
+    host.commit("team/heavy", { "a.bin": randomBytes(1024 ** 2) });
+    await expect(fetch("team/heavy", false, workspace(), small())).rejects.toThrow(refused);
+    await expect(fetch("team/heavy", false)).resolves.toBeDefined();
+  });
+
+  test("is bounded for a repository and its submodules together", async () => {
+    const heavy = host.commit("team/part", { "a.bin": randomBytes(1024 ** 2) });
+    nest("team/light", "../part", heavy);
+    await expect(fetch("team/light", false, workspace(), small())).resolves.toBeDefined();
+    await expect(fetch("team/light", true, workspace(), small())).rejects.toThrow(refused);
+  });
+});
+
 const hasLfs = (() => {
   try {
     execFileSync("git", ["lfs", "version"], { stdio: "ignore" });
@@ -147,8 +168,10 @@ describe("files in Git LFS", () => {
     host.commit("team/absent", { ...attributes, "a.bin": host.keep("content") });
     const bin = join(place.path, "no-lfs");
     mkdirSync(bin);
-    const git = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
-    symlinkSync(git, join(bin, "git"));
+    for (const program of ["git", "du"]) {
+      const found = execFileSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" });
+      symlinkSync(found.trim(), join(bin, program));
+    }
     const using = { ...settings(), path: bin };
     await expect(fetch("team/absent", false, workspace(), using)).rejects.toThrow(
       /keeps 1 files in Git LFS \(a\.bin\), and git-lfs is not installed on the runner/,
@@ -158,6 +181,8 @@ describe("files in Git LFS", () => {
   test("of more than the limit are refused before anything of them is fetched", async () => {
     const huge = host.keep("x").replace(/size \d+/, "size 99999999999");
     host.commit("team/huge", { ...attributes, "a.bin": huge });
-    await expect(fetch("team/huge", false)).rejects.toThrow(/more than 2 GiB/);
+    await expect(fetch("team/huge", false)).rejects.toThrow(
+      /of 99999999999 bytes together: more than WINDLASS_SOURCE_MIB allows on the runner \(1024 MiB\)/,
+    );
   });
 });

@@ -33,6 +33,7 @@ const settings = {
   path: `${bin}:${process.env["PATH"]}`,
   network: { HTTPS_PROXY: "http://127.0.0.1:9", HTTP_PROXY: "http://127.0.0.1:9" },
   gitAccess: [],
+  sourceBytes: 1024 ** 3,
 };
 /** The whole number takes a minute of processes. */
 const some = <T>(all: readonly T[]): readonly T[] =>

@@ -31,6 +31,7 @@ const settings = () =>
     logLimitBytes: 1e6,
     workerToken: "wlw_token",
     gitAccess: [],
+    sourceBytes: 1024 ** 3,
     patience: { init: patience, plan: patience, apply: patience },
   }) as unknown as JobSettings;
 const claim: ClaimedJob = {

@@ -18,7 +18,12 @@ const root = mkdtempSync(join(tmpdir(), "git-"));
 afterAll(() => rmSync(root, { recursive: true }));
 
 const origin = join(root, "origin");
-const settings = { path: process.env["PATH"] ?? "", network: {}, gitAccess: [] };
+const settings = {
+  path: process.env["PATH"] ?? "",
+  network: {},
+  gitAccess: [],
+  sourceBytes: 1024 ** 3,
+};
 const never = new AbortController().signal;
 const commits: string[] = [];
 const git = (...args: string[]): string =>
