@@ -31,13 +31,15 @@ export default defineConfig({
     projects: [
       // In one process: functions, and a control plane over real HTTP and SQLite.
       project("unit", ["test/**/*.test.ts"], {
-        exclude: ["test/{e2e,browser}/**", "test/**/*.process.test.ts"],
+        exclude: ["test/{e2e,faults,browser}/**", "test/**/*.process.test.ts"],
         setupFiles: ["test/helpers/no-process.ts"],
       }),
       // With real processes that are started, killed and watched: the server, the agent, the client, git, shells.
       project("process", ["test/**/*.process.test.ts"]),
       // From a person's call to what terraform did: server, agent, client and real terraform together.
       project("e2e", ["test/e2e/**/*.test.ts"]),
+      // Real jobs under attack: processes killed, calls lost, servers away, hostile configurations. Not part of `npm test`.
+      project("faults", ["test/faults/**/*.test.ts"]),
       // In a real Chromium.
       project("browser", ["test/browser/**/*.test.ts"], {
         globalSetup: ["test/helpers/chromium-setup.ts"],

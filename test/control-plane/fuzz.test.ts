@@ -21,10 +21,10 @@ import { addJob, addOwner, addSpec } from "../helpers/rows.ts";
 import { openBrowser } from "../helpers/sign-in.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
-const requests = proving ? 3_000_000 : 20_000;
+const requests = proving ? 3_000_000 : 6000;
 const rawConnections = requests / 100;
 /** Things are removed and tokens rotated on the way: after so many requests there are new ones. */
-const perWorld = 2500;
+const perWorld = 2000;
 const lanes = 16;
 const secret = "s".repeat(40);
 

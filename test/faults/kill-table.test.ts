@@ -1,6 +1,6 @@
 /**
  * The table of kills: `kill -9` of the agent at every moment of every kind of job, started again: each terraform command ran once, the
- * result is right, the log is what terraform wrote, and nothing is left. `npm run prove -- test/e2e/kill-table.test.ts` runs the whole
+ * result is right, the log is what terraform wrote, and nothing is left. `npm run prove -- test/faults/kill-table.test.ts` runs the whole
  * table and prints it; the suite runs a spread.
  */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
