@@ -1,4 +1,4 @@
-/** The agent's settings: the only file here that reads the environment. Names and defaults: decisions.md, "Running it". */
+/** The agent's settings: the only file here that reads the environment. Names and defaults: docs/settings.md, "The agent". */
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { retryLimits, type BackoffLimits } from "./backoff.ts";

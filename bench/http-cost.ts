@@ -1,5 +1,5 @@
 /**
- * Rows 1 and 2 of the goals: the server's CPU for a claim, a poll, a heartbeat and a log post, as a ratio to a Fastify route that does nothing.
+ * Rows 1 and 2 of docs/figures.md: the server's CPU for a claim, a poll, a heartbeat and a log post, as a ratio to a Fastify route that does nothing.
  * Both servers are real processes; rounds alternate between them and the median ratio counts.
  */
 import { fill, token, type Filled } from "./lib/fill.ts";

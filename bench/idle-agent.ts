@@ -1,5 +1,5 @@
 /**
- * Row 13 of the goals: an agent without a job, beside a bare Node that waits: resident memory as a ratio, and the agent's share of a core. It has
+ * Row 13 of docs/figures.md: an agent without a job, beside a bare Node that waits: resident memory as a ratio, and the agent's share of a core. It has
  * the usual periods: a parked claim and a parked heartbeat, each renewed every 30 s.
  */
 import { spawn, type ChildProcess } from "node:child_process";

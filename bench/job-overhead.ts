@@ -1,5 +1,5 @@
 /**
- * Row 12 of the goals: the smallest job, from its creation to its end, through a waiting agent; as a ratio to the same terraform commands in `sh`.
+ * Row 12 of docs/figures.md: the smallest job, from its creation to its end, through a waiting agent; as a ratio to the same terraform commands in `sh`.
  * The agent's time includes the queue, the claim, the log, durable managed state and the report. `sh` runs them twice: with state over HTTP too, at a
  * server that keeps it in memory (so terraform does the same work), and with state in a file.
  */

@@ -1,5 +1,5 @@
 /**
- * Row 11 of the goals: from the moment a command prints a line to the moment a reader of the job's event stream has it. The line carries its
+ * Row 11 of docs/figures.md: from the moment a command prints a line to the moment a reader of the job's event stream has it. The line carries its
  * time; the command, the agent's way of a log, the server and the reader are each a process of their own but for the reader, which is this one.
  */
 import { spawn } from "node:child_process";

@@ -1,5 +1,5 @@
 /**
- * Rows 9 and 10 of the goals: a log from a child that writes line by line to the server's durable rows, against the same child with
+ * Rows 9 and 10 of docs/figures.md: a log from a child that writes line by line to the server's durable rows, against the same child with
  * `| cat > file`; and the memory of the process that ships it. Everything is a real process; rounds alternate and medians count.
  */
 import { execFile, spawnSync } from "node:child_process";

@@ -1,5 +1,5 @@
 /**
- * Row 14 of the goals: events of a job's log to 500 readers, as a ratio to the same bytes written to as many raw TCP sockets, one write an
+ * Row 14 of docs/figures.md: events of a job's log to 500 readers, as a ratio to the same bytes written to as many raw TCP sockets, one write an
  * event and socket; and what a reader costs that stopped reading. Servers and readers are processes of their own; the readers only count.
  */
 import { spawn } from "node:child_process";

@@ -1,4 +1,4 @@
-/** The client's settings: the only file of cli/ that reads the environment. Names: decisions.md, "Running it". */
+/** The client's settings: the only file of cli/ that reads the environment. Names: docs/settings.md, "The client". */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";

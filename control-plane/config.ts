@@ -1,4 +1,4 @@
-/** The control plane's settings: the only file here that reads the environment. Names and defaults: decisions.md, "Running it". */
+/** The control plane's settings: the only file here that reads the environment. Names and defaults: docs/settings.md, "The control plane". */
 import { existsSync, readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";

@@ -13,7 +13,7 @@ import {
   Uuid,
 } from "./fields.ts";
 
-/** Inline files together: 1 MiB of text (decisions.md, config_snapshot). */
+/** Inline files together: 1 MiB of text. */
 export const inlineFilesLimit = 1024 * 1024;
 /** As many inline files. */
 export const inlineFileCount = 1000;

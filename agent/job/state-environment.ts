@@ -14,7 +14,8 @@ export function stateEnvironment(context: JobContext): Record<string, string> {
     TF_HTTP_UNLOCK_METHOD: "UNLOCK",
     TF_HTTP_USERNAME: job.id,
     TF_HTTP_PASSWORD: job.job_token,
-    // With the default of 2 a control plane that restarts during the last upload costs the state (terraform.md, finding 8).
+    // With terraform's default of 2, a restart of the control plane during the last upload loses the
+    // state (docs/decisions.md, "State retries").
     TF_HTTP_RETRY_MAX: "8",
   };
 }

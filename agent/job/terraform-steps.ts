@@ -131,7 +131,10 @@ const applyCommand = (context: JobContext, variables: readonly string[] = []): s
 ];
 const outputCommand = (): string[] => ["output", "-json"];
 
-/** What is packed here is uploaded only then: a plan that failed, or that a full disk cut short, can still leave a file and even exit 0 (terraform.md, finding 5). */
+/**
+ * Reads the plan before it is uploaded: a plan that failed, or that a size limit cut short, can still
+ * leave a file and even exit with 0 (docs/decisions.md, "Plans that failed").
+ */
 export const checkPlan: Step = {
   name: "show",
   command: showCommand,

@@ -50,7 +50,7 @@ async function isItsOwnState(queries: Queries, job: JobRow): Promise<boolean> {
 
 /**
  * Refuses a token whose job has been released or given to another attempt. One exception: a job that was lost keeps its lock
- * (decisions.md, Release), and as long as nobody takes the lock from it, it may save what it did.
+ * (docs/decisions.md, "Release"), and while it has the lock, it may save what it did.
  */
 export async function checkStillValid(queries: Queries, caller: JobCaller): Promise<void> {
   const job = await queries.first(findJob, { id: caller.job_id });

@@ -1,4 +1,4 @@
-/** The JWTs of sessions and CLI logins. One algorithm, one kind of token in each place (decisions.md, "Sign-in"). */
+/** The JWTs of sessions and CLI logins. One algorithm, one kind of token in each place (docs/decisions.md, "Sign-in"). */
 import { jwtVerify, SignJWT, type JWTPayload } from "jose";
 import type { Context } from "../services/context.ts";
 

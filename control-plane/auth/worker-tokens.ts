@@ -1,4 +1,4 @@
-/** Worker tokens: `X-Worker-ID` and `X-Worker-Token` on every runner call (interface.md §5.3). */
+/** Worker tokens: `X-Worker-ID` and `X-Worker-Token` on every runner call. */
 import { hashToken } from "../domain/tokens.ts";
 import { acceptsToken } from "../domain/worker.ts";
 import { Refusal } from "../problem.ts";
@@ -21,7 +21,7 @@ export function workerGuard({ store, now, periods }: Context): Guard<WorkerCalle
     const token_hash = hashToken(token);
     const isRight = acceptsToken(worker, token_hash, now());
     if (!worker || !isRight) throw new Refusal("invalid_worker_token");
-    // It delays the loss of an OFFLINE worker's jobs (decisions.md, "A runner's loss").
+    // It delays the loss of an OFFLINE worker's jobs (docs/decisions.md, "Loss of a runner").
     if (
       worker.offline_at !== null &&
       now() - (worker.last_call_at ?? 0) > periods.lost * callFraction

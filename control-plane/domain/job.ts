@@ -6,7 +6,7 @@
  * - `released_at` says that nothing of the job can be running any more as far as the server is concerned. A claimed job that is not
  *   released occupies its spec, even when it is CANCELLED.
  * - Only the holder's reports decide how a job ended, even late: a SUCCESS after a cancel or a presumed loss is what happened.
- * The rules and their words: decisions.md, "Jobs".
+ * The reasons: docs/decisions.md, "Jobs".
  */
 import type { JobStatus } from "../../protocol/jobs.ts";
 import { Refusal } from "../problem.ts";

@@ -1,4 +1,4 @@
-/** How a spec's status follows its jobs (decisions.md, "Spec status"). Pure. */
+/** How a spec's status follows its jobs (docs/decisions.md, "Configuration status"). Pure. */
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
 import type { JobStatus, JobType } from "../../protocol/jobs.ts";
 

@@ -5,7 +5,7 @@ import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 export const newToken = (prefix: string): string =>
   `${prefix}_${randomBytes(32).toString("base64url")}`;
 
-/** SHA-256 in hex: what is stored of a token (interface.md §5.3). */
+/** SHA-256 in hex: what is stored of a token. */
 export const hashToken = (token: string): string => hash("sha256", token, "hex");
 
 /** Whether two texts are equal, in constant time; their lengths may show. */

@@ -1,4 +1,7 @@
-/** The http backend that terraform itself speaks (terraform.md §4): its status codes and bodies are terraform's, not ours. */
+/**
+ * The routes of terraform's own `http` backend: terraform defines the status codes and the bodies
+ * (docs/decisions.md, "Managed state").
+ */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { Refusal } from "../problem.ts";

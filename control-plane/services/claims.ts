@@ -25,7 +25,7 @@ import { changeJob, hintOf, writeJobs } from "./job-changes.ts";
 import { failUnreadable } from "./job-outcomes.ts";
 import { newParked, type Parked } from "./parked-claim.ts";
 
-/** An Idempotency-Key is remembered this long (decisions.md). */
+/** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
 const keyMilliseconds = 10 * 60_000;
 /** A lost wakeup costs at most this. */
 const sweepMilliseconds = 1000;

@@ -1,4 +1,4 @@
-/** Device login: a browser approves a device code and shows six characters, the client types them (interface.md §5.2). */
+/** Device login: a browser approves a device code and shows six characters, the client types them. */
 import type { DeviceLogin, ExchangeDeviceLogin, ExchangedTokens } from "../../protocol/auth.ts";
 import type { Origin, UserCaller } from "../auth/callers.ts";
 import type { RefusalLimit } from "../auth/rate-limit.ts";

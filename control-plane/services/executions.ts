@@ -30,7 +30,7 @@ import { recordOutcome } from "./job-outcomes.ts";
 import { keepPlanSummary } from "./plan-summaries.ts";
 import { removeTornDownWorker } from "./teardown.ts";
 
-/** A log post ahead of its turn waits this long for its predecessor (decisions.md, Logs). */
+/** A log post ahead of its turn waits this long for its predecessor (docs/decisions.md, "Log positions"). */
 const gapWaitMilliseconds = 1000;
 
 /** The job, if this worker and attempt hold it (or held it last); throws 404 or 409 otherwise. */

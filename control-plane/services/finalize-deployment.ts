@@ -1,4 +1,4 @@
-/** What a successful DEPLOY leaves in its spec (interface.md §3: finalizeDeployment). Runs in the transaction of the job's SUCCESS. */
+/** What a successful DEPLOY leaves in its spec. Runs in the transaction of the job's SUCCESS. */
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
 import type { Queries } from "../store/db.ts";
 import { replaceOutputs } from "../store/specs.ts";

@@ -33,7 +33,7 @@ export interface LogStreams {
   close(): void;
 }
 
-/** A comment this often keeps proxies from closing an idle stream (decisions.md). */
+/** A comment this often keeps proxies from closing an idle stream. */
 const commentMilliseconds = 15_000;
 /** How often a feed looks by itself: for a lost wakeup, or a waiting reason that changed by something else. */
 const lookMilliseconds = 2000;

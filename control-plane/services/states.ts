@@ -46,7 +46,7 @@ export async function readState(
 
 /**
  * LOCK: answers null when the caller holds the lock now, else the holder's document. The holder's own ID again is success: the client
- * repeats a LOCK whose answer was lost, and would otherwise wait for itself (terraform.md §0).
+ * repeats a LOCK whose answer was lost, and would otherwise wait for itself (docs/decisions.md, "Managed state").
  */
 export function lockState(
   context: Context,

@@ -1,4 +1,4 @@
-/** DESTROY_WORKER: tearing down what a worker was deployed with, run by another worker (decisions.md). */
+/** DESTROY_WORKER: tearing down what a worker was deployed with, run by another worker. */
 import type { JobRow } from "../domain/job.ts";
 import { lose } from "../domain/job.ts";
 import type { WorkerRow } from "../domain/worker.ts";

@@ -43,7 +43,7 @@ export const claimAnyJob = statement<ClaimParams, ClaimRow>((db, params) =>
   claim(params, sql`queue_heads_all`, sql``).compileWith(db),
 );
 
-/** The job that an earlier claim with the same key got and that was not started yet (decisions.md, Idempotency-Key). */
+/** The job that an earlier claim with the same key got and that was not started yet (docs/decisions.md, "Idempotency key"). */
 export const findClaimed = statement<
   { worker: string; claim_key: string; after: number },
   ClaimRow

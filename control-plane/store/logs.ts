@@ -1,4 +1,4 @@
-/** SQL of log chunks. Raw statements: Kysely re-prepares (27 k inserts/s), a prepared one does 89 k (stack.md, pitfall 8). */
+/** SQL of log chunks, in prepared statements: 89,000 inserts a second instead of Kysely's 27,000. */
 import { sql } from "kysely";
 import type { LogChunk, StreamType } from "../../protocol/jobs.ts";
 import { statement } from "./statement.ts";

@@ -62,7 +62,7 @@ export function requireSchema(version: number): void {
 
 /**
  * Runs the migrations that are missing in one transaction. `begin` must take the write lock at once, so that of two processes the second waits and
- * then finds nothing to do (Kysely's own migrator takes no lock on SQLite: stack.md, pitfall 8).
+ * then finds nothing to do. Kysely's own migrator takes no lock on SQLite (docs/decisions.md, "Migrations").
  */
 export async function migrate<T>(db: Kysely<T>, transaction: SchemaTransaction): Promise<void> {
   transaction.begin();

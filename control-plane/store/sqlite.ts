@@ -3,7 +3,7 @@
  * never waits for the writer).
  *
  * `synchronous=FULL`: what is answered survives a power cut. That costs a disk flush per commit, so all changes of one turn
- * of the event loop share one (goals.md: 7–12 × cheaper).
+ * of the event loop share one: 7 to 12 times cheaper (docs/decisions.md, "Group commit").
  */
 import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";

@@ -1,6 +1,6 @@
 /**
  * Hot statements: built and compiled by Kysely once, then only bound and run. Building costs five times what running a claim does
- * (goals.md, "How the prototype got there").
+ * (docs/decisions.md, "Prepared statements").
  */
 import type { Compilable, Kysely } from "kysely";
 import type { Tables } from "./tables.ts";

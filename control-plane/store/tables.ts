@@ -1,5 +1,5 @@
 /**
- * The tables, as types by hand (stack.md: one query text for SQLite and PostgreSQL). Times are epoch milliseconds, flags 0 or 1,
+ * The tables, as types by hand (docs/decisions.md, "One query text"). Times are epoch milliseconds, flags 0 or 1,
  * JSON is text: what better-sqlite3 can bind and PostgreSQL can hold. The comments here are the schema's documentation.
  */
 import type { ColumnType, Generated } from "kysely";

@@ -1,4 +1,4 @@
-/** The agent against a control plane that knows only interface.md, with real terraform. */
+/** The agent against a control plane that knows only the published endpoints, with real terraform. */
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

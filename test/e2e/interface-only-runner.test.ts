@@ -1,5 +1,5 @@
 /**
- * A runner that knows only interface.md, in forty lines: plain HTTP, no `seq`, no `wait`, no attempt header, its own way of running terraform.
+ * A runner that knows only the published endpoints (docs/decisions.md, "Additive interface"), in forty lines: plain HTTP, no `seq`, no `wait`, no attempt header, its own way of running terraform.
  * It must get a job through on our server.
  */
 import { execFile } from "node:child_process";
@@ -106,7 +106,7 @@ async function runOneJob(identity: { worker_id: string; worker_token: string }):
   return job.id;
 }
 
-it("takes a PLAN and its DEPLOY through to SUCCESS with interface.md alone", async () => {
+it("takes a PLAN and its DEPLOY to SUCCESS with the published endpoints alone", async () => {
   const register = await http("POST", "/api/workers/register", await clientHeaders(plane, owner), {
     name: "plain",
     mode: "self-hosted",

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { scratch, until } from "../helpers/agent-process.ts";
@@ -80,10 +80,4 @@ it("what the README says to run by hand goes from nothing to a deployment", asyn
   await until(() => second.screen().endsWith("$ "));
   second.type("exit\n");
   await second.exited;
-});
-
-it("every file that the README names is there", () => {
-  const named = [...readme.matchAll(/\]\(([^)#:]+)\)/g)].map(([, path = ""]) => path);
-  expect(named.length).toBeGreaterThan(5);
-  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });

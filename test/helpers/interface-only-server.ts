@@ -1,5 +1,5 @@
 /**
- * A control plane that knows `interface.md` and nothing else: no `attempt`, `wait`, `seq`, `chunks`, problem documents or managed
+ * A control plane that knows the published endpoints and nothing else: no `attempt`, `wait`, `seq`, `chunks`, problem documents or managed
  * state, and answers of its own taste where the interface shows none. A second implementation for the agent to prove itself on; the
  * test is the user and puts jobs into its queue.
  */

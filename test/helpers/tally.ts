@@ -42,7 +42,7 @@ export default class Tally implements Reporter {
   }
 }
 
-/** `test/agent/logs/cutter.test.ts` belongs to the area `agent/logs`. */
+/** `test/agent/logs/redactor.test.ts` belongs to the area `agent/logs`. */
 const areaOf = (file: string): string =>
   file.replace(/^test\//, "").replace(/(^|\/)[^/]*$/, "") || "the house";
 

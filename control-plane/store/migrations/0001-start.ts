@@ -59,7 +59,7 @@ const statements = [
   // The claim walks the oldest queued jobs of one owner (or, for a cloud-hosted worker, of all): ids sort by time.
   `create index jobs_queued on jobs (owner_id, id) where status = 'QUEUED'`,
   `create index jobs_queued_all on jobs (id) where status = 'QUEUED'`,
-  // decisions.md, Release: a spec has at most one unreleased claimed job. The index makes it so even if a statement were wrong.
+  // A spec has at most one claimed job that is not released, even if a statement is wrong (docs/decisions.md, "Release").
   `create unique index jobs_unreleased_spec on jobs (spec_id) where worker_id is not null and released_at is null`,
   `create index jobs_unreleased_worker on jobs (worker_id) where worker_id is not null and released_at is null`,
   `create index jobs_owner on jobs (owner_id, id)`,

@@ -1,4 +1,7 @@
-/** A server that keeps logs as decisions.md says: a number is stored once, in order, and a gap is told. It can be made to misbehave. */
+/**
+ * A server that keeps logs (docs/decisions.md, "Log positions"): it stores each number once and in order, and
+ * reports a gap. It can be made to misbehave.
+ */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { SequencedChunk } from "../../../protocol/executions.ts";
