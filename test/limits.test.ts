@@ -38,29 +38,29 @@ test.each([
     `${mib(inlineFilesLimit)}, ${number(inlineFileCount)} files`,
   ],
   ["its variables, together, as JSON", mib(variablesLimit)],
-  ["lines and texts of what is sensitive in it, large texts an eighth", number(secretLinesLimit)],
-  ["JSON inside JSON, of any body", `${jsonLevels} levels`],
   [
-    "members and entries of the JSON of any body; of a job's report",
+    "lines of its sensitive values; a line of a large value counts as an eighth",
+    number(secretLinesLimit),
+  ],
+  ["nesting of the JSON of any body", `${jsonLevels} levels`],
+  [
+    "members and entries of the JSON of any body; of the report of a job's end",
     `${number(jsonValues)}; ${number(endpoints.reportStatus.bodyValues)}`,
   ],
-  ["outputs of a job that are kept", number(outputsLimit)],
+  ["outputs that are kept of a job", number(outputsLimit)],
   ["an uploaded archive of terraform files", mib(archiveLimit)],
-  ["a plan that is handed over", mib(planArtifactLimit)],
+  ["a plan artifact", mib(planArtifactLimit)],
   ["a state", mib(stateLimit)],
   [
-    "a log post: body, chunks, text of all chunks",
+    "a log post: its body, its chunks, the text of all chunks",
     `${mib(logBodyLimit)}, ${logChunksLimit}, ${mib(logTextLimit)}`,
   ],
-  ["a summary of a plan", kib(planSummaryLimit)],
+  ["a plan summary", kib(planSummaryLimit)],
   ["a worker's metadata", kib(workerMetadataLimit)],
   ["its deploy configuration", `${kib(deployConfigurationLimit)}, ${addressLimit} targets`],
-  ["a request that waits (`?wait=`)", `${waitSecondsLimit} s`],
+  ["how long a request may wait (`?wait=`)", `${waitSecondsLimit} s`],
   ["a form of the console", `${mib(formLimit)}, ${number(formFields)} fields`],
-  [
-    "a job that says nothing else",
-    `runs ${number(timeoutSecondsDefault)} s, then it is stopped and FAILED`,
-  ],
+  ["run time of a job without `timeout_seconds`", `${number(timeoutSecondsDefault)} s`],
 ])("says of %s: %s", (what, most) => {
   expect(page).toContain(`| ${what} | ${most} | `);
 });
