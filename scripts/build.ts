@@ -14,7 +14,8 @@ const assets = ["control-plane/**/*.{css,js,svg,html}", "samples/**/*", "systemd
 if (existsSync(out) && !existsSync(join(out, "main.js")))
   throw new Error(`${out} is not an earlier build: remove it, or choose another folder`);
 rmSync(out, { recursive: true, force: true });
-execFileSync("tsc", ["-p", join(root, "tsconfig.build.json"), "--outDir", out], {
+// Types are checked by `npm run typecheck`; without them the build takes a tenth of the time.
+execFileSync("tsc", ["-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", out], {
   stdio: "inherit",
 });
 for (const file of globSync(assets, { cwd: root, exclude: ["**/node_modules", "**/.terraform"] })) {

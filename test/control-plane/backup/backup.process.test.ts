@@ -238,10 +238,7 @@ describe("a backup of a running server", () => {
   });
 
   test.each([
-    [["backup"], 2],
     [["backup", "a", "b"], 2],
-    [["backup", "--all", "a"], 2],
-    [["restore"], 2],
     [["restore", "--forced", "a"], 2],
     [["restore", "not-there.tar.gz"], 1],
   ] as const)("%j ends with %i", async (words, code) => {

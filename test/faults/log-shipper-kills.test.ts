@@ -12,8 +12,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { redactorOf } from "../../../agent/logs/redactor.ts";
-import { startLogServer, type LogServer } from "./log-server.ts";
+import { redactorOf } from "../../agent/logs/redactor.ts";
+import { startLogServer, type LogServer } from "../agent/logs/log-server.ts";
 
 const seeds = process.env["WINDLASS_PROVE"] === "1" ? 200 : 3;
 const secret = "s3cr3t-välue";

@@ -1,0 +1,57 @@
+/** What a demo leaves when it is ended, killed or cannot go on: nothing. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { startDemo } from "../helpers/demo-process.ts";
+import { processesOf } from "../helpers/processes.ts";
+import { proving, underProve } from "../helpers/proving.ts";
+
+describe.concurrent("windlass demo", () => {
+  // The signals share their way; the first is tried where most is running.
+  const signals = [
+    ["SIGINT", 130, "starting the API server"],
+    ["SIGTERM", 143, "control plane at"],
+  ] as const;
+  it.for(proving ? signals : signals.slice(0, 1))(
+    "cleans up when %s ends it",
+    async ([signal, code, moment], context) => {
+      const { run, shows, left } = startDemo(context);
+      await shows(moment);
+      run.kill(signal);
+      const { exitCode, stderr } = await run;
+      expect({ exitCode, stderr, left: left() }).toEqual({ exitCode: code, stderr: "", left: [] });
+    },
+  );
+
+  it.for(underProve)("cleans up when nobody reads its output any more", async (_, context) => {
+    const { run, shows, left } = startDemo(context);
+    await shows("runner registered");
+    run.stdout?.destroy();
+    const { exitCode, stderr } = await run;
+    expect({ exitCode, stderr, left: left() }).toEqual({ exitCode: 0, stderr: "", left: [] });
+  });
+
+  it("leaves nothing behind even when it is killed", async (context) => {
+    const { run, shows, left } = startDemo(context);
+    await shows("starting the API server");
+    run.kill("SIGKILL");
+    await run;
+    await vi.waitFor(() => expect(left()).toEqual([]), { timeout: 120_000, interval: 100 });
+  });
+
+  it("says in one line what failed and where the logs are", async (context) => {
+    const { run, shows, home } = startDemo(context);
+    await shows("runner registered");
+    const agent = processesOf(home).find((one) => one.endsWith("main.ts agent"));
+    process.kill(Number(agent?.split(":")[0]), "SIGKILL");
+    const { exitCode, stderr } = await run;
+    expect(exitCode).toBe(1);
+    const [line, where = ""] = String(stderr).split("\n");
+    expect(line).toMatch(/^windlass demo: the runner ended by itself \(SIGKILL\); its log: \S+$/);
+    const logs = where.replace("The logs of control plane and runner are in ", "");
+    expect(readdirSync(join(logs, ".."))).toEqual(["logs"]);
+    expect(new Set(readdirSync(logs))).toEqual(new Set(["agent.log", "server.log"]));
+    expect(readFileSync(join(logs, "agent.log"), "utf8")).not.toBe("");
+    expect(processesOf(home)).toEqual([]);
+  });
+});
