@@ -12,6 +12,7 @@ import { sealEnvironments } from "./services/seal-environments.ts";
 import { setFact } from "./store/facts.ts";
 import { boundWal } from "./timers/bound-wal.ts";
 import { pruneExpired } from "./timers/prune.ts";
+import { finishRemovals } from "./timers/removals.ts";
 import { keepRetention } from "./timers/retention.ts";
 import { watchWorkers } from "./timers/worker-watch.ts";
 
@@ -64,6 +65,9 @@ export async function startServer(
   const pruning = pruneExpired(context, stop.signal, (error) =>
     log.error({ err: error }, "removing expired logins and tokens failed; it is tried again"),
   );
+  const removing = finishRemovals(context, stop.signal, (error) =>
+    log.error({ err: error }, "removing what was deleted failed; it is tried again"),
+  );
   const retaining = keepRetention(context, stop.signal, log);
   const bounding = boundWal(context, stop.signal, (error) =>
     log.error({ err: error }, "the write-ahead log cannot be shortened; it is tried again"),
@@ -83,7 +87,7 @@ export async function startServer(
       clearTimeout(cut);
       clearInterval(tidy);
       stop.abort();
-      await Promise.all([watching, pruning, retaining, bounding]);
+      await Promise.all([watching, pruning, removing, retaining, bounding]);
       await context.close();
     },
   };

@@ -90,6 +90,8 @@ export async function fill(dataDirectory: string, queued: number): Promise<Fille
         gitops_url: null,
         created_at: 1,
         updated_at: 1,
+        deleted_owner_id: null,
+        deployed_backend: null,
       });
       await insertJob(
         tx,

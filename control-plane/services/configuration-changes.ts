@@ -10,7 +10,7 @@ import { seal, unseal, updatedDefinition, type Definition } from "../domain/snap
 import { notFound, Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
 import {
-  deleteSpec,
+  abandonSpec,
   deleteZone as deleteZoneRow,
   findUnreleased,
   saveSpec,
@@ -28,6 +28,7 @@ import {
 } from "./configurations.ts";
 import { recordOwn } from "./audit.ts";
 import type { Context } from "./context.ts";
+import { removeSomeOfSpec } from "./removals.ts";
 import { forget } from "./unnamed-blobs.ts";
 
 /** PATCH /api/cli/zones/{id}. A change that depends on the zone is a function of it: then no other comes in between. */
@@ -114,7 +115,10 @@ export async function updateConfiguration(
   return getConfiguration(context, user, id);
 }
 
-/** DELETE /api/cli/configurations/{name}: nothing may run, be queued, be locked, or be recorded as existing. */
+/**
+ * DELETE /api/cli/configurations/{name}: nothing may run, be queued, be locked, or be recorded as existing. It is gone at once; a long
+ * history is removed behind it.
+ */
 export async function deleteConfiguration(
   context: Context,
   user: UserCaller,
@@ -130,7 +134,8 @@ export async function deleteConfiguration(
     await refuseResources(tx, spec);
     const named = { id: spec.id, name: spec.name };
     await recordOwn(tx, user, { action: "configuration.delete", ...named }, context.now());
-    return deleteSpec(tx, spec.id);
+    await tx.run(abandonSpec, { id: spec.id });
+    return removeSomeOfSpec(tx, spec.id, context.now());
   });
   await forget(context, unnamed);
 }

@@ -53,6 +53,8 @@ export async function createConfiguration(
     gitops_url: null,
     created_at: at,
     updated_at: at,
+    deleted_owner_id: null,
+    deployed_backend: null,
   };
   await context.store.write(async (tx) => {
     await checkConfigurations(context, tx, owner);

@@ -1,7 +1,7 @@
 /** What the audit log says of how a job ended, whoever decided it. */
-import { endUnreadable, isHeld, type JobRow } from "../domain/job.ts";
+import { endUnreadable, isHeld, lose, type JobRow } from "../domain/job.ts";
 import type { Queries } from "../store/db.ts";
-import { findJob } from "../store/jobs.ts";
+import { findJob, findSomeHeldJobs } from "../store/jobs.ts";
 import { record, system, type Actor } from "./audit.ts";
 import { changeJob, type Rings } from "./job-changes.ts";
 
@@ -36,4 +36,33 @@ export async function failUnreadable(
   if (!before) throw new Error("the job just claimed is not there");
   const after = await changeJob(tx, rings, before, endUnreadable(before, now), now);
   await recordOutcome(tx, { by: system, action: "job.end", before, after }, now);
+}
+
+/** Jobs decided in one transaction: a few milliseconds of the writer. */
+const jobsPerTurn = 50;
+
+/** Decides some of the jobs that a lost or removed worker holds. True when there may be more. */
+export async function loseSomeJobs(
+  tx: Queries,
+  rings: Rings,
+  worker: string,
+  by: Actor,
+  now: number,
+): Promise<boolean> {
+  const jobs = await tx.all(findSomeHeldJobs, { worker, limit: jobsPerTurn });
+  for (const job of jobs) await loseJob(tx, rings, job, by, now);
+  return jobs.length === jobsPerTurn;
+}
+
+/** The job's holder is lost. */
+export async function loseJob(
+  tx: Queries,
+  rings: Rings,
+  before: JobRow,
+  by: Actor,
+  now: number,
+): Promise<void> {
+  const keepLock = before.started_at !== null;
+  const after = await changeJob(tx, rings, before, lose(before, now), now, { keepLock });
+  await recordOutcome(tx, { by, action: "job.lose", before, after }, now);
 }

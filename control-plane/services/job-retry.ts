@@ -4,6 +4,7 @@ import type { UserCaller } from "../auth/callers.ts";
 import { notFound, Refusal } from "../problem.ts";
 import { findOwnJob } from "../store/jobs.ts";
 import type { Context } from "./context.ts";
+import { findLiveId } from "./job-views.ts";
 import { createJob } from "./jobs.ts";
 
 /**
@@ -16,11 +17,12 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
   if (job.status !== "FAILED" && job.status !== "CANCELLED")
     throw new Refusal("job_not_retryable", `the job is ${job.status}`);
   const isTeardown = job.job_type === "DESTROY_WORKER";
-  if (!isTeardown && job.spec_id === null)
+  const configuration = await findLiveId(context.store.read, job.spec_id);
+  if (!isTeardown && configuration === null)
     throw new Refusal("job_not_retryable", "the job's configuration was deleted");
   const request = {
     job_type: job.job_type,
-    ...(isTeardown || job.spec_id === null ? {} : { configuration_id: job.spec_id }),
+    ...(isTeardown || configuration === null ? {} : { configuration_id: configuration }),
     assigned_worker_id: job.assigned_worker_id,
     plan_job_id: job.plan_job_id,
     labels: JSON.parse(job.labels) as string[],

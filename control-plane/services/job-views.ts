@@ -10,6 +10,7 @@ import type { Queries } from "../store/db.ts";
 import type { JobSummaryRow } from "../store/job-lists.ts";
 import { findJob, findObstacles, findSnapshot } from "../store/jobs.ts";
 import { findLastSeq } from "../store/logs.ts";
+import { findLiveSpec } from "../store/specs.ts";
 import { findCandidates as findCandidateRows } from "../store/workers.ts";
 import type { Context } from "./context.ts";
 
@@ -26,12 +27,13 @@ async function viewJob(
   queries: Queries,
   job: JobRow & { config_snapshot: string | null },
 ): Promise<Job> {
+  const configuration = await findLiveId(queries, job.spec_id);
   return {
     id: job.id,
     job_type: job.job_type,
     status: job.status,
-    configuration_id: job.spec_id,
-    spec_id: job.spec_id,
+    configuration_id: configuration,
+    spec_id: configuration,
     zone_id: job.zone_id,
     cloud_identity_id: job.cloud_identity_id,
     assigned_worker_id: job.assigned_worker_id,
@@ -57,6 +59,12 @@ async function viewJob(
     ended_at: timeOrNull(job.ended_at),
     released_at: timeOrNull(job.released_at),
   };
+}
+
+/** The id of a job's configuration; null once that is deleted, also while its jobs still refer to it. */
+export async function findLiveId(queries: Queries, spec: string | null): Promise<string | null> {
+  if (spec === null) return null;
+  return (await queries.first(findLiveSpec, { id: spec }))?.id ?? null;
 }
 
 /** Where a job stands, without what never changes. */
@@ -100,7 +108,7 @@ export async function viewSummaries(
       id: job.id,
       job_type: job.job_type,
       status: job.status,
-      configuration_id: job.spec_id,
+      configuration_id: await findLiveId(queries, job.spec_id),
       worker_id: job.worker_id,
       name: job.name,
       error_message: job.error_message,

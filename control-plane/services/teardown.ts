@@ -1,15 +1,14 @@
 /** DESTROY_WORKER: tearing down what a worker was deployed with, run by another worker. */
 import type { JobRow } from "../domain/job.ts";
-import { lose } from "../domain/job.ts";
 import type { WorkerRow } from "../domain/worker.ts";
 import { Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
-import { findHeldJobs, findJob, findSnapshot } from "../store/jobs.ts";
+import { findJob, findSnapshot } from "../store/jobs.ts";
 import { deleteWorker, findOwnWorker, updateWorker } from "../store/workers.ts";
 import { record, type Actor } from "./audit.ts";
-import { changeJob, type Rings } from "./job-changes.ts";
+import type { Rings } from "./job-changes.ts";
 import type { TeardownScope } from "./deploy-configurations.ts";
-import { recordOutcome } from "./job-outcomes.ts";
+import { loseSomeJobs } from "./job-outcomes.ts";
 
 /** Refuses to tear down once more what would now destroy something else: that is not what was confirmed. */
 export async function refuseOtherTeardown(
@@ -56,7 +55,7 @@ export async function removeTornDownWorker(
   if (worker) await removeWorker(tx, rings, worker, by, now);
 }
 
-/** Removes a worker; its jobs count as lost at once and its parked requests end. */
+/** Removes a worker: its parked requests end, and its jobs are lost, the first of them at once and the rest behind it. */
 export async function removeWorker(
   tx: Queries,
   rings: Rings,
@@ -64,11 +63,7 @@ export async function removeWorker(
   by: Actor,
   now: number,
 ): Promise<void> {
-  for (const before of await tx.all(findHeldJobs, { worker })) {
-    const keepLock = before.started_at !== null;
-    const after = await changeJob(tx, rings, before, lose(before, now), now, { keepLock });
-    await recordOutcome(tx, { by, action: "job.lose", before, after }, now);
-  }
+  await loseSomeJobs(tx, rings, worker, by, now);
   await deleteWorker(tx, worker);
   await record(tx, { by, owner, action: "worker.remove", id: worker, name }, now);
   rings.push((wakeups) => wakeups.ring("worker", worker));

@@ -54,13 +54,14 @@ export async function noteStrangers({ store, blobs, now }: Context, turns: Turns
   }
 }
 
-/** Deletes blobs whose rows are gone, at once; while a backup runs they are left to be found as strangers. */
+/** Deletes noted blobs whose rows are gone, at once; while a backup runs they are left for retention. */
 export async function forget(
   { store, blobs, now }: Pick<Context, "store" | "blobs" | "now">,
   unnamed: readonly string[],
 ): Promise<void> {
   if (unnamed.length === 0 || (await isBackupRunning(store.read, now()))) return;
   for (const blob of unnamed) await blobs.delete(blob);
+  await store.write((tx) => removeUnnamed(tx, unnamed));
 }
 
 const nameOf = ({ blob }: { blob: string }): string => blob;

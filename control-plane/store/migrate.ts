@@ -12,6 +12,7 @@ import * as checkedSignIn from "./migrations/0010-checked-sign-in.ts";
 import * as definitions from "./migrations/0011-definitions.ts";
 import * as tokenOverlap from "./migrations/0013-token-overlap.ts";
 import * as features from "./migrations/0014-features.ts";
+import * as removals from "./migrations/0016-removals.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -27,6 +28,7 @@ const migrations = [
   definitions,
   tokenOverlap,
   features,
+  removals,
 ];
 
 export interface SchemaTransaction {

@@ -1,6 +1,7 @@
 /** SQL of changing and deleting zones and specs. */
+import { sql } from "kysely";
 import type { Queries } from "./db.ts";
-import { jobsBy } from "./indexed.ts";
+import { jobsBy, specsBy, stateVersionsBy } from "./indexed.ts";
 import type { SpecRow, ZoneRow } from "./specs.ts";
 import { statement } from "./statement.ts";
 
@@ -45,14 +46,69 @@ export const findUnreleased = statement<{ spec: string }, { id: string }>((db, {
     .limit(1),
 );
 
-/** Deletes a spec and its state; its jobs stay, without it. Answers the blobs that no row names any more. */
-export async function deleteSpec({ sql: db }: Queries, id: string): Promise<string[]> {
-  await db.updateTable("jobs").set({ spec_id: null }).where("spec_id", "=", id).execute();
-  const states = await db
-    .deleteFrom("state_versions")
-    .where("spec_id", "=", id)
-    .returning("blob")
-    .execute();
-  await db.deleteFrom("specs").where("id", "=", id).execute();
-  return states.map(({ blob }) => blob);
-}
+/**
+ * Takes a spec from its owner: from now on nobody finds it, and its names, zone and identity are free. The row stays while jobs and
+ * states refer to it.
+ */
+export const abandonSpec = statement<{ id: string }>((db, { id }) =>
+  db
+    .updateTable("specs")
+    .set((set) => ({
+      deleted_owner_id: set.ref("owner_id"),
+      owner_id: sql.lit(""),
+      zone_id: sql.lit(""),
+      cloud_identity_id: null,
+      name: set.ref("id"),
+      project_name: set.ref("id"),
+      definition: sql.lit("{}"),
+    }))
+    .where("id", "=", id)
+    .where("deleted_owner_id", "is", null),
+);
+
+/** An abandoned spec. */
+export const findAbandoned = statement<Record<string, never>, { id: string }>((db) =>
+  db
+    .selectFrom(specsBy("specs_deleted"))
+    .select("id")
+    .where("deleted_owner_id", "is not", null)
+    .limit(1),
+);
+
+/** Deletes up to so many versions of a spec's state; answers their blobs. */
+export const deleteSomeStates = statement<{ spec: string; limit: number }, { blob: string }>(
+  (db, { spec, limit }) =>
+    db
+      .deleteFrom("state_versions")
+      .where("id", "in", (states) =>
+        states
+          .selectFrom(stateVersionsBy("state_versions_spec"))
+          .select("id")
+          .where("spec_id", "=", spec)
+          .orderBy("id")
+          .limit(limit),
+      )
+      .returning("blob"),
+);
+
+/** Takes the spec from up to so many of its jobs, which stay; answers them. */
+export const detachSomeJobs = statement<{ spec: string; limit: number }, { id: string }>(
+  (db, { spec, limit }) =>
+    db
+      .updateTable("jobs")
+      .set({ spec_id: null })
+      .where("id", "in", (jobs) =>
+        jobs
+          .selectFrom(jobsBy("jobs_spec"))
+          .select("id")
+          .where("spec_id", "=", spec)
+          .orderBy("id")
+          .limit(limit),
+      )
+      .returning("id"),
+);
+
+/** Deletes a spec that neither a job nor a state refers to. */
+export const deleteSpec = statement<{ id: string }>((db, { id }) =>
+  db.deleteFrom("specs").where("id", "=", id),
+);

@@ -102,6 +102,11 @@ export const findComponents = statement<{ spec: string }, ComponentRow>((db, { s
   db.selectFrom("components").selectAll().where("spec_id", "=", spec).orderBy("name"),
 );
 
+/** Whether a spec is there and not deleted. */
+export const findLiveSpec = statement<{ id: string }, { id: string }>((db, { id }) =>
+  db.selectFrom("specs").select("id").where("id", "=", id).where("deleted_owner_id", "is", null),
+);
+
 export const findSpecStatus = statement<{ id: string }, { status: ConfigurationStatus }>(
   (db, { id }) => db.selectFrom("specs").select("status").where("id", "=", id),
 );

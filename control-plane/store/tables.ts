@@ -47,6 +47,13 @@ export interface SpecsTable {
   gitops_url: string | null;
   created_at: Millis;
   updated_at: Millis;
+  /**
+   * Whose it was, once it is deleted: the row then belongs to the user and the zone without an id, so no owner finds it, until its jobs
+   * and states have let go of it (services/removals.ts).
+   */
+  deleted_owner_id: string | null;
+  /** Where the last DEPLOY kept the state, as its runner reported; null if none did, or since a DESTROY. */
+  deployed_backend: "managed" | "own" | null;
 }
 
 /** One row per output of a spec's last deployment. A sensitive one has no value. */

@@ -1,5 +1,5 @@
 /** SQL of workers and registration tokens. */
-import { sql } from "kysely";
+import { sql, type RawBuilder } from "kysely";
 import type { WorkerRow } from "../domain/worker.ts";
 import type { Queries } from "./db.ts";
 import { heldByWorker, workersBy } from "./indexed.ts";
@@ -142,6 +142,23 @@ export const findLostHolders = statement<{ before: number }, { id: string }>((db
       ),
     ),
 );
+
+/**
+ * Workers that were removed and whose jobs are still held in their name. Goes from holder to holder by the index, so what one of them holds
+ * costs nothing.
+ */
+export const findRemovedHolders = statement<Record<string, never>, { id: string }>((db) => {
+  const next = (after: RawBuilder<unknown>) => sql`(
+    select min(worker_id) from jobs indexed by jobs_unreleased_worker
+    where worker_id > ${after} and worker_id is not null and released_at is null)`;
+  const query = sql`with recursive holders (id) as (
+      select ${next(sql`''`)}
+      union all
+      select ${next(sql`holders.id`)} from holders where holders.id is not null)
+    select id from holders
+    where id is not null and not exists (select 1 from workers where workers.id = holders.id)`;
+  return { compile: () => query.compile(db) };
+});
 
 /** The ids of a page of the workers a user sees: their own and the cloud-hosted ones, newest first. */
 export async function listWorkerIds(

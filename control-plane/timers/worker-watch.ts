@@ -1,20 +1,14 @@
 /** The watch over workers and what they hold: OFFLINE on time, lost jobs decided, cancels that nobody answered released. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
-import {
-  lose,
-  releaseCancelled,
-  unansweredCancelMilliseconds,
-  type JobRow,
-} from "../domain/job.ts";
+import { releaseCancelled, unansweredCancelMilliseconds, type JobRow } from "../domain/job.ts";
 import type { Clock } from "../clock.ts";
 import { system } from "../services/audit.ts";
 import { followClock } from "../services/clock-steps.ts";
 import type { Context } from "../services/context.ts";
-import { changeJob, writeJobs, type Rings } from "../services/job-changes.ts";
-import { recordOutcome } from "../services/job-outcomes.ts";
-import type { Queries } from "../store/db.ts";
-import { findSomeHeldJobs, findJob, findOmitted, findUnansweredCancels } from "../store/jobs.ts";
+import { changeJob, writeJobs } from "../services/job-changes.ts";
+import { loseJob, loseSomeJobs, recordOutcome } from "../services/job-outcomes.ts";
+import { findJob, findOmitted, findUnansweredCancels } from "../store/jobs.ts";
 import { findLostHolders, markOffline } from "../store/workers.ts";
 
 /** Looks this often, with the default periods; scaled with them in tests. */
@@ -72,21 +66,16 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
     });
 }
 
-/** Jobs decided in one transaction: a few milliseconds of the writer. */
-const jobsPerTurn = 50;
-
 /** All jobs of a worker, unless it came back in the meantime. What a crash leaves undecided, the next round decides. */
 async function loseWorker(context: Context, worker: string, before: number): Promise<void> {
-  let decided: number;
+  let isMore: boolean;
   do {
-    decided = await writeJobs(context, async (tx, rings) => {
+    isMore = await writeJobs(context, async (tx, rings) => {
       const lost = await tx.all(findLostHolders, { before });
-      if (!lost.some(({ id }) => id === worker)) return 0;
-      const jobs = await tx.all(findSomeHeldJobs, { worker, limit: jobsPerTurn });
-      for (const job of jobs) await loseJob(context, tx, rings, job);
-      return jobs.length;
+      if (!lost.some(({ id }) => id === worker)) return false;
+      return loseSomeJobs(tx, rings, worker, system, context.now());
     });
-  } while (decided === jobsPerTurn);
+  } while (isMore);
 }
 
 /** Each in its own transaction, and only if it is still held by the same worker and attempt as when it was found lost. */
@@ -95,13 +84,6 @@ async function loseOmitted(context: Context, found: readonly JobRow[]): Promise<
     await writeJobs(context, async (tx, rings) => {
       const job = await tx.first(findJob, { id });
       if (!job || job.worker_id !== worker_id || job.attempt !== attempt) return;
-      if (job.omitted_at !== null) await loseJob(context, tx, rings, job);
+      if (job.omitted_at !== null) await loseJob(tx, rings, job, system, context.now());
     });
-}
-
-async function loseJob(context: Context, tx: Queries, rings: Rings, before: JobRow): Promise<void> {
-  const now = context.now();
-  const keepLock = before.started_at !== null;
-  const after = await changeJob(tx, rings, before, lose(before, now), now, { keepLock });
-  await recordOutcome(tx, { by: system, action: "job.lose", before, after }, now);
 }

@@ -48,6 +48,8 @@ export async function addSpec(
       gitops_url: null,
       created_at: 1,
       updated_at: 1,
+      deleted_owner_id: null,
+      deployed_backend: null,
     }),
   );
   return id;

@@ -33,6 +33,13 @@ const scans: Record<string, string> = {
   countHeld: "every held job, at most every five seconds",
   findAllUnreleased: "once, after a restore",
   findLogRemoval: "its first row",
+  findAbandoned: "its first row",
+  findRemovedHolders: "a step for each worker that holds jobs, once a second",
+};
+/** Statements that read finished jobs, and why that is all right. */
+const histories: Record<string, string> = {
+  detachSomeJobs: "a bounded part of the history that is removed",
+  deleteSpec: "the foreign key of jobs that are detached already",
 };
 
 let directory: string;
@@ -84,7 +91,7 @@ const scansIn = (plan: string[]) =>
 it("finds the hot statements", () => {
   expect(hot.length).toBeGreaterThan(80);
   const names = new Set(hot.map(([name]) => name));
-  expect(Object.keys(scans).filter((name) => !names.has(name))).toEqual([]);
+  expect(Object.keys({ ...scans, ...histories }).filter((name) => !names.has(name))).toEqual([]);
 });
 
 describe.each(["without statistics", "after ANALYZE"])("%s", (when) => {
@@ -103,7 +110,7 @@ describe.each(["without statistics", "after ANALYZE"])("%s", (when) => {
     if (name.startsWith("claim")) expect(plan.join("\n")).not.toContain("TEMP B-TREE");
     if (!(name in scans)) expect(scansIn(plan)).toEqual([]);
     const ofJobs = plan.filter((step) => /^(SEARCH|SCAN) (jobs|held|busy|j|d)\b/.test(step));
-    expect(ofJobs.filter((step) => !liveIndexes.test(step))).toEqual([]);
+    if (!(name in histories)) expect(ofJobs.filter((step) => !liveIndexes.test(step))).toEqual([]);
   });
 
   it.each(hot.filter(([name]) => /^find(Held|Claimed|LostHolders|Omitted|Unanswered)/.test(name)))(

@@ -1,0 +1,48 @@
+/**
+ * Removing what was deleted and has a long history: the deletion hides it at once and removes a little; turns in the background remove the
+ * rest. What is left to do is found in the tables, so a crash forgets nothing.
+ */
+import type { Queries } from "../store/db.ts";
+import {
+  deleteSomeStates,
+  deleteSpec,
+  detachSomeJobs,
+  findAbandoned,
+} from "../store/spec-changes.ts";
+import { addUnnamed } from "../store/unnamed-blobs.ts";
+import { findRemovedHolders } from "../store/workers.ts";
+import { system } from "./audit.ts";
+import type { Context } from "./context.ts";
+import { writeJobs } from "./job-changes.ts";
+import { loseSomeJobs } from "./job-outcomes.ts";
+import type { Turns } from "./turns.ts";
+import { forget } from "./unnamed-blobs.ts";
+
+/** Of a configuration's history; a few milliseconds of the writer. */
+const rowsPerTurn = 100;
+
+/** Removes some of what belongs to an abandoned configuration, and the configuration with the last of it. Answers the blobs that it noted. */
+export async function removeSomeOfSpec(tx: Queries, spec: string, now: number): Promise<string[]> {
+  const states = await tx.all(deleteSomeStates, { spec, limit: rowsPerTurn });
+  const blobs = states.map(({ blob }) => blob);
+  await addUnnamed(tx, blobs, now);
+  const limit = rowsPerTurn - states.length;
+  const jobs = limit > 0 ? await tx.all(detachSomeJobs, { spec, limit }) : [];
+  if (jobs.length < limit) await tx.run(deleteSpec, { id: spec });
+  return blobs;
+}
+
+/** Finishes every deletion. Ends early, between two turns, when there shall be no other. */
+export async function finishDeletions(context: Context, turns: Turns): Promise<void> {
+  const { store } = context;
+  for (const { id } of await store.read.all(findRemovedHolders, {}))
+    while (
+      (await turns.next()) &&
+      (await writeJobs(context, (tx, rings) => loseSomeJobs(tx, rings, id, system, context.now())))
+    );
+  for (;;) {
+    const spec = await store.read.first(findAbandoned, {});
+    if (!spec || !(await turns.next())) return;
+    await forget(context, await store.write((tx) => removeSomeOfSpec(tx, spec.id, context.now())));
+  }
+}

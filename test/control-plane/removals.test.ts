@@ -1,0 +1,177 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { system } from "../../control-plane/services/audit.ts";
+import { loseSomeJobs } from "../../control-plane/services/job-outcomes.ts";
+import { removeSomeOfSpec } from "../../control-plane/services/removals.ts";
+import { findHeldJobs } from "../../control-plane/store/jobs.ts";
+import { findUsage } from "../../control-plane/store/quotas.ts";
+import { abandonSpec } from "../../control-plane/store/spec-changes.ts";
+import { deleteWorker as deleteWorkerRow } from "../../control-plane/store/workers.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { callsOf } from "../helpers/calls.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  clientHeaders,
+  readJob,
+  startPlane,
+  type Plane,
+} from "../helpers/plane.ts";
+import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
+
+const {
+  createConfiguration,
+  createZone,
+  deleteConfiguration,
+  deleteWorker,
+  deleteZone,
+  getJob,
+  getWorker,
+  listJobs,
+  retryJob,
+} = endpoints;
+const source = { type: "inline" as const, files: { "main.tf": "" } };
+/** More than two turns. */
+const many = 250;
+
+let plane: Plane;
+beforeAll(async () => void (plane = await startPlane()));
+afterAll(() => plane.close());
+
+const rows = () => plane.context.store.read.sql;
+
+async function addJobs(owner: Owner, spec: string): Promise<string> {
+  const job = await addHeldJob(plane, owner, await addTestWorker(plane, owner), {
+    status: "FAILED",
+    spec_id: spec,
+    started_at: 1,
+    ended_at: 1,
+    released_at: 1,
+  });
+  await plane.context.store.write((tx) =>
+    tx.sql
+      .insertInto("jobs")
+      .values(Array.from({ length: many - 1 }, () => ({ ...job, id: randomUUID() })))
+      .execute(),
+  );
+  return job.id;
+}
+
+const countJobs = async (spec: string) =>
+  (await rows().selectFrom("jobs").select("id").where("spec_id", "=", spec).execute()).length;
+const countSpecs = async (spec: string) =>
+  (await rows().selectFrom("specs").select("id").where("id", "=", spec).execute()).length;
+
+describe("a configuration with a long history", () => {
+  async function setUp() {
+    const owner = await addOwner(plane.context.store);
+    const spec = await addSpec(plane.context.store, owner);
+    const client = callsOf(plane, await clientHeaders(plane, owner));
+    return { owner, spec, client, job: await addJobs(owner, spec) };
+  }
+
+  it("is gone for readers at once, and then its history", async () => {
+    const { owner, spec, client, job } = await setUp();
+    await client.ask(deleteConfiguration, { params: { name: spec } });
+    const seen = await client.get(getJob, { params: { id: job } });
+    expect(seen).toMatchObject({ configuration_id: null, spec_id: null });
+    const { jobs } = await client.get(listJobs, { query: {} });
+    expect(jobs.filter(({ spec_id }) => spec_id !== null)).toEqual([]);
+    expect(await client.refusal(retryJob, { params: { id: job } })).toBe("409 job_not_retryable");
+    // Its names and its zone are free.
+    const { id: zone_id } = await client.get(createZone, { body: { name: "other" } });
+    await client.get(createConfiguration, { body: { name: spec, zone_id, source } });
+    await client.ask(deleteZone, { params: { id: owner.zone } });
+    await expect.poll(() => countSpecs(spec), { timeout: 10_000 }).toBe(0);
+    expect(await countJobs(spec)).toBe(0);
+    expect((await client.get(listJobs, { query: {} })).jobs).toHaveLength(many);
+  });
+
+  it("is removed after a crash too, whatever was left of it", async () => {
+    const { spec } = await setUp();
+    await plane.context.store.write((tx) => tx.run(abandonSpec, { id: spec }));
+    await expect.poll(() => countSpecs(spec), { timeout: 10_000 }).toBe(0);
+    expect(await countJobs(spec)).toBe(0);
+  });
+
+  it("loses a bounded number of rows in one transaction", async () => {
+    const { owner, spec } = await setUp();
+    const version = { spec_id: spec, serial: 1, lineage: "l", md5: "", resources: 0, job_id: null };
+    const size = { size_bytes: 7, created_at: 1 };
+    await plane.context.store.write(async (tx) => {
+      await tx.sql
+        .insertInto("state_versions")
+        .values(
+          Array.from({ length: many }, (_, n) => ({ ...version, ...size, blob: `${spec}${n}` })),
+        )
+        .execute();
+    });
+    const turns = await plane.context.store.write(async (tx) => {
+      await tx.run(abandonSpec, { id: spec });
+      const left: object[] = [];
+      for (let turn = 0; turn < 6; turn += 1) {
+        await removeSomeOfSpec(tx, spec, 1);
+        const jobs = await tx.sql
+          .selectFrom("jobs")
+          .select("id")
+          .where("spec_id", "=", spec)
+          .execute();
+        const usage = await tx.first(findUsage, { owner: owner.id });
+        const specs = await tx.sql
+          .selectFrom("specs")
+          .select("id")
+          .where("id", "=", spec)
+          .execute();
+        left.push([usage?.state_bytes, jobs.length, specs.length]);
+      }
+      return left;
+    });
+    expect(turns).toEqual([
+      [150 * 7, 250, 1],
+      [50 * 7, 250, 1],
+      [0, 200, 1],
+      [0, 100, 1],
+      [0, 0, 1],
+      [0, 0, 0],
+    ]);
+  });
+});
+
+describe("a worker that holds many jobs", () => {
+  async function setUp() {
+    const owner = await addOwner(plane.context.store);
+    const worker = await addTestWorker(plane, owner);
+    const client = callsOf(plane, await clientHeaders(plane, owner));
+    const jobs = await Promise.all(
+      Array.from({ length: 120 }, () => addHeldJob(plane, owner, worker, { started_at: 1 })),
+    );
+    const lost = async () =>
+      (await Promise.all(jobs.map((job) => readJob(plane, job)))).filter(
+        ({ status, released_at }) => status === "FAILED" && released_at !== null,
+      ).length;
+    return { worker, client, jobs, lost };
+  }
+
+  it("is gone at once, and then its jobs are lost", async () => {
+    const { worker, client, jobs, lost } = await setUp();
+    const params = { id: worker.id };
+    await client.ask(deleteWorker, { params });
+    expect(await client.refusal(getWorker, { params })).toBe("404 not_found");
+    await expect.poll(lost, { timeout: 10_000 }).toBe(jobs.length);
+  });
+
+  it("loses a bounded number of them in one transaction", async () => {
+    const { worker, jobs } = await setUp();
+    const left = await plane.context.store.write(async (tx) => {
+      await loseSomeJobs(tx, [], worker.id, system, 1);
+      return tx.all(findHeldJobs, { worker: worker.id });
+    });
+    expect(left).toHaveLength(jobs.length - 50);
+  });
+
+  it("leaves none of them held after a crash", async () => {
+    const { worker, jobs, lost } = await setUp();
+    await plane.context.store.write((tx) => deleteWorkerRow(tx, worker.id));
+    await expect.poll(lost, { timeout: 10_000 }).toBe(jobs.length);
+  });
+});
