@@ -6,7 +6,7 @@ import Fastify, {
   type FastifyRequest,
 } from "fastify";
 import { isSecure } from "./auth/cookies.ts";
-import { answerClientError } from "./client-error.ts";
+import { answerClientError, refuseHeads } from "./client-error.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { readJsonBodies } from "./json-body.ts";
 import { boundOpenAnswers } from "./open-answers.ts";
@@ -55,7 +55,12 @@ export async function buildApp(
     genReqId: (request) => requestId(request.headers["x-request-id"]),
     trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
     clientErrorHandler: answerClientError,
-    http: { headersTimeout: patience, connectionsCheckingInterval: patience / 2 },
+    http: {
+      headersTimeout: patience,
+      connectionsCheckingInterval: patience / 2,
+      // Refused below, with a problem document.
+      requireHostHeader: false,
+    },
     // Until all of a request is here, however it trickles in: 64 MiB of state need a line of 150 kbit/s.
     requestTimeout: 3_600_000,
     keepAliveTimeout: 75_000,
@@ -99,6 +104,7 @@ export async function buildApp(
       );
     else done();
   });
+  refuseHeads(app);
   app.addHook("onSend", (_, reply, payload, done) => {
     if (context.draining.aborted) reply.header("connection", "close");
     done(null, payload);

@@ -1,7 +1,8 @@
 /** What is no HTTP, or does not arrive, is refused like everything else: with a problem document. */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { problemText } from "./problem.ts";
+import type { FastifyInstance } from "fastify";
+import { problemText, Refusal } from "./problem.ts";
 import { requestId } from "./request-id.ts";
 import type { ProblemCode } from "../protocol/problem.ts";
 import { problemCodes } from "../protocol/problem.ts";
@@ -26,4 +27,21 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     );
   }
   socket.destroySoon();
+}
+
+/** Refuses heads that Node would refuse by itself, without a problem document: no Host header, an expectation that is not met. */
+export function refuseHeads(app: FastifyInstance): void {
+  app.server.on("checkExpectation", (request, response) =>
+    app.server.emit("request", request, response),
+  );
+  app.addHook("onRequest", ({ raw: { httpVersion, headers } }, _, done) => {
+    const { host, expect } = headers;
+    // Both came with HTTP/1.1.
+    if (httpVersion !== "1.1") done();
+    else if (host === undefined)
+      done(new Refusal("bad_request", "the request has no Host header: HTTP/1.1 requires one"));
+    else if (expect !== undefined && !/\b100-continue\b/i.test(expect))
+      done(new Refusal("expectation_failed", "Expect can only be 100-continue: leave it out"));
+    else done();
+  });
 }

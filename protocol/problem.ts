@@ -48,6 +48,7 @@ export const problemCodes = {
   too_large: [413, "One part of the request is too large"],
   unsupported_media_type: [415, "This content type is not accepted here"],
   range_not_satisfiable: [416, "The range lies outside the content"],
+  expectation_failed: [417, "The server cannot do what Expect asks for"],
   state_locked: [423, "The state is locked"],
   provider_unavailable: [424, "The provider cannot be used now"],
   too_many_requests: [429, "Too many requests"],

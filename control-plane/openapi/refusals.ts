@@ -5,6 +5,7 @@ import { problemCodes, type ProblemCode } from "../../protocol/problem.ts";
 /** Of the connection and of the server, whatever was asked. */
 export const anyEndpointRefuses: readonly ProblemCode[] = [
   "bad_request",
+  "expectation_failed",
   "internal_error",
   "unavailable",
   "storage_unavailable",

@@ -443,6 +443,7 @@ describe("a connection", () => {
     const wanted = `${name}: ${problemCodes[code][0]} ${code}`;
     expect(`${name}: ${status} ${problem?.code}`).toBe(wanted);
     expect(text.toLowerCase()).toContain("content-type: application/problem+json");
+    expect(text.toLowerCase()).toContain(`x-request-id: ${problem?.request_id}`);
   };
   it.each<[string, string, ProblemCode]>([
     ["no HTTP", "SSH-2.0-x\r\n\r\n", "bad_request"],
@@ -456,6 +457,12 @@ describe("a connection", () => {
       "a length and chunks",
       `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       "bad_request",
+    ],
+    ["no Host", "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n", "bad_request"],
+    [
+      "an expectation that is unknown",
+      `${post}Expect: foo\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
+      "expectation_failed",
     ],
     ["a folded header", "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n", "bad_request"],
     ["a space before the colon", "GET / HTTP/1.1\r\nHost : x\r\n\r\n", "bad_request"],

@@ -7,7 +7,7 @@ export interface Heard {
   readonly status: number;
   readonly text: string;
   /** The last answer's body as JSON; undefined when it is none. */
-  readonly problem: { readonly code?: string } | undefined;
+  readonly problem: { readonly code?: string; readonly request_id?: string } | undefined;
   readonly milliseconds: number;
 }
 
