@@ -48,6 +48,12 @@ export const ClaimedJob = Type.Object({
         "Of DESTROY_WORKER: the resource addresses to destroy; none means all.",
       ),
     ),
+    deployed_backend: Type.Optional(
+      about(
+        Nullable(OneOf(["managed", "own"])),
+        "Where the last DEPLOY of the configuration kept its state, as its runner reported.",
+      ),
+    ),
   }),
   cloud_identity: Type.Optional(Nullable(CloudIdentityCredentials)),
 });
@@ -76,6 +82,12 @@ export const ReportStatus = Type.Object({
   ),
   /** What the plan that the job made would do. */
   plan_summary: Type.Optional(Nullable(PlanSummary)),
+  backend: Type.Optional(
+    about(
+      OneOf(["managed", "own"]),
+      "Where the state is kept that the job has applied to: `managed` here, `own` in the backend that the files declare. Later jobs are told.",
+    ),
+  ),
   last_seq: Type.Optional(
     Type.Integer({
       minimum: 0,

@@ -2,9 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
+import type { ReportStatus } from "../../protocol/executions.ts";
 import { StepFailed, type JobContext } from "./context.ts";
 import { readJobFile } from "./job-files.ts";
 import type { BackendKind } from "./facts.ts";
+import type { Journal } from "./journal.ts";
 import { mentions } from "./mentions.ts";
 import { runTerraform } from "./terraform.ts";
 import { localState } from "./workspace.ts";
@@ -61,6 +63,19 @@ async function kindOf(context: JobContext, folder: string): Promise<BackendKind>
     return "own";
   }
   const kind = keptFor(context);
+  const wasOwn = context.claim.job.deployed_backend === "own";
+  if (!isDeclared && wasOwn && chosen === undefined) {
+    throw new StepFailed(
+      "the last DEPLOY kept the state in a backend that the files declared, and they declare none any more: " +
+        `terraform would make everything once more. ${howToChoose}, for which they must declare it again`,
+    );
+  }
+  if (!isDeclared && wasOwn) {
+    context.log.system(
+      "The last DEPLOY kept the state in a backend that the files declared. It is not used: " +
+        'the configuration\'s backend is "managed", so the control plane keeps the state.',
+    );
+  }
   if (isDeclared) {
     context.log.system(
       'The files declare a backend of their own. It is not used: the configuration\'s backend is "managed", so the control plane keeps the state.',
@@ -94,6 +109,14 @@ function keptFor({ claim: { job } }: JobContext): BackendKind {
 export function backendBefore({ claim: { job } }: JobContext): BackendKind {
   if (job.config_snapshot.backend === "own") return "own";
   return job.attempt === undefined ? "local" : "managed";
+}
+
+/** Where the state is kept that the job has applied to, if it came to that and the control plane can be told. */
+export function appliedBackend(journal: Journal): Pick<ReportStatus, "backend"> {
+  const { facts } = journal.find("done", ({ step }) => step === "init") ?? {};
+  const hasApplied = journal.find("begun", ({ step }) => step === "apply") !== undefined;
+  const { backend } = facts ?? {};
+  return hasApplied && (backend === "own" || backend === "managed") ? { backend } : {};
 }
 
 const injectedPrefix = "zzzz_windlass_";

@@ -18,6 +18,7 @@ import {
   type JobSettings,
   type Step,
 } from "./context.ts";
+import { appliedBackend } from "./backend.ts";
 import type { Facts } from "./facts.ts";
 import { crashesIn, crashLimit, giveUp } from "./give-up.ts";
 import { isolationOf, processWarning } from "./isolation/isolation.ts";
@@ -51,7 +52,7 @@ export async function runJob({ journal, settings, api, stop }: JobRun): Promise<
     const base = { claim, settings, api, journal, workspace, isolation, directory };
     result =
       crashesIn(journal) > crashLimit
-        ? await reportEnd(api, await giveUp(base))
+        ? await reportEnd(api, { ...(await giveUp(base)), ...appliedBackend(journal) })
         : await perform(base, stop);
     journal.append({ at: "reported" });
   }
@@ -89,6 +90,7 @@ async function perform(base: Base, stop: JobStop): Promise<JobResult> {
     if (stop.signal.reason === "not the holder" || isLost(gaveUp.signal.reason)) return "ABANDONED";
     return await reportEnd(api, {
       ...report,
+      ...appliedBackend(journal),
       ...(last_seq === undefined ? {} : { last_seq }),
       ...damageIn(gaveUp.signal.reason, report),
     });

@@ -7,12 +7,20 @@ import { compileValidator } from "../validation.ts";
 /** Keeps of each field what can be stored: cuts a message that is too long, leaves out what is not valid. The status is judged later. */
 export function repairReport(body: unknown): unknown {
   if (!isMap(body)) return body;
-  const { status, error_message, outcome_unknown, last_seq, plan_summary, execution_metadata } =
-    body;
+  const {
+    status,
+    error_message,
+    outcome_unknown,
+    backend,
+    last_seq,
+    plan_summary,
+    execution_metadata,
+  } = body;
   return {
     status,
     ...(typeof error_message === "string" ? { error_message: cut(error_message) } : {}),
     ...(typeof outcome_unknown === "boolean" ? { outcome_unknown } : {}),
+    ...(backend === "managed" || backend === "own" ? { backend } : {}),
     ...(Number.isSafeInteger(last_seq) && Number(last_seq) >= 0 ? { last_seq } : {}),
     ...(isMap(execution_metadata) ? { execution_metadata: repaired(execution_metadata) } : {}),
     ...(isSummary(plan_summary) ? { plan_summary } : {}),

@@ -19,6 +19,7 @@ export function claimedJob(context: Context, job: ClaimRow): string {
     timeout_seconds: job.timeout_seconds,
     job_token: jobToken(context, job.id, job.attempt),
     assigned_worker_id: job.assigned_worker_id,
+    deployed_backend: job.deployed_backend,
     ...(isTeardown
       ? { targets: (JSON.parse(stored) as { targets?: string[] }).targets ?? [] }
       : {}),

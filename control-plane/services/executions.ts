@@ -18,10 +18,11 @@ import {
 } from "../domain/job.ts";
 import { invalid, notFound, Refusal } from "../problem.ts";
 import type { Queries } from "../store/db.ts";
-import { findJob, findJobBriefly } from "../store/jobs.ts";
+import { findJob, findJobBriefly, findLaterStarted } from "../store/jobs.ts";
 import { appendChunk, findBySeq, findLastChunk, findLastSeq } from "../store/logs.ts";
 import { findLogVolume, saveLogVolume } from "../store/quotas.ts";
 import { runner } from "./audit.ts";
+import { setDeployedBackend } from "../store/specs.ts";
 import { releaseLock } from "../store/states.ts";
 import type { Context } from "./context.ts";
 import { changeJob, ringNextOfSpec, writeJobs, type Rings } from "./job-changes.ts";
@@ -92,10 +93,23 @@ export async function reportStatus(
     if (ended === job && !keepLock && job.spec_id !== null && (await releaseLock(tx, job.id)))
       await ringNextOfSpec(tx, rings, job.spec_id);
     if (report.plan_summary) await keepPlanSummary(tx, id, report.plan_summary);
+    await keepBackend(tx, ended, report);
     await removeTornDownWorker(tx, rings, ended, runner(worker), now);
     return ended;
   });
   return readJobView(context, id);
+}
+
+/** What was applied stays known, also when the files no longer declare the backend that knows of it. */
+async function keepBackend(
+  tx: Queries,
+  { id, job_type: type, spec_id: spec, claimed_at }: JobRow,
+  { status, backend }: ReportStatus,
+): Promise<void> {
+  const isGone = type === "DESTROY" && status === "SUCCESS";
+  if (spec === null || !(isGone || (type === "DEPLOY" && backend !== undefined))) return;
+  if (await tx.first(findLaterStarted, { spec, id, claimed_at: claimed_at ?? 0 })) return;
+  await tx.run(setDeployedBackend, { id: spec, backend: isGone ? null : (backend ?? null) });
 }
 
 /** What a report without a message leaves as it was; that the outcome is unknown is no longer true. */

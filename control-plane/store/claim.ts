@@ -31,7 +31,11 @@ export type ClaimRow = Pick<
   readonly config_snapshot: string | null;
   /** JSON. */
   readonly cloud_identity: string | null;
+  readonly deployed_backend: "managed" | "own" | null;
 };
+
+const deployedBackend = sql<"managed" | "own" | null>`(
+  select deployed_backend from specs where specs.id = jobs.spec_id)`;
 
 /** A claim by a worker of one owner. */
 export const claimOwnJob = statement<ClaimParams & { owner: string }, ClaimRow>((db, params) =>
@@ -62,6 +66,7 @@ export const findClaimed = statement<
       "assigned_worker_id",
       "config_snapshot",
       claimedIdentity.as("cloud_identity"),
+      deployedBackend.as("deployed_backend"),
     ])
     .where("worker_id", "=", worker)
     .where("released_at", "is", null)
@@ -92,7 +97,7 @@ export const findQueuedHints = statement<
 
 const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id,
   (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot,
-  ${claimedIdentity} as cloud_identity`;
+  ${claimedIdentity} as cloud_identity, ${deployedBackend} as deployed_backend`;
 
 /**
  * Looks only at `queue_heads`: the oldest queued job of each kind, as far as its configuration is free. Of kinds that want the same of a

@@ -120,6 +120,12 @@ export const setSpecStatus = statement<{
   db.updateTable("specs").set({ status, error_message, updated_at: now }).where("id", "=", id),
 );
 
+/** Notes where the last DEPLOY of a spec kept its state; null after a DESTROY. */
+export const setDeployedBackend = statement<{ id: string; backend: "managed" | "own" | null }>(
+  (db, { id, backend }) =>
+    db.updateTable("specs").set({ deployed_backend: backend }).where("id", "=", id),
+);
+
 /** Replaces what a spec's last deployment left: the three named values and one component per output. */
 export async function replaceOutputs(
   tx: Queries,

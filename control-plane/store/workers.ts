@@ -148,17 +148,18 @@ export const findLostHolders = statement<{ before: number }, { id: string }>((db
  * costs nothing.
  */
 export const findRemovedHolders = statement<Record<string, never>, { id: string }>((db) => {
-  const next = (after: RawBuilder<unknown>) => sql`(
-    select min(worker_id) from jobs indexed by jobs_unreleased_worker
-    where worker_id > ${after} and worker_id is not null and released_at is null)`;
   const query = sql`with recursive holders (id) as (
-      select ${next(sql`''`)}
+      select ${holderAfter(sql`''`)}
       union all
-      select ${next(sql`holders.id`)} from holders where holders.id is not null)
+      select ${holderAfter(sql`holders.id`)} from holders where holders.id is not null)
     select id from holders
     where id is not null and not exists (select 1 from workers where workers.id = holders.id)`;
   return { compile: () => query.compile(db) };
 });
+
+const holderAfter = (id: RawBuilder<unknown>) => sql`(
+  select min(worker_id) from jobs indexed by jobs_unreleased_worker
+  where worker_id > ${id} and worker_id is not null and released_at is null)`;
 
 /** The ids of a page of the workers a user sees: their own and the cloud-hosted ones, newest first. */
 export async function listWorkerIds(

@@ -68,6 +68,39 @@ resource "terraform_data" "a" {}
   });
 });
 
+test("a backend that is no longer declared is not replaced by an empty state without a choice", async () => {
+  const { user } = someone;
+  const state = join(elsewhere, "declared.tfstate");
+  const resource = 'resource "terraform_data" "a" {}\n';
+  const declared = `terraform {\n  backend "local" {\n    path = ${JSON.stringify(state)}\n  }\n}\n${resource}`;
+  const sourceOf = (text: string) => ({ type: "inline" as const, files: { "main.tf": text } });
+  const configuration_id = await user.configure({ source: sourceOf(declared) });
+  const run = async (job_type: "PLAN" | "DEPLOY" | "DESTROY") =>
+    user.released(await user.queue({ job_type, configuration_id }));
+  const change = (body: object) =>
+    user.call(endpoints.updateConfiguration, { params: { name: configuration_id }, body });
+  expect(await run("DEPLOY")).toMatchObject({ status: "SUCCESS" });
+  const deployed = readFileSync(state, "utf8");
+
+  await change({ source: sourceOf(resource) });
+  for (const type of ["PLAN", "DEPLOY"] as const)
+    expect(await run(type)).toMatchObject({
+      status: "FAILED",
+      error_message: expect.stringMatching(
+        /declare none any more.*--backend managed .*--backend own/,
+      ),
+    });
+  expect(readFileSync(state, "utf8")).toBe(deployed);
+
+  // A person may choose; and after a DESTROY there is nothing to lose.
+  await change({ backend: "managed" });
+  expect(await run("PLAN")).toMatchObject({ status: "SUCCESS" });
+  await change({ backend: null, source: sourceOf(declared) });
+  expect(await run("DESTROY")).toMatchObject({ status: "SUCCESS" });
+  await change({ source: sourceOf(resource) });
+  expect(await run("PLAN")).toMatchObject({ status: "SUCCESS" });
+});
+
 test("ephemeral variables are given again to the apply of a plan, and of a DEPLOY in one go", async () => {
   const { user } = someone;
   const text = `
