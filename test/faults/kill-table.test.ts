@@ -27,10 +27,10 @@ async function killed(kind: Kind, point: Point): Promise<void> {
 
 /** Which points the suite takes of each kind: one of each kind of moment; apply-kills.test.ts has the middle of an apply. */
 const spread: readonly (readonly [Kind, string])[] = [
-  ["PLAN", "the claim is answered and not received"],
-  ["PLAN", "the plan goes up"],
-  ["DEPLOY", "apply: its exit code is there and not read"],
-  ["DESTROY", "its end told, not answered"],
+  ["PLAN", "the claim's response is lost"],
+  ["PLAN", "the plan is being uploaded"],
+  ["DEPLOY", "apply: exit code written, not read"],
+  ["DESTROY", "end reported, the response is lost"],
 ];
 
 function table(): string {

@@ -142,8 +142,12 @@ const commandPoints = (command: string): Point[] => {
             ),
           },
         ]),
-    { name: `${command}: terraform ends without an agent`, of, arm: terraform(`end-${command}`) },
-    { name: `${command}: its exit code is there and not read`, of, arm: unread(command) },
+    {
+      name: `${command}: terraform ends while no agent runs`,
+      of,
+      arm: terraform(`end-${command}`),
+    },
+    { name: `${command}: exit code written, not read`, of, arm: unread(command) },
   ];
 };
 
@@ -170,27 +174,27 @@ const ends = isReport("SUCCESS", "FAILED", "CANCELLED");
 /** In the order of a job's life. */
 export const points: readonly Point[] = [
   {
-    name: "the claim is answered and not received",
+    name: "the claim's response is lost",
     of: kinds,
     arm: held("onAnswer", (call, _, status) => calls("POST", "/claim")(call) && status === 200),
   },
   {
-    name: "claimed, its start not told",
+    name: "claimed, the report of its start is lost",
     of: kinds,
     arm: held("onRequest", isReport("PROCESSING")),
   },
   {
-    name: "its start told, not answered",
+    name: "start reported, the response is lost",
     of: kinds,
     arm: held("onAnswer", isReport("PROCESSING")),
   },
   {
-    name: "the first log post is under way",
+    name: "the first log post is lost",
     of: kinds,
     arm: held("onRequest", calls("POST", "/logs")),
   },
   {
-    name: "the first log post is stored, not answered",
+    name: "the first log post is stored, the response is lost",
     of: kinds,
     arm: held("onAnswer", calls("POST", "/logs")),
   },
@@ -206,9 +210,13 @@ export const points: readonly Point[] = [
       arm: journalSays(`{"at":"done","step":"${step}"`),
     },
   ]),
-  { name: "the source is on its way", of: kinds, arm: held("onAnswer", calls("GET", "/source")) },
   {
-    name: "the plan comes down",
+    name: "the source is being downloaded",
+    of: kinds,
+    arm: held("onAnswer", calls("GET", "/source")),
+  },
+  {
+    name: "the plan is being downloaded",
     of: ["DEPLOY of a plan"],
     arm: held("onAnswer", calls("GET", "/plan-artifact")),
   },
@@ -224,17 +232,17 @@ export const points: readonly Point[] = [
     arm: midApply,
   },
   {
-    name: "the plan goes up",
+    name: "the plan is being uploaded",
     of: ["PLAN"],
     arm: held("onRequest", calls("POST", "/plan-artifact")),
   },
   {
-    name: "the plan is stored, not answered",
+    name: "the plan is stored, the response is lost",
     of: ["PLAN"],
     arm: held("onAnswer", calls("POST", "/plan-artifact")),
   },
   { name: "the outcome is decided", of: kinds, arm: journalSays('{"at":"ended"') },
-  { name: "its end not told", of: kinds, arm: held("onRequest", ends) },
-  { name: "its end told, not answered", of: kinds, arm: held("onAnswer", ends) },
-  { name: "it is wiped", of: kinds, arm: journalSays('{"at":"reported"') },
+  { name: "the report of its end is lost", of: kinds, arm: held("onRequest", ends) },
+  { name: "end reported, the response is lost", of: kinds, arm: held("onAnswer", ends) },
+  { name: "its files are being removed", of: kinds, arm: journalSays('{"at":"reported"') },
 ];
