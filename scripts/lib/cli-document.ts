@@ -1,4 +1,4 @@
-/** docs/cli.md: what every command has in common, then the help of each. */
+/** Builds docs/cli.md: what all commands have in common, then the help of each. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -8,26 +8,26 @@ type Command = Awaited<ReturnType<typeof wholeProgram>>;
 
 const intro = `# The command line
 
-Made from the commands' own help by \`npm run cli-docs\`; a test says when it is due.
+Generated from the help of the commands by \`npm run cli-docs\`. A test fails when this page is out of date.
 
-\`windlass <noun> <verb> [name]\`: nouns in the plural, the same verbs everywhere. Things are named by name or id. A misspelt word is
-answered with the one that was probably meant.
+Commands have the form \`windlass <noun> <verb> [name]\`: nouns are plural, and the verbs are the same everywhere. Objects are named by name or id. For a misspelt word,
+the client suggests the nearest one.
 
-## For programs
+## In scripts
 
-- **stdout is data**, and nothing else; what explains, asks or warns is on stderr. A log is data, except under \`--json\` with \`--wait\`,
+- **stdout is data**, and nothing else. Explanations, questions and warnings go to stderr. A log is data, except with \`--json\` and \`--wait\`,
   where it goes to stderr.
-- **\`--json\`** prints what the server answers, field by field as in the HTTP interface ([openapi.json](openapi.json)); fields are added,
-  never renamed. A list is one array, however many pages it came in. A log (\`jobs logs --json\`) is one chunk a line. With \`--wait\` it
-  is the one job as it ended; \`up\` prints its last job.
-- **Exit codes**: 0 done, 1 failed, 2 wrong usage (also: a question that nobody is there to answer), 78 a bad setting, 130 Ctrl-C. With
-  \`--wait\`, \`jobs logs --follow\` and \`up\` it is the job's: 0 only for SUCCESS. \`jobs cancel --wait\` is 0 when the job is over.
-- **Ctrl-C** while a job is followed asks on a terminal whether to leave it running or to cancel it; in a pipe it leaves it running,
-  says how to go on, and ends with 130.
-- **Questions** are asked on a terminal only; \`--yes\` answers them.
-- **Colours** are for terminals, and never where \`NO_COLOR\` is set.
+- **\`--json\`** prints what the server returns, with the fields of the HTTP API ([openapi.json](openapi.json)). Fields are added and
+  never renamed. A list is one array, even if the server returned several pages. A log (\`jobs logs --json\`) is one chunk a line. With \`--wait\`, the output
+  is the job as it ended; \`up\` prints its last job.
+- **Exit codes**: 0 success, 1 failure, 2 wrong usage or a question that could not be asked, 78 an invalid setting, 130 Ctrl-C. With
+  \`--wait\`, \`jobs logs --follow\` and \`up\`, the exit code is that of the job: 0 only for SUCCESS. \`jobs cancel --wait\` returns 0 when the job is over.
+- **Ctrl-C** while a command follows a job: on a terminal, the client asks whether to leave the job running or to cancel it. Otherwise it leaves the job running,
+  prints how to continue, and ends with 130.
+- **Questions** are asked only on a terminal. \`--yes\` answers them.
+- **Colours** are used only on a terminal, and never if \`NO_COLOR\` is set.
 - **Secrets** are read from stdin or asked for without echo, never taken from arguments. \`WINDLASS_TOKEN\` (or \`WINDLASS_TOKEN_FILE\`) with
-  \`WINDLASS_URL\` takes the place of a sign-in.
+  \`WINDLASS_URL\` replaces a sign-in.
 
 ## Completion
 
