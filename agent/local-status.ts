@@ -8,7 +8,7 @@ import { Counter, Gauge, Registry, collectDefaultMetrics } from "@prometheus-io/
 import type { Contact } from "./contact.ts";
 import { freeBytes } from "./disk-space.ts";
 import type { JobResult } from "./job/run-job.ts";
-import { version } from "../version.ts";
+import { version } from "../common/version.ts";
 
 export interface LocalStatusOptions {
   readonly host: string;

@@ -5,7 +5,7 @@ import { readConfig, type AgentConfig } from "./config.ts";
 import { IsolationMissing } from "./job/isolation/choose.ts";
 import { LockUnavailableError } from "./lock.ts";
 import { IdentityRevokedError, runAgent, type RunnerSignals } from "./runner.ts";
-import { version } from "../version.ts";
+import { version } from "../common/version.ts";
 
 const usage = `Usage: windlass agent [command]
 

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { Agent, EnvHttpProxyAgent, setGlobalDispatcher, type Dispatcher } from "undici";
-import { noProxyAddress, proxyAddress } from "../protocol/proxy-address.ts";
+import { noProxyAddress, proxyAddress } from "../common/proxy-address.ts";
 import { ConfigError } from "./config-reader.ts";
 
 /** Proxies and certificates by their usual names (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`, …), as `config.ts` found them. */

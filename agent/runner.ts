@@ -24,7 +24,7 @@ import { useNetwork } from "./network.ts";
 import { oversee } from "./oversight.ts";
 import { Slots } from "./slots.ts";
 import { openTidiness } from "./tidiness.ts";
-import { version } from "../version.ts";
+import { version } from "../common/version.ts";
 
 /** Two signals: take no new work, and stop the work that is running. */
 export interface RunnerSignals {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { noProxyAddress, proxyAddress } from "../protocol/proxy-address.ts";
+import { noProxyAddress, proxyAddress } from "../common/proxy-address.ts";
 import { Failure } from "./output.ts";
 
 export interface ClientSettings {

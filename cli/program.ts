@@ -1,6 +1,6 @@
 /** The command line as a whole: every command with its help. Only the command that was asked for is loaded, and its work when it runs. */
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
-import { version } from "../version.ts";
+import { version } from "../common/version.ts";
 
 interface Entry {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** `windlass server`: the control plane. */
 import { ConfigError, readConfig, type ServerConfig } from "./config.ts";
 import { SchemaError } from "./store/migrate.ts";
-import { version } from "../version.ts";
+import { version } from "../common/version.ts";
 
 const usage = `Usage: windlass server [command]
 

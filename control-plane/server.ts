@@ -1,7 +1,7 @@
 /** A running control plane: opened, listening, watched. `main.ts` runs one for ever, tests run theirs for a while. */
 import { isIP, type AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
-import { version } from "../version.ts";
+import { version } from "../common/version.ts";
 import { buildApp } from "./app.ts";
 import { ConfigError, type ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";

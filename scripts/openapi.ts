@@ -1,7 +1,7 @@
 /** `npm run openapi`: writes docs/openapi.json, the document that a server of this version serves at /openapi.json. */
 import { writeFile } from "node:fs/promises";
 import { openApiDocument } from "../control-plane/openapi/document.ts";
-import { version } from "../version.ts";
+import { version } from "../common/version.ts";
 
 const file = new URL("../docs/openapi.json", import.meta.url);
 await writeFile(file, `${JSON.stringify(openApiDocument(version()), null, 2)}\n`);

@@ -4,7 +4,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { version } from "../version.ts";
+import { version } from "../common/version.ts";
 import { root } from "./helpers/source-files.ts";
 
 const place = mkdtempSync(join(tmpdir(), "build-"));

@@ -9,7 +9,7 @@ import { createWriteStream, existsSync } from "node:fs";
 import { link, mkdir, open, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { version } from "../../version.ts";
+import { version } from "../../common/version.ts";
 import type { ServerConfig } from "../config.ts";
 import { openSnapshot, snapshotDatabase, type BlobPin } from "../store/snapshot.ts";
 import { digestOf, flushDirectory, progress } from "./files.ts";

@@ -28,10 +28,10 @@ export function projectFiles(): string[] {
   return listed.split("\0").filter((path) => path !== "" && existsSync(join(root, path)));
 }
 
-/** The files of agent, CLI, control plane and protocol, and the entry: what a user runs. */
+/** The files of agent, CLI, control plane, common and protocol, and the entry: what a user runs. */
 export const sourceFiles = (): SourceFile[] =>
   projectFiles()
-    .filter((path) => /^((agent|cli|control-plane|protocol)\/.*|main|version)\.ts$/.test(path))
+    .filter((path) => /^((agent|cli|common|control-plane|protocol)\/.*|main)\.ts$/.test(path))
     .map((path) => sourceFile(path, readFileSync(join(root, path), "utf8")));
 
 /** Reads one file's text. Throws when it is not TypeScript, so that no file escapes the rules by a mistake in it. */

@@ -7,7 +7,7 @@ import { expect, it } from "vitest";
 import { openApiDocument } from "../../../control-plane/openapi/document.ts";
 import { tags } from "../../../control-plane/openapi/tags.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { version } from "../../../version.ts";
+import { version } from "../../../common/version.ts";
 
 type Node = Record<string, unknown>;
 

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { openApiDocument } from "../../../control-plane/openapi/document.ts";
-import { version } from "../../../version.ts";
+import { version } from "../../../common/version.ts";
 import {
   addHeldJob,
   addTestWorker,
