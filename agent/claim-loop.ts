@@ -4,10 +4,10 @@ import type { Logger } from "pino";
 import type { ClaimedJob } from "../protocol/executions.ts";
 import { jobTypes } from "../protocol/limits.ts";
 import { ProblemError } from "../protocol/transport.ts";
-import type { AgentApi } from "./api.ts";
-import { backoff, pollDelay } from "./backoff.ts";
+import type { AgentApi } from "./api/api.ts";
+import { backoff, pollDelay } from "./api/backoff.ts";
 import type { ClaimKey } from "./claim-key.ts";
-import type { Contact } from "./contact.ts";
+import type { Contact } from "./api/contact.ts";
 import type { Slots } from "./slots.ts";
 
 export interface ClaimLoop {

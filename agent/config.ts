@@ -1,7 +1,7 @@
 /** The agent's settings: the only file here that reads the environment. Names and defaults: docs/settings.md, "The agent". */
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { retryLimits, type BackoffLimits } from "./backoff.ts";
+import { retryLimits, type BackoffLimits } from "./api/backoff.ts";
 import { ConfigError, ConfigReader, type Form } from "./config-reader.ts";
 import {
   addressOf,
@@ -10,8 +10,8 @@ import {
   networkOf,
   type Address,
 } from "./config-values.ts";
-import { cloudSettings, type CloudSettings } from "./job/cloud-providers.ts";
-import { readGitAccess, type GitAccess } from "./job/git-access.ts";
+import { cloudSettings, type CloudSettings } from "./job/credentials/cloud-providers.ts";
+import { readGitAccess, type GitAccess } from "./job/source/git-access.ts";
 import type { Level } from "./job/isolation/isolation.ts";
 import { isolationConfig, type IsolationConfig } from "./job/isolation/settings.ts";
 import type { CacheLimits } from "./job/shared-cache.ts";

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Heartbeat } from "../protocol/workers.ts";
 import { ProblemError } from "../protocol/transport.ts";
-import type { AgentApi } from "./api.ts";
+import type { AgentApi } from "./api/api.ts";
 
 export interface HeartbeatLoop {
   readonly api: AgentApi;

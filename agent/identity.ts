@@ -9,11 +9,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { calledEndpoints as endpoints } from "../protocol/endpoint-paths.ts";
 import { call, ProblemError } from "../protocol/transport.ts";
-import { backoff } from "./backoff.ts";
+import { backoff } from "./api/backoff.ts";
 import { ConfigError } from "./config-reader.ts";
 import type { AgentConfig } from "./config.ts";
-import { sortFailure } from "./failures.ts";
-import { readIfExists, writeWhole } from "./files.ts";
+import { sortFailure } from "./api/failures.ts";
+import { readIfExists, writeWhole } from "./machine/files.ts";
 
 export interface Identity {
   readonly workerId: string;

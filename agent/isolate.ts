@@ -2,7 +2,7 @@
 import type { AgentConfig } from "./config.ts";
 import { chooseIsolation } from "./job/isolation/choose.ts";
 import type { IsolationSettings } from "./job/isolation/isolation.ts";
-import { makeOpen, storeFolder } from "./job/provider-store.ts";
+import { makeOpen, storeFolder } from "./job/providers/store.ts";
 
 export interface Isolated {
   readonly settings: IsolationSettings;

@@ -3,7 +3,7 @@ import { pino, type Logger } from "pino";
 import { ConfigError } from "./config-reader.ts";
 import { readConfig, type AgentConfig } from "./config.ts";
 import { IsolationMissing } from "./job/isolation/choose.ts";
-import { LockUnavailableError } from "./lock.ts";
+import { LockUnavailableError } from "./machine/lock.ts";
 import { IdentityRevokedError, runAgent, type RunnerSignals } from "./runner.ts";
 import { version } from "../common/version.ts";
 

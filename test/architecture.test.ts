@@ -32,11 +32,11 @@ describe("the rules find", () => {
   });
 
   it.each([
-    ["protocol/jobs.ts", "../agent/api.ts"],
+    ["protocol/jobs.ts", "../agent/api/api.ts"],
     ["protocol/jobs.ts", "undici"],
     ["protocol/jobs.ts", "./transport.ts"],
     ["protocol/transport.ts", "got"],
-    ["agent/api.ts", "../cli/output.ts"],
+    ["agent/api/api.ts", "../cli/output.ts"],
     ["cli/main.ts", "../agent/main.ts"],
     ["cli/commands/jobs.ts", "../../control-plane/config.ts"],
     ["control-plane/services/jobs.ts", "../../protocol/transport.ts"],
@@ -48,11 +48,11 @@ describe("the rules find", () => {
     ["control-plane/domain/job.ts", "node:fs/promises"],
     ["control-plane/store/jobs.ts", "../services/jobs.ts"],
     ["control-plane/blobs/disk.ts", "../store/db.ts"],
-    ["agent/job/steps.ts", "../api.ts"],
+    ["agent/job/steps.ts", "../api/api.ts"],
     ["agent/heartbeat.ts", "./runner.ts"],
     ["cli/main.ts", "better-sqlite3"],
     ["main.ts", "kysely"],
-    ["agent/api.ts", "../test/helpers/server.ts"],
+    ["agent/api/api.ts", "../../test/helpers/server.ts"],
   ])("%s importing %s", (path, target) => {
     expect(planted(path, `import "${target}";`)).toHaveLength(1);
   });
@@ -64,7 +64,7 @@ describe("the rules find", () => {
     `import { env } from "node:process"; env.HOME?.trim();`,
     `import process from "node:process"; process.exit();`,
   ])("a look into the environment outside config.ts: %s", (text) => {
-    expect(planted("agent/api.ts", `/** . */ ${text}`)).toEqual([
+    expect(planted("agent/api/api.ts", `/** . */ ${text}`)).toEqual([
       expect.stringContaining("reads process.env"),
     ]);
     expect(planted("agent/config.ts", `/** . */ ${text}`)).toEqual([]);
@@ -75,16 +75,16 @@ describe("the rules find", () => {
     expect(planted("agent/claim-loop.ts", text)).toEqual([
       expect.stringContaining("reads the clock"),
     ]);
-    expect(planted("agent/job/role-session.ts", text)).toEqual([]);
+    expect(planted("agent/job/credentials/role-session.ts", text)).toEqual([]);
     expect(planted("agent/claim-loop.ts", "new Date(0).toISOString();")).toEqual([]);
   });
 
   it("a file of more than 300 lines of code", () => {
     const comments = "/* a\ncomment */\n\n// another\n".repeat(100);
-    expect(planted("agent/api.ts", `${comments}${"go();\n".repeat(301)}`)).toEqual([
-      "agent/api.ts has 301 lines of code, more than 300: split it by concern",
+    expect(planted("agent/api/api.ts", `${comments}${"go();\n".repeat(301)}`)).toEqual([
+      "agent/api/api.ts has 301 lines of code, more than 300: split it by concern",
     ]);
-    expect(planted("agent/api.ts", `${comments}${"go();\n".repeat(300)}`)).toEqual([]);
+    expect(planted("agent/api/api.ts", `${comments}${"go();\n".repeat(300)}`)).toEqual([]);
   });
 
   it("nothing in what the rules allow", () => {
@@ -93,7 +93,7 @@ describe("the rules find", () => {
       ...planted("control-plane/main.ts", `import "./app.ts"; import "./config.ts";`),
       ...planted("control-plane/routes/jobs.ts", `import "../services/jobs.ts";`),
       ...planted("control-plane/store/db.ts", `import "kysely";`),
-      ...planted("agent/api.ts", `import "../protocol/transport.ts";`),
+      ...planted("agent/api/api.ts", `import "../../protocol/transport.ts";`),
     ]).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@
 import { parseArgs, styleText } from "node:util";
 import { ConfigError } from "../config-reader.ts";
 import type { AgentConfig } from "../config.ts";
-import { useNetwork } from "../network.ts";
+import { useNetwork } from "../machine/network.ts";
 import { readConfigOrInstalled } from "./config.ts";
 import { finding, ok, type Finding, type State } from "./finding.ts";
 

@@ -5,14 +5,14 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Engine } from "../../protocol/configurations.ts";
 import type { AgentConfig } from "../config.ts";
-import { freeBytes } from "../disk-space.ts";
+import { freeBytes } from "../machine/disk-space.ts";
 import { isolate } from "../isolate.ts";
-import { roleAssumer } from "../job/assume-role.ts";
-import { findInstalled } from "../job/engine-installed.ts";
+import { roleAssumer } from "../job/credentials/assume-role.ts";
+import { findInstalled } from "../job/engine/installed.ts";
 import { checkTemporary } from "../job/isolation/temporary.ts";
 import { engineCache } from "../job/shared-cache.ts";
-import { parseConstraint } from "../job/version-constraint.ts";
-import { holderOf, lockDirectory, LockUnavailableError } from "../lock.ts";
+import { parseConstraint } from "../job/engine/version-constraint.ts";
+import { holderOf, lockDirectory, LockUnavailableError } from "../machine/lock.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 
 /** The work directory: there, the agent's own, with room, and programs may run in it. */

@@ -3,7 +3,7 @@ import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import { ProblemError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
 import { knownIdentity } from "../identity.ts";
-import { dispatcherOf } from "../network.ts";
+import { dispatcherOf } from "../machine/network.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 
 const patience = 10_000;

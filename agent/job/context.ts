@@ -1,15 +1,15 @@
 /** What every step of a job gets to see. */
 import type { ClaimedJob } from "../../protocol/executions.ts";
-import type { BackoffLimits } from "../backoff.ts";
+import type { BackoffLimits } from "../api/backoff.ts";
 import type { JobLog } from "../logs/job-log.ts";
-import type { CloudSettings } from "./cloud-providers.ts";
+import type { CloudSettings } from "./credentials/cloud-providers.ts";
 import type { Facts } from "./facts.ts";
-import type { GitAccess } from "./git-access.ts";
+import type { GitAccess } from "./source/git-access.ts";
 import type { Isolation, IsolationSettings } from "./isolation/isolation.ts";
 import type { JobApi } from "./job-api.ts";
 import type { Journal, StopReason } from "./journal.ts";
-import type { StopPatience } from "./process.ts";
-import type { PreparedRun } from "./process-spawn.ts";
+import type { StopPatience } from "./terraform/process.ts";
+import type { PreparedRun } from "./terraform/spawn.ts";
 import type { Workspace } from "./workspace.ts";
 
 /** Settings of the agent that jobs depend on. */

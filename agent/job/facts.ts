@@ -1,9 +1,9 @@
 /** What the steps of a job find out for later steps. Each step's facts are journaled, so they must be plain JSON. */
 import type { Engine } from "../../protocol/configurations.ts";
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
-import type { EndpointAddress } from "./credential-endpoint.ts";
+import type { EndpointAddress } from "./credentials/endpoint.ts";
 import type { PlanSummary } from "../../protocol/plan-summary.ts";
-import type { PlanManifest, SourceRevision } from "./plan-manifest.ts";
+import type { PlanManifest, SourceRevision } from "./plan/manifest.ts";
 
 /**
  * Where the state is kept. `managed`: in the control plane, by terraform's `http` backend. `local`: in a file of the work directory, for a

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import type { JobContext } from "./context.ts";
 import type { Journal } from "./journal.ts";
-import { openRun } from "./process.ts";
+import { openRun } from "./terraform/process.ts";
 
 /** Starts of an agent that went on with the job, did nothing more of it and ended within a minute. */
 export const crashLimit = 3;

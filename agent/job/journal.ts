@@ -14,7 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { ClaimedJob, ReportStatus } from "../../protocol/executions.ts";
-import { syncDirectory } from "../files.ts";
+import { syncDirectory } from "../machine/files.ts";
 import type { Facts } from "./facts.ts";
 import type { Level } from "./isolation/isolation.ts";
 

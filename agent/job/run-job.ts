@@ -7,9 +7,9 @@ import { rm } from "node:fs/promises";
 import type { ReportStatus } from "../../protocol/executions.ts";
 import { timeoutSecondsDefault } from "../../protocol/limits.ts";
 import { openJobLog, silentLog, type JobLog, type JobLogOptions } from "../logs/job-log.ts";
-import { usualTiming } from "../logs/log-shipper.ts";
+import { usualTiming } from "../logs/shipper.ts";
 import { DamagedFileError } from "../logs/ndjson.ts";
-import { bootId } from "../process-identity.ts";
+import { bootId } from "../machine/process-identity.ts";
 import {
   JobStopped,
   OutcomeUnknown,
@@ -18,7 +18,7 @@ import {
   type JobSettings,
   type Step,
 } from "./context.ts";
-import { appliedBackend } from "./backend.ts";
+import { appliedBackend } from "./terraform/backend.ts";
 import type { Facts } from "./facts.ts";
 import { crashesIn, crashLimit, giveUp } from "./give-up.ts";
 import { isolationOf, processWarning } from "./isolation/isolation.ts";

@@ -7,7 +7,7 @@ import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
 import { redactorOf } from "../logs/redactor.ts";
 import { secretLinesLimit, withinLimit } from "../logs/secret-forms.ts";
 import { StepFailed, type JobContext } from "./context.ts";
-import { secretsOfGitAccess } from "./git-access.ts";
+import { secretsOfGitAccess } from "./source/git-access.ts";
 import { texts } from "./outcome.ts";
 
 type Known = Pick<JobContext, "claim" | "journal" | "settings">;

@@ -15,7 +15,7 @@ import {
   utimesSync,
 } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { partialPrefix, storeFolder, packagesIn, storedPackages } from "./provider-store.ts";
+import { partialPrefix, storeFolder, packagesIn, storedPackages } from "./providers/store.ts";
 import { workspaceAt, workspacesFolder, type Workspace } from "./workspace.ts";
 
 export interface CacheLimits {

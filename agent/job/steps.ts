@@ -3,12 +3,12 @@ import { chmodSync } from "node:fs";
 import { dirname, sep } from "node:path";
 import type { JobType } from "../../protocol/jobs.ts";
 import { StepFailed, type Step } from "./context.ts";
-import { obtainCredentials } from "./credentials.ts";
-import { resolveEngine } from "./engine.ts";
-import { downloadPlan, uploadPlan } from "./plan-artifact.ts";
+import { obtainCredentials } from "./credentials/credentials.ts";
+import { resolveEngine } from "./engine/engine.ts";
+import { downloadPlan, uploadPlan } from "./plan/artifact.ts";
 import { engineCache, holdEngine } from "./shared-cache.ts";
-import { fetchSource } from "./source.ts";
-import { apply, checkPlan, checkTeardown, init, plan, readOutputs } from "./terraform-steps.ts";
+import { fetchSource } from "./source/source.ts";
+import { apply, checkPlan, checkTeardown, init, plan, readOutputs } from "./terraform/steps.ts";
 import { prepareWorkspace } from "./workspace.ts";
 
 const findEngine: Step = {

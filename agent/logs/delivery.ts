@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SequencedChunk } from "../../protocol/executions.ts";
 import { ProblemError } from "../../protocol/transport.ts";
-import { backoff, type BackoffLimits } from "../backoff.ts";
-import { sortFailure } from "../failures.ts";
+import { backoff, type BackoffLimits } from "../api/backoff.ts";
+import { sortFailure } from "../api/failures.ts";
 import type { LogSink } from "./job-log.ts";
 
 export type Post = readonly SequencedChunk[];

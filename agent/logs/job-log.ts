@@ -1,13 +1,13 @@
 /** The log of one job, as its steps see it. */
 import type { SequencedChunk } from "../../protocol/executions.ts";
 import type { JobStatus } from "../../protocol/jobs.ts";
-import { Cutter } from "./cutter.ts";
-import { Ledger } from "./ledger.ts";
-import { LogShipper, usualTiming, type Timing } from "./log-shipper.ts";
+import { Cutter } from "./chunker.ts";
+import { Ledger } from "./offsets.ts";
+import { LogShipper, usualTiming, type Timing } from "./shipper.ts";
 import { redactorOf } from "./redactor.ts";
 import { Sources } from "./sources.ts";
 
-/** Where chunks go. Declared here, by its user; `agent/api.ts` implements it. */
+/** Where chunks go. Declared here, by its user; `agent/api/api.ts` implements it. */
 export interface LogSink {
   /** One attempt. Throws ProblemError when the server refuses, or a network error; the shipper decides what to repeat. */
   appendLogs(chunks: SequencedChunk[], signal: AbortSignal): Promise<{ job_status: JobStatus }>;

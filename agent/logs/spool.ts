@@ -9,7 +9,7 @@ import {
   type FSWatcher,
 } from "node:fs";
 import { join } from "node:path";
-import { punchHole } from "../files.ts";
+import { punchHole } from "../machine/files.ts";
 import type { Cut, Redactor } from "./redactor.ts";
 
 type OutputStream = "STDOUT" | "STDERR";

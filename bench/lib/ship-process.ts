@@ -2,10 +2,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
-import { createApi } from "../../agent/api.ts";
-import { retryLimits } from "../../agent/backoff.ts";
-import { Revocation } from "../../agent/failures.ts";
-import { openRun } from "../../agent/job/process.ts";
+import { createApi } from "../../agent/api/api.ts";
+import { retryLimits } from "../../agent/api/backoff.ts";
+import { Revocation } from "../../agent/api/failures.ts";
+import { openRun } from "../../agent/job/terraform/process.ts";
 import { openJobLog } from "../../agent/logs/job-log.ts";
 
 export interface ShipOrder {

@@ -53,7 +53,7 @@ const defaults = [
 
 const unwanted = ignore().add(defaults);
 
-/** The runner takes no more (agent/job/source-archive.ts). */
+/** The runner takes no more (agent/job/source/archive.ts). */
 const filesLimit = 20_000;
 
 /** Packs the directory. Throws `Failure` when there is nothing to pack, a link in it, or too much. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Contact } from "../../agent/contact.ts";
+import { Contact } from "../../agent/api/contact.ts";
 
 test("Contact is as old as the line that was silent longest, and a line that rests does not count", () => {
   let now = 0;

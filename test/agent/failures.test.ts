@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Revocation, sortFailure } from "../../agent/failures.ts";
+import { Revocation, sortFailure } from "../../agent/api/failures.ts";
 import { JobRefused } from "../../agent/job/job-api.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 

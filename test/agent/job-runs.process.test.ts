@@ -6,7 +6,7 @@ import { pino } from "pino";
 import { expect, test } from "vitest";
 import { JobRuns } from "../../agent/job-runs.ts";
 import { openJournal } from "../../agent/job/journal.ts";
-import { openRun } from "../../agent/job/process.ts";
+import { openRun } from "../../agent/job/terraform/process.ts";
 import type { ClaimedJob } from "../../protocol/executions.ts";
 
 test("a job that cannot be cleaned up gives its slot back, and the next start tries again", async () => {

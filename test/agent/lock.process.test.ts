@@ -4,8 +4,8 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { lockDirectory, LockHeldError, LockUnavailableError } from "../../agent/lock.ts";
-import { identityOf } from "../../agent/process-identity.ts";
+import { lockDirectory, LockHeldError, LockUnavailableError } from "../../agent/machine/lock.ts";
+import { identityOf } from "../../agent/machine/process-identity.ts";
 import { root } from "../helpers/source-files.ts";
 
 let folder: string;
@@ -42,7 +42,7 @@ test("of many that want the lock at once, one at a time has it", async () => {
 
 /** Locks the folder, starts a process that lives on, and says its pid. */
 const holding = `
-  const { lockDirectory } = await import(${JSON.stringify(join(root, "agent/lock.ts"))});
+  const { lockDirectory } = await import(${JSON.stringify(join(root, "agent/machine/lock.ts"))});
   const { spawn } = await import("node:child_process");
   await lockDirectory(process.argv[1]);
   const child = spawn("sleep", ["600"], { detached: true, stdio: "ignore" });

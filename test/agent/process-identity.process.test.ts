@@ -2,7 +2,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { bootId, identityOf, isAlive, parseIdentity } from "../../agent/process-identity.ts";
+import {
+  bootId,
+  identityOf,
+  isAlive,
+  parseIdentity,
+} from "../../agent/machine/process-identity.ts";
 
 test("a process is told from a later one with the same pid by its start and the boot", () => {
   const self = identityOf(process.pid);

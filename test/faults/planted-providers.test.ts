@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { packageHash } from "../../agent/job/provider-store.ts";
+import { packageHash } from "../../agent/job/providers/store.ts";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
 import { platform, zipOf } from "../agent/job/release-mirror.ts";
 import { makeCertificate } from "../helpers/certificate.ts";

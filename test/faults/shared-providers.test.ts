@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { packageHash } from "../../agent/job/provider-store.ts";
+import { packageHash } from "../../agent/job/providers/store.ts";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
 import { makeCertificate } from "../helpers/certificate.ts";
 import {

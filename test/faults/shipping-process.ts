@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openJobLog } from "../../agent/logs/job-log.ts";
-import { usualTiming } from "../../agent/logs/log-shipper.ts";
+import { usualTiming } from "../../agent/logs/shipper.ts";
 import { sinkTo } from "../agent/logs/log-server.ts";
 
 const [directory = "", url = "", secret = ""] = process.argv.slice(2);

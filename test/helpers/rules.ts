@@ -75,7 +75,7 @@ const importRules: readonly ImportRule[] = [
   },
   {
     files: /^agent\/(job|logs)\//,
-    never: /^agent\/(main|config|runner|heartbeat|claim-loop|api)\.ts$/,
+    never: /^agent\/(main|config|runner|heartbeat|claim-loop|api\/(api|job-calls))\.ts$/,
     why: "job code sees the small interface that it declares itself, never HTTP, settings or the loops above it",
   },
   {
@@ -90,14 +90,15 @@ const environmentReaders: Readonly<Record<string, string>> = {};
 
 /** Files of the agent that may read the clock, and why. All else goes by `performance.now()`, which no change of the clock moves. */
 const clockReaders: Readonly<Record<string, string>> = {
-  "agent/job/assume-role.ts":
+  "agent/job/credentials/assume-role.ts":
     "AWS checks a signature's time: the clock and what it is off are sent",
-  "agent/job/credential-endpoint.ts":
+  "agent/job/credentials/endpoint.ts":
     "terraform compares the end of its credentials with this clock",
   "agent/doctor/server-checks.ts": "the doctor looks at the clock itself",
   "agent/job/shared-cache.ts": "times of files: a jump costs a download, nothing in use goes",
-  "agent/job/shared-providers.ts": "times of files: a jump costs a download, nothing in use goes",
-  "agent/job/role-session.ts": "credentials end by whichever of both clocks comes first",
+  "agent/job/providers/shared.ts": "times of files: a jump costs a download, nothing in use goes",
+  "agent/job/credentials/role-session.ts":
+    "credentials end by whichever of both clocks comes first",
 };
 
 /** Lines of code, blank lines and comments not counted. A longer file should be split by concern. */

@@ -5,7 +5,7 @@
  */
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, sep } from "node:path";
-import type { RunCommand } from "../process-spawn.ts";
+import type { RunCommand } from "../terraform/spawn.ts";
 import { byProcess, markOf } from "./by-process.ts";
 import { asUser, byUser, closedFolder } from "./by-user.ts";
 import { enter } from "./enter.ts";

@@ -7,7 +7,7 @@ import { execFile } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { basename } from "node:path";
 import { promisify } from "node:util";
-import type { RunCommand } from "../process-spawn.ts";
+import type { RunCommand } from "../terraform/spawn.ts";
 import { writableFor } from "./by-bubblewrap.ts";
 import { byProcess } from "./by-process.ts";
 import { byUser } from "./by-user.ts";

@@ -15,7 +15,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import type { RunCommand } from "../process-spawn.ts";
+import type { RunCommand } from "../terraform/spawn.ts";
 import { enter } from "./enter.ts";
 import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
 import { endAll, processesOf } from "./processes.ts";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { openRun, type RunEnd } from "../process.ts";
+import { openRun, type RunEnd } from "../terraform/process.ts";
 import { workspaceAt } from "../workspace.ts";
 import { closedFolder, openWorkDir } from "./by-user.ts";
 import {

@@ -1,5 +1,5 @@
 /** The last step into a job: there its environment gets its names. */
-import type { RunCommand } from "../process-spawn.ts";
+import type { RunCommand } from "../terraform/spawn.ts";
 
 /**
  * Fixed text, run as whoever the job is. A job's environment may name what a program loads or whom it asks (GCONV_PATH, DOCKER_HOST),

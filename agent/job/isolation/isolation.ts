@@ -6,7 +6,7 @@ import { randomInt } from "node:crypto";
 import { processesOf } from "./processes.ts";
 import type { ClaimedJob } from "../../../protocol/executions.ts";
 import type { Journal } from "../journal.ts";
-import type { RunCommand } from "../process-spawn.ts";
+import type { RunCommand } from "../terraform/spawn.ts";
 import { localStateFolder, type Workspace } from "../workspace.ts";
 import { byBubblewrap } from "./by-bubblewrap.ts";
 import { byContainer, type ContainerSettings } from "./by-container.ts";

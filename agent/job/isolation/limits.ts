@@ -1,5 +1,5 @@
 /** How much of the machine one job may take. The limits are the kernel's own, set on the way into the job, which cannot raise them. */
-import type { RunCommand } from "../process-spawn.ts";
+import type { RunCommand } from "../terraform/spawn.ts";
 import type { Place } from "./isolation.ts";
 
 /** 0: no limit. */

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { RoleRefused, roleAssumer, type Role } from "../../../agent/job/assume-role.ts";
+import { RoleRefused, roleAssumer, type Role } from "../../../agent/job/credentials/assume-role.ts";
 import { caller, startStrictSts, type StrictSts } from "../../helpers/strict-sts.ts";
 
 const arn = "arn:aws:iam::123456789012:role/deployer";

@@ -13,8 +13,8 @@ import {
   chooseBackend,
   injectBackend,
   removeInjected,
-} from "../../../agent/job/backend.ts";
-import { jobApi } from "../../../agent/job-calls.ts";
+} from "../../../agent/job/terraform/backend.ts";
+import { jobApi } from "../../../agent/api/job-calls.ts";
 import type { JobContext } from "../../../agent/job/context.ts";
 import { byProcess } from "../../../agent/job/isolation/by-process.ts";
 import { openJournal } from "../../../agent/job/journal.ts";

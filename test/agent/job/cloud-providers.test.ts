@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { cloudSettings } from "../../../agent/job/cloud-providers.ts";
+import { cloudSettings } from "../../../agent/job/credentials/cloud-providers.ts";
 
 test("of the agent's environment a job gets places, ids and files of its provider, and no secret of any", () => {
   const places = { AWS_REGION: "eu-central-1", AWS_ENDPOINT_URL_S3: "https://s3.example.com" };

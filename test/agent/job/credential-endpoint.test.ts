@@ -7,8 +7,8 @@ import {
   endpointEnvironment,
   openEndpoint,
   reopenEndpoint,
-} from "../../../agent/job/credential-endpoint.ts";
-import { RoleSession } from "../../../agent/job/role-session.ts";
+} from "../../../agent/job/credentials/endpoint.ts";
+import { RoleSession } from "../../../agent/job/credentials/role-session.ts";
 
 let over: AbortController;
 beforeEach(() => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { errorsIn, failureOf } from "../../../agent/job/diagnostics.ts";
+import { errorsIn, failureOf } from "../../../agent/job/terraform/diagnostics.ts";
 import { fixtureFiles } from "../../helpers/fixtures.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "diagnostics-"));

@@ -11,7 +11,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { fetchFile } from "../../../agent/job/engine-fetch.ts";
+import { fetchFile } from "../../../agent/job/engine/fetch.ts";
 
 const content = randomBytes(300_000);
 const half = 100_000;

@@ -18,15 +18,15 @@ import { delimiter, dirname, join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { readKey } from "openpgp";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { usualLimits, type DownloadLimits } from "../../../agent/job/engine-download.ts";
+import { usualLimits, type DownloadLimits } from "../../../agent/job/engine/download.ts";
 import {
   resolveEngine,
   type EngineBinary,
   type EngineOptions,
   type EngineWish,
-} from "../../../agent/job/engine.ts";
+} from "../../../agent/job/engine/engine.ts";
 import { makeCertificate } from "../../helpers/certificate.ts";
-import { hashicorpFingerprint, hashicorpKey } from "../../../agent/job/hashicorp-key.ts";
+import { hashicorpFingerprint, hashicorpKey } from "../../../agent/job/engine/hashicorp-key.ts";
 import {
   fakeTerraform,
   makeKey,

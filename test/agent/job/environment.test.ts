@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { environmentOf } from "../../../agent/job/environment.ts";
+import { environmentOf } from "../../../agent/job/terraform/environment.ts";
 import { workspaceOf } from "../../../agent/job/workspace.ts";
 
 const workspace = workspaceOf("/srv/agent", {

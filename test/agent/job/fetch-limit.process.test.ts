@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { fetchWithin } from "../../../agent/job/fetch-limit.ts";
+import { fetchWithin } from "../../../agent/job/source/fetch-limit.ts";
 import { scratch } from "../../helpers/agent-process.ts";
 
 const mebibyte = 1024 * 1024;

@@ -2,8 +2,12 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { gitAccessEnvironment, isBelow, readGitAccess } from "../../../agent/job/git-access.ts";
-import { fetchGit } from "../../../agent/job/source-git.ts";
+import {
+  gitAccessEnvironment,
+  isBelow,
+  readGitAccess,
+} from "../../../agent/job/source/git-access.ts";
+import { fetchGit } from "../../../agent/job/source/git.ts";
 import { workspaceOf, type Workspace } from "../../../agent/job/workspace.ts";
 import { scratch } from "../../helpers/agent-process.ts";
 import { makeCertificate } from "../../helpers/certificate.ts";

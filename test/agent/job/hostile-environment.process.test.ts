@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { environmentOf } from "../../../agent/job/environment.ts";
+import { environmentOf } from "../../../agent/job/terraform/environment.ts";
 import { openIsolation } from "../../../agent/job/isolation/isolation.ts";
-import { openRun } from "../../../agent/job/process.ts";
+import { openRun } from "../../../agent/job/terraform/process.ts";
 import { workspaceOf } from "../../../agent/job/workspace.ts";
 import { scratch } from "../../helpers/agent-process.ts";
 

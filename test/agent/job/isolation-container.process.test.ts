@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { chooseIsolation } from "../../../agent/job/isolation/choose.ts";
 import { openIsolation, type IsolationSettings } from "../../../agent/job/isolation/isolation.ts";
-import { openRun } from "../../../agent/job/process.ts";
+import { openRun } from "../../../agent/job/terraform/process.ts";
 import { workspaceAt } from "../../../agent/job/workspace.ts";
 import { scratch } from "../../helpers/agent-process.ts";
 import { isolationSettings } from "../../helpers/isolation.ts";

@@ -21,8 +21,8 @@ import {
   type Isolation,
   type Level,
 } from "../../../agent/job/isolation/isolation.ts";
-import { openRun, type Run } from "../../../agent/job/process.ts";
-import type { RunCommand } from "../../../agent/job/process-spawn.ts";
+import { openRun, type Run } from "../../../agent/job/terraform/process.ts";
+import type { RunCommand } from "../../../agent/job/terraform/spawn.ts";
 import { workspaceAt, type Workspace } from "../../../agent/job/workspace.ts";
 import { scratch } from "../../helpers/agent-process.ts";
 import { isolationSettings, levelsHere, skipAbsentLevels } from "../../helpers/isolation.ts";

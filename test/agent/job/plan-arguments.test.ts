@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JobContext } from "../../../agent/job/context.ts";
-import { checkVarFiles, parallelismOf } from "../../../agent/job/plan-arguments.ts";
+import { checkVarFiles, parallelismOf } from "../../../agent/job/plan/arguments.ts";
 
 let source: string;
 beforeAll(() => {

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { create } from "tar";
 import { afterAll, expect, test } from "vitest";
 import type { JobContext } from "../../../agent/job/context.ts";
-import type { PlanManifest } from "../../../agent/job/plan-manifest.ts";
-import { downloadPlan } from "../../../agent/job/plan-artifact.ts";
+import type { PlanManifest } from "../../../agent/job/plan/manifest.ts";
+import { downloadPlan } from "../../../agent/job/plan/artifact.ts";
 import { workspaceOf } from "../../../agent/job/workspace.ts";
 
 const root = mkdtempSync(join(tmpdir(), "artifact-"));

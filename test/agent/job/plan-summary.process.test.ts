@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Check } from "typebox/value";
 import { afterAll, expect, test } from "vitest";
-import { readPlan } from "../../../agent/job/plan-json.ts";
+import { readPlan } from "../../../agent/job/plan/json.ts";
 import { planListLimit, planSummaryLimit, PlanSummary } from "../../../protocol/plan-summary.ts";
 
 const root = mkdtempSync(join(tmpdir(), "summary-"));

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { processesOf } from "../../helpers/processes.ts";
 import { needsRoot, smallDisk } from "../../helpers/small-disk.ts";
-import { openRun } from "../../../agent/job/process.ts";
-import { prepareRun, type RunCommand } from "../../../agent/job/process-spawn.ts";
+import { openRun } from "../../../agent/job/terraform/process.ts";
+import { prepareRun, type RunCommand } from "../../../agent/job/terraform/spawn.ts";
 
 const root = mkdtempSync(join(tmpdir(), "windlass-process-"));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
@@ -79,7 +79,7 @@ describe("a run", () => {
   test("survives the kill of the process that started it and is adopted by the next", async () => {
     const command = shell("echo one; sleep 1; echo two; exit 3");
     const starter = `
-      import { openRun } from ${JSON.stringify(join(process.cwd(), "agent/job/process.ts"))};
+      import { openRun } from ${JSON.stringify(join(process.cwd(), "agent/job/terraform/process.ts"))};
       await openRun(${JSON.stringify(command)}).ended;`;
     const parent = spawn(process.execPath, ["--input-type=module-typescript", "-e", starter], {
       stdio: "inherit",
@@ -155,7 +155,7 @@ describe("a prepared run", () => {
 
   test("runs nothing when its agent is killed", async () => {
     const command = shell("echo ran");
-    const module = JSON.stringify(join(process.cwd(), "agent/job/process-spawn.ts"));
+    const module = JSON.stringify(join(process.cwd(), "agent/job/terraform/spawn.ts"));
     const starter = `
       import { prepareRun } from ${module};
       prepareRun(${JSON.stringify(command)});

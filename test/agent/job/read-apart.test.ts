@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { StepFailed } from "../../../agent/job/context.ts";
-import { readOutputsApart, readPlanApart } from "../../../agent/job/read-apart.ts";
+import { readOutputsApart, readPlanApart } from "../../../agent/job/plan/read-apart.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "read-apart-"));
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -1,8 +1,11 @@
 /** Renewal, with an STS that gives out what lives for seconds. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
-import { RoleRefused, type SessionCredentials } from "../../../agent/job/assume-role.ts";
-import { RoleSession } from "../../../agent/job/role-session.ts";
+import {
+  RoleRefused,
+  type SessionCredentials,
+} from "../../../agent/job/credentials/assume-role.ts";
+import { RoleSession } from "../../../agent/job/credentials/role-session.ts";
 
 let over = new AbortController();
 afterEach(() => over.abort());

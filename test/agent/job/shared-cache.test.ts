@@ -13,14 +13,14 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { readLock, withHashes } from "../../../agent/job/provider-lock.ts";
+import { readLock, withHashes } from "../../../agent/job/providers/lock-file.ts";
 import {
   isUnchanged,
   packageHash,
   packagesIn,
   storedPackages,
   storePackage,
-} from "../../../agent/job/provider-store.ts";
+} from "../../../agent/job/providers/store.ts";
 import { holdEngine, keepWithin, removePartials } from "../../../agent/job/shared-cache.ts";
 import { workspaceAt } from "../../../agent/job/workspace.ts";
 

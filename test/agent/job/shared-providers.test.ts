@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { JobContext } from "../../../agent/job/context.ts";
-import { offerOf } from "../../../agent/job/shared-providers.ts";
+import { offerOf } from "../../../agent/job/providers/shared.ts";
 
 const place = mkdtempSync(join(tmpdir(), "shared-providers-"));
 afterAll(() => rmSync(place, { recursive: true }));

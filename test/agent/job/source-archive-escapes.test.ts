@@ -16,7 +16,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { unpack } from "../../../agent/job/source-archive.ts";
+import { unpack } from "../../../agent/job/source/archive.ts";
 
 const root = mkdtempSync(join(tmpdir(), "escapes-"));
 afterAll(() => rmSync(root, { recursive: true }));

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { create, Header, Pax } from "tar";
 import { afterAll, describe, expect, test } from "vitest";
-import { unpack, unpackSource } from "../../../agent/job/source-archive.ts";
+import { unpack, unpackSource } from "../../../agent/job/source/archive.ts";
 import { StepFailed } from "../../../agent/job/context.ts";
 
 const root = mkdtempSync(join(tmpdir(), "archive-"));

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { fetchGit, isSafeRef, isSafeUrl } from "../../../agent/job/source-git.ts";
+import { fetchGit, isSafeRef, isSafeUrl } from "../../../agent/job/source/git.ts";
 import { workspaceOf, type Workspace } from "../../../agent/job/workspace.ts";
 
 const root = mkdtempSync(join(tmpdir(), "git-"));

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { isSafePath, writeInline } from "../../../agent/job/source-inline.ts";
+import { isSafePath, writeInline } from "../../../agent/job/source/inline.ts";
 
 let folder: string;
 beforeEach(() => {

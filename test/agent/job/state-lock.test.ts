@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lockIdOf } from "../../../agent/job/state-lock.ts";
+import { lockIdOf } from "../../../agent/job/terraform/state-lock.ts";
 
 test.each([
   [

@@ -4,7 +4,7 @@ import {
   parseConstraint,
   parseVersion,
   type Version,
-} from "../../../agent/job/version-constraint.ts";
+} from "../../../agent/job/engine/version-constraint.ts";
 
 const version = (text: string): Version => {
   const parsed = parseVersion(text);

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { punchHole } from "../../../agent/files.ts";
+import { punchHole } from "../../../agent/machine/files.ts";
 import { openJobLog, type JobLog, type JobLogOptions } from "../../../agent/logs/job-log.ts";
-import { usualTiming, type Timing } from "../../../agent/logs/log-shipper.ts";
+import { usualTiming, type Timing } from "../../../agent/logs/shipper.ts";
 import { problem, sinkTo, startLogServer, type LogServer } from "./log-server.ts";
 
 const never = new Promise<void>(() => undefined);

@@ -1,0 +1,68 @@
+/** How calls are made: repeated until they are answered or refused, and read without hope for a certain shape. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Logger } from "pino";
+import type { Dispatcher } from "undici";
+import { ProblemError } from "../../protocol/transport.ts";
+import { backoff, type BackoffLimits } from "./backoff.ts";
+import { sortFailure, type Revocation } from "./failures.ts";
+
+export interface Persistence {
+  readonly revocation: Revocation;
+  readonly log: Logger;
+  readonly retry: BackoffLimits;
+}
+
+/** An answer that takes longer, in milliseconds, is asked for again. */
+export const answerTimeout = 30_000;
+
+/** Repeats a call until it is answered or refused. */
+export async function persist<T>(
+  { log, revocation, retry }: Persistence,
+  what: string,
+  signal: AbortSignal,
+  once: () => Promise<T>,
+): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    signal.throwIfAborted();
+    try {
+      const answer = await once();
+      revocation.accepted();
+      return answer;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      const failure = sortFailure(error);
+      if (failure.kind === "give up") {
+        revocation.accepted();
+        throw error;
+      }
+      if (failure.kind === "unauthorized") {
+        revocation.refused();
+        if (revocation.isRevoked) throw error;
+      }
+      const wish = failure.kind === "retry" ? failure.after : 0;
+      const delay = backoff(tries, Math.random(), wish, retry);
+      log.warn(
+        { call: what, tries, error: describe(error), retry_in_ms: Math.round(delay) },
+        "the control plane did not take this call; it is tried again",
+      );
+      await sleep(delay, undefined, { signal });
+    }
+  }
+}
+
+/** Answers that the interface does not show: an object where there is one, nothing for any other text. */
+export async function readLeniently(answer: Dispatcher.ResponseData): Promise<object> {
+  const text = await answer.body.text();
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+/** An error in one line. */
+export const describe = (error: unknown): string =>
+  error instanceof ProblemError
+    ? `${error.status} ${error.code ?? ""} ${error.message}`
+    : ((error as Error).message ?? String(error)) || String((error as { code?: string }).code);

@@ -1,0 +1,56 @@
+/** What a failed call means, decided once and by type and status, never by text. */
+import { ProblemError } from "../../protocol/transport.ts";
+import { JobRefused } from "../job/job-api.ts";
+
+export type Failure =
+  /** Not answered, or not now: the same call again, later. `after` is the server's wish in seconds. */
+  | { readonly kind: "retry"; readonly after: number }
+  /** Wrong credential: again as well, until it is certain that the identity is revoked. */
+  | { readonly kind: "unauthorized" }
+  /** The answer will not change. */
+  | { readonly kind: "give up" };
+
+/** Sorts an error of a call by its type and status, never by its text. */
+export function sortFailure(error: unknown): Failure {
+  if (error instanceof ProblemError) {
+    if (error.status === 401) return { kind: "unauthorized" };
+    const isPassing = [408, 425, 429].includes(error.status) || error.status >= 500;
+    return isPassing ? { kind: "retry", after: error.retryAfter ?? 0 } : { kind: "give up" };
+  }
+  if (error instanceof JobRefused) return { kind: "give up" };
+  // Everything else is the network or a half answer; what is wrong with our own request undici says by this code.
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return code === "UND_ERR_INVALID_ARG" ? { kind: "give up" } : { kind: "retry", after: 0 };
+}
+
+/** Three 401 in a row, the first and the last at least this far apart, mean that the identity is revoked. */
+export class Revocation {
+  readonly #period: number;
+  readonly #onRevoked: () => void;
+  #first: number | undefined;
+  #count = 0;
+  #isRevoked = false;
+
+  constructor(periodSeconds: number, onRevoked: () => void) {
+    this.#period = periodSeconds * 1000;
+    this.#onRevoked = onRevoked;
+  }
+
+  /** Stays true: from then on a 401 is an answer that will not change. */
+  get isRevoked(): boolean {
+    return this.#isRevoked;
+  }
+
+  accepted(): void {
+    this.#first = undefined;
+    this.#count = 0;
+  }
+
+  refused(now = performance.now()): void {
+    this.#first ??= now;
+    this.#count++;
+    if (this.#isRevoked || this.#count < 3 || now - this.#first < this.#period) return;
+    this.#isRevoked = true;
+    this.#onRevoked();
+  }
+}

@@ -1,0 +1,187 @@
+/** What a job asks of the control plane, over HTTP. */
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream, readFileSync, statSync } from "node:fs";
+import { Transform } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { request, type Dispatcher } from "undici";
+import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
+import type { AppendedLogs } from "../../protocol/executions.ts";
+import { planArtifactLimit } from "../../protocol/limits.ts";
+import { ProblemError, send } from "../../protocol/transport.ts";
+import { describe, persist, readLeniently, type Persistence } from "./calls.ts";
+import { sortFailure } from "./failures.ts";
+import { JobRefused, type JobApi } from "../job/job-api.ts";
+
+export interface JobCalls extends Persistence {
+  readonly server: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly dispatcher: Dispatcher;
+  readonly timeout: number;
+}
+
+/** The calls of one job; `headers` say whose and which attempt. */
+export function jobApi(calls: JobCalls, id: string): JobApi {
+  const { server, revocation } = calls;
+  const params = { id };
+  const forever = new AbortController().signal;
+  return {
+    reportStatus: async (report) => {
+      const once = async (): Promise<unknown> =>
+        readLeniently(await send(server, endpoints.reportStatus, { params, body: report }, calls));
+      await settle(persist(calls, `report ${report.status}`, forever, once));
+    },
+    appendLogs: async (chunks, signal) => {
+      // A server of the bare interface takes one chunk a post; `seq` says nothing to it.
+      const [only] = chunks;
+      const body = chunks.length === 1 && only ? only : { chunks };
+      try {
+        const answer: Partial<AppendedLogs> = await readLeniently(
+          await send(server, endpoints.appendLogs, { params, body }, { ...calls, signal }),
+        );
+        revocation.accepted();
+        return { job_status: answer.job_status ?? "PROCESSING" };
+      } catch (error) {
+        if (sortFailure(error).kind === "unauthorized") revocation.refused();
+        if (revocation.isRevoked) throw new JobRefused("refused", describe(error));
+        throw error;
+      }
+    },
+    uploadPlan: async (file, signal) => {
+      const { size } = statSync(file);
+      const digest = await digestOf(file);
+      const once = async (): Promise<void> => {
+        const answer = await send(
+          server,
+          endpoints.uploadPlanArtifact,
+          { params, bytes: size <= smallFile ? readFileSync(file) : createReadStream(file) },
+          {
+            ...calls,
+            headers: {
+              ...calls.headers,
+              "content-length": String(size),
+              "content-digest": digest,
+            },
+            signal,
+          },
+        );
+        await answer.body.dump();
+      };
+      try {
+        await settle(persist(calls, "upload plan", signal, once));
+      } catch (error) {
+        // Only this attempt can have stored it: an upload whose answer was lost.
+        if (!(error instanceof JobRefused && error.code === "artifact_exists")) throw error;
+      }
+    },
+    downloadPlan: async (file, signal) =>
+      settle(
+        persist(calls, "download plan", signal, () =>
+          download(server, endpoints.downloadPlanArtifact, params, file, { ...calls, signal }),
+        ),
+      ),
+    downloadSource: async (file, signal) => {
+      const found = await settle(
+        persist(calls, "download source", signal, () =>
+          download(server, endpoints.downloadSource, params, file, { ...calls, signal }),
+        ),
+      );
+      if (!found) throw new JobRefused("refused", "the server has no source archive for this job");
+    },
+    stateAddress: (specId) => `${server}/api/state/${specId}`,
+    hasState: (specId, jobToken, signal) =>
+      persist(calls, "look for a state", signal, async () => {
+        const authorization = `Basic ${Buffer.from(`${id}:${jobToken}`).toString("base64")}`;
+        const { statusCode, body } = await request(`${server}/api/state/${specId}`, {
+          dispatcher: calls.dispatcher,
+          headers: { authorization },
+          signal,
+        });
+        if (statusCode === 200) return await isState(body);
+        await body.dump();
+        if (statusCode >= 500 || statusCode === 429) throw new Error(`answered ${statusCode}`);
+        // A server without managed states has none of this one either.
+        return false;
+      }),
+  };
+}
+
+/** Terraform writes less than this where there is neither a resource nor an output. */
+const emptyStateLimit = 16 * 1024;
+
+async function isState(body: Dispatcher.ResponseData["body"]): Promise<boolean> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of body) {
+    parts.push(part as Buffer);
+    bytes += (part as Buffer).length;
+    // What is left is not read; the connection ends with it.
+    if (bytes > emptyStateLimit) return true;
+  }
+  if (bytes === 0) return false;
+  const { resources } = JSON.parse(Buffer.concat(parts).toString()) as { resources?: unknown[] };
+  return resources === undefined || resources.length > 0;
+}
+
+/** Puts a refusal into the words of the job's own interface. */
+async function settle<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    const reasons: Record<string, JobRefused["reason"]> = {
+      not_job_holder: "lost",
+      job_ended: "ended",
+    };
+    const reason = reasons[error.code ?? ""] ?? "refused";
+    throw new JobRefused(reason, describe(error), error.code);
+  }
+}
+
+/** Into a file, whole and with the right digest, or an error that is worth a retry; false when there is nothing. */
+async function download(
+  server: string,
+  endpoint: typeof endpoints.downloadPlanArtifact | typeof endpoints.downloadSource,
+  params: { id: string },
+  file: string,
+  options: JobCalls & { signal: AbortSignal },
+): Promise<boolean> {
+  try {
+    const answer = await send(server, endpoint, { params }, options);
+    if (answer.statusCode === 204) {
+      await answer.body.dump();
+      return false;
+    }
+    await pipeline(answer.body, limited(planArtifactLimit), createWriteStream(file));
+    const expected = answer.headers["content-digest"];
+    if (typeof expected === "string" && expected.startsWith("sha-256=:")) {
+      if ((await digestOf(file)) !== expected)
+        throw new Error("the content was damaged on its way");
+    }
+    return true;
+  } catch (error) {
+    if (error instanceof ProblemError && error.status === 404) return false;
+    throw error;
+  }
+}
+
+/** Nothing that the control plane hands out is larger than a plan artifact. */
+function limited(bytes: number): Transform {
+  let seen = 0;
+  return new Transform({
+    transform(part: Buffer, _encoding, done) {
+      seen += part.length;
+      if (seen > bytes) done(new JobRefused("refused", `over ${bytes} bytes were sent`));
+      else done(null, part);
+    },
+  });
+}
+
+/** Small files are read at once: a stream takes longer to set up than they take to send. */
+const smallFile = 1024 * 1024;
+
+async function digestOf(file: string): Promise<string> {
+  const hash = createHash("sha256");
+  if (statSync(file).size <= smallFile) hash.update(readFileSync(file));
+  else await pipeline(createReadStream(file), hash);
+  return `sha-256=:${hash.digest("base64")}:`;
+}

@@ -1,0 +1,118 @@
+/** Finds the terraform or tofu binary a job needs: on the PATH, else in the cache, else by a checked download. */
+import type { Engine } from "../../../protocol/configurations.ts";
+import type { Network } from "../../machine/network.ts";
+import { downloadTerraform, usualLimits, type DownloadLimits } from "./download.ts";
+import { findInstalled, programs, type Found } from "./installed.ts";
+import { hashicorpKey } from "./hashicorp-key.ts";
+import { parseConstraint } from "./version-constraint.ts";
+
+export interface EngineBinary {
+  readonly engine: Engine;
+  /** Exact, as `version -json` says. */
+  readonly version: string;
+  readonly path: string;
+}
+
+export interface EngineOptions {
+  /** The PATH to search. */
+  readonly path: string;
+  /** The proxies on the way to the releases. */
+  readonly network: Network;
+  readonly cacheDirectory: string;
+  /** Base address of releases; default https://releases.hashicorp.com. */
+  readonly mirror: string | undefined;
+  /** Only what is installed: never download. */
+  readonly offline: boolean;
+  /** Armored OpenPGP keys that may sign releases; default HashiCorp's pinned one. */
+  readonly publicKeys?: string | undefined;
+  readonly signal: AbortSignal;
+  /** Told about anything that takes over a second. */
+  onProgress(text: string): void;
+}
+
+export interface EngineWish {
+  readonly engine: Engine;
+  /** As terraform's `required_version`; null: any version. */
+  readonly constraint: string | null;
+}
+
+const usualMirror = "https://releases.hashicorp.com";
+
+/** Resolves to a binary that satisfies the constraint; throws an error with one line that says what to do. */
+export async function resolveEngine(
+  want: EngineWish,
+  options: EngineOptions,
+  limits: DownloadLimits = usualLimits,
+): Promise<EngineBinary> {
+  const { engine } = want;
+  const constraint = parseConstraint(want.constraint);
+  const progress = progressOf(options.onProgress);
+  try {
+    progress.onPhase(() => `looking for ${programs[engine]} on this machine`);
+    const found = await findInstalled(engine, constraint, options);
+    if (found.fitting) {
+      return { engine, version: found.fitting.version.text, path: found.fitting.path };
+    }
+    const wanted = [programs[engine], constraint.text].filter(Boolean).join(" ");
+    const missing = missingText(wanted, found);
+    if (engine === "opentofu") {
+      throw new Error(`${missing}: install ${wanted} and put it on the agent's PATH`);
+    }
+    if (options.offline) {
+      throw new Error(
+        `${missing} and downloads are off: install ${wanted} and put it on the agent's PATH, or set WINDLASS_ENGINE_OFFLINE=0`,
+      );
+    }
+    try {
+      const { path, version } = await downloadTerraform({
+        ...options,
+        ...progress,
+        constraint,
+        limits,
+        mirror: (options.mirror ?? usualMirror).replace(/\/+$/, ""),
+        publicKeys: options.publicKeys ?? hashicorpKey,
+      });
+      return { engine, version: version.text, path };
+    } catch (error) {
+      options.signal.throwIfAborted();
+      throw new Error(
+        `${missing} and could not be downloaded (${reasonOf(error)}): install ${wanted} and put it on the agent's PATH, ` +
+          "or set WINDLASS_ENGINE_MIRROR to an address of terraform releases that this machine can reach",
+        { cause: error },
+      );
+    }
+  } finally {
+    progress.stop();
+  }
+}
+
+function missingText(wanted: string, { others }: Found): string {
+  return `${wanted} is not installed${others.length > 0 ? ` (${others.join(", ")})` : ""}`;
+}
+
+/** Some network errors have a code and no message. */
+function reasonOf(error: unknown): string {
+  const { message, code, errors } = error as NodeJS.ErrnoException & { errors?: Error[] };
+  return message || errors?.[0]?.message || code || String(error);
+}
+
+/** Tells what is being done once that takes longer than a second, and every ten seconds from then on. */
+function progressOf(onProgress: (text: string) => void): {
+  onPhase(text: () => string): void;
+  stop(): void;
+} {
+  let timer: NodeJS.Timeout | undefined;
+  const tell = (text: () => string, after: number): void => {
+    timer = setTimeout(() => {
+      onProgress(text());
+      tell(text, 10_000);
+    }, after);
+  };
+  return {
+    onPhase(text) {
+      clearTimeout(timer);
+      tell(text, 1000);
+    },
+    stop: () => clearTimeout(timer),
+  };
+}

@@ -1,0 +1,170 @@
+/** Engines that are on this machine: on the PATH, and in the agent's own cache. */
+import { execFile } from "node:child_process";
+import {
+  accessSync,
+  constants,
+  mkdirSync,
+  openSync,
+  closeSync,
+  readdirSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
+import { isAbsolute, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { promisify } from "node:util";
+import type { Engine } from "../../../protocol/configurations.ts";
+import { readIfExists, writeWhole } from "../../machine/files.ts";
+import {
+  compareVersions,
+  parseVersion,
+  type Constraint,
+  type Version,
+} from "./version-constraint.ts";
+
+export const programs: Readonly<Record<Engine, string>> = {
+  terraform: "terraform",
+  opentofu: "tofu",
+};
+
+export interface Installed {
+  readonly path: string;
+  readonly version: Version;
+}
+
+export interface Found {
+  /** The first on the PATH, else the newest in the cache, that the constraint admits. */
+  readonly fitting: Installed | undefined;
+  /** What is there and does not do, for the message. */
+  readonly others: readonly string[];
+}
+
+/** Looks for the engine on the PATH, then in the cache. */
+export async function findInstalled(
+  engine: Engine,
+  constraint: Constraint,
+  { path, cacheDirectory, signal }: { path: string; cacheDirectory: string; signal: AbortSignal },
+): Promise<Found> {
+  const others: string[] = [];
+  for (const file of executables(programs[engine], path)) {
+    const version = await knownVersion(file, path, cacheDirectory, signal);
+    if (version && constraint.admits(version)) return { fitting: { path: file, version }, others };
+    others.push(version ? `${file} is ${version.text}` : `${file} does not run`);
+  }
+  const cached = cachedVersions(engine, cacheDirectory).filter(constraint.admits);
+  const [newest] = cached.toSorted((a, b) => compareVersions(b, a));
+  if (!newest) return { fitting: undefined, others };
+  return { fitting: { path: cachedPath(engine, newest, cacheDirectory), version: newest }, others };
+}
+
+/** Where a version stands in the cache. It gets there whole and checked, by a rename. */
+export const cachedPath = (engine: Engine, { text }: Version, cacheDirectory: string): string =>
+  join(cacheDirectory, programs[engine], text, programs[engine]);
+
+/** Asks a binary for its version; undefined when it does not answer as terraform does. */
+export async function askVersion(
+  file: string,
+  path: string,
+  cwd: string,
+  signal: AbortSignal,
+): Promise<Version | undefined> {
+  for (let tries = 1; ; tries++) {
+    try {
+      // A directory without configuration, and nothing of the agent's environment.
+      const env = {
+        PATH: path,
+        HOME: cwd,
+        CHECKPOINT_DISABLE: "1",
+        TF_CLI_CONFIG_FILE: "/dev/null",
+      };
+      const options = { cwd, env, signal, timeout: 30_000, maxBuffer: 1024 * 1024 };
+      const { stdout } = await promisify(execFile)(file, ["version", "-json"], options);
+      const { terraform_version: version } = JSON.parse(stdout) as { terraform_version?: unknown };
+      return typeof version === "string" ? parseVersion(version) : undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      // Another child that was forked while the file was written may hold it open for a moment.
+      if ((error as NodeJS.ErrnoException).code !== "ETXTBSY" || tries > 20) return undefined;
+      await sleep(50, undefined, { signal });
+    }
+  }
+}
+
+/** A relative entry of the PATH would find what a job's source brings. */
+function executables(program: string, path: string): string[] {
+  const files = path
+    .split(":")
+    .filter(isAbsolute)
+    .map((directory) => join(directory, program))
+    .filter(isExecutable);
+  return [...new Set(files)];
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+function cachedVersions(engine: Engine, cacheDirectory: string): Version[] {
+  const directory = join(cacheDirectory, programs[engine]);
+  try {
+    return readdirSync(directory)
+      .flatMap((name) => parseVersion(name) ?? [])
+      .filter((version) => isExecutable(cachedPath(engine, version, cacheDirectory)));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+interface Known {
+  readonly size: number;
+  readonly mtime: number;
+  readonly version: string;
+}
+
+/** The version of a binary, remembered by its path, size and time, so that a job costs no process start to learn it. */
+async function knownVersion(
+  file: string,
+  path: string,
+  cacheDirectory: string,
+  signal: AbortSignal,
+): Promise<Version | undefined> {
+  const real = realpathSync(file);
+  const { size, mtimeMs: mtime } = statSync(real);
+  const memory = join(cacheDirectory, "versions.json");
+  const before = readMemory(memory)[real];
+  if (before?.size === size && before.mtime === mtime) return parseVersion(before.version);
+  mkdirSync(cacheDirectory, { recursive: true, mode: 0o700 });
+  const version = await askVersion(file, path, cacheDirectory, signal);
+  if (version && isBinary(real)) {
+    const known: Known = { size, mtime, version: version.text };
+    writeWhole(memory, JSON.stringify({ ...readMemory(memory), [real]: known }));
+  }
+  return version;
+}
+
+function readMemory(path: string): Record<string, Known> {
+  try {
+    return JSON.parse(readIfExists(path) ?? "{}") as Record<string, Known>;
+  } catch {
+    // It saves time and nothing else.
+    return {};
+  }
+}
+
+/** A version manager puts a script in terraform's place, which stays the same when another version is chosen. */
+function isBinary(path: string): boolean {
+  const file = openSync(path, "r");
+  try {
+    const start = Buffer.alloc(2);
+    return readSync(file, start, 0, 2, 0) === 2 && start.toString("latin1") !== "#!";
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,45 @@
+/** Arguments of plan and apply that a configuration asks for. */
+import { lstatSync, realpathSync } from "node:fs";
+import { join, relative } from "node:path";
+import { StepFailed, type JobContext } from "../context.ts";
+
+/** `-parallelism`, in the bounds of the wire: a server of another kind may send anything. */
+export function parallelismOf({ claim: { job } }: JobContext): string[] {
+  const { parallelism } = job.config_snapshot;
+  return Number.isInteger(parallelism) && Number(parallelism) >= 1 && Number(parallelism) <= 256
+    ? [`-parallelism=${parallelism}`]
+    : [];
+}
+
+/** `-var-file` for each file of variables in the source. */
+export const varFilesOf = (context: JobContext): string[] =>
+  pathsOf(context).map(({ path }) => `-var-file=${path}`);
+
+/** Throws unless each is a plain file of the source, reached without a link. */
+export function checkVarFiles(context: JobContext): void {
+  const top = context.workspace.source;
+  for (const { name, path } of pathsOf(context)) {
+    if (!isPlain(join(realpathSync(top), relative(top, path))))
+      throw new StepFailed(
+        `plan: the source has no plain file "${name}", which var_files names; links are not followed`,
+      );
+  }
+}
+
+function pathsOf({ claim: { job }, workspace }: JobContext): { name: string; path: string }[] {
+  const { var_files = [], source } = job.config_snapshot;
+  const top = join(workspace.source, source?.type === "git" ? (source.path ?? "") : "");
+  return var_files.map((name) => {
+    if (name.split("/").some((part) => part === "" || part === "." || part === ".."))
+      throw new StepFailed(`plan: "${name}" in var_files is not a path inside the source`);
+    return { name, path: join(top, name) };
+  });
+}
+
+function isPlain(path: string): boolean {
+  try {
+    return realpathSync(path) === path && lstatSync(path).isFile();
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The plan artifact: a `.tar.gz` of the plan file, the lock file where there is one, and a manifest that binds them to engine,
+ * version and source. A plan holds provisioners and backend settings, so one in which anything does not match is refused.
+ */
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { planArtifactLimit } from "../../../protocol/limits.ts";
+import { known, StepFailed, type JobContext, type Step } from "../context.ts";
+import { copyJobFile } from "../job-files.ts";
+import type { PlanManifest } from "./manifest.ts";
+import { lockFile } from "../source/source.ts";
+import { sha256Of, unpack } from "../source/archive.ts";
+import { emptyFolder } from "../workspace.ts";
+
+const manifestFile = "manifest.json";
+const planFile = "tfplan";
+const lockFileLimit = 1024 * 1024;
+const unpackLimits = { entries: 4, bytes: 512 * 1024 * 1024 };
+
+/** Packs the plan that was made. It needs nothing of what `show` says, so it happens while that runs. */
+export async function packPlan(context: JobContext): Promise<void> {
+  const { root, plan, packed } = context.workspace;
+  emptyFolder(packed);
+  // A plan is a zip: packing it again makes it hardly smaller.
+  if (!(await copyJobFile(root, plan, join(packed, planFile), planArtifactLimit))) {
+    throw new StepFailed("show: terraform has left no plan file");
+  }
+  const lock = join(known(context, "folder"), lockFile);
+  await copyJobFile(root, lock, join(packed, lockFile), lockFileLimit);
+  const manifest = await manifestOf(context);
+  writeFileSync(join(packed, manifestFile), JSON.stringify(manifest, null, 2), { mode: 0o600 });
+  const names = [manifestFile, planFile, ...(manifest.lock_sha256 ? [lockFile] : [])];
+  const tar = await import("tar");
+  // The plan is a zip already: more effort at packing gains nothing.
+  const how = { file: packedPlan(context), cwd: packed, gzip: { level: 1 }, portable: true };
+  await tar.create(how, names);
+}
+
+export const uploadPlan: Step = {
+  name: "artifact",
+  async run(context) {
+    const { size } = statSync(packedPlan(context));
+    if (size > planArtifactLimit) {
+      throw new StepFailed(`artifact: the plan takes ${size} bytes, over ${planArtifactLimit}`);
+    }
+    await context.api.uploadPlan(packedPlan(context), context.stop);
+    return {};
+  },
+};
+
+const packedPlan = ({ workspace }: JobContext): string => join(workspace.root, "artifact.tar.gz");
+
+/** The plan that the job names; with a server of the bare interface, which names none, the one it has. */
+export const downloadPlan: Step = {
+  name: "artifact",
+  async run(context) {
+    const { job } = context.claim;
+    const { artifact, temporary } = context.workspace;
+    const isNamed = job.plan_job_id !== undefined && job.plan_job_id !== null;
+    if (job.attempt !== undefined && !isNamed) return { manifest: null };
+    const packed = join(temporary, "plan.tar.gz");
+    if (!(await context.api.downloadPlan(packed, context.stop))) {
+      if (isNamed) throw new StepFailed("artifact: the plan of this job is not there any more");
+      return { manifest: null };
+    }
+    emptyFolder(artifact);
+    await unpack(packed, artifact, unpackLimits, "artifact", (path) =>
+      [manifestFile, planFile, lockFile].includes(path),
+    );
+    rmSync(packed);
+    return { manifest: await verified(context) };
+  },
+};
+
+async function manifestOf(context: JobContext): Promise<PlanManifest> {
+  const { job } = context.claim;
+  const { packed } = context.workspace;
+  const engine = known(context, "engine");
+  const lock = join(packed, lockFile);
+  return {
+    format: 1,
+    engine: engine.engine,
+    engine_version: engine.version,
+    job_id: job.id,
+    spec_id: job.spec_id,
+    source: known(context, "source"),
+    plan_sha256: await sha256Of(join(packed, planFile)),
+    lock_sha256: existsSync(lock) ? await sha256Of(lock) : null,
+  };
+}
+
+async function verified({ claim: { job }, workspace }: JobContext): Promise<PlanManifest> {
+  const manifest = await readManifest(join(workspace.artifact, manifestFile));
+  const lock = join(workspace.artifact, lockFile);
+  const engine = job.config_snapshot.engine ?? "terraform";
+  if (!existsSync(workspace.plan)) refuse("it has no plan file");
+  if ((await sha256Of(workspace.plan)) !== manifest.plan_sha256)
+    refuse("the plan file was changed");
+  if ((existsSync(lock) ? await sha256Of(lock) : null) !== manifest.lock_sha256) {
+    refuse("the lock file was changed");
+  }
+  if (manifest.spec_id !== job.spec_id) refuse("it was made for another configuration");
+  if (job.plan_job_id && manifest.job_id !== job.plan_job_id) refuse("it is of another job");
+  if (manifest.engine !== engine) refuse(`it was made with ${manifest.engine}, not ${engine}`);
+  return manifest;
+}
+
+async function readManifest(path: string): Promise<PlanManifest> {
+  const { isPlanManifest } = await import("./manifest.ts");
+  let manifest: unknown;
+  try {
+    manifest = JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    return refuse("it has no readable manifest");
+  }
+  return isPlanManifest(manifest) ? manifest : refuse("its manifest is not understood");
+}
+
+function refuse(why: string): never {
+  throw new StepFailed(`artifact: the plan is refused: ${why}`);
+}

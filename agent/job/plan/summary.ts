@@ -1,0 +1,182 @@
+/** What a plan would do, from the objects of `show -json`: names, actions and reasons; no value of anything leaves here. */
+import { isDeepStrictEqual } from "node:util";
+import { planListLimit, planSummaryLimit, planTextLimit } from "../../../protocol/limits.ts";
+import type { PlanAction, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+
+interface Change {
+  readonly actions: readonly string[];
+  readonly before?: unknown;
+  readonly after?: unknown;
+  readonly after_unknown?: unknown;
+  readonly before_sensitive?: unknown;
+  readonly after_sensitive?: unknown;
+  readonly replace_paths?: readonly (readonly (string | number)[])[];
+  readonly importing?: unknown;
+}
+
+export interface ResourceChange {
+  readonly address: string;
+  readonly mode?: string;
+  readonly previous_address?: string;
+  readonly action_reason?: string;
+  readonly change: Change;
+}
+
+export interface Check {
+  readonly address?: { readonly to_display?: string };
+  readonly status?: string;
+}
+
+const namesPerChange = 20;
+
+/** Collects a summary part by part, in little memory however large the plan is. */
+export class PlanSummarizer {
+  readonly #redact: (text: string) => string;
+  readonly #counts = { create: 0, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 };
+  /** Apart from the rest, so that no cut can hide what is destroyed. */
+  readonly #destructive = new Bounded<PlannedChange>();
+  readonly #other = new Bounded<PlannedChange>();
+  readonly #drift = new Bounded<PlanSummary["drift"][number]>();
+  readonly #outputs = new Bounded<PlanSummary["outputs"][number]>();
+  readonly #checks = new Bounded<PlanSummary["checks"][number]>();
+
+  /** `redact` takes known secrets out of a text: a name can hold one, if a configuration is made so. */
+  constructor(redact: (text: string) => string) {
+    this.#redact = redact;
+  }
+
+  /** One entry of `resource_changes`. Reading a data source changes nothing and is left out. */
+  resource({ address, mode, previous_address, action_reason, change }: ResourceChange): void {
+    const action = actionOf(change.actions);
+    const imported = change.importing !== undefined && change.importing !== null;
+    if (mode === "data" || action === "read") return;
+    if (action === "none" && previous_address === undefined && !imported) return;
+    if (action !== "none") this.#counts[action]++;
+    if (previous_address !== undefined) this.#counts.move++;
+    if (imported) this.#counts.import++;
+    const list = ["delete", "replace"].includes(action) ? this.#destructive : this.#other;
+    list.add(() => {
+      const replacedBy = (change.replace_paths ?? []).slice(0, namesPerChange).map(pathText);
+      const attributes = ["update", "replace"].includes(action) ? changedAttributes(change) : [];
+      return {
+        address: this.#text(address),
+        action,
+        ...(action_reason ? { reason: this.#text(action_reason) } : {}),
+        ...(replacedBy.length > 0 ? { replaced_by: replacedBy.map(this.#text) } : {}),
+        ...(attributes.length > 0 ? { attributes: attributes.map(this.#text) } : {}),
+        ...(previous_address ? { previous_address: this.#text(previous_address) } : {}),
+        ...(imported ? { imported } : {}),
+      };
+    });
+  }
+
+  /** One entry of `resource_drift`. */
+  drift({ address, change }: ResourceChange): void {
+    this.#drift.add(() => ({ address: this.#text(address), action: actionOf(change.actions) }));
+  }
+
+  /** One entry of `output_changes`. */
+  output(name: string, change: Change): void {
+    const action = actionOf(change.actions);
+    if (action === "none") return;
+    const sensitive = change.before_sensitive === true || change.after_sensitive === true;
+    this.#outputs.add(() => ({ name: this.#text(name), action, sensitive }));
+  }
+
+  /** One entry of `checks`. */
+  check({ address, status }: Check): void {
+    if (status !== "fail" && status !== "error" && status !== "unknown") return;
+    this.#checks.add(() => ({ address: this.#text(address?.to_display ?? "check"), status }));
+  }
+
+  /** `applyable` and `complete` as the plan says them; OpenTofu and older terraforms do not. */
+  summary(said: { applyable?: boolean; complete?: boolean }): PlanSummary {
+    const changes = [...this.#destructive.items, ...this.#other.items].slice(0, planListLimit);
+    const all = this.#destructive.seen + this.#other.seen;
+    const summary = {
+      counts: this.#counts,
+      changes,
+      changes_omitted: all - changes.length,
+      drift: this.#drift.items,
+      drift_omitted: this.#drift.omitted,
+      outputs: this.#outputs.items,
+      outputs_omitted: this.#outputs.omitted,
+      checks: this.#checks.items,
+      applyable: said.applyable ?? all + this.#outputs.seen > 0,
+      complete: said.complete ?? true,
+    };
+    return fitted(summary);
+  }
+
+  readonly #text = (text: string): string => {
+    const safe = this.#redact(text);
+    return safe.length > planTextLimit ? `${safe.slice(0, planTextLimit - 1)}…` : safe;
+  };
+}
+
+/** Halves the longest lists until the whole fits what the control plane takes. */
+function fitted(summary: PlanSummary): PlanSummary {
+  if (Buffer.byteLength(JSON.stringify(summary)) <= planSummaryLimit) return summary;
+  const { changes, drift, outputs, checks } = summary;
+  const [a, b, c] = [half(changes), half(drift), half(outputs)];
+  return fitted({
+    ...summary,
+    changes: a,
+    changes_omitted: summary.changes_omitted + changes.length - a.length,
+    drift: b,
+    drift_omitted: summary.drift_omitted + drift.length - b.length,
+    outputs: c,
+    outputs_omitted: summary.outputs_omitted + outputs.length - c.length,
+    checks: half(checks),
+  });
+}
+
+const half = <T>(items: T[]): T[] => items.slice(0, items.length >> 1);
+
+/** `["create","delete"]` and `["delete","create"]` are both replacements. */
+function actionOf(actions: readonly string[]): PlanAction {
+  if (actions.includes("delete") && actions.includes("create")) return "replace";
+  if (actions.includes("forget") && actions.includes("create")) return "replace";
+  const [only] = actions;
+  return only === "create" || only === "update" || only === "delete" || only === "forget"
+    ? only
+    : only === "read"
+      ? "read"
+      : "none";
+}
+
+const pathText = (path: readonly (string | number)[]): string =>
+  path
+    .map((part, at) => (typeof part === "number" ? `[${part}]` : at ? `.${part}` : part))
+    .join("");
+
+function changedAttributes({ before, after, after_unknown }: Change): string[] {
+  const [old, next, unknown] = [record(before), record(after), record(after_unknown)];
+  const names = new Set([...Object.keys(old), ...Object.keys(next), ...Object.keys(unknown)]);
+  return [...names]
+    .filter((name) => !isDeepStrictEqual(old[name], next[name]) || isUnknown(unknown[name]))
+    .toSorted()
+    .slice(0, namesPerChange);
+}
+
+/** `after_unknown` mirrors the shape of the value, with `true` where it is not known yet. */
+const isUnknown = (value: unknown): boolean =>
+  value === true ||
+  (typeof value === "object" && value !== null && Object.values(value).some(isUnknown));
+
+const record = (value: unknown): Record<string, unknown> =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+
+class Bounded<T> {
+  readonly items: T[] = [];
+  seen = 0;
+
+  add(make: () => T): void {
+    this.seen++;
+    if (this.items.length < planListLimit) this.items.push(make());
+  }
+
+  get omitted(): number {
+    return this.seen - this.items.length;
+  }
+}

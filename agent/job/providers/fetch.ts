@@ -1,0 +1,181 @@
+/**
+ * The first part of the step `init`: fetches modules and provider packages before anything of the configuration can run. `terraform init` runs code of the
+ * configuration before it installs providers (an `s3` backend with `credential_process`, a `kubernetes` backend with `exec`), so what
+ * other jobs are to trust, and what needs tokens of the agent, is fetched here, where no backend is initialised. The real `init` comes afterwards.
+ */
+import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { known, StepFailed, type JobContext } from "../context.ts";
+import { cloudEnvironment } from "../credentials/credentials.ts";
+import { failureOf } from "../terraform/diagnostics.ts";
+import { environmentOf } from "../terraform/environment.ts";
+import { fetchWithin } from "../source/fetch-limit.ts";
+import { gitAccessEnvironment, gitEnvironment, gitProtocols } from "../source/git-access.ts";
+import { readJobFile } from "../job-files.ts";
+import { mentions } from "../mentions.ts";
+import {
+  checkUnchanged,
+  keepProviders,
+  linkOffered,
+  offerOf,
+  useOffered,
+  writeCliConfig,
+} from "./shared.ts";
+import { lockFile } from "../source/source.ts";
+import { hasRun, runTerraform } from "../terraform/terraform.ts";
+import { emptyFolder, type Workspace } from "../workspace.ts";
+
+/** Terraform writes about ten lines for each provider. */
+const lockFileLimit = 1024 * 1024;
+
+/** Fetches the modules: the one run of terraform that is given tokens for git, of the configuration's own repository. */
+export async function fetchModules(context: JobContext): Promise<void> {
+  const { workspace, settings } = context;
+  const folder = known(context, "folder");
+  // A former agent was further than this.
+  if (hasRun(context, "fetch-providers")) return;
+  if (!hasRun(context, "fetch-modules")) {
+    // Never what somebody's own machine left in the source: other backends, providers, a half-done state.
+    for (const left of [".terraform", "errored.tfstate"])
+      rmSync(join(folder, left), { recursive: true, force: true });
+    rmSync(workspace.lock, { force: true });
+    const lock = readJobFile(workspace.root, join(folder, lockFile), lockFileLimit);
+    if (lock !== undefined) writeFileSync(workspace.lock, lock, { flag: "wx", mode: 0o600 });
+    if (!mayCallModules(workspace.root, folder)) return;
+    writeCliConfig(context, undefined);
+    shadowMercurial(workspace);
+    giveFolders(context);
+  }
+  const { sourceBytes: bytes, path } = settings;
+  const end = await fetchWithin(
+    { what: "modules", folder: workspace.root, bytes, path },
+    (signal) =>
+      runTerraform(context, "fetch-modules", ["get"], {
+        logged: true,
+        patience: settings.patience.init,
+        environment: moduleEnvironment(context),
+        signal,
+      }),
+  );
+  if (end.code !== 0) throw new StepFailed(await failureOf("modules", end));
+}
+
+/** Fetches the provider packages, with nothing of the job's environment but variables, and keeps them for other jobs. */
+export async function fetchProviders(context: JobContext): Promise<void> {
+  const { workspace, settings } = context;
+  const folder = known(context, "folder");
+  const isNew = !hasRun(context, "fetch-providers");
+  if (isNew) forgetModuleRun(context, folder);
+  const source = readJobFile(workspace.root, workspace.lock, lockFileLimit);
+  const offer = offerOf(context, source);
+  const installed = join(folder, ".terraform", "providers");
+  if (!offer) return writeCliConfig(context, undefined);
+  if (isNew) {
+    if (offer.lock !== undefined) replaceFile(join(folder, lockFile), offer.lock);
+    if (offer.isComplete) {
+      await checkUnchanged(context, offer.packages);
+      useOffered(context, installed, offer.packages);
+      return writeCliConfig(context, offer, offer.packages);
+    }
+    linkOffered(context, offer.packages);
+    writeCliConfig(context, offer);
+    if (asksElsewhere(context)) return checkUnchanged(context, offer.packages);
+    giveFolders(context);
+  }
+  const args = ["init", "-input=false", "-backend=false", "-get=false"];
+  const end = await runTerraform(context, "fetch-providers", args, {
+    logged: true,
+    patience: settings.patience.init,
+    environment: fetchEnvironment(context, /^TF_VAR_/),
+  });
+  if (end.code !== 0) throw new StepFailed(await failureOf("providers", end));
+  const written = readJobFile(workspace.root, join(folder, lockFile), lockFileLimit);
+  const { packages, lock } = await keepProviders(context, installed, { source, written });
+  useOffered(context, installed, packages);
+  if (lock !== undefined) replaceFile(join(folder, lockFile), lock);
+  writeCliConfig(context, offer, packages);
+}
+
+/** What is the same in both: nothing of the job's environment but names of this pattern, a home of its own, no state, no role. */
+function fetchEnvironment(
+  { claim, settings, workspace, isolation }: JobContext,
+  names: RegExp,
+): Record<string, string> {
+  const own = Object.entries(claim.job.config_snapshot.environment ?? {});
+  return environmentOf({
+    path: settings.path,
+    network: settings.network,
+    own: Object.fromEntries(own.filter(([name]) => names.test(name))),
+    workspace,
+    temporary: isolation.temporary(),
+    state: {},
+    cloud: {},
+  });
+}
+
+/** Names of a job's environment that tell terraform whom to ask, and on whose word. */
+const networkNames = /^((https?|ftp|all|no)_proxy|ssl_cert_(file|dir))$/i;
+const moduleNames = new RegExp(`${networkNames.source}|^TF_(VAR|TOKEN)_`, "i");
+
+/** Such a job may get a package under another's name, or needs what this step does not have: it installs its providers by itself. */
+function asksElsewhere({ claim }: JobContext): boolean {
+  const names = Object.keys(claim.job.config_snapshot.environment ?? {});
+  return names.some((name) => networkNames.test(name) || /^TF_TOKEN_/i.test(name));
+}
+
+/** The job's own role may be what its modules in a bucket are read with. */
+function moduleEnvironment(context: JobContext): Record<string, string> {
+  const { settings, workspace, claim } = context;
+  const { source, environment = {} } = claim.job.config_snapshot;
+  const isSteered = Object.keys(environment).some((name) => networkNames.test(name));
+  const repository = source.type === "git" && !isSteered ? source.url : undefined;
+  return {
+    ...fetchEnvironment(context, moduleNames),
+    ...cloudEnvironment(context),
+    PATH: `${programFolder(workspace)}:${settings.path}`,
+    // A repository on this machine, or one that names a program, could run code.
+    ...gitEnvironment(gitProtocols(settings)),
+    ...gitAccessEnvironment(settings.gitAccess, repository, settings.network),
+  };
+}
+
+const programFolder = ({ shared }: Workspace): string => join(shared, "programs");
+
+/** Mercurial runs what a repository's own settings name, also of a repository that lies in the source. */
+function shadowMercurial(workspace: Workspace): void {
+  const folder = programFolder(workspace);
+  mkdirSync(folder, { recursive: true, mode: 0o755 });
+  const text = "#!/bin/sh\necho 'modules in Mercurial repositories are not fetched' >&2\nexit 1\n";
+  writeFileSync(join(folder, "hg"), text, { mode: 0o755 });
+}
+
+/** Files of tests may call modules too. */
+const mayCallModules = (root: string, folder: string): boolean =>
+  readdirSync(folder).some((name) => name === "tests" || /\.(tf|tofu)test\./.test(name)) ||
+  mentions(root, folder, ["module"]);
+
+/** From the run that fetched modules only the modules stay: no provider, no setting, no file in `HOME`. */
+function forgetModuleRun(context: JobContext, folder: string): void {
+  const { workspace } = context;
+  if (realpathSync(folder) !== folder)
+    throw new StepFailed("providers: the folder of the configuration was replaced by a link");
+  const data = join(folder, ".terraform");
+  const isFolder = lstatSync(data, { throwIfNoEntry: false })?.isDirectory();
+  for (const name of isFolder ? readdirSync(data) : [])
+    if (name !== "modules") rmSync(join(data, name), { recursive: true, force: true });
+  if (!isFolder) rmSync(data, { force: true });
+  const lock = readJobFile(workspace.root, workspace.lock, lockFileLimit);
+  rmSync(join(folder, lockFile), { recursive: true, force: true });
+  if (lock !== undefined) replaceFile(join(folder, lockFile), lock);
+  for (const path of [workspace.home, workspace.temporary]) emptyFolder(path);
+}
+
+function giveFolders({ workspace: { source, home, temporary }, isolation }: JobContext): void {
+  isolation.give(source, home, temporary);
+}
+
+function replaceFile(path: string, text: string): void {
+  // The source may have a link there.
+  rmSync(path, { force: true });
+  writeFileSync(path, text, { flag: "wx", mode: 0o600 });
+}

@@ -1,0 +1,249 @@
+/**
+ * What a job is given of the provider packages that are kept, and what it leaves for others. It is offered a folder of links to the packages
+ * whose use cannot be told from a download; what terraform downloads in the step `providers`, in which nothing of the configuration
+ * runs, is copied out.
+ */
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { freeBytes } from "../../machine/disk-space.ts";
+import { StepFailed, type JobContext } from "../context.ts";
+import { mentions } from "../mentions.ts";
+import { readLock, withHashes } from "./lock-file.ts";
+import {
+  isUnchanged,
+  makeOpen,
+  packagePath,
+  packagesIn,
+  storedPackage,
+  storedPackages,
+  storeFolder,
+  storePackage,
+  type FoundPackage,
+  type ProviderPackage,
+  type StoredPackage,
+} from "./store.ts";
+
+/** What a job is offered. */
+export interface Offer {
+  readonly packages: readonly StoredPackage[];
+  /** They are all that the lock file names, so nothing has to be fetched. */
+  readonly isComplete: boolean;
+  /** The lock file, completed with the hash of what is unpacked where it names every zip of a kept package. */
+  readonly lock: string | undefined;
+}
+
+/** Returns the packages that the job may use; undefined: terraform is left to find packages by itself. */
+export function offerOf(context: JobContext, lock: string | undefined): Offer | undefined {
+  const { settings, isolation } = context;
+  if (!isOffered(context)) return undefined;
+  const stored = storedPackages(storeFolder(settings.workDir), isolation.level);
+  if (lock === undefined) {
+    const packages = stored.filter(({ record }) => record.hashes !== null);
+    return { packages, isComplete: false, lock };
+  }
+  return namedBy(lock, stored);
+}
+
+/**
+ * What the lock file names, by its very hash or by those of all zips of that version, which the registry has signed together; the hash
+ * of what is unpacked is added then, as terraform does it after a download.
+ */
+function namedBy(lock: string, stored: readonly StoredPackage[]): Offer {
+  const entries = readLock(lock);
+  const locked = new Map(entries.map((each) => [each.address, each]));
+  const added = new Map<string, readonly string[]>();
+  const packages = stored.filter(({ address, version, record: { h1, hashes } }) => {
+    const entry = locked.get(address);
+    if (entry?.version !== version) return false;
+    const known = new Set(entry.hashes);
+    if (known.has(h1)) return true;
+    const zips = hashes?.filter(isZipHash) ?? [];
+    if (zips.length === 0 || !zips.every((hash) => known.has(hash))) return false;
+    added.set(address, [h1, ...entry.hashes]);
+    return true;
+  });
+  const found = new Set(packages.map(({ address }) => address));
+  const isComplete = entries.length > 0 && entries.every(({ address }) => found.has(address));
+  return { packages, isComplete, lock: withHashes(lock, added) };
+}
+
+/** Makes the folder of links: no more than these may be removed by the agent while the job runs. */
+export function linkOffered({ workspace }: JobContext, packages: readonly StoredPackage[]): void {
+  const view = viewOf(workspace);
+  rmSync(view, { recursive: true, force: true });
+  makeOpen(workspace.root, view);
+  for (const one of packages) {
+    const link = packagePath(view, one);
+    makeOpen(view, dirname(link));
+    symlinkSync(one.path, link);
+    touch(one.path);
+  }
+}
+
+/** Puts these packages where terraform looks for what is installed, in place of what it has downloaded. */
+export function useOffered(
+  context: JobContext,
+  folder: string,
+  packages: readonly StoredPackage[],
+): void {
+  linkOffered(context, packages);
+  for (const one of packages) {
+    const installed = packagePath(folder, one);
+    mkdirSync(dirname(installed), { recursive: true });
+    rmSync(installed, { recursive: true, force: true });
+    symlinkSync(packagePath(viewOf(context.workspace), one), installed);
+  }
+}
+
+/** Writes terraform's CLI configuration. `fetched`: what is in the folder of links, and nobody is to be asked for again. */
+export function writeCliConfig(
+  { workspace, settings, isolation }: JobContext,
+  offer: Offer | undefined,
+  fetched: readonly ProviderPackage[] = [],
+): void {
+  const { providerMirror } = settings;
+  const addresses = [...new Set(fetched.map(({ address }) => address))];
+  const rest = addresses.length === 0 ? "" : `    exclude = ${JSON.stringify(addresses)}\n`;
+  const sources: string[] = [];
+  if (offer) sources.push(`filesystem_mirror {\n    path = ${quote(viewOf(workspace))}\n  }`);
+  if (providerMirror?.startsWith("/")) {
+    sources.push(`filesystem_mirror {\n    path = ${quote(providerMirror)}\n  }`);
+  } else if (providerMirror !== undefined) {
+    sources.push(`network_mirror {\n    url = ${quote(providerMirror)}\n${rest}  }`);
+  } else if (offer) {
+    sources.push(`direct {\n${rest}  }`);
+  }
+  const installation =
+    sources.length === 0 ? "" : `provider_installation {\n  ${sources.join("\n  ")}\n}\n`;
+  // Generated, so that the agent's user's own configuration has no effect.
+  rmSync(workspace.cliConfig, { force: true });
+  writeFileSync(workspace.cliConfig, `disable_checkpoint = true\n${installation}`, { mode: 0o600 });
+  isolation.give(workspace.cliConfig);
+}
+
+/**
+ * Called when terraform has fetched packages into `folder` and nothing of the configuration has run. Stores what was downloaded, puts links
+ * in its place, and returns the lock file that terraform has written with the hashes of all platforms for what came from the store.
+ */
+export async function keepProviders(
+  context: JobContext,
+  folder: string,
+  { source, written }: { source: string | undefined; written: string | undefined },
+): Promise<{ packages: readonly StoredPackage[]; lock: string | undefined }> {
+  // Without a provider terraform writes none.
+  if (written === undefined) return { packages: [], lock: source };
+  const { workspace, settings, isolation } = context;
+  const view = viewOf(workspace);
+  const store = storeFolder(settings.workDir);
+  const locked = new Map(readLock(written).map((each) => [each.address, each]));
+  const hashesOf = new Map<string, readonly string[]>();
+  const used: StoredPackage[] = [];
+  for (const found of packagesIn(folder)) {
+    const entry = locked.get(found.address);
+    if (entry?.version !== found.version) continue;
+    const isFromStore = isLink(found.path);
+    if (isFromStore && readlinkSync(found.path) !== packagePath(view, found)) continue;
+    if (!isFromStore) await keep(context, found, entry.hashes, source === undefined);
+    const kept = storedPackage(store, isolation.level, found);
+    if (!kept || (!isFromStore && !entry.hashes.includes(kept.record.h1))) continue;
+    used.push(kept);
+    // Terraform can write only one hash for what it did not download: others need those of all platforms.
+    if (isFromStore && source === undefined && kept.record.hashes)
+      hashesOf.set(found.address, kept.record.hashes);
+  }
+  await checkUnchanged(context, used);
+  return { packages: used, lock: lockAfter(source, withHashes(written, hashesOf)) };
+}
+
+/** Throws `StepFailed` if a job has changed one of these packages, which it can at the level `process`. */
+export async function checkUnchanged(
+  { isolation }: JobContext,
+  packages: readonly StoredPackage[],
+): Promise<void> {
+  for (const one of packages) {
+    if (await isUnchanged(one, isolation.level)) continue;
+    throw new StepFailed(
+      `providers: the kept package of ${one.address} ${one.version} was changed by another process and is removed. ` +
+        "Start the job again, and use an isolation level other than process",
+    );
+  }
+}
+
+/** The lock file of the source stays as it is, but for the hashes that terraform has found for its providers. */
+function lockAfter(source: string | undefined, written: string): string {
+  if (source === undefined) return written;
+  const found = new Map(readLock(written).map((each) => [each.address, each]));
+  const merged = new Map(
+    readLock(source).flatMap(({ address, version, hashes }) => {
+      const entry = found.get(address);
+      return entry?.version === version ? [[address, [...hashes, ...entry.hashes]] as const] : [];
+    }),
+  );
+  return withHashes(source, merged);
+}
+
+async function keep(
+  { settings, log, isolation: { level } }: JobContext,
+  found: FoundPackage,
+  hashes: readonly string[],
+  isUnlocked: boolean,
+): Promise<void> {
+  const { workDir, cacheBytes, freeDiskBytes } = settings;
+  try {
+    await storePackage(
+      storeFolder(workDir),
+      found,
+      { hashes, isComplete: isUnlocked && hashes.some(isZipHash), level },
+      (bytes) => bytes <= cacheBytes && freeBytes(workDir) - bytes > freeDiskBytes,
+    );
+  } catch (error) {
+    log.system(`${found.address} is not kept for other jobs: ${(error as Error).message}`);
+  }
+}
+
+const isLink = (path: string): boolean =>
+  lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+const isZipHash = (hash: string): boolean => hash.startsWith("zh:");
+const quote = (text: string): string => JSON.stringify(text);
+
+/** The folder of links. */
+const viewOf = ({ shared }: JobContext["workspace"]): string => join(shared, "providers");
+
+/**
+ * Where the source or the machine brings packages of its own, terraform is left to find them: any statement about sources would switch
+ * that off. What such a job installs is not kept.
+ */
+function isOffered(context: JobContext): boolean {
+  const { settings, claim, facts } = context;
+  if (settings.cacheBytes === 0 || settings.providerMirror?.startsWith("/")) return false;
+  if (mayRunKeyProvider(context)) return false;
+  if (settings.providerMirror !== undefined) return true;
+  const { XDG_DATA_HOME: own, XDG_DATA_DIRS: all } = claim.job.config_snapshot.environment ?? {};
+  const shared = [own, ...(all ?? "/usr/local/share:/usr/share").split(delimiter)].filter(Boolean);
+  const places = shared.flatMap((each) => [
+    join(each ?? "", "terraform", "plugins"),
+    join(each ?? "", "opentofu", "plugins"),
+  ]);
+  return ![join(facts.folder ?? "", "terraform.d", "plugins"), ...places].some(existsSync);
+}
+
+/** OpenTofu 1.7 and 1.8 ask key providers of state encryption at every `init`, and one for AWS can be told to run a program. */
+const mayRunKeyProvider = ({ workspace, facts: { engine, folder } }: JobContext): boolean =>
+  engine?.engine === "opentofu" &&
+  folder !== undefined &&
+  mentions(workspace.root, folder, ["encryption"]);
+
+/** When it was last used, for the agent that makes room. */
+function touch(path: string): void {
+  const now = new Date();
+  utimesSync(path, now, now);
+}

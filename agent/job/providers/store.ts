@@ -1,0 +1,202 @@
+/**
+ * Provider packages that jobs on this machine have installed, kept for the next ones. The store is the agent's: jobs read it and never write
+ * to it. A package comes in whole, by a rename, and never changes; terraform is handed links to those that a job may use.
+ *
+ * At the level `process` jobs could write here. There the agent uses only what this very process has stored, and compares its hash before
+ * every use.
+ *
+ * `providers/HOST/NAMESPACE/TYPE/VERSION/PLATFORM` and beside it `PLATFORM.json`.
+ */
+import {
+  chmodSync,
+  constants,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { copyFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { dirname, join, relative, sep } from "node:path";
+import { readIfExists, writeWhole } from "../../machine/files.ts";
+import type { Level } from "../isolation/isolation.ts";
+import { sha256Of } from "../source/archive.ts";
+
+export interface ProviderPackage {
+  /** `registry.terraform.io/hashicorp/aws`. */
+  readonly address: string;
+  readonly version: string;
+  /** `linux_amd64`. */
+  readonly platform: string;
+}
+
+export interface FoundPackage extends ProviderPackage {
+  readonly path: string;
+}
+
+export interface StoredPackage extends FoundPackage {
+  readonly record: PackageRecord;
+}
+
+export interface PackageRecord {
+  /** Terraform's hash of the unpacked package. */
+  readonly h1: string;
+  /** All that terraform wrote into a lock file which it made from the registry's answer alone; null when it never did. */
+  readonly hashes: readonly string[] | null;
+  readonly bytes: number;
+}
+
+/** Where an agent with this work directory keeps them. */
+export const storeFolder = (workDir: string): string => join(workDir, "providers");
+/** What is being copied, and nobody else's yet. */
+export const partialPrefix = ".partial-";
+
+/** Where a package stands. */
+export const packagePath = (
+  store: string,
+  { address, version, platform }: ProviderPackage,
+): string => join(store, address, version, platform);
+
+const recordPath = (path: string): string => `${path}.json`;
+
+/** The packages in a folder of this layout: in the store, or in a `.terraform/providers`. Names that cannot be any are passed over. */
+export function packagesIn(folder: string): FoundPackage[] {
+  const found: FoundPackage[] = [];
+  for (const host of level(folder, /^[a-z0-9][a-z0-9.-]*(:\d+)?$/))
+    for (const space of level(join(folder, host), word))
+      for (const type of level(join(folder, host, space), word))
+        for (const version of level(join(folder, host, space, type), /^\d[0-9A-Za-z.+-]*$/)) {
+          const above = join(folder, host, space, type, version);
+          for (const platform of level(above, /^[a-z0-9]+_[a-z0-9]+$/)) {
+            const address = `${host}/${space}/${type}`;
+            found.push({ address, version, platform, path: join(above, platform) });
+          }
+        }
+  return found;
+}
+
+const level = (path: string, name: RegExp): string[] =>
+  lstatSync(path, { throwIfNoEntry: false })?.isDirectory()
+    ? readdirSync(path).filter((each) => name.test(each))
+    : [];
+
+const word = /^[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?$/;
+
+/** What this process has stored. */
+const storedHere = new Map<string, PackageRecord>();
+
+/** Returns what a job of this level may use of the store; without a level everything that is there. */
+export function storedPackages(store: string, level?: Level): StoredPackage[] {
+  return packagesIn(store).flatMap((found) => storedAt(found, level) ?? []);
+}
+
+/** Returns one package of the store. */
+export function storedPackage(
+  store: string,
+  level: Level,
+  wanted: ProviderPackage,
+): StoredPackage | undefined {
+  const { address, version, platform } = wanted;
+  return storedAt({ address, version, platform, path: packagePath(store, wanted) }, level);
+}
+
+function storedAt(found: FoundPackage, level: Level | undefined): StoredPackage | undefined {
+  const record = level === "process" ? storedHere.get(found.path) : readRecord(found.path);
+  const isThere = lstatSync(found.path, { throwIfNoEntry: false })?.isDirectory();
+  return record && isThere ? { ...found, record } : undefined;
+}
+
+/** False: a job has changed the package. It is removed then. */
+export async function isUnchanged({ path, record }: StoredPackage, level: Level): Promise<boolean> {
+  if (level !== "process") return true;
+  try {
+    if ((await packageHash(path)) === record.h1) return true;
+  } catch {
+    // A link, or a file that is gone.
+  }
+  storedHere.delete(path);
+  rmSync(path, { recursive: true, force: true });
+  return false;
+}
+
+function readRecord(path: string): PackageRecord | undefined {
+  try {
+    return JSON.parse(readIfExists(recordPath(path)) ?? "") as PackageRecord;
+  } catch {
+    // Without a whole record a package is as good as not there; it goes with the next cleaning.
+    return undefined;
+  }
+}
+
+/**
+ * Copies a package that `init` has just installed into the store. Throws when it holds anything but plain files, or is not what the lock
+ * file says. `room` is asked with its size before anything is copied.
+ */
+export async function storePackage(
+  store: string,
+  found: FoundPackage,
+  { hashes, isComplete, level }: { hashes: readonly string[]; isComplete: boolean; level?: Level },
+  room: (bytes: number) => boolean,
+): Promise<void> {
+  const path = packagePath(store, found);
+  const known = storedAt({ ...found, path }, level)?.record;
+  if (known && (known.hashes !== null || !isComplete)) return;
+  const files = filesOf(found.path);
+  const bytes = files.reduce((sum, file) => sum + lstatSync(join(found.path, file)).size, 0);
+  if (!room(bytes)) return;
+  makeOpen(store, dirname(path));
+  const partial = mkdtempSync(join(store, partialPrefix));
+  try {
+    for (const file of files) {
+      const [from, to] = [join(found.path, file), join(partial, file)];
+      makeOpen(partial, dirname(to));
+      await copyFile(from, to, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
+      chmodSync(to, (lstatSync(from).mode & 0o100) === 0 ? 0o644 : 0o755);
+    }
+    const h1 = await packageHash(partial);
+    if (!hashes.includes(h1)) throw new Error(`${found.path} is not what the lock file names`);
+    const record: PackageRecord = { h1, hashes: isComplete ? hashes : null, bytes };
+    if (known && known.h1 !== h1) throw new Error(`${found.path} is not what is kept already`);
+    chmodSync(partial, 0o755);
+    // What an earlier agent has left may be anything at the level `process`.
+    if (!storedAt({ ...found, path }, level)) rmSync(path, { recursive: true, force: true });
+    writeWhole(recordPath(path), JSON.stringify(record));
+    // Another job may have been faster; what is there stays.
+    if (!existsSync(path)) renameSync(partial, path);
+    storedHere.set(path, record);
+  } finally {
+    rmSync(partial, { recursive: true, force: true });
+  }
+}
+
+/** Terraform's `h1:`: SHA-256 over the sorted list of every file's own SHA-256 and name. */
+export async function packageHash(folder: string): Promise<string> {
+  const list = createHash("sha256");
+  for (const file of filesOf(folder).toSorted((a, b) =>
+    Buffer.compare(Buffer.from(a), Buffer.from(b)),
+  )) {
+    list.update(`${await sha256Of(join(folder, file))}  ${file}\n`);
+  }
+  return `h1:${list.digest("base64")}`;
+}
+
+function filesOf(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isDirectory())
+    .map((entry) => {
+      const file = join(entry.parentPath, entry.name);
+      if (!entry.isFile()) throw new Error(`${file} is not a plain file`);
+      return relative(folder, file).replaceAll(sep, "/");
+    });
+}
+
+/** Makes the folders from `root` down to `path`, open to be gone through and read by whichever user a job has. */
+export function makeOpen(root: string, path: string): void {
+  if (path !== root) makeOpen(root, dirname(path));
+  if (existsSync(path)) return;
+  mkdirSync(path, { recursive: true });
+  chmodSync(path, 0o755);
+}

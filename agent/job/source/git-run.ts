@@ -1,0 +1,70 @@
+/** Runs git for one repository, with the tokens for its address and nothing of this machine's settings. */
+import { gitAccessEnvironment, gitEnvironment } from "./git-access.ts";
+import { StepFailed, type JobSettings } from "../context.ts";
+import type { Workspace } from "../workspace.ts";
+
+export type GitSettings = Pick<JobSettings, "path" | "network" | "gitAccess" | "sourceBytes">;
+
+export interface GitPlace {
+  readonly workspace: Workspace;
+  readonly settings: GitSettings;
+  readonly signal: AbortSignal;
+  /** `https:ssh`; tests allow others. */
+  readonly protocols: string;
+}
+
+/** Runs git and returns what it printed. Throws `StepFailed` with git's own words. */
+export type Git = (...args: string[]) => Promise<string>;
+
+/** Returns git in a folder, for a repository at this address. */
+export async function gitIn(
+  folder: string,
+  url: string,
+  { workspace, settings, signal, protocols }: GitPlace,
+): Promise<Git> {
+  const { path, network, gitAccess } = settings;
+  // 40 ms to load, for git alone.
+  const { execa } = await import("execa");
+  const env = {
+    ...network,
+    PATH: path,
+    LANG: "C.UTF-8",
+    HOME: workspace.home,
+    TMPDIR: workspace.temporary,
+    ...gitEnvironment(protocols),
+    ...gitAccessEnvironment(gitAccess, url, network),
+  };
+  return async (...args) => {
+    const run = execa("git", ["-c", "core.hooksPath=/dev/null", ...args], {
+      cwd: folder,
+      extendEnv: false,
+      env,
+      stdin: "ignore",
+      cancelSignal: signal,
+      reject: false,
+      maxBuffer: 1024 * 1024,
+      // A process group of its own: what git has started ends with it.
+      detached: true,
+    });
+    const end = (): void => killGroup(run.pid);
+    signal.addEventListener("abort", end);
+    const result = await run.finally(() => signal.removeEventListener("abort", end));
+    if (result.exitCode === 0) return result.stdout.trim();
+    const said = result.stderr.trim().split("\n").slice(-3).join(" ");
+    if (/returned error: 30\d/.test(said)) {
+      throw new StepFailed(
+        `source: the repository has moved (${said}): name its present address, for no token is sent after a redirect`,
+      );
+    }
+    const command = args.find((word) => /^[a-z-]+$/.test(word) && word !== "-c") ?? "";
+    throw new StepFailed(`source: git ${command} failed: ${said || (result.shortMessage ?? "")}`);
+  };
+}
+
+function killGroup(leader: number | undefined): void {
+  try {
+    if (leader !== undefined) process.kill(-leader, "SIGKILL");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

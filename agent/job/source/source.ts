@@ -1,0 +1,79 @@
+/** Brings the terraform files into the workspace and says exactly which they are. */
+import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import type { Source } from "../../../protocol/configurations.ts";
+import { StepFailed, type JobContext, type Step } from "../context.ts";
+import type { Facts } from "../facts.ts";
+import type { SourceRevision } from "../plan/manifest.ts";
+import { unpackSource } from "./archive.ts";
+import { gitProtocols } from "./git-access.ts";
+import { fetchGit } from "./git.ts";
+import { writeInline } from "./inline.ts";
+import { emptyFolder } from "../workspace.ts";
+
+export const fetchSource: Step = {
+  name: "source",
+  async run(context): Promise<Facts> {
+    const { workspace, facts } = context;
+    emptyFolder(workspace.source);
+    const source = await fetchFiles(context);
+    const expected = facts.manifest?.source;
+    if (expected && (expected.digest !== source.digest || expected.type !== source.type)) {
+      throw new StepFailed(
+        `source: the files are not those of the plan (${source.digest} instead of ${expected.digest})`,
+      );
+    }
+    const folder = folderOf(context);
+    const lock = join(workspace.artifact, lockFile);
+    // The plan was made with exactly these provider versions.
+    if (facts.manifest && existsSync(lock)) {
+      // The source may have a link there.
+      rmSync(join(folder, lockFile), { force: true });
+      copyFileSync(lock, join(folder, lockFile));
+    }
+    return { source, folder, locked: existsSync(join(folder, lockFile)) };
+  },
+};
+
+export const lockFile = ".terraform.lock.hcl";
+
+async function fetchFiles(context: JobContext): Promise<SourceRevision> {
+  const { workspace, api, stop, facts, settings } = context;
+  // A server of the bare interface may put anything in a snapshot, or leave the source out.
+  const source: Source | undefined = context.claim.job.config_snapshot.source;
+  switch (source?.type) {
+    case "inline":
+      return writeInline(source.files, workspace.source);
+    case "archive": {
+      const file = join(workspace.temporary, "source.tar.gz");
+      await api.downloadSource(file, stop);
+      return unpackSource(file, source.sha256, workspace.source);
+    }
+    case "git": {
+      // At DEPLOY the very commit that was planned, wherever the branch is by now.
+      const ref = facts.manifest?.source.digest ?? source.ref;
+      const { submodules } = context.claim.job.config_snapshot;
+      const protocols = gitProtocols(settings);
+      return fetchGit({ url: source.url, ref, submodules }, workspace, settings, stop, protocols);
+    }
+    default:
+      throw new StepFailed("source: config_snapshot.source is missing or of an unknown type");
+  }
+}
+
+/** The folder for terraform, which must lie in the source also after its links are followed. */
+function folderOf({ claim, workspace }: JobContext): string {
+  const { source, working_directory: inner = "" } = claim.job.config_snapshot;
+  const wanted = join(source.type === "git" ? (source.path ?? "") : "", inner);
+  const root = realpathSync(workspace.source);
+  const path = join(root, wanted);
+  if (!existsSync(path) || !statSync(path).isDirectory()) {
+    throw new StepFailed(`source: there is no folder "${wanted}" in it`);
+  }
+  const folder = realpathSync(path);
+  const way = relative(root, folder);
+  if (way === ".." || way.startsWith(`..${sep}`)) {
+    throw new StepFailed(`source: the folder "${wanted}" lies outside of it`);
+  }
+  return folder;
+}

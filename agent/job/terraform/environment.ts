@@ -1,0 +1,47 @@
+/** The environment of a job's commands: built from nothing, never inherited. */
+import { isForbiddenEnvironmentName } from "../../../protocol/environment-names.ts";
+import type { Workspace } from "../workspace.ts";
+
+export interface EnvironmentParts {
+  readonly path: string;
+  readonly network: Readonly<Record<string, string>>;
+  /** From the configuration, not to be trusted. */
+  readonly own: Readonly<Record<string, unknown>>;
+  readonly workspace: Workspace;
+  /** The job's folder for temporary files. */
+  readonly temporary: string;
+  /** Address and credentials of managed state. */
+  readonly state: Readonly<Record<string, string>>;
+  /** Where cloud credentials are found. */
+  readonly cloud: Readonly<Record<string, string>>;
+}
+
+/** What comes later wins, so a configuration can replace nothing that the agent sets. */
+export function environmentOf(parts: EnvironmentParts): Record<string, string> {
+  return {
+    ...parts.network,
+    ...allowed(parts.own),
+    PATH: parts.path,
+    LANG: "C.UTF-8",
+    HOME: parts.workspace.home,
+    TMPDIR: parts.temporary,
+    TF_IN_AUTOMATION: "1",
+    TF_INPUT: "0",
+    CHECKPOINT_DISABLE: "1",
+    TF_CLI_CONFIG_FILE: parts.workspace.cliConfig,
+    ...parts.state,
+    // Not even a job without credentials of its own may be what this machine is.
+    AWS_EC2_METADATA_DISABLED: "true",
+    ...parts.cloud,
+  };
+}
+
+/** Drops forbidden and impossible names, and values that are no text or hold a NUL. */
+function allowed(own: Readonly<Record<string, unknown>>): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(own)) {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || isForbiddenEnvironmentName(name)) continue;
+    if (typeof value === "string" && !value.includes("\0")) result[name] = value;
+  }
+  return result;
+}

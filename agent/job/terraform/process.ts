@@ -1,0 +1,203 @@
+/**
+ * Runs terraform so that it belongs to itself: own session, output on files, exit code renamed into place by a fixed wrapper. The
+ * agent only watches; one that was killed and started again watches on. Starting and adopting are the same call.
+ *
+ * A run directory holds `stdout`, `stderr` and, one after the other: `started` (the wrapper's identity, made with O_EXCL: who
+ * makes it decides, so a run happens at most once), `child` (the command's identity, for signals), `told` (what a sandbox says about
+ * the process in it), `exit` (the exit code).
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readIfExists } from "../../machine/files.ts";
+import {
+  bootId,
+  identityOf,
+  isAlive,
+  parentOf,
+  parseIdentity,
+  type ProcessIdentity,
+} from "../../machine/process-identity.ts";
+import { prepareRun, type PreparedRun, type RunCommand, type Spawned } from "./spawn.ts";
+
+export type RunEnd =
+  | { readonly kind: "exited"; readonly code: number }
+  /** The command never ran, and never will. */
+  | { readonly kind: "never started"; readonly reason: string }
+  /** It ran and is gone without an exit code: the machine went down, or somebody killed the wrapper. */
+  | { readonly kind: "unknown" };
+
+export interface StopPatience {
+  /** From the first SIGINT to the second, in milliseconds. */
+  readonly first: number;
+  /** From the second SIGINT to SIGKILL. 0: no second SIGINT, SIGKILL at once. */
+  readonly second: number;
+}
+
+export interface Run {
+  /** Resolves once, after everything left of the command's process group was killed. */
+  readonly ended: Promise<RunEnd>;
+  /** Climbs the ladder: SIGINT, patience, SIGINT, patience, SIGKILL. `interrupted`: a former agent has sent the first SIGINT. */
+  stop(patience: StopPatience, interrupted: boolean): Promise<void>;
+}
+
+/**
+ * Starts the command, or watches the one that runs or has run in this directory. `prepared`: a wrapper that waits for it. `endRest`
+ * ends what the command left outside of its process group.
+ */
+export function openRun(
+  command: RunCommand,
+  prepared?: PreparedRun,
+  endRest?: () => Promise<unknown>,
+): Run {
+  const isNew = readStarted(command.directory) === undefined;
+  const spawned = isNew ? (prepared ?? prepareRun(command)) : undefined;
+  spawned?.go();
+  const ended = watch(command.directory, spawned).then(async (end) => {
+    killGroup(command.directory);
+    await endRest?.();
+    return end;
+  });
+  return {
+    ended,
+    stop: (patience, interrupted) => stop(command.directory, ended, patience, interrupted),
+  };
+}
+
+/** How often a run is looked at when nothing hints that it ended: adopted runs, and as a safety net. */
+const lookEvery = 250;
+/** The wrapper writes `started` a moment after making it; a wrapper killed in between leaves it empty for good. */
+const startedWriteLimit = 5000;
+
+async function watch(directory: string, spawned: Spawned | undefined): Promise<RunEnd> {
+  const emptySince = performance.now();
+  for (;;) {
+    const end = look(directory, spawned, performance.now() - emptySince > startedWriteLimit);
+    if (end) return end;
+    const tick = new AbortController();
+    const pause = sleep(lookEvery, undefined, { signal: tick.signal }).catch(() => undefined);
+    await (spawned && !spawned.isGone ? Promise.race([spawned.gone, pause]) : pause);
+    tick.abort();
+  }
+}
+
+function look(
+  directory: string,
+  spawned: Spawned | undefined,
+  emptyForLong: boolean,
+): RunEnd | undefined {
+  const exit = readExit(directory);
+  if (exit) return exit;
+  const started = readStarted(directory);
+  if (started === undefined) {
+    if (!spawned?.isGone) return undefined;
+    // The wrapper may have made `started` between the two looks.
+    if (readStarted(directory) !== undefined) return undefined;
+    return { kind: "never started", reason: spawned.failure ?? "the shell did not start" };
+  }
+  if (started === "blocked") return { kind: "never started", reason: "stopped before its start" };
+  if (started === "empty") return emptyForLong ? { kind: "unknown" } : undefined;
+  if (isAlive(started) || isChildAlive(directory)) return undefined;
+  // It may have ended properly since `exit` was looked for.
+  return readExit(directory) ?? { kind: "unknown" };
+}
+
+async function stop(
+  directory: string,
+  ended: Promise<RunEnd>,
+  patience: StopPatience,
+  interrupted: boolean,
+): Promise<void> {
+  let over = false;
+  const end = ended.then(() => {
+    over = true;
+  });
+  const wait = async (milliseconds: number): Promise<void> => {
+    const timer = new AbortController();
+    const pause = sleep(milliseconds, undefined, { signal: timer.signal }).catch(() => undefined);
+    await Promise.race([end, pause]);
+    timer.abort();
+  };
+  if (block(directory)) return end;
+  // The child's identity is written right after the start; a signal before it would have no address.
+  for (let tries = 0; !over && !readChild(directory) && tries < 100; tries++) await wait(10);
+  if (!over && !interrupted) signalChild(directory, "SIGINT");
+  await wait(patience.first);
+  if (!over && patience.second > 0) {
+    signalChild(directory, "SIGINT");
+    await wait(patience.second);
+  }
+  if (!over) {
+    // Only terraform: the wrapper lives on for the moment that it needs to write down the exit code.
+    signalChild(directory, "SIGKILL");
+    await wait(2000);
+  }
+  if (!over) killGroup(directory);
+  await end;
+}
+
+/** Takes the start away from a wrapper that has not come to it; false when the command has started. */
+function block(directory: string): boolean {
+  try {
+    writeFileSync(join(directory, "started"), "blocked\n", { flag: "wx", mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function readStarted(directory: string): ProcessIdentity | "blocked" | "empty" | undefined {
+  const text = readIfExists(join(directory, "started"));
+  if (text === undefined) return undefined;
+  if (!text.endsWith("\n")) return "empty";
+  return text === "blocked\n" ? "blocked" : (parseIdentity(text) ?? "empty");
+}
+
+function readChild(directory: string): ProcessIdentity | undefined {
+  const text = readIfExists(join(directory, "child"));
+  return text?.endsWith("\n") ? parseIdentity(text) : undefined;
+}
+
+function isChildAlive(directory: string): boolean {
+  const child = readChild(directory);
+  return child !== undefined && isAlive(child);
+}
+
+function readExit(directory: string): RunEnd | undefined {
+  const text = readIfExists(join(directory, "exit"));
+  if (text === undefined) return undefined;
+  // Empty after a power cut: the rename was durable, the content was not.
+  return /^\d+\n$/.test(text) ? { kind: "exited", code: Number(text) } : { kind: "unknown" };
+}
+
+function signalChild(directory: string, signal: NodeJS.Signals): void {
+  const child = readChild(directory);
+  if (child && isAlive(child)) kill(toldChild(directory, child.pid) ?? child.pid, signal);
+}
+
+/** The process that a sandbox has told of. It is believed only about its own child, which keeps the number from being another's. */
+function toldChild(directory: string, sandbox: number): number | undefined {
+  const [, told] = /"child-pid": (\d+)/.exec(readIfExists(join(directory, "told")) ?? "") ?? [];
+  return told !== undefined && parentOf(Number(told)) === sandbox ? Number(told) : undefined;
+}
+
+/**
+ * Kills what is left of the command's group, e.g. a background process of a provisioner. Members keep the group's number from
+ * being used again, so it can only be somebody else's when another process now has the leader's pid.
+ */
+function killGroup(directory: string): void {
+  const started = readStarted(directory);
+  if (typeof started !== "object" || started.boot !== bootId()) return;
+  const now = identityOf(started.pid);
+  if (now && now.start !== started.start) return;
+  kill(-started.pid, "SIGKILL");
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}

@@ -1,0 +1,33 @@
+/** Which lock an apply has left on its state when it went down with its machine: whoever looks at what it did has to unlock it then. */
+import { readFile } from "node:fs/promises";
+import { stripVTControlCharacters } from "node:util";
+import { JobStopped, StepFailed, type JobContext } from "../context.ts";
+import { runTerraform, type TerraformEnd } from "./terraform.ts";
+
+/** Takes the lock of whatever backend it is, and changes nothing. */
+const args = ["state", "rm", "-dry-run", "-lock-timeout=0s", "windlass_nothing.nothing"];
+
+/** A clause for the user: the lock's ID and what to do. */
+export async function lockLeft(context: JobContext): Promise<string> {
+  let end: TerraformEnd;
+  try {
+    const patience = context.settings.patience.init;
+    end = await runTerraform(context, "state", args, { logged: false, suffix: "-lock", patience });
+  } catch (error) {
+    if (!(error instanceof StepFailed || error instanceof JobStopped)) throw error;
+    return lockUnknown;
+  }
+  if (end.code === 0) return "the state is not locked; look at what it has made before you go on";
+  const id = lockIdOf(await readFile(end.stderr, "utf8"));
+  if (id === undefined) return lockUnknown;
+  return `the state is locked, lock ID ${id}: look at what it has made, then unlock the state`;
+}
+
+const lockUnknown = "the state may still be locked";
+
+/** In what terraform writes when somebody else has the lock. Its `http` backend shows its own in the table, and the holder's in the message. */
+export function lockIdOf(text: string): string | undefined {
+  const plain = stripVTControlCharacters(text);
+  const [, id] = /\bID=(\S+)/.exec(plain) ?? /\bID:\s+(\S+)/.exec(plain) ?? [];
+  return id;
+}

@@ -1,0 +1,331 @@
+/** The steps that run terraform: init, plan, apply and reading the results. */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import {
+  backendBefore,
+  backendConfigOf,
+  checkBackend,
+  chooseBackend,
+  howToChoose,
+  injectBackend,
+  injectedBackend,
+  removeInjected,
+} from "./backend.ts";
+import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
+import type { BackendKind } from "../facts.ts";
+import { failureOf } from "./diagnostics.ts";
+import { ephemeralOf } from "../plan/ephemeral.ts";
+import { fetchModules, fetchProviders } from "../providers/fetch.ts";
+import { copyJobFile } from "../job-files.ts";
+import { packPlan } from "../plan/artifact.ts";
+import type { PlanFacts } from "../plan/json.ts";
+import { readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
+import { conceal, secretsOf } from "../secrets.ts";
+import { hasRun, runTerraform, type TerraformEnd } from "./terraform.ts";
+import { checkVarFiles, parallelismOf, varFilesOf } from "../plan/arguments.ts";
+import { lockLeft } from "./state-lock.ts";
+import { localStateFolder, rescuedState } from "../workspace.ts";
+
+export const init: Step = {
+  name: "init",
+  async run(context) {
+    const folder = known(context, "folder");
+    const backend = await prepareInit(context, folder);
+    context.facts.backend = backend;
+    const args = [
+      "init",
+      "-input=false",
+      ...(context.facts.locked ? ["-lockfile=readonly"] : []),
+      ...backendConfigOf(context),
+    ];
+    const end = await runTerraform(context, "init", args, {
+      logged: true,
+      patience: context.settings.patience.init,
+    });
+    rmSync(context.workspace.backendConfig, { force: true });
+    if (end.code !== 0) throw new StepFailed(await initFailure(context, end));
+    checkBackend(context, folder, backend);
+    return { backend };
+  },
+  resume(context, facts) {
+    context.facts.backend = facts.backend ?? backendBefore(context);
+  },
+};
+
+async function prepareInit(context: JobContext, folder: string): Promise<BackendKind> {
+  if (hasRun(context, "init")) return injectedBackend(context, folder);
+  removeInjected(folder);
+  await fetchModules(context);
+  await fetchProviders(context);
+  giveWorkspace(context);
+  const backend = await chooseBackend(context, folder);
+  injectBackend(context, folder, backend);
+  giveWorkspace(context);
+  return backend;
+}
+
+async function initFailure(context: JobContext, end: TerraformEnd): Promise<string> {
+  const failure = await failureOf("init", end);
+  const isUnclear =
+    context.facts.backend === "own" && context.claim.job.config_snapshot.backend === undefined;
+  return isUnclear ? `${failure} (no backend was chosen. ${howToChoose})` : failure;
+}
+
+/** Plans into a file. A DEPLOY that has downloaded a plan has nothing to do here. */
+export const plan = (destroy?: "destroy"): Step => ({
+  name: "plan",
+  command: (context) => planCommand(context, destroy),
+  async run(context) {
+    const args = planCommand(context, destroy);
+    if (!args) return {};
+    const { variables } = context.workspace;
+    const given = variablesOf(context);
+    checkVarFiles(context);
+    // Not again while a terraform that outlived its agent may be reading it.
+    if (given && !hasRun(context, "plan")) writeVariables(context, given);
+    const end = await runTerraform(context, "plan", args, {
+      logged: true,
+      patience: context.settings.patience.plan,
+    });
+    // The plan holds them now.
+    rmSync(variables, { force: true });
+    if (end.code !== 0 && end.code !== 2) throw new StepFailed(await failureOf("plan", end));
+    return { changes: end.code === 2 };
+  },
+});
+
+function planCommand(context: JobContext, destroy?: "destroy"): string[] | undefined {
+  if (context.facts.manifest) return undefined;
+  const { plan, variables } = context.workspace;
+  const targets = destroy ? (context.claim.job.targets ?? []) : [];
+  return [
+    "plan",
+    "-input=false",
+    "-lock-timeout=60s",
+    "-detailed-exitcode",
+    `-out=${plan}`,
+    ...parallelismOf(context),
+    ...varFilesOf(context),
+    ...(variablesOf(context) ? [`-var-file=${variables}`] : []),
+    ...(destroy ? ["-destroy"] : []),
+    ...targets.map((address) => `-target=${address}`),
+  ];
+}
+
+const showCommand = ({ workspace }: JobContext): string[] => ["show", "-json", workspace.plan];
+const applyCommand = (context: JobContext, variables: readonly string[] = []): string[] => [
+  "apply",
+  "-input=false",
+  "-lock-timeout=60s",
+  ...parallelismOf(context),
+  ...variables,
+  context.workspace.plan,
+];
+const outputCommand = (): string[] => ["output", "-json"];
+
+/**
+ * Reads the plan before it is uploaded: a plan that failed, or that a size limit cut short, can still
+ * leave a file and even exit with 0 (docs/decisions.md, "Plans that failed").
+ */
+export const checkPlan: Step = {
+  name: "show",
+  command: showCommand,
+  async run(context) {
+    const [{ errored, summary }] = await Promise.all([showPlan(context), packPlan(context)]);
+    if (errored) throw new StepFailed("show: terraform marks the plan as failed");
+    return { summary };
+  },
+};
+
+/** A misspelt target plans nothing and exits 0: tearing down nothing while something is there must not look like success. */
+export const checkTeardown: Step = {
+  name: "show",
+  command: showCommand,
+  async run(context) {
+    const { errored, summary } = await showPlan(context);
+    if (errored) throw new StepFailed("show: terraform marks the plan as failed");
+    const { counts } = summary;
+    const resources = counts.delete + counts.replace > 0 ? 0 : await countResources(context);
+    if (resources > 0) {
+      const targets = context.claim.job.targets ?? [];
+      throw new StepFailed(
+        `plan: nothing would be destroyed, but the state has ${resources} resources. ` +
+          `Do the targets name what they should? (${targets.join(", ") || "none given"})`,
+      );
+    }
+    return { summary };
+  },
+};
+
+export const apply: Step = {
+  name: "apply",
+  command: (context) => applyCommand(context),
+  async run(context) {
+    const options = { logged: true, patience: context.settings.patience.apply, changes: true };
+    const variables = await giveEphemeral(context);
+    try {
+      const command = applyCommand(context, variables);
+      const end = await runTerraform(context, "apply", command, options);
+      rmSync(context.workspace.variables, { force: true });
+      if (end.code === 0) return {};
+      throw new StepFailed(await failureOf("apply", end));
+    } catch (error) {
+      // Gone without an exit code: it may have left its state behind all the same.
+      if (!(error instanceof StepFailed)) throw error;
+      const failed = `${error.message}${await rescueState(context)}`;
+      if (!(error instanceof OutcomeUnknown)) throw new StepFailed(failed);
+      throw new OutcomeUnknown(`${failed}; ${await lockLeft(context)}`);
+    }
+  },
+};
+
+/** The arguments with the ephemeral variables that apply needs again. Equal values of others may be repeated, so whole files go with them. */
+async function giveEphemeral(context: JobContext): Promise<string[]> {
+  const given = variablesOf(context) ?? {};
+  const files = varFilesOf(context);
+  if (Object.keys(given).length + files.length === 0) return [];
+  const ephemeral = await ephemeralOf(context, known(context, "folder"));
+  const again = ephemeral.filter((name) => Object.hasOwn(given, name));
+  if (again.length === 0) return ephemeral.length === 0 ? [] : files;
+  if (!hasRun(context, "apply"))
+    writeVariables(context, Object.fromEntries(again.map((name) => [name, given[name]])));
+  const own = `-var-file=${context.workspace.variables}`;
+  return again.length === ephemeral.length ? [own] : [...files, own];
+}
+
+/** What happened is decided by then, so outputs that cannot be read do not make the job a failure. */
+export const readOutputs: Step = {
+  name: "output",
+  command: outputCommand,
+  always: true,
+  async run(context) {
+    try {
+      const end = await runTerraform(context, "output", outputCommand(), {
+        logged: false,
+        patience: context.settings.patience.init,
+        limit: resultLimit(context),
+      });
+      if (end.code !== 0) throw new StepFailed(await failureOf("output", end));
+      const { metadata, secrets } = await readOutputsApart(end.stdout);
+      conceal(context, secrets);
+      return { metadata };
+    } catch (error) {
+      if (!(error instanceof StepFailed)) throw error;
+      context.log.system(`The outputs could not be read: ${error.message}`);
+      return {};
+    }
+  },
+};
+
+/** For a command that tells or saves what came of an apply: as long as an apply may take to stop, or a plan once the job is stopped. */
+const resultLimit = ({ settings: { patience } }: JobContext) => ({
+  usual: patience.apply.first,
+  stopped: patience.plan.first,
+});
+
+async function showPlan(context: JobContext): Promise<PlanFacts> {
+  const { stop, settings } = context;
+  const end = await runTerraform(context, "show", showCommand(context), {
+    logged: false,
+    patience: settings.patience.plan,
+  });
+  if (end.code !== 0) throw new StepFailed(await failureOf("show", end));
+  return readPlanApart(end.stdout, secretsOf(context), stop);
+}
+
+async function countResources(context: JobContext): Promise<number> {
+  const end = await runTerraform(context, "state", ["state", "list"], {
+    logged: false,
+    patience: context.settings.patience.init,
+    suffix: "-list",
+  });
+  if (end.code !== 0) return countWithoutList(context, await failureOf("state", end));
+  const listed = readFileSync(end.stdout, "utf8");
+  return listed.split("\n").filter(Boolean).length;
+}
+
+/** `state list` fails where there is no state at all, and then alone `state pull` succeeds and prints nothing. */
+async function countWithoutList(context: JobContext, failure: string): Promise<0> {
+  const end = await runTerraform(context, "state", ["state", "pull"], {
+    logged: false,
+    patience: context.settings.patience.init,
+    suffix: "-pull",
+  });
+  if (end.code === 0 && statSync(end.stdout).size === 0) return 0;
+  throw new StepFailed(failure);
+}
+
+/** Of one state that terraform could not save; the control plane takes no larger one either. */
+const stateLimit = 64 * 1024 * 1024;
+/** Of all of them on this machine. */
+const rescuedLimit = 1024 * 1024 * 1024;
+
+/**
+ * Terraform writes `errored.tfstate` when it can save the state nowhere else. It is pushed once more, and kept in the work directory
+ * if that fails too: without it, what was made is known to nobody.
+ */
+async function rescueState(context: JobContext): Promise<string> {
+  const file = join(known(context, "folder"), "errored.tfstate");
+  if (!existsSync(file)) return "";
+  const kept = rescuedState(context.settings.workDir, context.claim.job.id);
+  const args = ["state", "push", "-lock-timeout=60s", "errored.tfstate"];
+  const patience = context.settings.patience.plan;
+  const options = { logged: true, suffix: "-push", patience, limit: resultLimit(context) };
+  if (await succeeds(runTerraform(context, "state", args, options)))
+    return "; the state was saved after all";
+  const folder = dirname(kept);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
+  const room = rescuedLimit - sizes.reduce((sum, size) => sum + size, 0);
+  if (room <= 0)
+    return `; the state could not be saved, and the runner keeps no more than ${rescuedLimit} bytes of such states: move what stands in ${folder} away`;
+  try {
+    await copyJobFile(context.workspace.root, file, kept, Math.min(room, stateLimit));
+  } catch (error) {
+    if (!(error instanceof StepFailed)) throw error;
+    return `; the state could not be saved: ${error.message}`;
+  }
+  return `; the state could not be saved and is kept on the runner as ${kept}`;
+}
+
+/** A push that could not even run is one that failed: the state must be kept all the same. */
+async function succeeds(run: ReturnType<typeof runTerraform>): Promise<boolean> {
+  try {
+    return (await run).code === 0;
+  } catch (error) {
+    if (error instanceof StepFailed) return false;
+    throw error;
+  }
+}
+
+/** The last moment before anything of the job runs: what the agent has prepared becomes the job's. */
+function giveWorkspace({ workspace, claim, settings, isolation }: JobContext): void {
+  const { source, home, temporary, artifact, cliConfig } = workspace;
+  const state = localStateFolder(settings.workDir, claim);
+  const kept = state !== undefined && existsSync(state) ? [state] : [];
+  isolation.give(source, home, temporary, artifact, cliConfig, ...kept);
+}
+
+function writeVariables(
+  { workspace: { variables }, isolation }: JobContext,
+  values: Readonly<Record<string, unknown>>,
+): void {
+  writeFileSync(variables, JSON.stringify(values), { mode: 0o600 });
+  isolation.give(variables);
+}
+
+function variablesOf({ claim }: JobContext): Record<string, unknown> | undefined {
+  const variables = Object.entries(claim.job.config_snapshot.variables ?? {});
+  const given = variables.filter(([, { value }]) => value !== undefined);
+  return given.length === 0
+    ? undefined
+    : Object.fromEntries(given.map(([name, { value }]) => [name, value]));
+}

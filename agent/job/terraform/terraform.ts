@@ -1,0 +1,195 @@
+/** One terraform command of a job: started or adopted, its output shipped, stopped when the job is stopped. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { bootId } from "../../machine/process-identity.ts";
+import { JobStopped, known, OutcomeUnknown, StepFailed, type JobContext } from "../context.ts";
+import { cloudEnvironment } from "../credentials/credentials.ts";
+import { environmentOf } from "./environment.ts";
+import { JournalFailed, type StopReason } from "../journal.ts";
+import { openRun, type Run, type StopPatience } from "./process.ts";
+import { stateEnvironment } from "./state-environment.ts";
+import { prepareRun, type PreparedRun, type RunCommand } from "./spawn.ts";
+
+export interface TerraformOptions {
+  /** Tells runs of one step apart. */
+  readonly suffix?: string;
+  /** Whether the output is the user's to read. `output -json` and `show -json` hold secrets in clear. */
+  readonly logged: boolean;
+  /** How it is stopped when the job is. */
+  readonly patience: StopPatience;
+  /** It tells what came of the job, so it runs also when the job is stopped: how long it may take, and how long from then on, in ms. */
+  readonly limit?: { readonly usual: number; readonly stopped: number };
+  /** It changes the world: that it may have run must be known even after a power cut. */
+  readonly changes?: boolean;
+  /** Stops this command, besides the job's own stop. */
+  readonly signal?: AbortSignal;
+  /** In place of the job's own. */
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+export interface TerraformEnd {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `terraform <args>` in the job's folder. Called again after a crash, it finds the run and waits for its end. */
+export async function runTerraform(
+  context: JobContext,
+  name: string,
+  args: readonly string[],
+  options: TerraformOptions,
+): Promise<TerraformEnd> {
+  const { journal, log } = context;
+  const run = runName(context.position, `${name}${options.suffix ?? ""}`);
+  const command = commandOf(context, run, args, options.environment);
+  const { directory } = command;
+  const before = journal.find("run", (entry) => entry.run === run);
+  if (before && before.boot !== bootId() && !existsSync(join(directory, "exit"))) {
+    throw gone(name, "the machine was restarted", options);
+  }
+  if (!before) {
+    if (options.limit === undefined && context.stop.aborted)
+      throw new JobStopped(context.stop.reason);
+    journal.append({ at: "run", run, logged: options.logged, boot: bootId() });
+    if (options.changes) await journal.flush();
+    if (options.logged) {
+      const { engine, version } = known(context, "engine");
+      log.system(`${engine} ${version}: ${name}`);
+    }
+  }
+  const process = openRun(command, takePrepared(context, command), () => endRest(context));
+  // Steps that fetch are skipped where there is nothing to fetch: which command comes next is not known then.
+  if (!options.environment) prepareNext(context);
+  if (options.logged)
+    log.run(
+      run,
+      process.ended.then(() => undefined),
+    );
+  const end = await stoppable(context, run, process, options);
+  if (end.kind === "never started") {
+    if (context.stop.aborted) throw new JobStopped(context.stop.reason as StopReason);
+    throw new StepFailed(`${name}: terraform could not be started: ${end.reason}`);
+  }
+  if (end.kind === "unknown") {
+    throw gone(name, "it is gone without an exit code", options);
+  }
+  return {
+    code: end.code,
+    stdout: join(directory, "stdout"),
+    stderr: join(directory, "stderr"),
+  };
+}
+
+/** What escaped from terraform's process group, a daemon of a provisioner for instance. */
+async function endRest({ isolation, log }: JobContext): Promise<void> {
+  try {
+    const left = await isolation.killAll();
+    if (left.length > 0) log.system(`Processes of this job cannot be killed: ${left.join(", ")}`);
+  } catch (error) {
+    // It is no fault of the command, whose result stands. Before the workspace is wiped it is tried until it works.
+    log.system(
+      `What this command left running could not be ended yet: ${(error as Error).message}`,
+    );
+  }
+}
+
+/** Whether this agent or a former one has come to start the command. */
+export const hasRun = ({ journal }: Pick<JobContext, "journal">, name: string): boolean =>
+  journal.find("run", ({ run }) => run.endsWith(`-${name}`)) !== undefined;
+
+const runName = (position: number, name: string): string =>
+  `${String(position).padStart(2, "0")}-${name}`;
+
+const commandOf = (
+  context: JobContext,
+  run: string,
+  args: readonly string[],
+  environment?: Readonly<Record<string, string>>,
+): RunCommand =>
+  context.isolation.wrap({
+    directory: join(context.directory, "runs", run),
+    command: known(context, "engine").path,
+    args,
+    cwd: known(context, "folder"),
+    env:
+      environment ??
+      environmentOf({
+        path: context.settings.path,
+        network: context.settings.network,
+        own: context.claim.job.config_snapshot.environment ?? {},
+        workspace: context.workspace,
+        temporary: context.isolation.temporary(),
+        state: stateEnvironment(context),
+        cloud: cloudEnvironment(context),
+      }),
+  });
+
+/** The wrapper that waits, if it is for this very command. */
+function takePrepared(context: JobContext, command: RunCommand): PreparedRun | undefined {
+  const { prepared } = context;
+  context.prepared = undefined;
+  if (prepared && !prepared.isGone && isDeepStrictEqual(prepared.command, command)) return prepared;
+  prepared?.cancel();
+  return undefined;
+}
+
+/** While this command runs, the next one's wrapper is made. */
+function prepareNext(context: JobContext): void {
+  for (let index = context.position; index < context.steps.length; index++) {
+    const step = context.steps[index];
+    const args = step?.command?.(context);
+    if (!step || !args) continue;
+    context.prepared = prepareRun(commandOf(context, runName(index + 1, step.name), args));
+    return;
+  }
+}
+
+async function stoppable(
+  { stop, journal }: JobContext,
+  run: string,
+  process: Run,
+  { patience, limit, signal: also }: TerraformOptions,
+): Promise<Awaited<Run["ended"]>> {
+  let climbing = Promise.resolve();
+  const climb = (): void => {
+    const interrupted = journal.find("interrupted", (entry) => entry.run === run) !== undefined;
+    try {
+      if (!interrupted) journal.append({ at: "interrupted", run });
+    } catch (error) {
+      if (!(error instanceof JournalFailed)) throw error;
+      // A full disk must not keep a job from being stopped.
+    }
+    climbing = process.stop(patience, interrupted);
+    // Its failure is told below; until then nobody listens.
+    climbing.catch(() => undefined);
+  };
+  const stopping = limit ? [AbortSignal.timeout(limit.usual), later(stop, limit.stopped)] : [stop];
+  const signal = AbortSignal.any(also ? [...stopping, also] : stopping);
+  if (signal.aborted) climb();
+  else signal.addEventListener("abort", climb, { once: true });
+  try {
+    return await process.ended;
+  } finally {
+    signal.removeEventListener("abort", climb);
+    await climbing;
+  }
+}
+
+/** Aborted so many milliseconds after this one. */
+function later(signal: AbortSignal, delay: number): AbortSignal {
+  const controller = new AbortController();
+  const wait = (): void => {
+    AbortSignal.timeout(delay).addEventListener("abort", () => controller.abort());
+  };
+  if (signal.aborted) wait();
+  else signal.addEventListener("abort", wait, { once: true });
+  return controller.signal;
+}
+
+function gone(name: string, why: string, { changes }: TerraformOptions): StepFailed {
+  if (!changes) return new StepFailed(`${name}: ${why}`);
+  const done = "What it had done is in the state as far as it was saved";
+  return new OutcomeUnknown(`${name}: ${why}; outcome unknown. ${done}`);
+}

@@ -1,0 +1,163 @@
+/**
+ * Walks the sources of a log in order and cuts what is there into chunks. A source is left only when it is over, so nothing of a
+ * later one comes before it.
+ */
+import { join } from "node:path";
+import type { Entry } from "./offsets.ts";
+import type { Redactor } from "./redactor.ts";
+import type { Sources } from "./sources.ts";
+import { readPiece, Spool, type Positions } from "./spool.ts";
+
+/** The size of a chunk: few enough for the server, small enough for a page that shows it. */
+export const chunkBytes = 32 * 1024;
+
+export interface CutterOptions {
+  /** `jobs/<id>`. */
+  readonly directory: string;
+  readonly sources: Sources;
+  /** What an earlier process cut. */
+  readonly entries: readonly Entry[];
+  readonly redactor: () => Redactor;
+  readonly volumeLimit: number;
+  /** Whether nothing more will be written to this run's files. */
+  isEnded(run: string): boolean;
+}
+
+/** A chunk: what is written down about it, but for its number, and its text. */
+export interface Chunk {
+  readonly entry: Omit<Entry, "seq">;
+  readonly text: string;
+}
+
+export class Cutter {
+  readonly #options: CutterOptions;
+  /** Index of the source that is being read. */
+  #at = 0;
+  #spool: Spool | undefined;
+  #positions = atStart();
+  /** Bytes of output that may still be shipped. */
+  #room: number;
+
+  constructor(options: CutterOptions) {
+    this.#options = options;
+    this.#room = options.volumeLimit;
+    for (const entry of options.entries) this.#replay(entry);
+  }
+
+  /** All sources are cut to their end. */
+  get done(): boolean {
+    return this.#at >= this.#options.sources.list.length;
+  }
+
+  /** About how many bytes wait to be cut. Sources behind the current one are not counted: there is always a current one. */
+  waiting(): number {
+    const source = this.#options.sources.list[this.#at];
+    if (!source) return 0;
+    if ("system" in source) return Buffer.byteLength(source.system) + 1;
+    // Asked before looking: what an ended run wrote is all there when it is looked at after its end.
+    const ended = this.#options.isEnded(source.run);
+    const bytes = this.#open(source.run).look(ended);
+    // The end itself is news, even without a byte: the next source may wait behind it.
+    return this.#room === 0 && !ended ? 0 : Math.max(bytes, ended ? 1 : 0);
+  }
+
+  /** The next chunk of what `waiting` saw; undefined when there is none until something changes. */
+  take(): Chunk | undefined {
+    for (;;) {
+      const source = this.#options.sources.list[this.#at];
+      if (!source) return undefined;
+      if ("system" in source) {
+        return { entry: { at: this.#at++, stream: "SYSTEM" }, text: `${source.system}\n` };
+      }
+      const spool = this.#open(source.run);
+      spool.look(this.#options.isEnded(source.run));
+      const chunk = this.#room > 0 ? this.#piece(spool) : undefined;
+      if (chunk) return chunk;
+      if (!spool.ended) return undefined;
+      const dropped = spool.left;
+      const at = this.#at;
+      this.#next(at + 1);
+      if (dropped === 0) continue;
+      const text = this.#lossText(source.run, dropped);
+      return { entry: { at, stream: "SYSTEM", text }, text };
+    }
+  }
+
+  /** The text of a chunk that an earlier process cut. */
+  textOf(entry: Entry): string {
+    if (entry.text !== undefined) return entry.text;
+    const source = this.#options.sources.list[entry.at];
+    if (!source) throw new Error(`chunk ${entry.seq} of the log refers to source ${entry.at}`);
+    if ("system" in source) return `${source.system}\n`;
+    const { stream, from = 0, to = 0, skip = 0, tail = 0 } = entry;
+    if (stream === "SYSTEM") throw new Error(`chunk ${entry.seq} of the log has no text`);
+    const piece = { stream, from, to, skip, tail };
+    return readPiece(this.#directoryOf(source.run), this.#options.redactor(), piece);
+  }
+
+  /** Gives back the disk space of output beyond the log's limit. */
+  release(): void {
+    this.#spool?.release(this.#room);
+  }
+
+  /** Calls once when the current run may have written something. True when that must be looked for once more. */
+  watch(onChange: () => void): boolean {
+    return this.#spool?.watch(onChange) ?? false;
+  }
+
+  close(): void {
+    this.#spool?.close();
+    this.#spool = undefined;
+  }
+
+  #piece(spool: Spool): Chunk | undefined {
+    const limit = Math.min(chunkBytes, this.#room);
+    const piece = spool.take(this.#options.redactor(), limit);
+    if (!piece) {
+      // Room for a few bytes, but the next character or masked region does not fit: the log is full.
+      if (this.#room < chunkBytes && spool.left > this.#room) this.#room = 0;
+      return undefined;
+    }
+    const { stream, from, to, skip, tail, carry, text } = piece;
+    this.#room -= to - from;
+    const marks = {
+      ...(skip > 0 ? { skip } : {}),
+      ...(tail > 0 ? { tail } : {}),
+      ...(carry > 0 ? { carry } : {}),
+    };
+    return { entry: { at: this.#at, stream, from, to, ...marks }, text };
+  }
+
+  #lossText(run: string, bytes: number): string {
+    const limit = this.#options.volumeLimit;
+    return `[${bytes} bytes of the output of ${run} were dropped here: a job's log is limited to ${limit} bytes]\n`;
+  }
+
+  #open(run: string): Spool {
+    return (this.#spool ??= new Spool(this.#directoryOf(run), this.#positions));
+  }
+
+  #directoryOf(run: string): string {
+    return join(this.#options.directory, "runs", run);
+  }
+
+  #next(at: number): void {
+    this.close();
+    this.#at = at;
+    this.#positions = atStart();
+  }
+
+  #replay({ at, stream, from = 0, to = 0, carry = 0 }: Entry): void {
+    if (at !== this.#at) this.#next(at);
+    if (stream === "SYSTEM") this.#next(at + 1);
+    else {
+      this.#positions[stream] = { position: to, carry };
+      this.#room = Math.max(0, this.#room - (to - from));
+    }
+  }
+}
+
+const atStart = (): Positions => ({
+  STDOUT: { position: 0, carry: 0 },
+  STDERR: { position: 0, carry: 0 },
+});

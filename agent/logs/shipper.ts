@@ -1,0 +1,205 @@
+/**
+ * Sends a log to the server: takes chunks from the cutter when there is something to send, a place in flight and it is time; numbers
+ * them, writes the numbers down, and hands them to `deliver`. Memory holds what is in flight and nothing else.
+ */
+import type { SequencedChunk } from "../../protocol/executions.ts";
+import { retryLimits, type BackoffLimits } from "../api/backoff.ts";
+import { Bell } from "./notifier.ts";
+import { chunkBytes, type Chunk, type Cutter } from "./chunker.ts";
+import { deliver, type Post } from "./delivery.ts";
+import type { JobLogOptions } from "./job-log.ts";
+import type { Entry, Ledger } from "./offsets.ts";
+import { isDiskFull } from "./ndjson.ts";
+import type { Sources } from "./sources.ts";
+
+/** In milliseconds. Tests scale them. */
+export interface Timing {
+  /** Between the starts of two posts, unless a full one waits. */
+  readonly pace: number;
+  /** Between two looks at a run that announces nothing. */
+  readonly poll: number;
+  /** For an answer. */
+  readonly patience: number;
+  readonly retry: BackoffLimits;
+}
+
+export const usualTiming: Timing = {
+  pace: 100,
+  poll: 1000,
+  patience: 60_000,
+  retry: retryLimits(),
+};
+
+/** Chunks of one post to a server that takes several. */
+const postChunks = 8;
+
+type Callbacks = Pick<JobLogOptions, "sink" | "batching" | "onJobStatus" | "onGiveUp">;
+
+export interface ShipperOptions extends Callbacks {
+  readonly cutter: Cutter;
+  readonly sources: Sources;
+  readonly ledger: Ledger;
+  readonly timing: Timing;
+  /** Whether somebody waits for the end of the log, so that the pace must not delay it. */
+  isDraining(): boolean;
+  /** Everything there is was sent and acknowledged. */
+  onIdle(): void;
+}
+
+export class LogShipper {
+  readonly #options: ShipperOptions;
+  readonly #bell = new Bell();
+  readonly #closed = new AbortController();
+  readonly #postChunks: number;
+  readonly #inFlight = new Set<Promise<void>>();
+  #newest: Promise<void> = Promise.resolve();
+  /** Sent by an earlier process and not acknowledged. */
+  #resend: Entry[];
+  /** Cut, but not written down because the disk is full. */
+  #unsaved: { entries: Entry[]; post: Post } | undefined;
+  #nextPost = 0;
+  readonly #work: Promise<void>;
+
+  constructor(options: ShipperOptions, entries: readonly Entry[]) {
+    this.#options = options;
+    this.#postChunks = options.batching ? postChunks : 1;
+    this.#resend = entries.filter(({ seq }) => seq > options.ledger.acknowledged);
+    this.#work = this.#loop();
+  }
+
+  /** Something may have changed: look. */
+  ring(): void {
+    this.#bell.ring();
+  }
+
+  async close(): Promise<void> {
+    this.#closed.abort(new Error("the log was closed"));
+    this.ring();
+    await this.#work;
+    await Promise.allSettled(this.#inFlight);
+  }
+
+  async #loop(): Promise<void> {
+    try {
+      while (!this.#closed.signal.aborted) {
+        const pause = this.#step();
+        if (pause > 0) await this.#bell.wait(pause);
+      }
+    } catch (error) {
+      this.#giveUp(error);
+    }
+  }
+
+  /** Sends one post if it can. Answers how long to wait for something to change; 0: look again at once. */
+  #step(): number {
+    const { cutter, batching, timing } = this.#options;
+    cutter.release();
+    // Looked at again without a hint: while the server is away, a job may go on writing.
+    if (this.#inFlight.size >= (batching ? 2 : 1)) return timing.poll;
+    if (this.#resend.length > 0) {
+      this.#send(this.#postOf(this.#resend.splice(0, this.#postChunks)));
+      return 0;
+    }
+    const waiting = cutter.waiting();
+    if (waiting === 0 && !this.#unsaved) return this.#rest();
+    const early = this.#nextPost - performance.now();
+    const isFull = waiting >= this.#postChunks * chunkBytes;
+    if (early > 0 && !isFull && !this.#options.isDraining()) return early;
+    const made = this.#unsaved ?? this.#make();
+    if (!made) return this.#rest();
+    if (!this.#save(made)) return timing.poll;
+    this.#nextPost = performance.now() + timing.pace;
+    this.#send(made.post);
+    return 0;
+  }
+
+  #make(): { entries: Entry[]; post: Post } | undefined {
+    const chunks: Chunk[] = [];
+    while (chunks.length < this.#postChunks) {
+      const chunk = this.#options.cutter.take();
+      if (!chunk) break;
+      chunks.push(chunk);
+    }
+    if (chunks.length === 0) return undefined;
+    let seq = this.#options.ledger.lastSeq;
+    const entries: Entry[] = [];
+    const post: SequencedChunk[] = [];
+    for (const { entry, text } of chunks) {
+      entries.push({ seq: ++seq, ...entry });
+      post.push({ log_chunk: text, stream_type: entry.stream, seq });
+    }
+    return { entries, post };
+  }
+
+  /** False while the disk takes no more. What was not written down must not be sent: a restart would number it differently. */
+  #save(made: { entries: Entry[]; post: Post }): boolean {
+    const { sources, ledger } = this.#options;
+    try {
+      sources.save();
+      ledger.add(made.entries);
+      this.#unsaved = undefined;
+      return true;
+    } catch (error) {
+      if (!isDiskFull(error)) throw error;
+      this.#unsaved = made;
+      return false;
+    }
+  }
+
+  #send(post: Post): void {
+    const before = this.#newest;
+    const { sink, ledger, onJobStatus, timing } = this.#options;
+    const delivered = deliver(post, before, {
+      sink,
+      retry: timing.retry,
+      patience: timing.patience,
+      closed: this.#closed.signal,
+      recall: (first, last) => this.#recall(first, last),
+      onAnswer: (sent, { job_status: status }) => {
+        // A stored number says that all before it are stored.
+        ledger.acknowledge(sent.at(-1)?.seq ?? 0);
+        onJobStatus(status);
+      },
+    });
+    this.#newest = delivered;
+    this.#inFlight.add(delivered);
+    delivered
+      .catch((error: unknown) => this.#giveUp(error))
+      .finally(() => {
+        this.#inFlight.delete(delivered);
+        this.ring();
+      });
+  }
+
+  /** Nothing to send: arms the watch, and looks once more behind it, because what came in between rang no bell. */
+  #rest(): number {
+    const { cutter, timing, onIdle } = this.#options;
+    if (cutter.done) {
+      if (this.#inFlight.size === 0) onIdle();
+      return Infinity;
+    }
+    return cutter.watch(() => this.ring()) ? 0 : timing.poll;
+  }
+
+  *#recall(first: number, last: number): Iterable<Post> {
+    const entries = this.#options.ledger.entries().filter(({ seq }) => seq >= first && seq <= last);
+    for (let at = 0; at < entries.length; at += this.#postChunks) {
+      yield this.#postOf(entries.slice(at, at + this.#postChunks));
+    }
+  }
+
+  #postOf(entries: readonly Entry[]): Post {
+    return entries.map((entry) => ({
+      log_chunk: this.#options.cutter.textOf(entry),
+      stream_type: entry.stream,
+      seq: entry.seq,
+    }));
+  }
+
+  #giveUp(error: unknown): void {
+    if (this.#closed.signal.aborted) return;
+    this.#closed.abort(error);
+    this.ring();
+    this.#options.onGiveUp(error);
+  }
+}

@@ -1,0 +1,61 @@
+/** How the agent reaches anything outside: through the proxies and with the authorities that this network needs. */
+import { readFileSync } from "node:fs";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
+import { Agent, EnvHttpProxyAgent, setGlobalDispatcher, type Dispatcher } from "undici";
+import { noProxyAddress, proxyAddress } from "../../common/proxy-address.ts";
+import { ConfigError } from "../config-reader.ts";
+
+/** Proxies and certificates by their usual names (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`, …), as `config.ts` found them. */
+export type Network = Readonly<Record<string, string>>;
+
+const connectTimeout = 10_000;
+
+/**
+ * From here on every connection of this process trusts also the authorities in `SSL_CERT_FILE`, which terraform and git read as well,
+ * and requests without a dispatcher of their own use the proxies. Throws `ConfigError` when the file cannot be read or holds no certificate,
+ * or a proxy has no address.
+ */
+export function useNetwork(network: Network): void {
+  const file = network["SSL_CERT_FILE"] ?? network["ssl_cert_file"];
+  if (file !== undefined) {
+    setDefaultCACertificates([...getCACertificates("default"), ...certificatesIn(file)]);
+  }
+  if (hasProxy(network)) setGlobalDispatcher(dispatcherOf(network));
+}
+
+function certificatesIn(file: string): string[] {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new ConfigError(`SSL_CERT_FILE cannot be read: ${(error as Error).message}`);
+  }
+  const found = text.match(pem);
+  if (!found) throw new ConfigError(`SSL_CERT_FILE: ${file} holds no certificate`);
+  return found;
+}
+
+const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** Connections of one owner, who closes them. */
+export function dispatcherOf(network: Network): Dispatcher {
+  const connect = { timeout: connectTimeout };
+  if (!hasProxy(network)) return new Agent({ connect });
+  const of = (name: string): string | undefined => network[name] ?? network[name.toLowerCase()];
+  const [httpProxy, httpsProxy, noProxy] = [of("HTTP_PROXY"), of("HTTPS_PROXY"), of("NO_PROXY")];
+  return new EnvHttpProxyAgent({
+    connect,
+    ...(httpProxy ? { httpProxy: addressOf("HTTP_PROXY", httpProxy) } : {}),
+    ...(httpsProxy ? { httpsProxy: addressOf("HTTPS_PROXY", httpsProxy) } : {}),
+    ...(noProxy ? { noProxy } : {}),
+  });
+}
+
+function addressOf(name: string, text: string): string {
+  const address = proxyAddress(text);
+  if (address === null) throw new ConfigError(noProxyAddress(name));
+  return address;
+}
+
+const hasProxy = (network: Network): boolean =>
+  Object.keys(network).some((name) => /^https?_proxy$/i.test(name));

@@ -1,0 +1,52 @@
+/**
+ * systemd's readiness and watchdog (`sd_notify(3)`). The watchdog judges liveness: a timer of the event loop feeds it, so an agent whose
+ * loop is blocked is restarted, and one whose control plane is away is not.
+ */
+import { execFile } from "node:child_process";
+import type { Logger } from "pino";
+import type { Contact } from "../api/contact.ts";
+
+export interface Watchdog {
+  /** Tells systemd that the agent is ready. */
+  ready(): void;
+  stop(): void;
+}
+
+export interface WatchdogOptions {
+  /** `NOTIFY_SOCKET` and `WATCHDOG_USEC` as systemd sets them. */
+  readonly socket: string | undefined;
+  readonly periodSeconds: number | undefined;
+  readonly contact: Contact;
+  readonly log: Logger;
+}
+
+/** Without a `NOTIFY_SOCKET`, does nothing. */
+export function openWatchdog({ socket, periodSeconds, contact, log }: WatchdogOptions): Watchdog {
+  if (socket === undefined) return { ready: () => undefined, stop: () => undefined };
+  const notify = (...facts: string[]): void => {
+    // Node has no Unix datagrams; systemd's own program sends them.
+    const env = { NOTIFY_SOCKET: socket, PATH: "/usr/bin:/bin" };
+    execFile("systemd-notify", ["--no-block", ...facts], { env }, (error) => {
+      if (error) log.warn({ error: error.message }, "systemd could not be notified");
+    });
+  };
+  let timer: NodeJS.Timeout | undefined;
+  if (periodSeconds !== undefined) {
+    const pause = periodSeconds / 4;
+    timer = setInterval(() => {
+      const silence = contact.silence();
+      const status =
+        silence < pause * 2
+          ? "in contact with the control plane"
+          : `no answer from the control plane for ${Math.round(silence)} s`;
+      notify("WATCHDOG=1", `STATUS=${status}`);
+    }, pause * 1000);
+  }
+  return {
+    ready: () => notify("READY=1"),
+    stop: () => {
+      clearInterval(timer);
+      notify("STOPPING=1");
+    },
+  };
+}
