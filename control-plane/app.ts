@@ -5,19 +5,19 @@ import Fastify, {
   type FastifyInstance,
   type FastifyRequest,
 } from "fastify";
-import { isSecure } from "./auth/cookies.ts";
-import { answerClientError, refuseHeads } from "./client-error.ts";
+import { isSecure } from "./http/cookies.ts";
+import { answerClientError, refuseHeads } from "./http/client-error.ts";
 import { consoleRoutes } from "./console/routes.ts";
-import { readJsonBodies } from "./json-body.ts";
-import { boundOpenAnswers } from "./open-answers.ts";
-import { sendProblem, Refusal } from "./problem.ts";
-import { artifactRoutes } from "./routes/artifacts.ts";
+import { readJsonBodies } from "./http/json-body.ts";
+import { boundOpenAnswers } from "./http/open-responses.ts";
+import { sendProblem, Refusal } from "./http/problem.ts";
+import { artifactRoutes } from "./routes/plans.ts";
 import { auditRoutes } from "./routes/audit.ts";
-import { authRoutes } from "./routes/auth.ts";
-import { cloudIdentityRoutes } from "./routes/cloud-identities.ts";
+import { authRoutes } from "./routes/people.ts";
+import { cloudIdentityRoutes } from "./routes/identities.ts";
 import { configurationRoutes } from "./routes/configurations.ts";
-import { executionRoutes } from "./routes/executions.ts";
-import { makeGuards } from "./routes/guards.ts";
+import { executionRoutes } from "./routes/claims.ts";
+import { makeGuards } from "./http/guards/guards.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { logRoutes } from "./routes/logs.ts";
 import { loginRoutes } from "./routes/logins.ts";
@@ -27,11 +27,11 @@ import { repositoryRoutes } from "./routes/repositories.ts";
 import { stateVersionRoutes } from "./routes/state-versions.ts";
 import { stateRoutes } from "./routes/states.ts";
 import { workerRoutes } from "./routes/workers.ts";
-import { claimService } from "./services/claims.ts";
+import { claimService } from "./services/claims/claims.ts";
 import type { Context } from "./services/context.ts";
-import { cutUnreadBodies } from "./unread-body.ts";
-import { requestId } from "./request-id.ts";
-import { compileValidator } from "./validation.ts";
+import { cutUnreadBodies } from "./http/unread-body.ts";
+import { requestId } from "./http/request-id.ts";
+import { compileValidator } from "./http/validation.ts";
 
 export interface AppOptions {
   readonly version: string;

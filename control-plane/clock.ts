@@ -1,6 +1,6 @@
 /**
  * The server's clock: epoch milliseconds that run with the monotonic clock. A step of the machine's wall clock moves it only when
- * `shift` says so, at a moment at which the times in the store are moved too (services/clock-steps.ts).
+ * `shift` says so, at a moment at which the times in the store are moved too (services/operations/clock-steps.ts).
  */
 export interface Clock {
   now(): number;

@@ -1,18 +1,18 @@
 /** Opens everything a control plane works with: data directory, secrets, store, blobs. */
 import { join } from "node:path";
-import { refuseHalfRestored } from "./backup/restore-mark.ts";
+import { refuseHalfRestored } from "./data-directory/restore-mark.ts";
 import { diskBlobs } from "./blobs/disk.ts";
 import { sealedBlobs } from "./blobs/sealed.ts";
 import { steadyClock, type Clock } from "./clock.ts";
 import type { ServerConfig } from "./config.ts";
-import { holdData } from "./data-lock.ts";
+import { holdData } from "./data-directory/lock.ts";
 import { secretBox, type SecretBox, type SecretKeys } from "./domain/secret-box.ts";
-import { openSecretKeys } from "./secret-keys.ts";
-import { keptSecret } from "./secrets.ts";
+import { openSecretKeys } from "./data-directory/secret-keys.ts";
+import { keptSecret } from "./data-directory/secrets.ts";
 import type { Context } from "./services/context.ts";
 import type { Store } from "./store/db.ts";
-import type { Release } from "./store/hold.ts";
-import { openSqlite } from "./store/sqlite.ts";
+import type { Release } from "./store/engines/hold.ts";
+import { openSqlite } from "./store/engines/sqlite.ts";
 import { memoryWakeups } from "./wakeups/memory.ts";
 
 export interface OpenContext extends Context {

@@ -47,12 +47,12 @@ export async function main(args: string[]): Promise<void> {
     return void process.stdout.write(usage);
   try {
     // Each loads only what it needs: the server is a second of work.
-    if (command === "login-link") return await (await import("./login-link.ts")).loginLink(rest);
-    if (command === "backup")
-      return await (await import("./backup/backup-command.ts")).backup(rest);
-    if (command === "restore")
-      return await (await import("./backup/restore-command.ts")).restore(rest);
-    if (command === "rotate-key") return await (await import("./rotate-key.ts")).rotateKey(rest);
+    if (command === "login-link")
+      return await (await import("./commands/login-link.ts")).loginLink(rest);
+    if (command === "backup") return await (await import("./commands/backup.ts")).backup(rest);
+    if (command === "restore") return await (await import("./commands/restore.ts")).restore(rest);
+    if (command === "rotate-key")
+      return await (await import("./commands/rotate-key.ts")).rotateKey(rest);
     if (command !== undefined) return fail(`windlass server has no "${command}"\n\n${usage}`, 2);
     await serve(readConfig());
   } catch (error) {

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { secretLinesLimit } from "../agent/logs/secret-forms.ts";
 import { formLimit } from "../control-plane/console/configurations/configuration-form-routes.ts";
 import { formFields } from "../control-plane/console/page/form-body.ts";
-import { jsonLevels, jsonValues } from "../control-plane/json-body.ts";
+import { jsonLevels, jsonValues } from "../control-plane/http/json-body.ts";
 import {
   archiveLimit,
   inlineFileCount,

@@ -4,10 +4,10 @@ import { v7 as uuid } from "uuid";
 import { newlyQueued } from "../../control-plane/domain/job.ts";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
 import { newlyRegistered } from "../../control-plane/domain/worker.ts";
-import { openSqlite } from "../../control-plane/store/sqlite.ts";
-import { insertJob } from "../../control-plane/store/jobs.ts";
-import { insertSpec, insertZone } from "../../control-plane/store/specs.ts";
-import { insertWorker } from "../../control-plane/store/workers.ts";
+import { openSqlite } from "../../control-plane/store/engines/sqlite.ts";
+import { insertJob } from "../../control-plane/store/jobs/jobs.ts";
+import { insertSpec, insertZone } from "../../control-plane/store/configurations/configurations.ts";
+import { insertWorker } from "../../control-plane/store/workers/workers.ts";
 
 export const token = "wlw_bench";
 const files = { "main.tf": 'output "cluster_name" {\n  value = "bench"\n}\n'.repeat(20) };

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { v7 as uuid } from "uuid";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
-import { openSqlite } from "../../control-plane/store/sqlite.ts";
+import { openSqlite } from "../../control-plane/store/engines/sqlite.ts";
 import { token } from "./fill.ts";
 
 /** How many configurations share the history. */

@@ -1,8 +1,12 @@
 /** Credentials for a user of the bench's own data directory, made as the server makes them. */
-import { signToken } from "../../control-plane/auth/jwt.ts";
+import { signToken } from "../../control-plane/services/people/jwt.ts";
 import { readConfig } from "../../control-plane/config.ts";
 import { openContext } from "../../control-plane/context.ts";
-import { startCliLogin, startSession, tokenPair } from "../../control-plane/services/logins.ts";
+import {
+  startCliLogin,
+  startSession,
+  tokenPair,
+} from "../../control-plane/services/people/logins.ts";
 
 const email = "bench@example.com";
 

@@ -2,7 +2,7 @@
  * Makes a backup: one file with the database, the blobs that it names, and the secrets that are kept beside it.
  *
  * The database is copied first, then the blobs: so nothing that the copy names can be missing as long as nobody deletes a file in
- * between, and the copy's pin sees to that (store/snapshot.ts). What comes after the copy is simply not in the backup.
+ * between, and the copy's pin sees to that (store/storage/snapshot.ts). What comes after the copy is simply not in the backup.
  */
 import { randomBytes } from "node:crypto";
 import { createWriteStream, existsSync } from "node:fs";
@@ -11,7 +11,7 @@ import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { version } from "../../common/version.ts";
 import type { ServerConfig } from "../config.ts";
-import { openSnapshot, snapshotDatabase, type BlobPin } from "../store/snapshot.ts";
+import { openSnapshot, snapshotDatabase, type BlobPin } from "../store/storage/snapshot.ts";
 import { digestOf, flushDirectory, progress } from "./files.ts";
 import { blobPath, databaseName, manifestName, secretNames, type Manifest } from "./manifest.ts";
 

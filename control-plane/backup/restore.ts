@@ -10,15 +10,15 @@ import { ConfigError, type ServerConfig } from "../config.ts";
 import { diskBlobs } from "../blobs/disk.ts";
 import { sealedBlobs } from "../blobs/sealed.ts";
 import { secretBox, type SecretKeys } from "../domain/secret-box.ts";
-import { opensStore } from "../secret-keys.ts";
+import { opensStore } from "../data-directory/secret-keys.ts";
 import { restorePending, secretKeyChecks } from "../store/facts.ts";
-import { holdDirectory, lockName } from "../data-lock.ts";
-import { holdDatabase, type Release } from "../store/hold.ts";
-import { openSnapshot } from "../store/snapshot.ts";
+import { holdDirectory, lockName } from "../data-directory/lock.ts";
+import { holdDatabase, type Release } from "../store/engines/hold.ts";
+import { openSnapshot } from "../store/storage/snapshot.ts";
 import { flushDirectory } from "./files.ts";
 import { databaseName, manifestName, type Manifest } from "./manifest.ts";
 import { BadBackupError, unpackBackup } from "./unpack.ts";
-import { restoreMark } from "./restore-mark.ts";
+import { restoreMark } from "../data-directory/restore-mark.ts";
 
 export interface RestoredBackup {
   readonly manifest: Manifest;

@@ -7,7 +7,7 @@ import { finished, pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import type * as Tar from "tar";
 import { knownSchema } from "../store/migrate.ts";
-import { openSnapshot } from "../store/snapshot.ts";
+import { openSnapshot } from "../store/storage/snapshot.ts";
 import { digestOf, flushDirectory, progress } from "./files.ts";
 import {
   blobPath,

@@ -6,7 +6,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { Refusal } from "../problem.ts";
+import { Refusal } from "../http/problem.ts";
 import type { Blobs, WrittenBlob } from "./blobs.ts";
 
 /** Where content is written before it is a blob; emptied at start, because only a crash leaves something in it. */

@@ -8,7 +8,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import type { SecretBox } from "../domain/secret-box.ts";
-import { Refusal } from "../problem.ts";
+import { Refusal } from "../http/problem.ts";
 import type { Blobs } from "./blobs.ts";
 
 const nameBytes = 16;

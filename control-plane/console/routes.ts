@@ -1,13 +1,13 @@
 /** The routes of the pages. All of them work without a script: plain links and forms. */
 import type { FastifyInstance } from "fastify";
 import { validate } from "uuid";
-import { clearSession, setSession } from "../auth/session.ts";
+import { clearSession, setSession } from "../http/session.ts";
 import { problemCodes } from "../../protocol/problem.ts";
 import { providerNames, providerTitles } from "../domain/providers.ts";
-import { Refusal, refusalOf } from "../problem.ts";
+import { Refusal, refusalOf } from "../http/problem.ts";
 import type { Context } from "../services/context.ts";
-import { findDeviceLogin, generateDeviceLogin } from "../services/device-login.ts";
-import { endLogin, openLink } from "../services/logins.ts";
+import { findDeviceLogin, generateDeviceLogin } from "../services/people/device-login.ts";
+import { endLogin, openLink } from "../services/people/logins.ts";
 import { assetRoutes } from "./assets.ts";
 import { configurationPages } from "./configurations/configuration-routes.ts";
 import { docsRoutes } from "./docs/docs-routes.ts";

@@ -1,9 +1,9 @@
 /** Routes of pages that need a session. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { UserCaller } from "../auth/callers.ts";
-import { findSession, refuseForeignOrigin } from "../auth/session.ts";
+import type { UserCaller } from "../services/callers.ts";
+import { findSession, refuseForeignOrigin } from "../http/session.ts";
 import type { Context } from "../services/context.ts";
-import { answerUnread } from "../unread-body.ts";
+import { answerUnread } from "../http/unread-body.ts";
 
 export type PageHandler = (
   caller: UserCaller,

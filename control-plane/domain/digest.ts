@@ -1,6 +1,6 @@
 /** Digests that a sender names with its content, and the check of content against them as it passes. */
 import { createHash } from "node:crypto";
-import { invalid, Refusal } from "../problem.ts";
+import { invalid, Refusal } from "../http/problem.ts";
 
 /** What content must hash to. */
 export interface ExpectedDigest {

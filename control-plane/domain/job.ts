@@ -9,7 +9,7 @@
  * The reasons: docs/decisions.md, "Jobs".
  */
 import type { JobStatus } from "../../protocol/jobs.ts";
-import { Refusal } from "../problem.ts";
+import { Refusal } from "../http/problem.ts";
 import type { Row } from "../store/tables.ts";
 
 export type JobRow = Row<"jobs">;

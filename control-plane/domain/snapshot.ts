@@ -11,7 +11,7 @@ import {
 } from "../../protocol/configurations.ts";
 import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts";
 import { gitUrlProblem } from "../../protocol/git-url.ts";
-import { invalid, Refusal } from "../problem.ts";
+import { invalid, Refusal } from "../http/problem.ts";
 import { secretBox, type SecretBox, type SecretKeys } from "./secret-box.ts";
 import { mapEntries, normalized, type Definition } from "./snapshot-values.ts";
 

@@ -3,7 +3,7 @@
  * `JSON.parse` would need whole, as text and as objects, in one turn of the event loop; this takes 0.4 ms per 64 KiB.
  */
 import { JSONParser, TokenType } from "@streamparser/json";
-import { Refusal } from "../problem.ts";
+import { Refusal } from "../http/problem.ts";
 
 export interface StateSummary {
   readonly serial: number;

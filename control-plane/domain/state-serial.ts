@@ -1,5 +1,5 @@
 /** Writes another serial into a terraform state without touching any other byte: numbers in it may be longer than a double holds. */
-import { Refusal } from "../problem.ts";
+import { Refusal } from "../http/problem.ts";
 
 /** The same document with this serial. */
 export function withSerial(state: Buffer, serial: number): Buffer {

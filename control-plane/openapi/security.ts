@@ -1,4 +1,4 @@
-/** How each kind of caller shows who it is. `Caller` also picks the guard of the route (routes/route.ts), so that both agree. */
+/** How each kind of caller shows who it is. `Caller` also picks the guard of the route (http/route.ts), so that both agree. */
 import type { Caller, Endpoint } from "../../protocol/endpoint.ts";
 
 export const securitySchemes = {

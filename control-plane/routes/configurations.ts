@@ -1,24 +1,24 @@
 /** Zones and configurations. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
-import type { UserCaller } from "../auth/callers.ts";
+import type { UserCaller } from "../services/callers.ts";
 import {
   deleteConfiguration,
   deleteZone,
   updateConfiguration,
   updateZone,
-} from "../services/configuration-changes.ts";
+} from "../services/configurations/changes.ts";
 import {
   createConfiguration,
   getConfiguration,
   getConfigurationByProjectName,
   listConfigurationIds,
   writeConfiguration,
-} from "../services/configurations.ts";
+} from "../services/configurations/configurations.ts";
 import type { Context } from "../services/context.ts";
-import { createZone, getZone, listZones, writeZone } from "../services/zones.ts";
-import { sendJson, sendListById, sendListOf } from "./list.ts";
-import { bodilessRoutes, route, type Guards, type sent } from "./route.ts";
+import { createZone, getZone, listZones, writeZone } from "../services/zones/zones.ts";
+import { sendJson, sendListById, sendListOf } from "../http/list.ts";
+import { bodilessRoutes, route, type Guards, type sent } from "../http/route.ts";
 
 /** Adds the routes of this file. */
 export function configurationRoutes(app: FastifyInstance, context: Context, guards: Guards): void {

@@ -2,13 +2,13 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
-import { retryJob } from "../services/job-retry.ts";
-import { readJobView } from "../services/job-views.ts";
-import { cancelJob, createJob, getJob, listJobIds } from "../services/jobs.ts";
+import { retryJob } from "../services/jobs/retry.ts";
+import { readJobView } from "../services/jobs/views.ts";
+import { cancelJob, createJob, getJob, listJobIds } from "../services/jobs/jobs.ts";
 import { writeWhole } from "../services/json-text.ts";
-import { getPlanSummary } from "../services/plan-summaries.ts";
-import { sendListById } from "./list.ts";
-import { bodilessRoutes, route, type Guards } from "./route.ts";
+import { getPlanSummary } from "../services/plans/summaries.ts";
+import { sendListById } from "../http/list.ts";
+import { bodilessRoutes, route, type Guards } from "../http/route.ts";
 
 /** Adds the routes of this file. */
 export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards): void {

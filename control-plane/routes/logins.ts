@@ -2,9 +2,9 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
-import { endOwnLogin, listLogins } from "../services/login-lists.ts";
-import { sendList } from "./list.ts";
-import { bodilessRoutes, route, type Guards } from "./route.ts";
+import { endOwnLogin, listLogins } from "../services/people/login-lists.ts";
+import { sendList } from "../http/list.ts";
+import { bodilessRoutes, route, type Guards } from "../http/route.ts";
 
 /** Adds the routes of this file. */
 export function loginRoutes(app: FastifyInstance, context: Context, guards: Guards): void {

@@ -1,18 +1,18 @@
 /** Reading logs, for the runner that holds the job and for the person whose job it is: the same answer. */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { cutStalled } from "../open-answers.ts";
+import { cutStalled } from "../http/open-responses.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
-import { logStreams, type StreamReader } from "../services/log-streams.ts";
+import { logStreams, type StreamReader } from "../services/logs/streams.ts";
 import {
   checkHeldJob,
   checkOwnJob,
   findPrunedAt,
   readLog,
   type LogPart,
-} from "../services/logs.ts";
-import { route, sent, type Guards } from "./route.ts";
+} from "../services/logs/logs.ts";
+import { route, sent, type Guards } from "../http/route.ts";
 
 /** Adds the routes of this file. */
 export function logRoutes(app: FastifyInstance, context: Context, guards: Guards): void {

@@ -1,11 +1,11 @@
 /** What the operator's tools ask: does it live, is it ready, how is it doing; and the document of the API. */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
-import type { Claims } from "../services/claims.ts";
+import type { Claims } from "../services/claims/claims.ts";
 import type { Context } from "../services/context.ts";
-import { openMetrics } from "../services/metrics.ts";
-import { readiness } from "../services/readiness.ts";
-import { route, sent, type Guards } from "./route.ts";
+import { openMetrics } from "../services/operations/metrics.ts";
+import { readiness } from "../services/operations/readiness.ts";
+import { route, sent, type Guards } from "../http/route.ts";
 
 const options = { quiet: true, alsoWhileStopping: true };
 

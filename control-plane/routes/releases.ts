@@ -2,8 +2,8 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
-import { publishRelease, registerCloudWorker } from "../services/releases.ts";
-import { route, type Guards } from "./route.ts";
+import { publishRelease, registerCloudWorker } from "../services/releases/releases.ts";
+import { route, type Guards } from "../http/route.ts";
 
 /** Adds the routes of this file. */
 export function releaseRoutes(app: FastifyInstance, context: Context, guards: Guards): void {

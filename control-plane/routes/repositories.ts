@@ -2,10 +2,10 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { isCodeHost } from "../domain/providers.ts";
-import { notFound } from "../problem.ts";
+import { notFound } from "../http/problem.ts";
 import type { Context } from "../services/context.ts";
-import { listRepositories } from "../services/repositories.ts";
-import { route, type Guards } from "./route.ts";
+import { listRepositories } from "../services/people/repositories.ts";
+import { route, type Guards } from "../http/route.ts";
 
 /** Adds the routes of this file. */
 export function repositoryRoutes(app: FastifyInstance, context: Context, guards: Guards): void {

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import type { StateVersion } from "../../protocol/state-versions.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { Refusal } from "../problem.ts";
+import { Refusal } from "../http/problem.ts";
 import type { Context } from "../services/context.ts";
 import { writeWhole } from "../services/json-text.ts";
 import {
@@ -10,9 +10,9 @@ import {
   findStateContent,
   listStateVersions,
   rollBackState,
-} from "../services/state-versions.ts";
-import { sendListOf } from "./list.ts";
-import { bodilessRoutes, route, sent, type Guards } from "./route.ts";
+} from "../services/states/versions.ts";
+import { sendListOf } from "../http/list.ts";
+import { bodilessRoutes, route, sent, type Guards } from "../http/route.ts";
 
 /** Adds the routes of this file. */
 export function stateVersionRoutes(app: FastifyInstance, context: Context, guards: Guards): void {

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { Refusal } from "../problem.ts";
+import { Refusal } from "../http/problem.ts";
 import type { Context } from "../services/context.ts";
 import {
   lockState,
@@ -12,9 +12,9 @@ import {
   unlockState,
   writeState,
   type LockDocument,
-} from "../services/states.ts";
-import { bytesOf } from "./bytes.ts";
-import { bytesRoutes, route, sent, type Guards } from "./route.ts";
+} from "../services/states/states.ts";
+import { bytesOf } from "../http/bytes.ts";
+import { bytesRoutes, route, sent, type Guards } from "../http/route.ts";
 
 /** Adds the routes of managed state. */
 export function stateRoutes(app: FastifyInstance, context: Context, guards: Guards): void {

@@ -2,9 +2,9 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
-import { heartbeat } from "../services/heartbeats.ts";
+import { heartbeat } from "../services/workers/heartbeats.ts";
 import { writeWhole } from "../services/json-text.ts";
-import { createRegistrationToken } from "../services/registration-tokens.ts";
+import { createRegistrationToken } from "../services/workers/registration-tokens.ts";
 import {
   deleteWorker,
   findWorker,
@@ -15,12 +15,12 @@ import {
   rotateToken,
   setDraining,
   updateMetadata,
-} from "../services/workers.ts";
-import { updateWorker } from "../services/worker-updates.ts";
-import { proveWorker } from "../services/worker-proof.ts";
-import { goneSignal } from "./gone.ts";
-import { sendListById } from "./list.ts";
-import { bodilessRoutes, route, type Guards } from "./route.ts";
+} from "../services/workers/workers.ts";
+import { updateWorker } from "../services/workers/updates.ts";
+import { proveWorker } from "../services/workers/proof.ts";
+import { goneSignal } from "../http/gone.ts";
+import { sendListById } from "../http/list.ts";
+import { bodilessRoutes, route, type Guards } from "../http/route.ts";
 
 /** Adds the routes of this file. */
 export function workerRoutes(app: FastifyInstance, context: Context, guards: Guards): void {

@@ -8,15 +8,15 @@ import {
   deleteSpec,
   detachSomeJobs,
   findAbandoned,
-} from "../store/spec-changes.ts";
-import { addUnnamed } from "../store/unnamed-blobs.ts";
-import { findRemovedHolders } from "../store/workers.ts";
-import { system } from "./audit.ts";
+} from "../store/configurations/changes.ts";
+import { addUnnamed } from "../store/storage/orphaned-blobs.ts";
+import { findRemovedHolders } from "../store/workers/workers.ts";
+import { system } from "./audit/audit.ts";
 import type { Context } from "./context.ts";
-import { writeJobs } from "./job-changes.ts";
-import { loseSomeJobs } from "./job-outcomes.ts";
-import type { Turns } from "./turns.ts";
-import { forget } from "./unnamed-blobs.ts";
+import { writeJobs } from "./jobs/changes.ts";
+import { loseSomeJobs } from "./jobs/outcomes.ts";
+import type { Turns } from "./storage/turns.ts";
+import { forget } from "./storage/orphaned-blobs.ts";
 
 /** Of a configuration's history; a few milliseconds of the writer. */
 const rowsPerTurn = 100;

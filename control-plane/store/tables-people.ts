@@ -45,7 +45,7 @@ export interface LoginsTable {
   rotated_at: Millis | null;
 }
 
-/** A device login that a browser approved (the interface's cli_logins). Its code is derived (services/device-login.ts). */
+/** A device login that a browser approved (the interface's cli_logins). Its code is derived (services/people/device-login.ts). */
 export interface CliLoginsTable {
   device_code: string;
   profile_id: string;

@@ -1,7 +1,7 @@
 /** Removes sign-in records and registration tokens long after they expired. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Context } from "../services/context.ts";
-import { deleteExpired } from "../store/prune.ts";
+import { deleteExpired } from "../store/people/prune.ts";
 
 /** Kept so long after their end: a dead device code must stay dead for whoever still shows it. */
 const graceMilliseconds = 30 * 24 * 3600_000;

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Context } from "../services/context.ts";
 import { finishDeletions } from "../services/removals.ts";
-import { Turns } from "../services/turns.ts";
+import { Turns } from "../services/storage/turns.ts";
 
 const periodMilliseconds = 1000;
 

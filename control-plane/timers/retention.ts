@@ -1,9 +1,9 @@
-/** Removes old logs, plan artifacts, archives and state versions. What stays: services/retention.ts. */
+/** Removes old logs, plan artifacts, archives and state versions. What stays: services/storage/retention.ts. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { roundMilliseconds } from "../domain/retention.ts";
 import type { Context } from "../services/context.ts";
-import { retainOnce } from "../services/retention.ts";
+import { retainOnce } from "../services/storage/retention.ts";
 
 /** One round at the start and one every hour until `stop`; a failed round is reported and tried again in the next. */
 export async function keepRetention(

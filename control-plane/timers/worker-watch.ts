@@ -3,13 +3,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { FastifyBaseLogger } from "fastify";
 import { releaseCancelled, unansweredCancelMilliseconds, type JobRow } from "../domain/job.ts";
 import type { Clock } from "../clock.ts";
-import { system } from "../services/audit.ts";
-import { followClock } from "../services/clock-steps.ts";
+import { system } from "../services/audit/audit.ts";
+import { followClock } from "../services/operations/clock-steps.ts";
 import type { Context } from "../services/context.ts";
-import { changeJob, writeJobs } from "../services/job-changes.ts";
-import { loseJob, loseSomeJobs, recordOutcome } from "../services/job-outcomes.ts";
-import { findJob, findOmitted, findUnansweredCancels } from "../store/jobs.ts";
-import { findLostHolders, markOffline } from "../store/workers.ts";
+import { changeJob, writeJobs } from "../services/jobs/changes.ts";
+import { loseJob, loseSomeJobs, recordOutcome } from "../services/jobs/outcomes.ts";
+import { findJob, findOmitted, findUnansweredCancels } from "../store/jobs/jobs.ts";
+import { findLostHolders, markOffline } from "../store/workers/workers.ts";
 
 /** Looks this often, with the default periods; scaled with them in tests. */
 const offlineFraction = 1 / 120;

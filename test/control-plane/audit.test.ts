@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createLink } from "../../control-plane/services/logins.ts";
+import { createLink } from "../../control-plane/services/people/logins.ts";
 import type { AuditAction } from "../../protocol/audit.ts";
 import { addHeldJob, addTestWorker, jobCredential, setJob, startPlane } from "../helpers/plane.ts";
 import { addOwner, addSpec } from "../helpers/rows.ts";

@@ -2,8 +2,8 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { features, type Feature } from "../../protocol/features.ts";
-import { claimService } from "../../control-plane/services/claims.ts";
-import { findWorkerCaller } from "../../control-plane/store/workers.ts";
+import { claimService } from "../../control-plane/services/claims/claims.ts";
+import { findWorkerCaller } from "../../control-plane/store/workers/workers.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
 import {
   addTestWorker,

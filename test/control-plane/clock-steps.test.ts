@@ -1,8 +1,8 @@
 /** The wall clock steps by a day: who lives stays ONLINE, who is dead is found out on time, and nothing else waits for the length of the step. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { JobRow } from "../../control-plane/domain/job.ts";
-import { followClock, settleClock } from "../../control-plane/services/clock-steps.ts";
-import { findWorker } from "../../control-plane/store/workers.ts";
+import { followClock, settleClock } from "../../control-plane/services/operations/clock-steps.ts";
+import { findWorker } from "../../control-plane/store/workers/workers.ts";
 import {
   addHeldJob,
   addTestWorker,

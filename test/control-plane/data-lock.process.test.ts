@@ -11,7 +11,7 @@ import { restoreBackup } from "../../control-plane/backup/restore.ts";
 import { readConfig } from "../../control-plane/config.ts";
 import { openContext } from "../../control-plane/context.ts";
 import { knownSchema } from "../../control-plane/store/migrate.ts";
-import { openBeside, openSqlite } from "../../control-plane/store/sqlite.ts";
+import { openBeside, openSqlite } from "../../control-plane/store/engines/sqlite.ts";
 import { spawnServer, type ServerProcess } from "../helpers/server-process.ts";
 import { bin } from "../helpers/windlass.ts";
 

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { AppendLogs } from "../../protocol/executions.ts";
 import { lose } from "../../control-plane/domain/job.ts";
-import { changeJob, writeJobs } from "../../control-plane/services/job-changes.ts";
-import { findJob } from "../../control-plane/store/jobs.ts";
-import { addLock, findLock } from "../../control-plane/store/states.ts";
+import { changeJob, writeJobs } from "../../control-plane/services/jobs/changes.ts";
+import { findJob } from "../../control-plane/store/jobs/jobs.ts";
+import { addLock, findLock } from "../../control-plane/store/states/states.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
 import {
   addTestWorker,

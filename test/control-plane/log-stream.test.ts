@@ -4,7 +4,7 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { appendChunk } from "../../control-plane/store/logs.ts";
+import { appendChunk } from "../../control-plane/store/logs/logs.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { LogChunk } from "../../protocol/jobs.ts";
 import { callsOf } from "../helpers/calls.ts";

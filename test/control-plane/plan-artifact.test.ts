@@ -2,7 +2,7 @@ import { hash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync, readlinkSync } from "node:fs";
 import { connect } from "node:net";
-import { lockName } from "../../control-plane/data-lock.ts";
+import { lockName } from "../../control-plane/data-directory/lock.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addOwner, type Owner } from "../helpers/rows.ts";
 import {

@@ -11,8 +11,8 @@ import {
   type Plane,
 } from "../helpers/plane.ts";
 import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
-import { addState } from "../../control-plane/store/states.ts";
-import { findUsage } from "../../control-plane/store/quotas.ts";
+import { addState } from "../../control-plane/store/states/states.ts";
+import { findUsage } from "../../control-plane/store/storage/quotas.ts";
 
 let plane: Plane;
 beforeAll(async () => {

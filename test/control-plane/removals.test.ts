@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { system } from "../../control-plane/services/audit.ts";
-import { loseSomeJobs } from "../../control-plane/services/job-outcomes.ts";
+import { system } from "../../control-plane/services/audit/audit.ts";
+import { loseSomeJobs } from "../../control-plane/services/jobs/outcomes.ts";
 import { removeSomeOfSpec } from "../../control-plane/services/removals.ts";
-import { findHeldJobs } from "../../control-plane/store/jobs.ts";
-import { findUsage } from "../../control-plane/store/quotas.ts";
-import { abandonSpec } from "../../control-plane/store/spec-changes.ts";
-import { deleteWorker as deleteWorkerRow } from "../../control-plane/store/workers.ts";
+import { findHeldJobs } from "../../control-plane/store/jobs/jobs.ts";
+import { findUsage } from "../../control-plane/store/storage/quotas.ts";
+import { abandonSpec } from "../../control-plane/store/configurations/changes.ts";
+import { deleteWorker as deleteWorkerRow } from "../../control-plane/store/workers/workers.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf } from "../helpers/calls.ts";
 import {

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { codeHosts, type CodeHost } from "../../control-plane/domain/providers.ts";
-import { signInWithAccount } from "../../control-plane/services/accounts.ts";
+import { signInWithAccount } from "../../control-plane/services/people/accounts.ts";
 import { callsOf } from "../helpers/calls.ts";
 import { clientHeaders, startPlane, type Plane } from "../helpers/plane.ts";
 import { sendJson, serve } from "../helpers/providers.ts";

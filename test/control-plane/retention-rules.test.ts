@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JobRow } from "../../control-plane/domain/job.ts";
 import { day, type Retention } from "../../control-plane/domain/retention.ts";
 import type { Context } from "../../control-plane/services/context.ts";
-import { retainOnce } from "../../control-plane/services/retention.ts";
+import { retainOnce } from "../../control-plane/services/storage/retention.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { addJob, addOwner, addSpec, addWorker } from "../helpers/rows.ts";
 

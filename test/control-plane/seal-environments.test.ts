@@ -1,7 +1,7 @@
 /** Environments that an earlier release stored in clear. */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { unseal, type Definition } from "../../control-plane/domain/snapshot.ts";
-import { sealEnvironments } from "../../control-plane/services/seal-environments.ts";
+import { sealEnvironments } from "../../control-plane/services/configurations/seal-environments.ts";
 import { environmentsSealed, removeFact } from "../../control-plane/store/facts.ts";
 import { startPlane, type Plane } from "../helpers/plane.ts";
 import { addJob, addOwner, addSpec } from "../helpers/rows.ts";

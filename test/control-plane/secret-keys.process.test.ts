@@ -9,10 +9,10 @@ import { ConfigError, readConfig } from "../../control-plane/config.ts";
 import { openContext, type OpenContext } from "../../control-plane/context.ts";
 import { secretBox } from "../../control-plane/domain/secret-box.ts";
 import { seal, type Definition } from "../../control-plane/domain/snapshot.ts";
-import { claimService } from "../../control-plane/services/claims.ts";
+import { claimService } from "../../control-plane/services/claims/claims.ts";
 import { removeFact, secretKeyChecks } from "../../control-plane/store/facts.ts";
-import { findWorkerCaller } from "../../control-plane/store/workers.ts";
-import { jobToken } from "../../control-plane/auth/job-tokens.ts";
+import { findWorkerCaller } from "../../control-plane/store/workers/workers.ts";
+import { jobToken } from "../../control-plane/http/guards/jobs.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../helpers/rows.ts";
 import { bin } from "../helpers/windlass.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { execa } from "execa";
-import { keptSecret } from "../../control-plane/secrets.ts";
+import { keptSecret } from "../../control-plane/data-directory/secrets.ts";
 import { root } from "../helpers/source-files.ts";
 
 let directory: string;
@@ -23,7 +23,7 @@ test("a secret is made once, kept, and private", async () => {
 
 test("processes that start together agree on it, and leave nothing else", async () => {
   const program = `
-    const { keptSecret } = await import(${JSON.stringify(join(root, "control-plane/secrets.ts"))});
+    const { keptSecret } = await import(${JSON.stringify(join(root, "control-plane/data-directory/secrets.ts"))});
     process.stdout.write(await keptSecret(process.argv[1], "KEY"));`;
   const runs = await Promise.all(
     Array.from({ length: 6 }, () =>

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { releaseLock } from "../../control-plane/store/states.ts";
+import { releaseLock } from "../../control-plane/store/states/states.ts";
 import type { JobRow } from "../../control-plane/domain/job.ts";
 import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
 import {

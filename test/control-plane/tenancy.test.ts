@@ -1,8 +1,8 @@
 /** Every route that the server has, asked by everybody who must not, about every thing of somebody else. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { signToken } from "../../control-plane/auth/jwt.ts";
-import { endLogin } from "../../control-plane/services/logins.ts";
+import { signToken } from "../../control-plane/services/people/jwt.ts";
+import { endLogin } from "../../control-plane/services/people/logins.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf } from "../helpers/calls.ts";
 import { dump } from "../helpers/dump.ts";

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vites
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
-import { updateWorker } from "../../control-plane/store/workers.ts";
+import { updateWorker } from "../../control-plane/store/workers/workers.ts";
 import {
   addTestWorker,
   ask,

@@ -1,7 +1,7 @@
 /** Steps of a test, each one request, and the audit entries that this request alone has made. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
-import type { AuditRow } from "../../control-plane/store/audit.ts";
+import type { AuditRow } from "../../control-plane/store/audit/audit.ts";
 import type { AuditAction, AuditActorKind } from "../../protocol/audit.ts";
 import { ask, type Answer, type Plane } from "./plane.ts";
 

@@ -3,9 +3,9 @@ import { v7 as uuid } from "uuid";
 import { newlyQueued, type JobRow } from "../../control-plane/domain/job.ts";
 import { newlyRegistered, type WorkerRow } from "../../control-plane/domain/worker.ts";
 import type { Store } from "../../control-plane/store/db.ts";
-import { insertJob } from "../../control-plane/store/jobs.ts";
-import { insertSpec, insertZone } from "../../control-plane/store/specs.ts";
-import { insertWorker } from "../../control-plane/store/workers.ts";
+import { insertJob } from "../../control-plane/store/jobs/jobs.ts";
+import { insertSpec, insertZone } from "../../control-plane/store/configurations/configurations.ts";
+import { insertWorker } from "../../control-plane/store/workers/workers.ts";
 
 export interface Owner {
   readonly id: string;

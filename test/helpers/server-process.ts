@@ -5,8 +5,8 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { request } from "undici";
 import { readConfig } from "../../control-plane/config.ts";
-import { createLink } from "../../control-plane/services/logins.ts";
-import { openSqlite } from "../../control-plane/store/sqlite.ts";
+import { createLink } from "../../control-plane/services/people/logins.ts";
+import { openSqlite } from "../../control-plane/store/engines/sqlite.ts";
 import { bin } from "./windlass.ts";
 
 export interface ServerProcess extends AsyncDisposable {

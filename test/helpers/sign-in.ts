@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { call } from "../../protocol/transport.ts";
 import type { ExchangedTokens } from "../../protocol/auth.ts";
-import { createLink } from "../../control-plane/services/logins.ts";
+import { createLink } from "../../control-plane/services/people/logins.ts";
 import { ask, type Answer, type Plane } from "./plane.ts";
 
 /** A signed-in browser. */

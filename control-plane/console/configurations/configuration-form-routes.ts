@@ -4,15 +4,15 @@ import {
   UpdateConfiguration,
   type Configuration,
 } from "../../../protocol/configurations.ts";
-import type { UserCaller } from "../../auth/callers.ts";
-import { listCloudIdentities } from "../../services/cloud-identities.ts";
-import { updateConfiguration } from "../../services/configuration-changes.ts";
-import { createConfiguration } from "../../services/configurations.ts";
+import type { UserCaller } from "../../services/callers.ts";
+import { listCloudIdentities } from "../../services/identities/identities.ts";
+import { updateConfiguration } from "../../services/configurations/changes.ts";
+import { createConfiguration } from "../../services/configurations/configurations.ts";
 import type { Context } from "../../services/context.ts";
-import { getZoneName, listZoneNames, type ZoneName } from "../../services/zone-names.ts";
+import { getZoneName, listZoneNames, type ZoneName } from "../../services/zones/names.ts";
 import { configurationForm } from "./configuration-form.ts";
 import { changeOf, described, emptyForm, formOf } from "./configuration-input.ts";
-import { judge } from "../../judge.ts";
+import { judge } from "../../services/judge.ts";
 import { attempt, Form, markOf } from "../page/form.ts";
 import { html } from "../page/html.ts";
 import type { Page } from "../page/layout.ts";

@@ -1,6 +1,6 @@
 /** The form of a configuration, new or known: where its files come from, what runs them, where and as whom. */
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
-import type { ZoneName } from "../../services/zone-names.ts";
+import type { ZoneName } from "../../services/zones/names.ts";
 import { choice, columns, line, lines, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";

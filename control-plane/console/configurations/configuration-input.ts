@@ -11,8 +11,8 @@ import {
   type Source,
   type UpdateConfiguration,
 } from "../../../protocol/configurations.ts";
-import { invalid, Refusal } from "../../problem.ts";
-import { judge } from "../../judge.ts";
+import { invalid, Refusal } from "../../http/problem.ts";
+import { judge } from "../../services/judge.ts";
 import type { Entries } from "./entries-view.ts";
 import { Form, refuseStale } from "../page/form.ts";
 

@@ -1,10 +1,10 @@
 /** The page of a configuration: how it stands, what it made, what is done with it, and its values. */
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import { timeoutSecondsDefault, type Configuration } from "../../../protocol/configurations.ts";
-import type { JobSummary } from "../../services/job-views.ts";
+import type { JobSummary } from "../../services/jobs/views.ts";
 import type { StateVersion } from "../../../protocol/state-versions.ts";
-import type { StateLock } from "../../services/state-versions.ts";
-import type { ZoneName } from "../../services/zone-names.ts";
+import type { StateLock } from "../../services/states/versions.ts";
+import type { ZoneName } from "../../services/zones/names.ts";
 import { actionsOf } from "./configuration-actions.ts";
 import { entriesView, entryKinds, type Entries } from "./entries-view.ts";
 import { ask, trouble } from "../page/fields.ts";
@@ -12,7 +12,7 @@ import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { outputs } from "./outputs-view.ts";
 import { sourceView } from "./source-view.ts";
-import { stateView } from "./state-view.ts";
+import { stateView } from "../states/state-view.ts";
 import { table } from "../page/table.ts";
 import { badge, between, clock, lengthOfTime, waiting } from "../page/words.ts";
 

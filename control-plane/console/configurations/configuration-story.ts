@@ -1,12 +1,12 @@
 /** What the page of a configuration tells, gathered. */
 import { validate } from "uuid";
 import type { Configuration } from "../../../protocol/configurations.ts";
-import type { UserCaller } from "../../auth/callers.ts";
-import { getCloudIdentity } from "../../services/cloud-identities.ts";
+import type { UserCaller } from "../../services/callers.ts";
+import { getCloudIdentity } from "../../services/identities/identities.ts";
 import type { Context } from "../../services/context.ts";
-import { listJobSummaries } from "../../services/jobs.ts";
-import { findStateLock, listStateVersions } from "../../services/state-versions.ts";
-import { getZoneName } from "../../services/zone-names.ts";
+import { listJobSummaries } from "../../services/jobs/jobs.ts";
+import { findStateLock, listStateVersions } from "../../services/states/versions.ts";
+import { getZoneName } from "../../services/zones/names.ts";
 import type { ConfigurationStory, Slice } from "./configuration-page.ts";
 import { isOpen } from "../page/words.ts";
 

@@ -5,10 +5,10 @@ import {
   type Variable,
 } from "../../../protocol/configurations.ts";
 import { isSecretName } from "../../domain/snapshot-values.ts";
-import { parseJson } from "../../json-body.ts";
-import { invalid, notFound, Refusal } from "../../problem.ts";
+import { parseJson } from "../../http/json-body.ts";
+import { invalid, notFound, Refusal } from "../../http/problem.ts";
 import { drawnAs, entriesOf, type Entries } from "./entries-view.ts";
-import { judge } from "../../judge.ts";
+import { judge } from "../../services/judge.ts";
 import { isAt, refuseStale, type Form } from "../page/form.ts";
 import { textOf } from "./outputs-view.ts";
 

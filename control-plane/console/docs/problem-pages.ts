@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { problemCodes, type ProblemCode } from "../../../protocol/problem.ts";
-import { Refusal } from "../../problem.ts";
+import { Refusal } from "../../http/problem.ts";
 import { refusalsOf } from "../../openapi/refusals.ts";
 import { html } from "../page/html.ts";
 import { sendPage } from "../page/layout.ts";

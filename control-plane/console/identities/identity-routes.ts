@@ -6,8 +6,8 @@ import {
   type CloudIdentity,
 } from "../../../protocol/cloud-identities.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import type { UserCaller } from "../../auth/callers.ts";
-import { notFound } from "../../problem.ts";
+import type { UserCaller } from "../../services/callers.ts";
+import { notFound } from "../../http/problem.ts";
 import {
   createCloudIdentity,
   deleteCloudIdentity,
@@ -16,9 +16,9 @@ import {
   listUsers,
   trustPolicy,
   updateCloudIdentity,
-} from "../../services/cloud-identities.ts";
+} from "../../services/identities/identities.ts";
 import type { Context } from "../../services/context.ts";
-import { judge } from "../../judge.ts";
+import { judge } from "../../services/judge.ts";
 import { attempt, Form } from "../page/form.ts";
 import { identitiesPage, identityPage, type IdentityForms } from "./identities-page.ts";
 import { sendPage } from "../page/layout.ts";

@@ -3,10 +3,10 @@ import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { destroyedWords } from "../../../protocol/words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
-import type { JobStep } from "../../services/job-progress.ts";
+import type { JobStep } from "../../services/jobs/progress.ts";
 import { html, type Html } from "../page/html.ts";
-import { logView, type LogStart } from "./log-view.ts";
-import { planView } from "./plan-view.ts";
+import { logView, type LogStart } from "../logs/log-view.ts";
+import { planView } from "../plans/plan-view.ts";
 import { badge, between, clock, isOpen, waiting } from "../page/words.ts";
 
 export interface JobStory {

@@ -1,5 +1,5 @@
 /** Jobs in a table. */
-import type { JobSummary } from "../../services/job-views.ts";
+import type { JobSummary } from "../../services/jobs/views.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { ago, badge, between, waiting } from "../page/words.ts";

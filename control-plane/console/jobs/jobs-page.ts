@@ -1,6 +1,6 @@
 /** The list of all jobs. */
 import type { JobStatus } from "../../../protocol/jobs.ts";
-import type { JobSummary } from "../../services/job-views.ts";
+import type { JobSummary } from "../../services/jobs/views.ts";
 import { jobStatuses } from "../../../protocol/jobs.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable } from "./job-table.ts";

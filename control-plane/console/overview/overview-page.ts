@@ -1,5 +1,5 @@
 /** What is going on: workers, what runs, what waits and why, what ended. */
-import type { JobSummary } from "../../services/job-views.ts";
+import type { JobSummary } from "../../services/jobs/views.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable, linkTo, nameOf } from "../jobs/job-table.ts";

@@ -1,13 +1,13 @@
 /** The overview and the list of jobs. */
 import { validate } from "uuid";
 import { jobStatuses, type JobStatus } from "../../../protocol/jobs.ts";
-import type { UserCaller } from "../../auth/callers.ts";
+import type { UserCaller } from "../../services/callers.ts";
 import type { Context } from "../../services/context.ts";
-import { findLastLine, findSteps } from "../../services/job-progress.ts";
-import type { JobSummary } from "../../services/job-views.ts";
-import { countOpenJobs, listJobSummaries } from "../../services/jobs.ts";
-import { latestVersion } from "../../services/releases.ts";
-import { listWorkers } from "../../services/workers.ts";
+import { findLastLine, findSteps } from "../../services/jobs/progress.ts";
+import type { JobSummary } from "../../services/jobs/views.ts";
+import { countOpenJobs, listJobSummaries } from "../../services/jobs/jobs.ts";
+import { latestVersion } from "../../services/releases/releases.ts";
+import { listWorkers } from "../../services/workers/workers.ts";
 import { sendPage } from "../page/layout.ts";
 import { jobsPage } from "../jobs/jobs-page.ts";
 import { overviewPage, type RunningJob } from "./overview-page.ts";

@@ -1,7 +1,7 @@
 /** How the bodies of forms are read. */
 import { parse } from "node:querystring";
 import type { FastifyInstance } from "fastify";
-import { Refusal } from "../../problem.ts";
+import { Refusal } from "../../http/problem.ts";
 
 /** Fields of one form: a thousand variables, environment variables and files have a few each. */
 export const formFields = 10_000;

@@ -1,7 +1,7 @@
 /** Forms: what was typed, what of it was refused, and the form drawn again with both, so that nobody types twice. */
 import { hash } from "node:crypto";
 import { problemCodes } from "../../../protocol/problem.ts";
-import { Refusal } from "../../problem.ts";
+import { Refusal } from "../../http/problem.ts";
 
 /** The fields of a form: as they came, or as a form that nobody has filled in yet begins. */
 export class Form {

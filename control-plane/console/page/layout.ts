@@ -1,6 +1,6 @@
 /** The frame of every page. */
 import type { FastifyReply } from "fastify";
-import { answerUnread } from "../../unread-body.ts";
+import { answerUnread } from "../../http/unread-body.ts";
 import { html, type Html } from "./html.ts";
 
 export interface Page {

@@ -1,11 +1,11 @@
 /** Where one is signed in, and what was done to one's things. */
 import { validate } from "uuid";
 import { auditActions, type AuditAction, type AuditEntry } from "../../../protocol/audit.ts";
-import { notFound } from "../../problem.ts";
-import { listOwnAccounts, offeredHosts } from "../../services/accounts.ts";
-import { listAuditEntries } from "../../services/audit.ts";
+import { notFound } from "../../http/problem.ts";
+import { listOwnAccounts, offeredHosts } from "../../services/people/accounts.ts";
+import { listAuditEntries } from "../../services/audit/audit.ts";
 import type { Context } from "../../services/context.ts";
-import { endOwnLogin, listLogins } from "../../services/login-lists.ts";
+import { endOwnLogin, listLogins } from "../../services/people/login-lists.ts";
 import { html, type Html } from "../page/html.ts";
 import { sendPage } from "../page/layout.ts";
 import { settingsPage } from "./settings-page.ts";

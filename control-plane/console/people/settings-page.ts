@@ -1,7 +1,7 @@
 /** How a person signs in, and where they are signed in. */
 import type { Login } from "../../../protocol/logins.ts";
 import { providerTitles, type ProviderName } from "../../domain/providers.ts";
-import type { ConnectedAccount } from "../../services/accounts.ts";
+import type { ConnectedAccount } from "../../services/people/accounts.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { clock } from "../page/words.ts";

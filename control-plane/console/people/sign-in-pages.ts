@@ -1,5 +1,5 @@
 /** The pages of signing in and of approving a device, and what a person sees who goes wrong. */
-import type { ApprovedDevice } from "../../services/device-login.ts";
+import type { ApprovedDevice } from "../../services/people/device-login.ts";
 import { html, type Html } from "../page/html.ts";
 import { between, clock } from "../page/words.ts";
 

@@ -1,25 +1,25 @@
 /** The pages of workers, and what a person does with them. */
 import { validate } from "uuid";
 import { UpdateWorker, type Worker } from "../../../protocol/workers.ts";
-import type { UserCaller } from "../../auth/callers.ts";
-import { judge } from "../../judge.ts";
-import { invalid, notFound } from "../../problem.ts";
+import type { UserCaller } from "../../services/callers.ts";
+import { judge } from "../../services/judge.ts";
+import { invalid, notFound } from "../../http/problem.ts";
 import {
   findConfigurationName,
   listConfigurationNames,
-} from "../../services/configuration-names.ts";
+} from "../../services/configurations/names.ts";
 import type { Context } from "../../services/context.ts";
-import { createJob, listJobSummaries } from "../../services/jobs.ts";
-import { createRegistrationToken } from "../../services/registration-tokens.ts";
-import { latestVersion } from "../../services/releases.ts";
+import { createJob, listJobSummaries } from "../../services/jobs/jobs.ts";
+import { createRegistrationToken } from "../../services/workers/registration-tokens.ts";
+import { latestVersion } from "../../services/releases/releases.ts";
 import {
   deleteWorker,
   getWorker,
   listWorkers,
   rotateToken,
   setDraining,
-} from "../../services/workers.ts";
-import { updateWorker } from "../../services/worker-updates.ts";
+} from "../../services/workers/workers.ts";
+import { updateWorker } from "../../services/workers/updates.ts";
 import { attempt, Form, refuseStale } from "../page/form.ts";
 import { sendPage, type Page } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";

@@ -1,6 +1,6 @@
 /** Workers: the list, and one of them with what it runs and ran. */
 import { tokenOverlap, type Worker } from "../../../protocol/workers.ts";
-import type { JobSummary } from "../../services/job-views.ts";
+import type { JobSummary } from "../../services/jobs/views.ts";
 import { isBehind } from "../../domain/version-order.ts";
 import { ask } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";

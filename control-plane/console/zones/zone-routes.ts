@@ -1,9 +1,9 @@
 /** The pages of zones, and what a person does with them. */
 import { validate } from "uuid";
 import { CreateZone } from "../../../protocol/configurations.ts";
-import type { UserCaller } from "../../auth/callers.ts";
-import { notFound } from "../../problem.ts";
-import { deleteZone, updateZone } from "../../services/configuration-changes.ts";
+import type { UserCaller } from "../../services/callers.ts";
+import { notFound } from "../../http/problem.ts";
+import { deleteZone, updateZone } from "../../services/configurations/changes.ts";
 import type { Context } from "../../services/context.ts";
 import {
   createZone,
@@ -11,8 +11,8 @@ import {
   listConfigurationSummaries,
   listZoneSummaries,
   type BareZone,
-} from "../../services/zones.ts";
-import { judge } from "../../judge.ts";
+} from "../../services/zones/zones.ts";
+import { judge } from "../../services/judge.ts";
 import { attempt, Form, refuseStale } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";

@@ -1,5 +1,5 @@
 /** Zones: the list, and one with its configurations. */
-import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones.ts";
+import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones/zones.ts";
 import { ask, line, trouble } from "../page/fields.ts";
 import { markOf, type Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { networkOf, refusalLimits } from "../../../control-plane/auth/rate-limit.ts";
+import { networkOf, refusalLimits } from "../../../control-plane/services/refusal-limit.ts";
 
 describe("a limit of refusals", () => {
   test("ends a minute after the first of them", () => {

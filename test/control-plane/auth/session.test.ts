@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { signToken } from "../../../control-plane/auth/jwt.ts";
+import { signToken } from "../../../control-plane/services/people/jwt.ts";
 import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
 import {
   approve,

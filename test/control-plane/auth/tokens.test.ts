@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { signToken, type TokenType } from "../../../control-plane/auth/jwt.ts";
+import { signToken, type TokenType } from "../../../control-plane/services/people/jwt.ts";
 import type { TokenPair } from "../../../protocol/auth.ts";
 import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
 import { bearer, openBrowser, signIn } from "../../helpers/sign-in.ts";

@@ -11,9 +11,9 @@ import { makeBackup } from "../../../control-plane/backup/backup.ts";
 import { restoreBackup } from "../../../control-plane/backup/restore.ts";
 import { readConfig, type ServerConfig } from "../../../control-plane/config.ts";
 import { startServer } from "../../../control-plane/server.ts";
-import { retainOnce } from "../../../control-plane/services/retention.ts";
+import { retainOnce } from "../../../control-plane/services/storage/retention.ts";
 import { isBackupRunning } from "../../../control-plane/store/facts.ts";
-import { snapshotDatabase } from "../../../control-plane/store/snapshot.ts";
+import { snapshotDatabase } from "../../../control-plane/store/storage/snapshot.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
 import {

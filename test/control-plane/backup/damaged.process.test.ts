@@ -23,7 +23,7 @@ import { makeBackup } from "../../../control-plane/backup/backup.ts";
 import type { Manifest } from "../../../control-plane/backup/manifest.ts";
 import { restoreBackup } from "../../../control-plane/backup/restore.ts";
 import { readConfig } from "../../../control-plane/config.ts";
-import { lockName } from "../../../control-plane/data-lock.ts";
+import { lockName } from "../../../control-plane/data-directory/lock.ts";
 import { addHeldJob, addTestWorker, ask, startPlane } from "../../helpers/plane.ts";
 import { addOwner } from "../../helpers/rows.ts";
 import { windlass } from "../../helpers/windlass.ts";

@@ -11,7 +11,7 @@ import {
   unansweredCancelMilliseconds,
   type JobState,
 } from "../../../control-plane/domain/job.ts";
-import { Refusal } from "../../../control-plane/problem.ts";
+import { Refusal } from "../../../control-plane/http/problem.ts";
 
 const now = 1_000_000;
 const queued: JobState = {

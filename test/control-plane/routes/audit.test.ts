@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { UserCaller } from "../../../control-plane/auth/callers.ts";
-import { createZone } from "../../../control-plane/services/zones.ts";
-import { cancelJob } from "../../../control-plane/services/jobs.ts";
+import type { UserCaller } from "../../../control-plane/services/callers.ts";
+import { createZone } from "../../../control-plane/services/zones/zones.ts";
+import { cancelJob } from "../../../control-plane/services/jobs/jobs.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../helpers/calls.ts";
 import {

@@ -1,7 +1,7 @@
 /** Lists are written no faster than they are read, thing by thing. */
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { sendListById } from "../../../control-plane/routes/list.ts";
+import { sendListById } from "../../../control-plane/http/list.ts";
 import { writeWhole } from "../../../control-plane/services/json-text.ts";
 
 const megabyte = 1024 * 1024;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { select } from "../../../control-plane/routes/range.ts";
+import { select } from "../../../control-plane/http/range.ts";
 
 const etag = '"abc"';
 const part = (start: number, end: number) => ({ kind: "part", start, end });

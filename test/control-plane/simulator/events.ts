@@ -1,12 +1,12 @@
 /** What can happen to a control plane, drawn at random: people, runners that lose answers and come late, time, restarts. */
-import { Refusal } from "../../../control-plane/problem.ts";
-import { appendLogs, reportStatus } from "../../../control-plane/services/executions.ts";
-import { heartbeat } from "../../../control-plane/services/heartbeats.ts";
-import { retryJob } from "../../../control-plane/services/job-retry.ts";
-import { cancelJob, createJob } from "../../../control-plane/services/jobs.ts";
-import { breakStateLock } from "../../../control-plane/services/state-versions.ts";
-import { lockState, unlockState } from "../../../control-plane/services/states.ts";
-import { deleteWorker, setDraining } from "../../../control-plane/services/workers.ts";
+import { Refusal } from "../../../control-plane/http/problem.ts";
+import { appendLogs, reportStatus } from "../../../control-plane/services/jobs/reports.ts";
+import { heartbeat } from "../../../control-plane/services/workers/heartbeats.ts";
+import { retryJob } from "../../../control-plane/services/jobs/retry.ts";
+import { cancelJob, createJob } from "../../../control-plane/services/jobs/jobs.ts";
+import { breakStateLock } from "../../../control-plane/services/states/versions.ts";
+import { lockState, unlockState } from "../../../control-plane/services/states/states.ts";
+import { deleteWorker, setDraining } from "../../../control-plane/services/workers/workers.ts";
 import { addSpec, addWorker, addOwner, type Owner } from "../../helpers/rows.ts";
 import { origin } from "../../helpers/sign-in.ts";
 import { workerTokenHash, type World } from "./world.ts";

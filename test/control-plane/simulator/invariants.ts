@@ -1,7 +1,7 @@
 /** What must hold after every event, whatever the order. Each is read from the tables, not from what the services answered. */
 import { expect } from "vitest";
 import { hasEnded, isHeld, type JobRow } from "../../../control-plane/domain/job.ts";
-import type { StateLockRow } from "../../../control-plane/store/states.ts";
+import type { StateLockRow } from "../../../control-plane/store/states/states.ts";
 import type { Scene } from "./events.ts";
 
 type Jobs = ReadonlyMap<string, JobRow>;

@@ -3,17 +3,17 @@
  * One commit a call, because what is tried here is the order of calls.
  */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { jobGuard } from "../../../control-plane/auth/job-tokens.ts";
-import { workerGuard } from "../../../control-plane/auth/worker-tokens.ts";
-import type { WorkerCaller } from "../../../control-plane/auth/callers.ts";
+import { jobGuard } from "../../../control-plane/http/guards/jobs.ts";
+import { workerGuard } from "../../../control-plane/http/guards/workers.ts";
+import type { WorkerCaller } from "../../../control-plane/services/callers.ts";
 import { secretBox } from "../../../control-plane/domain/secret-box.ts";
 import { hashToken } from "../../../control-plane/domain/tokens.ts";
-import { claimService, type Claims } from "../../../control-plane/services/claims.ts";
+import { claimService, type Claims } from "../../../control-plane/services/claims/claims.ts";
 import { readConfig } from "../../../control-plane/config.ts";
 import type { Context } from "../../../control-plane/services/context.ts";
 import type { Queries, Store } from "../../../control-plane/store/db.ts";
 import { migrate } from "../../../control-plane/store/migrate.ts";
-import { Connection } from "../../../control-plane/store/sqlite-connection.ts";
+import { Connection } from "../../../control-plane/store/engines/sqlite-connection.ts";
 import { memoryWakeups } from "../../../control-plane/wakeups/memory.ts";
 import { watchOnce } from "../../../control-plane/timers/worker-watch.ts";
 

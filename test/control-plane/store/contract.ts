@@ -1,21 +1,21 @@
 /** What every engine of the store must do. A second engine runs the same suite with its own `open`. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { claimAnyJob, claimOwnJob } from "../../../control-plane/store/claim.ts";
+import { claimAnyJob, claimOwnJob } from "../../../control-plane/store/claims/claims.ts";
 import type { Store } from "../../../control-plane/store/db.ts";
-import { findJob, saveJob } from "../../../control-plane/store/jobs.ts";
+import { findJob, saveJob } from "../../../control-plane/store/jobs/jobs.ts";
 import {
   appendChunk,
   findBySeq,
   findLastSeq,
   readChunks,
   sizeChunks,
-} from "../../../control-plane/store/logs.ts";
+} from "../../../control-plane/store/logs/logs.ts";
 import {
   deleteWorker,
   findLostHolders,
   markOffline,
   updateWorker,
-} from "../../../control-plane/store/workers.ts";
+} from "../../../control-plane/store/workers/workers.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../helpers/rows.ts";
 
 export interface OpenedStore {

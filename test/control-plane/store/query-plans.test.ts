@@ -6,20 +6,24 @@ import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fillHistory, type History } from "../../../bench/lib/history.ts";
 import { jobStatuses } from "../../../protocol/jobs.ts";
-import { listAuditEntries } from "../../../control-plane/store/audit.ts";
-import { listCloudIdentities } from "../../../control-plane/store/cloud-identities.ts";
-import { listJobIds, listJobSummaries } from "../../../control-plane/store/job-lists.ts";
-import { listLogins } from "../../../control-plane/store/login-lists.ts";
+import { listAuditEntries } from "../../../control-plane/store/audit/audit.ts";
+import { listCloudIdentities } from "../../../control-plane/store/identities/identities.ts";
+import { listJobIds, listJobSummaries } from "../../../control-plane/store/jobs/lists.ts";
+import { listLogins } from "../../../control-plane/store/people/login-lists.ts";
 import {
   countSpecsByStatus,
   listSpecSummaries,
   listUsersOfIdentity,
-} from "../../../control-plane/store/spec-summaries.ts";
-import { listSpecIds, listSpecIdsOfZone, listZones } from "../../../control-plane/store/specs.ts";
-import { Connection } from "../../../control-plane/store/sqlite-connection.ts";
-import { listStateVersions } from "../../../control-plane/store/state-versions.ts";
+} from "../../../control-plane/store/configurations/summaries.ts";
+import {
+  listSpecIds,
+  listSpecIdsOfZone,
+  listZones,
+} from "../../../control-plane/store/configurations/configurations.ts";
+import { Connection } from "../../../control-plane/store/engines/sqlite-connection.ts";
+import { listStateVersions } from "../../../control-plane/store/states/versions.ts";
 import type { CompiledStatement, Statement } from "../../../control-plane/store/statement.ts";
-import { listWorkerIds } from "../../../control-plane/store/workers.ts";
+import { listWorkerIds } from "../../../control-plane/store/workers/workers.ts";
 
 /** What a hot statement may read jobs by: a key, or an index of jobs that wait or run. */
 const liveIndexes =
@@ -54,7 +58,7 @@ afterAll(() => rm(directory, { recursive: true }));
 
 const folder = join(import.meta.dirname, "../../../control-plane/store");
 const hot: [name: string, statement: Statement<never, unknown>][] = [];
-for (const name of await readdir(folder)) {
+for (const name of await readdir(folder, { recursive: true })) {
   if (!name.endsWith(".ts")) continue;
   const found: Record<string, unknown> = await import(join(folder, name));
   for (const [key, value] of Object.entries(found))

@@ -6,12 +6,12 @@ import { sql } from "kysely";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { isHeld, type JobRow } from "../../../control-plane/domain/job.ts";
 import { mayTake, withLists, type Claimant } from "../../../control-plane/domain/worker.ts";
-import { claimAnyJob, claimOwnJob } from "../../../control-plane/store/claim.ts";
+import { claimAnyJob, claimOwnJob } from "../../../control-plane/store/claims/claims.ts";
 import type { Store } from "../../../control-plane/store/db.ts";
 import { fillQueueHeads } from "../../../control-plane/store/migrations/0014-features.ts";
-import { saveJob } from "../../../control-plane/store/jobs.ts";
-import { openSqlite } from "../../../control-plane/store/sqlite.ts";
-import { addLock, releaseLock } from "../../../control-plane/store/states.ts";
+import { saveJob } from "../../../control-plane/store/jobs/jobs.ts";
+import { openSqlite } from "../../../control-plane/store/engines/sqlite.ts";
+import { addLock, releaseLock } from "../../../control-plane/store/states/states.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../helpers/rows.ts";
 
 let directory: string;

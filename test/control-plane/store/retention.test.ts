@@ -13,9 +13,13 @@ import {
   listArchives,
   listSpecsWithState,
   markOldLogs,
-} from "../../../control-plane/store/retention.ts";
-import { findDue, findUnnamed, findUnnoted } from "../../../control-plane/store/unnamed-blobs.ts";
-import { openSqlite } from "../../../control-plane/store/sqlite.ts";
+} from "../../../control-plane/store/storage/retention.ts";
+import {
+  findDue,
+  findUnnamed,
+  findUnnoted,
+} from "../../../control-plane/store/storage/orphaned-blobs.ts";
+import { openSqlite } from "../../../control-plane/store/engines/sqlite.ts";
 
 let directory: string;
 let file: string;

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { findSystemChunks } from "../../../control-plane/store/logs.ts";
-import { openSqlite } from "../../../control-plane/store/sqlite.ts";
+import { findSystemChunks } from "../../../control-plane/store/logs/logs.ts";
+import { openSqlite } from "../../../control-plane/store/engines/sqlite.ts";
 import type { CompiledStatement } from "../../../control-plane/store/statement.ts";
 import { storeContract } from "./contract.ts";
 
@@ -29,7 +29,7 @@ storeContract("SQLite", openStore);
 it("lets several processes that start together make one schema", async () => {
   const directory = await mkdtemp(join(tmpdir(), "store-"));
   const script = `
-    import { openSqlite } from ${JSON.stringify(new URL("../../../control-plane/store/sqlite.ts", import.meta.url).href)};
+    import { openSqlite } from ${JSON.stringify(new URL("../../../control-plane/store/engines/sqlite.ts", import.meta.url).href)};
     const store = await openSqlite(process.argv[1]);
     await store.close();`;
   const start = () =>

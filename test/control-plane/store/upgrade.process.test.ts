@@ -9,8 +9,8 @@ import { sql } from "kysely";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { knownSchema } from "../../../control-plane/store/migrate.ts";
 import { up as first } from "../../../control-plane/store/migrations/0001-start.ts";
-import { openSqlite } from "../../../control-plane/store/sqlite.ts";
-import { Connection } from "../../../control-plane/store/sqlite-connection.ts";
+import { openSqlite } from "../../../control-plane/store/engines/sqlite.ts";
+import { Connection } from "../../../control-plane/store/engines/sqlite-connection.ts";
 
 interface Column {
   readonly name: string;
@@ -116,7 +116,7 @@ const openInProcess = () =>
   promisify(execFile)(process.execPath, [
     "--input-type=module-typescript",
     "--eval",
-    `import { openSqlite } from ${JSON.stringify(new URL("../../../control-plane/store/sqlite.ts", import.meta.url).href)};
+    `import { openSqlite } from ${JSON.stringify(new URL("../../../control-plane/store/engines/sqlite.ts", import.meta.url).href)};
     await (await openSqlite(process.argv[1])).close();`,
     file,
   ]);

@@ -8,7 +8,7 @@ import Database from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../../control-plane/store/db.ts";
 import { findFact, setFact } from "../../../control-plane/store/facts.ts";
-import { openSqlite } from "../../../control-plane/store/sqlite.ts";
+import { openSqlite } from "../../../control-plane/store/engines/sqlite.ts";
 import { addTestWorker, ask, startPlane } from "../../helpers/plane.ts";
 import { addOwner } from "../../helpers/rows.ts";
 import { needsRoot, smallDisk } from "../../helpers/small-disk.ts";

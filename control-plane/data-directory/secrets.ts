@@ -1,0 +1,48 @@
+/** The server's own secrets: from the settings, or made on first start and kept, mode 0600, in the data directory. */
+import { randomBytes } from "node:crypto";
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { ConfigError } from "../config.ts";
+
+/**
+ * Reads `<directory>/<name>`, making it first if need be. Several processes that start together agree: the file appears whole, by a
+ * link that only one of them can make.
+ */
+export async function keptSecret(directory: string, name: string): Promise<string> {
+  const file = join(directory, name);
+  const existing = await findSecret(directory, name);
+  if (existing !== undefined) return existing;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  const draft = `${file}.${randomBytes(6).toString("hex")}`;
+  await writeFile(draft, randomBytes(48).toString("base64url"), { mode: 0o600, flush: true });
+  try {
+    await link(draft, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    await rm(draft);
+  }
+  return checked(file, await readFile(file, "utf8"));
+}
+
+/** Reads `<directory>/<name>`; undefined if it was never made. */
+export async function findSecret(directory: string, name: string): Promise<string | undefined> {
+  const file = join(directory, name);
+  const existing = await readIfThere(file);
+  return existing === undefined ? undefined : checked(file, existing);
+}
+
+/** An empty or cut file is no secret: with it anybody could sign tokens. */
+function checked(file: string, secret: string): string {
+  if (Buffer.byteLength(secret) >= 32) return secret;
+  throw new ConfigError(`${file} is damaged: it has fewer than 32 bytes`);
+}
+
+async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

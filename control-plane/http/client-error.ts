@@ -1,0 +1,47 @@
+/** What is no HTTP, or does not arrive, is refused like everything else: with a problem document. */
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { FastifyInstance } from "fastify";
+import { problemText, Refusal } from "./problem.ts";
+import { requestId } from "./request-id.ts";
+import type { ProblemCode } from "../../protocol/problem.ts";
+import { problemCodes } from "../../protocol/problem.ts";
+
+const codes: Readonly<Record<string, ProblemCode>> = {
+  HPE_HEADER_OVERFLOW: "headers_too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
+};
+
+/** Answers a connection on which Node found no request, and closes it. */
+export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
+  const code = codes[error.code ?? ""] ?? "bad_request";
+  // Behind the beginning of an answer a second one would be read as a part of it.
+  const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse | null };
+  if (socket.writable && error.code !== "ECONNRESET" && !begun?.headersSent) {
+    const [status, title] = problemCodes[code];
+    const id = requestId(undefined);
+    const text = problemText(code, id, title);
+    socket.write(
+      `HTTP/1.1 ${status} Refused\r\ncontent-type: application/problem+json\r\ncache-control: no-store\r\nx-request-id: ${id}\r\n` +
+        `connection: close\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`,
+    );
+  }
+  socket.destroySoon();
+}
+
+/** Refuses heads that Node would refuse by itself, without a problem document: no Host header, an expectation that is not met. */
+export function refuseHeads(app: FastifyInstance): void {
+  app.server.on("checkExpectation", (request, response) =>
+    app.server.emit("request", request, response),
+  );
+  app.addHook("onRequest", ({ raw: { httpVersion, headers } }, _, done) => {
+    const { host, expect } = headers;
+    // Both came with HTTP/1.1.
+    if (httpVersion !== "1.1") done();
+    else if (host === undefined)
+      done(new Refusal("bad_request", "the request has no Host header: HTTP/1.1 requires one"));
+    else if (expect !== undefined && !/\b100-continue\b/i.test(expect))
+      done(new Refusal("expectation_failed", "Expect can only be 100-continue: leave it out"));
+    else done();
+  });
+}

@@ -1,0 +1,137 @@
+/** Refusals: how every layer below the routes says no, and how a no is written on the wire (RFC 9457). */
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
+import { answerUnread } from "./unread-body.ts";
+
+/** Thrown to answer a request with the problem `code`. What was written in the same transaction is undone. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly code: ProblemCode;
+  readonly more: Partial<Problem>;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ProblemCode,
+    detail?: string,
+    more: Partial<Problem> = {},
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(detail ?? problemCodes[code][1]);
+    this.code = code;
+    this.more = more;
+    this.headers = headers;
+  }
+}
+
+/** A refusal for one field of the input. */
+export const invalid = (path: string, message: string): Refusal =>
+  new Refusal("invalid_request", `${path} ${message}`, { errors: [{ path, message }] });
+
+/** The same words for what is missing and for what is someone else's. */
+export const notFound = (what: string): Refusal =>
+  new Refusal("not_found", `there is no such ${what}`);
+
+/** The problem document of a code. */
+export function problemText(
+  code: ProblemCode,
+  requestId: string,
+  detail: string,
+  more: Partial<Problem> = {},
+): string {
+  const [status, title] = problemCodes[code];
+  const problem: Problem = {
+    type: `/problems/${code}`,
+    title,
+    status,
+    detail,
+    code,
+    request_id: requestId,
+    ...more,
+  };
+  return JSON.stringify(problem);
+}
+
+/** Fastify's error handler: every error of a request becomes a problem document. */
+export function sendProblem(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const refusal = refusalOf(error, request);
+  const [status] = problemCodes[refusal.code];
+  const text = problemText(refusal.code, request.id, refusal.message, refusal.more);
+  reply
+    .headers(refusal.headers)
+    // Requests that are refused before any hook runs, such as one with a malformed address, have an id too.
+    .header("x-request-id", request.id)
+    .header("cache-control", "no-store")
+    .type("application/problem+json");
+  // Do not read on after a client that was too slow: it may send forever.
+  answerUnread(reply, status, text, refusal.code === "request_timeout" ? 0 : undefined);
+}
+
+/** The refusal that an error of a request amounts to. Logs the errors that are the server's own. */
+export function refusalOf(error: unknown, request: FastifyRequest): Refusal {
+  const refusal = asRefusal(error);
+  if (refusal.code === "internal_error")
+    request.log.error({ err: error, request_id: request.id }, "a request failed");
+  if (refusal.code === "storage_unavailable")
+    request.log.error({ err: error, request_id: request.id }, refusal.message);
+  return refusal;
+}
+
+/** What a validator found, as the refusal that names each field. */
+export function refusedFields(
+  validation: NonNullable<FastifyError["validation"]>,
+  context = "body",
+): Refusal {
+  const errors = validation.slice(0, 20).map(({ instancePath, params, message }) => ({
+    path: pathOf(context, instancePath, params),
+    message: message ?? "is invalid",
+  }));
+  const [first] = errors;
+  return new Refusal("invalid_request", first ? `${first.path} ${first.message}` : undefined, {
+    errors,
+  });
+}
+
+function asRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  const { validation, validationContext, code, statusCode, message } =
+    error as Partial<FastifyError>;
+  if (validation) return refusedFields(validation, validationContext);
+  switch (code) {
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return new Refusal("payload_too_large");
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return new Refusal("unsupported_media_type", "send the body as application/json");
+    case "FST_ERR_CTP_EMPTY_JSON_BODY":
+    case "FST_ERR_CTP_INVALID_JSON_BODY":
+      return new Refusal("malformed_json");
+    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
+      return new Refusal("bad_request", "the body is not as long as Content-Length says");
+    default:
+      for (const [codes, trouble] of storageTroubles)
+        if (codes.test(code ?? ""))
+          return new Refusal("storage_unavailable", trouble, {}, { "retry-after": "2" });
+      if (error instanceof SyntaxError && statusCode === 400) return new Refusal("malformed_json");
+      return statusCode !== undefined && statusCode >= 400 && statusCode < 500
+        ? new Refusal("bad_request", message)
+        : new Refusal("internal_error", "this is a defect of the server; its log has the details");
+  }
+}
+
+/**
+ * What the disk and the database say when they cannot work now. The operator ends it, not the caller, and nothing has happened: the same
+ * request is right again later, which is what agents and terraform take a 503 for.
+ */
+const storageTroubles: readonly (readonly [codes: RegExp, trouble: string])[] = [
+  [/^(ENOSPC|EDQUOT|SQLITE_FULL)$/, "the server's disk is full"],
+  [/^SQLITE_(BUSY|LOCKED)/, "another program keeps the server's database locked"],
+  [/^(EROFS|SQLITE_READONLY.*)$/, "the server's disk is read-only"],
+  [/^(EIO|SQLITE_IOERR.*|SQLITE_CANTOPEN.*)$/, "the server's disk fails"],
+  [/^(EMFILE|ENFILE)$/, "the server has no file descriptors left"],
+];
+
+/** `body.labels.0`; for a field that is missing or not known, that field's name. */
+function pathOf(context: string, pointer: string, params: Record<string, unknown>): string {
+  const field = params["additionalProperty"] ?? params["missingProperty"];
+  const parts = pointer.split("/").slice(1);
+  return [context, ...parts, ...(typeof field === "string" ? [field] : [])].join(".");
+}

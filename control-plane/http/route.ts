@@ -1,0 +1,170 @@
+/** Serves an endpoint of the protocol: who may call, what is checked, and one handler with everything typed. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { TSchema } from "typebox";
+import type {
+  Answer,
+  Body,
+  Caller,
+  Endpoint,
+  Headers,
+  Params,
+  Query,
+} from "../../protocol/endpoint.ts";
+import type { JobCaller, PipelineCaller, UserCaller, WorkerCaller } from "../services/callers.ts";
+import type { Registrant } from "../services/workers/workers.ts";
+import { idsInLowerCase, type Normalize } from "./ids.ts";
+
+/** Judges a request's credential before anything else of it is read; throws the 401 or 403. */
+export type Guard<C> = (request: FastifyRequest, reply: FastifyReply) => Promise<C>;
+
+/** What the guard of each kind of caller finds out. */
+interface Callers extends Record<Caller, unknown> {
+  readonly anyone: null;
+  readonly session: UserCaller;
+  readonly client: UserCaller;
+  readonly worker: WorkerCaller;
+  readonly registrant: Registrant;
+  readonly job: JobCaller;
+  readonly pipeline: PipelineCaller;
+}
+
+/** The guard of each kind of caller. */
+export type Guards = { readonly [K in Caller]: Guard<Callers[K]> };
+
+/** Everything a handler gets. */
+export interface Call<E extends Endpoint> {
+  readonly caller: Callers[E["caller"]];
+  readonly params: Params<E>;
+  readonly query: Query<E>;
+  readonly headers: Headers<E>;
+  readonly body: Body<E>;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** What a handler answers that has sent the reply itself. (Not the reply: awaiting it would wait until it is on the wire.) */
+export const sent = Symbol("sent");
+
+/** A handler answers the endpoint's body, or sends the reply itself. */
+export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<Answer<E> | typeof sent>;
+
+export interface RouteOptions {
+  /** Called so often that a log line each would cost more than the work: polls, heartbeats, log posts. */
+  readonly quiet?: boolean;
+  /** Answers also while the server stops: it says how that goes. */
+  readonly alsoWhileStopping?: boolean;
+  /** Of a body that holds too much, keeps the plain values instead of refusing it. */
+  readonly dropsExcess?: boolean;
+  /** Makes a body fit its schema as far as it can: what it says must not be lost over a detail. */
+  readonly repair?: (body: unknown) => unknown;
+}
+
+/** Adds one endpoint to the application, behind the guard of the caller that it declares. */
+export function route<E extends Endpoint>(
+  app: FastifyInstance,
+  endpoint: E,
+  guards: Guards,
+  handler: Handler<E>,
+  options: RouteOptions = {},
+): void {
+  const { params, query, headers, body, status, bodyLimit } = endpoint;
+  const declared = declaredFields(body);
+  const [inParams, inQuery, inBody] = [params, query, body].map(idsInLowerCase) as [
+    Normalize,
+    Normalize,
+    Normalize,
+  ];
+  const guard = guards[endpoint.caller];
+  app.route({
+    method: endpoint.method,
+    url: endpoint.path.replace(/\{(\w+)\}/g, ":$1"),
+    ...(bodyLimit === undefined ? {} : { bodyLimit }),
+    // None for the answer: services answer views that name every field, and JSON.stringify is the fastest way to write them.
+    schema: {
+      ...(params ? { params } : {}),
+      ...(query ? { querystring: query } : {}),
+      ...(headers ? { headers } : {}),
+      ...(body ? { body } : {}),
+    },
+    config: { endpoint, ...options },
+    ...(options.repair
+      ? {
+          preValidation: (request, _, done) => {
+            request.body = options.repair?.(request.body);
+            done();
+          },
+        }
+      : {}),
+    onRequest: async (request, reply) => {
+      // Before the guard: a job's token is for one configuration.
+      request.params = inParams(request.params);
+      request.caller = await guard(request, reply);
+    },
+    handler: (request, reply) => {
+      handler({
+        caller: request.caller as Callers[E["caller"]],
+        params: request.params as Params<E>,
+        query: inQuery(request.query) as Query<E>,
+        headers: request.headers as Headers<E>,
+        body: inBody(declared(request.body)) as Body<E>,
+        request,
+        reply,
+      }).then(
+        (result) => {
+          if (result !== sent) reply.code(status).send(result);
+        },
+        (error: unknown) => reply.send(error),
+      );
+    },
+  });
+}
+
+/**
+ * Returns a function that keeps the declared fields of a body. A runner may send more than this version knows; what no schema has judged
+ * must not reach a service, where a wider type would take it for checked.
+ */
+function declaredFields(schema: TSchema | undefined): (body: unknown) => unknown {
+  const { properties, additionalProperties } = (schema ?? {}) as {
+    properties?: object;
+    additionalProperties?: unknown;
+  };
+  if (properties === undefined || additionalProperties === false) return (body) => body;
+  const names = Object.keys(properties);
+  return (body) => {
+    if (typeof body !== "object" || body === null) return body;
+    const given = body as Record<string, unknown>;
+    const kept: Record<string, unknown> = {};
+    for (const name of names) if (Object.hasOwn(given, name)) kept[name] = given[name];
+    return kept;
+  };
+}
+
+/** Registers routes whose request body is a stream that their service reads and bounds: nothing is buffered or parsed. */
+export function bytesRoutes(app: FastifyInstance, add: (app: FastifyInstance) => void): void {
+  app.register(async (child) => {
+    child.removeAllContentTypeParsers();
+    child.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+    add(child);
+  });
+}
+
+/** Registers routes that take no body: whatever is sent is read past, so that a client's empty JSON is no error. */
+export function bodilessRoutes(app: FastifyInstance, add: (app: FastifyInstance) => void): void {
+  app.register(async (child) => {
+    child.removeAllContentTypeParsers();
+    child.addContentTypeParser("*", (_request, payload, done) => {
+      payload.resume();
+      done(null, undefined);
+    });
+    add(child);
+  });
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    caller: unknown;
+  }
+  interface FastifyContextConfig extends RouteOptions {
+    endpoint?: Endpoint;
+  }
+}

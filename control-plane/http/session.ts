@@ -1,0 +1,71 @@
+/** The browser's session: a JWT in an HTTP-only cookie, renewed as it is used, refused as a bearer token. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { Refusal } from "./problem.ts";
+import type { Context } from "../services/context.ts";
+import { findLogin } from "../store/people/logins.ts";
+import type { SignedIn, UserCaller } from "../services/callers.ts";
+import { isSecure, readCookie, setCookie } from "./cookies.ts";
+import { secondsOf, signToken, verifyToken } from "../services/people/jwt.ts";
+
+const cookieName = "windlass_session";
+
+/** The signed-in person of a request's cookie; undefined without one that works. Renews the cookie. */
+export async function findSession(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<UserCaller | undefined> {
+  const token = readCookie(context, request, cookieName);
+  if (token === undefined) return undefined;
+  const claims = await verifyToken(context, "session", token);
+  if (!claims) return undefined;
+  const login = await context.store.read.first(findLogin, { id: claims.sid, now: context.now() });
+  if (login?.kind !== "session") return undefined;
+  const caller: UserCaller = {
+    user_id: login.user_id,
+    email: login.email,
+    login_id: login.id,
+    login_kind: "session",
+    origin: request,
+  };
+  await setSession(context, reply, caller);
+  return caller;
+}
+
+/** Sets the cookie of a session. */
+export async function setSession(
+  context: Context,
+  reply: FastifyReply,
+  { user_id: sub, email, login_id: sid }: SignedIn,
+): Promise<void> {
+  const token = await signToken(context, "session", { sub, email, sid, jti: sid });
+  setCookie(context, reply, cookieName, token, secondsOf.session);
+}
+
+/** Removes the cookie. */
+export function clearSession(context: Context, reply: FastifyReply): void {
+  setCookie(context, reply, cookieName, "", 0);
+}
+
+/**
+ * A request that changes something, with a cookie that the browser adds by itself, must come from our own pages: same-origin by `Origin`, or by
+ * `Sec-Fetch-Site` where the browser names no Origin (it says "null" where it hides it). Throws 403 otherwise.
+ */
+export function refuseForeignOrigin(context: Context, { method, headers }: FastifyRequest): void {
+  if (method === "GET" || method === "HEAD") return;
+  const { origin, host } = headers;
+  const site = headers["sec-fetch-site"];
+  const isOwn =
+    origin === undefined || origin === "null"
+      ? site === "same-origin" || site === "none"
+      : isOwnOrigin(context, origin, host);
+  if (!isOwn) throw new Refusal("foreign_origin");
+}
+
+/** Ours is the configured address, and whatever name the browser used to get here: the cookie was sent to that name. */
+function isOwnOrigin(context: Context, origin: string, host: string | undefined): boolean {
+  const url = URL.parse(origin);
+  // Under https a page of the same name without encryption is a stranger: anybody on the wire can write it.
+  const isSafe = !isSecure(context) || url?.protocol === "https:";
+  return isSafe && (url?.host === host || origin === URL.parse(context.publicUrl())?.origin);
+}

@@ -1,0 +1,157 @@
+/**
+ * The audit log: who did what to what, when, from where (docs/audit.md). An entry is written in the transaction of what it records, so
+ * that neither is there without the other; whatever is refused throws and takes its entry with it.
+ *
+ * Who and from where comes with the caller that the guards make: `caller.origin` is the request itself, of which only three fields are
+ * known here. So no service has a parameter more, and polls, which record nothing, pay nothing.
+ */
+import { v7 as uuid } from "uuid";
+import type { AuditAction, AuditActorKind, AuditEntry } from "../../../protocol/audit.ts";
+import type { Origin, PipelineCaller, UserCaller, WorkerCaller } from "../callers.ts";
+import { invalid, Refusal } from "../../http/problem.ts";
+import {
+  findAuditPosition,
+  insertAuditEntry,
+  listAuditEntries as listRows,
+  type AuditFilter,
+  type AuditRow,
+} from "../../store/audit/audit.ts";
+import type { Queries } from "../../store/db.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+
+/** What is kept of a `User-Agent`, in characters. */
+const userAgentLimit = 256;
+
+export interface Actor {
+  readonly kind: AuditActorKind;
+  readonly id: string | null;
+  /** What a person knows it by. */
+  readonly name: string | null;
+  /** Null: no request asked for it. */
+  readonly origin: Origin | null;
+}
+
+/** The control plane itself: a timer decided. */
+export const system: Actor = { kind: "system", id: null, name: null, origin: null };
+
+/** Somebody on the server's shell. */
+export const operator: Actor = { kind: "operator", id: null, name: null, origin: null };
+
+/** A signed-in person. */
+export const person = ({
+  login_kind,
+  login_id,
+  email,
+  origin,
+}: Omit<UserCaller, "user_id">): Actor => ({
+  kind: login_kind === "cli" ? "cli_login" : "session",
+  id: login_id,
+  name: email,
+  origin,
+});
+
+/** A worker with its own token. */
+export const runner = ({ id, name, origin }: WorkerCaller): Actor => ({
+  kind: "worker",
+  id,
+  name,
+  origin,
+});
+
+/** Whoever has RELEASE_API_SECRET. */
+export const pipeline = ({ origin }: PipelineCaller): Actor => ({
+  kind: "pipeline",
+  id: null,
+  name: null,
+  origin,
+});
+
+/** Tells a token or a one-time code from others without giving it away: the beginning of its SHA-256. */
+export const fingerprint = (hash: string): string => hash.slice(0, 16);
+
+export interface Recorded {
+  readonly by: Actor;
+  /** Who may read it. Null: it concerns no single user; only an operator finds it, in the database. */
+  readonly owner: string | null;
+  readonly action: AuditAction;
+  readonly id: string;
+  readonly name?: string | null;
+  /** Small, and never a secret or the value of a variable: names of fields, ids, counts. */
+  readonly details?: Readonly<Record<string, string | number | null | readonly string[]>>;
+}
+
+/** Adds an entry, in the transaction of what it records. */
+export function record(
+  tx: Queries,
+  { by, owner, action, id, name = null, details = {} }: Recorded,
+  now: number,
+): Promise<void> {
+  return tx.run(insertAuditEntry, {
+    // Made inside the transaction, of which there is one at a time: ids grow in the order of the commits, so pages are stable.
+    id: uuid(),
+    owner_id: owner,
+    action,
+    actor_kind: by.kind,
+    actor_id: by.id,
+    actor_name: by.name,
+    target_id: id,
+    target_name: name,
+    details: JSON.stringify(details),
+    ip_address: by.origin?.ip ?? null,
+    user_agent: by.origin?.headers["user-agent"]?.slice(0, userAgentLimit) ?? null,
+    request_id: by.origin?.id ?? null,
+    created_at: now,
+  });
+}
+
+/** Adds an entry of what somebody has done with what is their own. */
+export const recordOwn = (
+  tx: Queries,
+  user: UserCaller,
+  entry: Omit<Recorded, "by" | "owner">,
+  now: number,
+): Promise<void> => record(tx, { by: person(user), owner: user.user_id, ...entry }, now);
+
+/** A page of GET /api/cli/audit. */
+export async function listAuditEntries(
+  { store }: Context,
+  { user_id: owner }: UserCaller,
+  query: { action?: AuditAction; target_id?: string; since?: string; until?: string },
+  before: string | undefined,
+  limit: number,
+): Promise<AuditEntry[]> {
+  const { read } = store;
+  const position = before && (await read.first(findAuditPosition, { id: before, owner }));
+  if (before !== undefined && !position) throw new Refusal("invalid_cursor");
+  const filter: AuditFilter = {
+    owner,
+    action: query.action,
+    target: query.target_id,
+    since: momentOf("since", query.since),
+    until: momentOf("until", query.until),
+    before: position || undefined,
+    limit,
+  };
+  return (await listRows(read, filter)).map(view);
+}
+
+/** RFC 3339 has moments that a clock here has not, such as leap seconds. */
+function momentOf(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const moment = Date.parse(text);
+  if (Number.isNaN(moment)) throw invalid(`query.${name}`, "is no moment of a calendar");
+  return moment;
+}
+
+const view = (row: AuditRow): AuditEntry => ({
+  id: row.id,
+  created_at: time(row.created_at),
+  action: row.action,
+  actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name },
+  target: { kind: row.action.split(".")[0] ?? "", id: row.target_id, name: row.target_name },
+  details: JSON.parse(row.details) as Record<string, unknown>,
+  ip_address: row.ip_address,
+  user_agent: row.user_agent,
+  request_id: row.request_id,
+});

@@ -1,0 +1,74 @@
+/** Uploaded archives: in from people, out to the runner whose job has one as its source. */
+import {
+  archiveLimit,
+  type Archive,
+  type ConfigSnapshot,
+} from "../../../protocol/configurations.ts";
+import type { UserCaller, WorkerCaller } from "../callers.ts";
+import type { JobRow } from "../../domain/job.ts";
+import { notFound, Refusal } from "../../http/problem.ts";
+import { addArchive, findArchive } from "../../store/plans/artifacts.ts";
+import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
+import { recordOwn } from "../audit/audit.ts";
+import type { Context } from "../context.ts";
+import { checkArchiveBytes } from "../storage/quotas.ts";
+import { contentOf, storeContent, type Content, type Recorded } from "../storage/stored-content.ts";
+
+/** POST /api/cli/archives: kept once per owner and content. */
+export async function uploadArchive(
+  context: Context,
+  user: UserCaller,
+  content: AsyncIterable<Uint8Array>,
+): Promise<Recorded<Archive>> {
+  return storeContent(context, gzipOnly(content), archiveLimit, async (written) => {
+    const { sha256, size_bytes } = written;
+    const now = context.now();
+    const row = { owner_id: user.user_id, ...written, created_at: now, named_at: now };
+    const stored = await context.store.write(async (tx) => {
+      const { owner_id: owner } = row;
+      if (!(await tx.first(findArchive, { owner, sha256 })))
+        await checkArchiveBytes(context, tx, owner, size_bytes);
+      if (!(await addArchive(tx, row))) return false;
+      const details = { size_bytes };
+      const entry = { action: "archive.upload", id: sha256, details } as const;
+      await recordOwn(tx, user, entry, row.created_at);
+      return true;
+    });
+    return { answer: { sha256, size_bytes }, stored };
+  });
+}
+
+/** Refuses at its first bytes what is no gzip file (RFC 1952). */
+async function* gzipOnly(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const magic = [0x1f, 0x8b];
+  let seen = 0;
+  for await (const chunk of content) {
+    for (const byte of chunk.subarray(0, magic.length - seen))
+      if (byte !== magic[seen++]) throw notGzip();
+    yield chunk;
+  }
+  if (seen < magic.length) throw notGzip();
+}
+
+const notGzip = (): Refusal => new Refusal("bad_request", "an archive is a .tar.gz file");
+
+/** GET /api/jobs/{id}/source: the archive that the job's snapshot names, for the worker that holds the job. */
+export async function findSource(
+  context: Context,
+  worker: WorkerCaller,
+  id: string,
+): Promise<Content> {
+  const { read } = context.store;
+  const job = await read.first(findJob, { id });
+  if (job?.worker_id !== worker.id) throw notFound("job");
+  const sha256 = await sourceOf(context, job);
+  const archive = sha256 && (await read.first(findArchive, { owner: job.owner_id, sha256 }));
+  if (!archive) throw notFound("uploaded source");
+  return contentOf(context, archive);
+}
+
+async function sourceOf({ store }: Context, { id }: JobRow): Promise<string | undefined> {
+  const row = await store.read.first(findSnapshot, { id });
+  const { source } = JSON.parse(row?.config_snapshot ?? "{}") as Partial<ConfigSnapshot>;
+  return source?.type === "archive" ? source.sha256 : undefined;
+}

@@ -1,0 +1,26 @@
+/** The key under which sensitive values go into `config_hash`: a secret of the store itself, because a plan must stay comparable. */
+import { randomBytes } from "node:crypto";
+import { sealAgain, type SecretKeys } from "../../domain/secret-box.ts";
+import { configHashKey, findFact, setFact } from "../../store/facts.ts";
+import type { Queries } from "../../store/db.ts";
+import type { Context } from "../context.ts";
+
+const purpose = "config-hash";
+const keyBytes = 32;
+
+/** Reads the key, and makes it the first time. It is sealed like every secret, and never changes. */
+export async function hashKeyOf({ box }: Pick<Context, "box">, tx: Queries): Promise<Buffer> {
+  const sealed = await findFact(tx, configHashKey);
+  if (sealed !== undefined) return box(purpose).open(Buffer.from(sealed, "base64"), configHashKey);
+  const key = randomBytes(keyBytes);
+  await setFact(tx, configHashKey, box(purpose).seal(key, configHashKey).toString("base64"));
+  return key;
+}
+
+/** Seals the key again after a change of WINDLASS_SECRET_KEY; the key itself stays what it is. */
+export async function resealHashKey(tx: Queries, keys: SecretKeys): Promise<void> {
+  const sealed = await findFact(tx, configHashKey);
+  if (sealed === undefined) return;
+  const again = sealAgain(keys, purpose, Buffer.from(sealed, "base64"), configHashKey);
+  await setFact(tx, configHashKey, again.toString("base64"));
+}

@@ -1,0 +1,166 @@
+/** Cloud identities and the trust policy that goes with each. */
+import { randomUUID } from "node:crypto";
+import { v7 as uuid } from "uuid";
+import type {
+  CloudIdentity,
+  CreateCloudIdentity,
+  TrustPolicy,
+  UpdateCloudIdentity,
+} from "../../../protocol/cloud-identities.ts";
+import type { UserCaller } from "../callers.ts";
+import { notFound, Refusal } from "../../http/problem.ts";
+import {
+  deleteCloudIdentity as deleteRow,
+  findCloudIdentity,
+  findCloudIdentityByName,
+  findUseOfIdentity,
+  insertCloudIdentity,
+  listCloudIdentities as listRows,
+  saveCloudIdentity,
+  type CloudIdentityRow,
+} from "../../store/identities/identities.ts";
+import type { Queries } from "../../store/db.ts";
+import { listUsersOfIdentity } from "../../store/configurations/summaries.ts";
+import { recordOwn } from "../audit/audit.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+
+/** POST /api/cli/cloud-identities. Nobody can choose the external id, or they could take on the role of another owner. */
+export async function createCloudIdentity(
+  { store, now }: Context,
+  user: UserCaller,
+  { name, provider, role_arn }: CreateCloudIdentity,
+): Promise<CloudIdentity> {
+  const at = now();
+  const { user_id: owner_id } = user;
+  const row: CloudIdentityRow = {
+    id: uuid(),
+    owner_id,
+    name,
+    provider,
+    role_arn,
+    external_id: randomUUID(),
+    created_at: at,
+    updated_at: at,
+  };
+  await store.write(async (tx) => {
+    await checkName(tx, owner_id, row.name);
+    await insertCloudIdentity(tx, row);
+    await recordOwn(tx, user, { action: "cloud_identity.create", id: row.id, name: row.name }, at);
+  });
+  return view(row);
+}
+
+/** The newest configurations that use an identity of the user. */
+export async function listUsers(
+  context: Context,
+  user: UserCaller,
+  id: string,
+  limit: number,
+): Promise<{ id: string; name: string }[]> {
+  await getCloudIdentity(context, user, id);
+  return listUsersOfIdentity(context.store.read, id.toLowerCase(), limit);
+}
+
+/** A page of GET /api/cli/cloud-identities. */
+export async function listCloudIdentities(
+  { store }: Context,
+  { user_id }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<CloudIdentity[]> {
+  return (await listRows(store.read, user_id, before, limit)).map(view);
+}
+
+/** GET /api/cli/cloud-identities/{id}. */
+export async function getCloudIdentity(
+  { store }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<CloudIdentity> {
+  return view(await find(store.read, user, id));
+}
+
+/** PATCH /api/cli/cloud-identities/{id}. The external id stays: trust policies ask for it. */
+export async function updateCloudIdentity(
+  { store, now }: Context,
+  user: UserCaller,
+  id: string,
+  { name, role_arn }: UpdateCloudIdentity,
+): Promise<CloudIdentity> {
+  return store.write(async (tx) => {
+    const before = await find(tx, user, id);
+    const change = {
+      ...(name === undefined ? {} : { name }),
+      ...(role_arn === undefined ? {} : { role_arn }),
+    };
+    const after = { ...before, ...change, updated_at: now() };
+    if (after.name !== before.name) await checkName(tx, user.user_id, after.name);
+    await saveCloudIdentity(tx, after);
+    const fields = Object.keys(change);
+    const target = { id: after.id, name: after.name, details: { fields } };
+    const entry = { action: "cloud_identity.update", ...target } as const;
+    await recordOwn(tx, user, entry, now());
+    return view(after);
+  });
+}
+
+/** DELETE /api/cli/cloud-identities/{id}: refused while a configuration or a job that is not over uses it. */
+export async function deleteCloudIdentity(
+  { store, now }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<void> {
+  await store.write(async (tx) => {
+    const row = await find(tx, user, id);
+    const { id: identity, name } = row;
+    if (await tx.first(findUseOfIdentity, { identity, owner: user.user_id }))
+      throw new Refusal("cloud_identity_in_use", `a configuration or a job uses "${name}"`);
+    await deleteRow(tx, identity);
+    await recordOwn(tx, user, { action: "cloud_identity.delete", id: identity, name }, now());
+  });
+}
+
+/** GET /api/cli/cloud-identities/{id}/trust-policy: lets `principal` take the role on, only with the external id. */
+export async function trustPolicy(
+  { store }: Context,
+  user: UserCaller,
+  id: string,
+  principal: string,
+): Promise<TrustPolicy> {
+  const { external_id } = await find(store.read, user, id);
+  return {
+    Version: "2012-10-17",
+    Statement: [
+      {
+        Effect: "Allow",
+        Principal: { AWS: principal },
+        Action: "sts:AssumeRole",
+        Condition: { StringEquals: { "sts:ExternalId": external_id } },
+      },
+      // The runner tags its sessions with the job. AWS asks for this apart, without the external id; alone it opens nothing.
+      { Effect: "Allow", Principal: { AWS: principal }, Action: "sts:TagSession" },
+    ],
+  };
+}
+
+async function find(queries: Queries, { user_id: owner }: UserCaller, id: string) {
+  const row = await queries.first(findCloudIdentity, { id, owner });
+  if (!row) throw notFound("cloud identity");
+  return row;
+}
+
+async function checkName(tx: Queries, owner: string, name: string): Promise<void> {
+  if (await tx.first(findCloudIdentityByName, { name, owner }))
+    throw new Refusal("name_taken", `there is a cloud identity "${name}" already`);
+}
+
+const view = (row: CloudIdentityRow): CloudIdentity => ({
+  id: row.id,
+  name: row.name,
+  provider: row.provider,
+  role_arn: row.role_arn,
+  external_id: row.external_id,
+  created_at: time(row.created_at),
+  updated_at: time(row.updated_at),
+});

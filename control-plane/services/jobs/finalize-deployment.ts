@@ -1,0 +1,45 @@
+/** What a successful DEPLOY leaves in its spec. Runs in the transaction of the job's SUCCESS. */
+import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
+import type { Queries } from "../../store/db.ts";
+import { replaceOutputs } from "../../store/configurations/configurations.ts";
+
+/** Writes the three named outputs and one component per output to the spec. */
+export async function finalizeDeployment(
+  tx: Queries,
+  spec: string,
+  executionMetadata: string | null,
+): Promise<void> {
+  const metadata = JSON.parse(executionMetadata ?? "{}") as ExecutionMetadata;
+  await replaceOutputs(
+    tx,
+    spec,
+    {
+      cluster_name: metadata.cluster_name ?? null,
+      cluster_endpoint: metadata.cluster_endpoint ?? null,
+      gitops_url: metadata.gitops_url ?? null,
+    },
+    Object.entries(metadata.outputs ?? {}).map(([name, output]) => componentOf(name, output)),
+  );
+}
+
+/** After a DESTROY nothing of the deployment is left. */
+export const clearDeployment = (tx: Queries, spec: string): Promise<void> =>
+  replaceOutputs(tx, spec, { cluster_name: null, cluster_endpoint: null, gitops_url: null }, []);
+
+/**
+ * Our agent sends `{type, value, sensitive}` as `terraform output -json` does; a runner that knows only the interface may send bare
+ * values. A sensitive value is never kept.
+ */
+function componentOf(name: string, output: unknown) {
+  const isTyped =
+    typeof output === "object" && output !== null && ("sensitive" in output || "type" in output);
+  const { type, value, sensitive } = isTyped
+    ? (output as { type?: unknown; value?: unknown; sensitive?: unknown })
+    : { type: typeof output, value: output, sensitive: false };
+  return {
+    name,
+    type: JSON.stringify(type ?? null),
+    value: sensitive === true || value === undefined ? null : JSON.stringify(value),
+    sensitive: sensitive === true ? 1 : 0,
+  };
+}

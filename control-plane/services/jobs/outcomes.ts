@@ -1,0 +1,68 @@
+/** What the audit log says of how a job ended, whoever decided it. */
+import { endUnreadable, isHeld, lose, type JobRow } from "../../domain/job.ts";
+import type { Queries } from "../../store/db.ts";
+import { findJob, findSomeHeldJobs } from "../../store/jobs/jobs.ts";
+import { record, system, type Actor } from "../audit/audit.ts";
+import { changeJob, type Rings } from "./changes.ts";
+
+export interface Outcome {
+  readonly by: Actor;
+  readonly action: "job.end" | "job.lose" | "job.release";
+  readonly before: JobRow;
+  readonly after: JobRow;
+}
+
+/** Records the outcome if it changed anything: the status, or that the job is held. A repeated report is no second end. */
+export async function recordOutcome(
+  tx: Queries,
+  { by, action, before, after }: Outcome,
+  now: number,
+): Promise<void> {
+  if (before.status === after.status && isHeld(before) === isHeld(after)) return;
+  const { id, job_type: name, owner_id: owner, status } = after;
+  const { worker_id, attempt } = before;
+  const details = { status, status_before: before.status, worker_id, attempt };
+  await record(tx, { by, owner, action, id, name, details }, now);
+}
+
+/** Ends a job that was just claimed and that cannot be opened. */
+export async function failUnreadable(
+  tx: Queries,
+  rings: Rings,
+  id: string,
+  now: number,
+): Promise<void> {
+  const before = await tx.first(findJob, { id });
+  if (!before) throw new Error("the job just claimed is not there");
+  const after = await changeJob(tx, rings, before, endUnreadable(before, now), now);
+  await recordOutcome(tx, { by: system, action: "job.end", before, after }, now);
+}
+
+/** Jobs decided in one transaction: a few milliseconds of the writer. */
+const jobsPerTurn = 50;
+
+/** Decides some of the jobs that a lost or removed worker holds. True when there may be more. */
+export async function loseSomeJobs(
+  tx: Queries,
+  rings: Rings,
+  worker: string,
+  by: Actor,
+  now: number,
+): Promise<boolean> {
+  const jobs = await tx.all(findSomeHeldJobs, { worker, limit: jobsPerTurn });
+  for (const job of jobs) await loseJob(tx, rings, job, by, now);
+  return jobs.length === jobsPerTurn;
+}
+
+/** The job's holder is lost. */
+export async function loseJob(
+  tx: Queries,
+  rings: Rings,
+  before: JobRow,
+  by: Actor,
+  now: number,
+): Promise<void> {
+  const keepLock = before.started_at !== null;
+  const after = await changeJob(tx, rings, before, lose(before, now), now, { keepLock });
+  await recordOutcome(tx, { by, action: "job.lose", before, after }, now);
+}

@@ -1,0 +1,54 @@
+/** Reports of runners, made to fit: how a job ended is never lost over what else its report says. */
+import { reasonLimit } from "../../../protocol/fields.ts";
+import { PlanSummary, planSummaryLimit } from "../../../protocol/plan-summary.ts";
+import { outputsLimit, outputTextLimit } from "../../../protocol/jobs.ts";
+import { compileValidator } from "../../http/validation.ts";
+
+/** Keeps of each field what can be stored: cuts a message that is too long, leaves out what is not valid. The status is judged later. */
+export function repairReport(body: unknown): unknown {
+  if (!isMap(body)) return body;
+  const {
+    status,
+    error_message,
+    outcome_unknown,
+    backend,
+    last_seq,
+    plan_summary,
+    execution_metadata,
+  } = body;
+  return {
+    status,
+    ...(typeof error_message === "string" ? { error_message: cut(error_message) } : {}),
+    ...(typeof outcome_unknown === "boolean" ? { outcome_unknown } : {}),
+    ...(backend === "managed" || backend === "own" ? { backend } : {}),
+    ...(Number.isSafeInteger(last_seq) && Number(last_seq) >= 0 ? { last_seq } : {}),
+    ...(isMap(execution_metadata) ? { execution_metadata: repaired(execution_metadata) } : {}),
+    ...(isSummary(plan_summary) ? { plan_summary } : {}),
+  };
+}
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const cut = (text: string): string =>
+  text.length <= reasonLimit ? text : `${text.slice(0, reasonLimit - 1).toWellFormed()}…`;
+
+const repaired = ({ outputs, ...metadata }: Record<string, unknown>): Record<string, unknown> => ({
+  ...Object.fromEntries(Object.entries(metadata).filter(isKept)),
+  ...(isMap(outputs)
+    ? { outputs: Object.fromEntries(Object.entries(outputs).slice(0, outputsLimit)) }
+    : {}),
+});
+
+const isKept = ([name, value]: [string, unknown]): boolean =>
+  !texts.has(name) || (typeof value === "string" && value.length <= outputTextLimit);
+
+const texts: ReadonlySet<string> = new Set(["cluster_name", "cluster_endpoint", "gitops_url"]);
+
+/** A plan without a summary is shown as one that nothing is known of. */
+function isSummary(value: unknown): boolean {
+  if (!isMap(value)) return false;
+  judgeSummary ??= compileValidator({ schema: PlanSummary, method: "", url: "", httpPart: "body" });
+  return judgeSummary(value) === true && JSON.stringify(value).length <= planSummaryLimit;
+}
+let judgeSummary: ReturnType<typeof compileValidator> | undefined;

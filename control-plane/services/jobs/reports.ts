@@ -1,0 +1,240 @@
+/** What a runner says of the job it holds: it runs, it ended, its log. */
+import {
+  logTextLimit,
+  type AppendedLogs,
+  type AppendLogs,
+  type ReportStatus,
+  type SequencedChunk,
+} from "../../../protocol/executions.ts";
+import type { Job } from "../../../protocol/jobs.ts";
+import type { WorkerCaller } from "../callers.ts";
+import {
+  fence,
+  lostMessage,
+  reportEnd,
+  reportProcessing,
+  start,
+  type JobRow,
+} from "../../domain/job.ts";
+import { invalid, notFound, Refusal } from "../../http/problem.ts";
+import type { Queries } from "../../store/db.ts";
+import { findJob, findJobBriefly, findLaterStarted } from "../../store/jobs/jobs.ts";
+import { appendChunk, findBySeq, findLastChunk, findLastSeq } from "../../store/logs/logs.ts";
+import { findLogVolume, saveLogVolume } from "../../store/storage/quotas.ts";
+import { runner } from "../audit/audit.ts";
+import { setDeployedBackend } from "../../store/configurations/configurations.ts";
+import { releaseLock } from "../../store/states/states.ts";
+import type { Context } from "../context.ts";
+import { changeJob, ringNextOfSpec, writeJobs, type Rings } from "./changes.ts";
+import { readJobView } from "./views.ts";
+import { recordOutcome } from "./outcomes.ts";
+import { keepPlanSummary } from "../plans/summaries.ts";
+import { removeTornDownWorker } from "../workers/teardown.ts";
+
+/** A log post ahead of its turn waits this long for its predecessor (docs/decisions.md, "Log positions"). */
+const gapWaitMilliseconds = 1000;
+
+/** The job, if this worker and attempt hold it (or held it last); throws 404 or 409 otherwise. */
+export async function findFenced(
+  queries: Queries,
+  worker: WorkerCaller,
+  id: string,
+  attempt: number | undefined,
+): Promise<JobRow> {
+  return fenced(await queries.first(findJob, { id }), worker, attempt);
+}
+
+function fenced<J extends Pick<JobRow, "owner_id" | "worker_id" | "attempt">>(
+  job: J | undefined,
+  worker: WorkerCaller,
+  attempt: number | undefined,
+): J {
+  // A job of an owner that this worker does not serve is not there for it.
+  if (!job || (worker.owner_id !== null && job.owner_id !== worker.owner_id)) throw notFound("job");
+  fence(job, worker.id, attempt);
+  return job;
+}
+
+/** Records the first sign that the job runs, if this is it. Answers the job as it is then. */
+export const startJob = (tx: Queries, rings: Rings, job: JobRow, now: number): Promise<JobRow> =>
+  changeJob(tx, rings, job, start(job, now), now);
+
+/** PUT /api/jobs/{id}/status. */
+export async function reportStatus(
+  context: Context,
+  worker: WorkerCaller,
+  id: string,
+  attempt: number | undefined,
+  report: ReportStatus,
+): Promise<Job> {
+  await writeJobs(context, async (tx, rings) => {
+    const now = context.now();
+    const job = await findFenced(tx, worker, id, attempt);
+    if (report.status === "PROCESSING")
+      return changeJob(tx, rings, job, reportProcessing(job, now), now);
+    const end = {
+      status: report.status,
+      error_message:
+        report.status === "SUCCESS" ? null : (report.error_message ?? knownMessage(job)),
+      execution_metadata: report.execution_metadata
+        ? JSON.stringify(report.execution_metadata)
+        : job.execution_metadata,
+      last_seq: report.last_seq ?? job.last_seq,
+    };
+    // What it did is for a person to look at, before another job goes on from a state that may not know of it.
+    const keepLock = report.status !== "SUCCESS" && report.outcome_unknown === true;
+    const ended = await changeJob(tx, rings, job, reportEnd(job, end, now), now, { keepLock });
+    await recordOutcome(
+      tx,
+      { by: runner(worker), action: "job.end", before: job, after: ended },
+      now,
+    );
+    // A late report ends the lock of a lost job, also when it says no more than was presumed.
+    if (ended === job && !keepLock && job.spec_id !== null && (await releaseLock(tx, job.id)))
+      await ringNextOfSpec(tx, rings, job.spec_id);
+    if (report.plan_summary) await keepPlanSummary(tx, id, report.plan_summary);
+    await keepBackend(tx, ended, report);
+    await removeTornDownWorker(tx, rings, ended, runner(worker), now);
+    return ended;
+  });
+  return readJobView(context, id);
+}
+
+/** What was applied stays known, also when the files no longer declare the backend that knows of it. */
+async function keepBackend(
+  tx: Queries,
+  { id, job_type: type, spec_id: spec, claimed_at }: JobRow,
+  { status, backend }: ReportStatus,
+): Promise<void> {
+  const isGone = type === "DESTROY" && status === "SUCCESS";
+  if (spec === null || !(isGone || (type === "DEPLOY" && backend !== undefined))) return;
+  if (await tx.first(findLaterStarted, { spec, id, claimed_at: claimed_at ?? 0 })) return;
+  await tx.run(setDeployedBackend, { id: spec, backend: isGone ? null : (backend ?? null) });
+}
+
+/** What a report without a message leaves as it was; that the outcome is unknown is no longer true. */
+const knownMessage = ({ error_message: message }: JobRow): string | null =>
+  message === lostMessage ? null : message;
+
+/** POST /api/jobs/{id}/logs. What is answered is committed; a numbered chunk is stored once, in its turn. */
+export async function appendLogs(
+  context: Context,
+  worker: WorkerCaller,
+  id: string,
+  attempt: number | undefined,
+  post: AppendLogs,
+): Promise<AppendedLogs & { stored: boolean }> {
+  const chunks = chunksOf(post);
+  const append = () =>
+    writeJobs(context, async (tx, rings) => {
+      const now = context.now();
+      const job = fenced(await tx.first(findJobBriefly, { id }), worker, attempt);
+      if (job.started_at === null)
+        await startJob(tx, rings, await findFenced(tx, worker, id, attempt), now);
+      // A runner that was lost for so long may say how its job ended; of its log nothing is kept any more.
+      if (job.log_pruned_at !== null) return { id: 0, stored: false, job_status: job.status };
+      const limit = context.quotas.logBytes;
+      const { dropped, ...appended } = await appendChunks(tx, job.id, chunks, { now, limit });
+      if (appended.stored) rings.push((wakeups) => wakeups.ring("job", id));
+      if (dropped > 0) rings.push((wakeups) => wakeups.ring("dropped", dropped));
+      return { ...appended, job_status: job.status };
+    });
+  const deadline = performance.now() + gapWaitMilliseconds;
+  for (;;) {
+    try {
+      return await append();
+    } catch (error) {
+      const isGap = error instanceof Refusal && error.code === "log_gap";
+      const left = deadline - performance.now();
+      if (!isGap || left <= 0 || context.draining.aborted) throw error;
+      await jobRings(context, id, left);
+    }
+  }
+}
+
+type Chunk = Omit<SequencedChunk, "seq"> & { seq: number | null };
+
+function chunksOf(post: AppendLogs): Chunk[] {
+  const chunks = listedChunks(post);
+  const bytes = chunks.reduce((sum, { log_chunk }) => sum + Buffer.byteLength(log_chunk), 0);
+  if (bytes > logTextLimit)
+    throw new Refusal(
+      "too_large",
+      `the post has ${bytes} bytes of log text; at most ${logTextLimit} are taken`,
+    );
+  return chunks;
+}
+
+function listedChunks({ chunks, log_chunk, stream_type, seq }: AppendLogs): Chunk[] {
+  if (chunks !== undefined) {
+    if (log_chunk !== undefined || stream_type !== undefined || seq !== undefined)
+      throw invalid("body.chunks", "goes without log_chunk, stream_type and seq");
+    return chunks;
+  }
+  if (log_chunk === undefined) throw invalid("body.log_chunk", "is missing");
+  if (stream_type === undefined) throw invalid("body.stream_type", "is missing");
+  return [{ log_chunk, stream_type, seq: seq ?? null }];
+}
+
+const noVolume = { bytes: 0, dropped_bytes: 0, dropped_seq: 0 };
+/** A chunk counts as at least this many bytes: what its row takes up. */
+const smallestChunk = 64;
+
+async function appendChunks(
+  tx: Queries,
+  job: string,
+  chunks: readonly Chunk[],
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<{ id: number; stored: boolean; dropped: number }> {
+  const before = (await tx.first(findLogVolume, { job })) ?? noVolume;
+  const volume = { ...before };
+  const isNumbered = chunks.some(({ seq }) => seq !== null);
+  const last = isNumbered ? await tx.first(findLastSeq, { job }) : undefined;
+  let expected = Math.max(last?.seq ?? 0, before.dropped_seq) + 1;
+  let stored: number | undefined;
+  for (const { seq, stream_type, log_chunk } of chunks) {
+    if (seq !== null && seq < expected) continue;
+    if (seq !== null && seq > expected)
+      throw new Refusal("log_gap", `chunk ${expected} comes before chunk ${seq}`, {
+        expected_seq: expected,
+      });
+    const size = Math.max(Buffer.byteLength(log_chunk), smallestChunk);
+    // After the first chunk that is too much no other is stored: a log has no holes, only an end.
+    if (volume.dropped_bytes > 0 || volume.bytes + size > limit) {
+      volume.dropped_bytes += size;
+      if (seq !== null) volume.dropped_seq = seq;
+      stored ??= 0;
+      if (seq !== null) expected += 1;
+      continue;
+    }
+    volume.bytes += size;
+    const row = await tx.first(appendChunk, { job, seq, stream_type, log_chunk, now });
+    stored = row?.id;
+    if (seq !== null) expected += 1;
+  }
+  const dropped = volume.dropped_bytes - before.dropped_bytes;
+  if (stored !== undefined) {
+    await tx.run(saveLogVolume, { job, ...volume });
+    // Of a post that was dropped whole: the last chunk that is there.
+    const id = stored || ((await tx.first(findLastChunk, { job }))?.id ?? 0);
+    return { id, stored: true, dropped };
+  }
+  // Nothing new: the id under which the last of them is stored already.
+  const repeated = await tx.first(findBySeq, { job, seq: chunks.at(-1)?.seq ?? 0 });
+  return { id: repeated?.id ?? last?.id ?? 0, stored: false, dropped };
+}
+
+/** Resolves when the job's wakeup rings, or after some milliseconds. */
+function jobRings({ wakeups }: Context, id: string, milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      unlisten();
+      resolve();
+    };
+    const timer = setTimeout(end, milliseconds);
+    const unlisten = wakeups.listen("job", (rung) => {
+      if (rung === id) end();
+    });
+  });
+}

@@ -1,0 +1,31 @@
+/** Trying again what failed or was cancelled. */
+import type { Job } from "../../../protocol/jobs.ts";
+import type { UserCaller } from "../callers.ts";
+import { notFound, Refusal } from "../../http/problem.ts";
+import { findOwnJob } from "../../store/jobs/jobs.ts";
+import type { Context } from "../context.ts";
+import { findLiveId } from "./views.ts";
+import { createJob } from "./jobs.ts";
+
+/**
+ * POST /api/cli/jobs/{id}/retry: the same request as a new job, judged like a new one. It runs the configuration as it is now; a DEPLOY
+ * of a plan is refused when the plan is used or stale.
+ */
+export async function retryJob(context: Context, user: UserCaller, id: string): Promise<Job> {
+  const job = await context.store.read.first(findOwnJob, { id, owner: user.user_id });
+  if (!job) throw notFound("job");
+  if (job.status !== "FAILED" && job.status !== "CANCELLED")
+    throw new Refusal("job_not_retryable", `the job is ${job.status}`);
+  const isTeardown = job.job_type === "DESTROY_WORKER";
+  const configuration = await findLiveId(context.store.read, job.spec_id);
+  if (!isTeardown && configuration === null)
+    throw new Refusal("job_not_retryable", "the job's configuration was deleted");
+  const request = {
+    job_type: job.job_type,
+    ...(isTeardown || configuration === null ? {} : { configuration_id: configuration }),
+    assigned_worker_id: job.assigned_worker_id,
+    plan_job_id: job.plan_job_id,
+    labels: JSON.parse(job.labels) as string[],
+  };
+  return createJob(context, user, request, job.id);
+}

@@ -1,0 +1,159 @@
+/** Jobs as they are shown: sensitive values masked, the waiting reason and the completeness of the log derived. */
+import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
+import type { ExecutionMetadata, Job, JobProgress, WaitingReason } from "../../../protocol/jobs.ts";
+import { hasEnded, type JobRow } from "../../domain/job.ts";
+import { mask } from "../../domain/snapshot.ts";
+import { waitingReason, type Candidate, type WaitingJob } from "../../domain/waiting-reason.ts";
+import { withLists } from "../../domain/worker.ts";
+import { notFound } from "../../http/problem.ts";
+import type { Queries } from "../../store/db.ts";
+import type { JobSummaryRow } from "../../store/jobs/lists.ts";
+import { findJob, findObstacles, findSnapshot } from "../../store/jobs/jobs.ts";
+import { findLastSeq } from "../../store/logs/logs.ts";
+import { findLiveSpec } from "../../store/configurations/configurations.ts";
+import { findCandidates as findCandidateRows } from "../../store/workers/workers.ts";
+import type { Context } from "../context.ts";
+
+/** The job `id`, whoever's it is: its rights were judged before. */
+export async function readJobView({ store }: Pick<Context, "store">, id: string): Promise<Job> {
+  const job = await store.read.first(findJob, { id });
+  if (!job) throw notFound("job");
+  const snapshot = await store.read.first(findSnapshot, { id });
+  return viewJob(store.read, { ...job, config_snapshot: snapshot?.config_snapshot ?? null });
+}
+
+/** One job with its snapshot. */
+async function viewJob(
+  queries: Queries,
+  job: JobRow & { config_snapshot: string | null },
+): Promise<Job> {
+  const configuration = await findLiveId(queries, job.spec_id);
+  return {
+    id: job.id,
+    job_type: job.job_type,
+    status: job.status,
+    configuration_id: configuration,
+    spec_id: configuration,
+    zone_id: job.zone_id,
+    cloud_identity_id: job.cloud_identity_id,
+    assigned_worker_id: job.assigned_worker_id,
+    worker_id: job.worker_id,
+    plan_job_id: job.plan_job_id,
+    labels: JSON.parse(job.labels) as string[],
+    config_hash: job.config_hash,
+    config_snapshot:
+      job.config_snapshot === null ? null : mask(JSON.parse(job.config_snapshot) as ConfigSnapshot),
+    execution_metadata:
+      job.execution_metadata === null
+        ? null
+        : (JSON.parse(job.execution_metadata) as ExecutionMetadata),
+    error_message: job.error_message,
+    waiting_reason: await findWaitingReason(queries, job),
+    attempt: job.attempt,
+    timeout_seconds: job.timeout_seconds,
+    log_complete: await logComplete(queries, job),
+    log_pruned_at: timeOrNull(job.log_pruned_at),
+    created_at: time(job.created_at),
+    claimed_at: timeOrNull(job.claimed_at),
+    started_at: timeOrNull(job.started_at),
+    ended_at: timeOrNull(job.ended_at),
+    released_at: timeOrNull(job.released_at),
+  };
+}
+
+/** The id of a job's configuration; null once that is deleted, also while its jobs still refer to it. */
+export async function findLiveId(queries: Queries, spec: string | null): Promise<string | null> {
+  if (spec === null) return null;
+  return (await queries.first(findLiveSpec, { id: spec }))?.id ?? null;
+}
+
+/** Where a job stands, without what never changes. */
+export async function viewProgress(queries: Queries, job: JobRow): Promise<JobProgress> {
+  return {
+    id: job.id,
+    status: job.status,
+    waiting_reason: await findWaitingReason(queries, job),
+    log_complete: await logComplete(queries, job),
+    log_pruned_at: timeOrNull(job.log_pruned_at),
+  };
+}
+
+/** What a table of jobs shows of one. */
+export type JobSummary = Pick<
+  Job,
+  | "id"
+  | "job_type"
+  | "status"
+  | "configuration_id"
+  | "worker_id"
+  | "error_message"
+  | "waiting_reason"
+  | "created_at"
+  | "started_at"
+  | "ended_at"
+> & {
+  /** The name that the configuration had when the job was created. */
+  readonly name: string | null;
+};
+
+/** Jobs of one owner in short. */
+export async function viewSummaries(
+  queries: Queries,
+  jobs: readonly JobSummaryRow[],
+): Promise<JobSummary[]> {
+  const queued = jobs.find(({ status }) => status === "QUEUED");
+  const workers = queued && (await findCandidates(queries, queued.owner_id));
+  return Promise.all(
+    jobs.map(async (job) => ({
+      id: job.id,
+      job_type: job.job_type,
+      status: job.status,
+      configuration_id: await findLiveId(queries, job.spec_id),
+      worker_id: job.worker_id,
+      name: job.name,
+      error_message: job.error_message,
+      waiting_reason: await findWaitingReason(queries, job, workers),
+      created_at: time(job.created_at),
+      started_at: timeOrNull(job.started_at),
+      ended_at: timeOrNull(job.ended_at),
+    })),
+  );
+}
+
+/** Why a queued job is not running yet. `workers` spares a list from reading them for each of its jobs. */
+async function findWaitingReason(
+  queries: Queries,
+  job: WaitingJob,
+  workers?: readonly Candidate[],
+): Promise<WaitingReason | null> {
+  if (job.status !== "QUEUED") return null;
+  const { spec_id: spec, assigned_worker_id: target } = job;
+  const found = await queries.first(findObstacles, { spec, target });
+  return waitingReason(job, {
+    isBusy: found?.is_busy === 1,
+    isLocked: found?.is_locked === 1,
+    isTargetHeld: found?.is_target_held === 1,
+    workers: workers ?? (await findCandidates(queries, job.owner_id)),
+  });
+}
+
+/** The workers that might take an owner's jobs. */
+async function findCandidates(queries: Queries, owner: string): Promise<Candidate[]> {
+  const rows = await queries.all(findCandidateRows, { owner });
+  return rows.map(withLists);
+}
+
+/** Whether every chunk that the runner counted is stored; null while it runs, if the runner does not count, or if the log is pruned. */
+async function logComplete(queries: Queries, job: JobRow): Promise<boolean | null> {
+  if (!hasEnded(job) || job.last_seq === null || job.log_pruned_at !== null) return null;
+  if (job.last_seq === 0) return true;
+  const last = await queries.first(findLastSeq, { job: job.id });
+  return (last?.seq ?? 0) >= job.last_seq;
+}
+
+/** A time on the wire. */
+export const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
+
+/** A time that may not have come yet. */
+export const timeOrNull = (milliseconds: number | null): string | null =>
+  milliseconds === null ? null : time(milliseconds);

@@ -1,0 +1,184 @@
+/** The readers of one job's log stream. How they become live, and what holds for them: streams.ts. */
+import { isHeld, hasEnded } from "../../domain/job.ts";
+import type { LogChunk } from "../../../protocol/jobs.ts";
+import { findJob } from "../../store/jobs/jobs.ts";
+import type { Context } from "../context.ts";
+import { viewProgress } from "../jobs/views.ts";
+import type { StreamReader } from "./streams.ts";
+import { readLog } from "./logs.ts";
+
+/** A live reader with more bytes than these still unsent is not live any more: it catches up at its own pace. */
+const behindLimit = 256 * 1024;
+
+interface Reader {
+  readonly raw: StreamReader;
+  /** The id of the last chunk written to it. */
+  position: number;
+  /** The last progress written to it. */
+  progress: string;
+}
+
+/** One job's readers; calls `whenEmpty` after the last one left. */
+export class JobFeed {
+  readonly #context: Context;
+  readonly #job: string;
+  readonly #whenEmpty: () => void;
+  readonly #all = new Set<Reader>();
+  readonly #live = new Set<Reader>();
+  /** All live readers have got every chunk up to here; never goes back. */
+  #position = 0;
+  #isLooking = false;
+  #lookAgain = false;
+
+  constructor(context: Context, job: string, whenEmpty: () => void) {
+    this.#context = context;
+    this.#job = job;
+    this.#whenEmpty = whenEmpty;
+  }
+
+  /** Takes a reader that has read up to `position`. */
+  add(raw: StreamReader, position: number, progress: string): void {
+    const reader: Reader = { raw, position, progress };
+    if (raw.destroyed) return this.#all.size === 0 ? this.#whenEmpty() : undefined;
+    this.#all.add(reader);
+    raw.once("close", () => {
+      this.#all.delete(reader);
+      this.#live.delete(reader);
+      if (this.#all.size === 0) this.#whenEmpty();
+    });
+    raw.write(event("status", progress));
+    this.#catchUpAlone(reader);
+  }
+
+  /** Looks into the store for what is new; a call while it looks makes it look again. */
+  look(): void {
+    this.#lookAgain = true;
+    if (this.#isLooking || this.#live.size === 0) return;
+    this.#isLooking = true;
+    // The store could not be read: the readers come back with their last id.
+    this.#deliver()
+      .catch(() => {
+        for (const { raw } of this.#live) raw.destroy();
+      })
+      .finally(() => {
+        this.#isLooking = false;
+        if (this.#lookAgain && this.#live.size > 0) this.look();
+      });
+  }
+
+  /** Keeps idle connections open. A reader that has not taken what waits for it is not idle. */
+  comment(): void {
+    for (const { raw } of this.#all)
+      if (isOpen(raw) && raw.writableLength === 0) raw.write(":\n\n");
+  }
+
+  /** Ends all streams; their readers may come back. */
+  endAll(): void {
+    this.#live.clear();
+    for (const { raw } of this.#all) raw.end();
+  }
+
+  #catchUpAlone(reader: Reader): void {
+    this.#catchUp(reader).catch(() => reader.raw.destroy());
+  }
+
+  /** Gives the reader page after page, each when it has taken the one before; at the end of the log it is live. */
+  async #catchUp(reader: Reader): Promise<void> {
+    const { raw } = reader;
+    while (isOpen(raw)) {
+      if (raw.writableNeedDrain) await drained(raw);
+      const reached = this.#position;
+      const { logs, isLast } = await readLog(this.#context, this.#job, reader.position);
+      if (!isOpen(raw)) return;
+      this.#give(reader, logs, joined(logs));
+      // The end of the log, unless the live ones got more while it was read.
+      if (isLast && !raw.writableNeedDrain && this.#position === reached) {
+        // With no live reader, nothing else says how far they are.
+        if (this.#live.size === 0) this.#position = Math.max(reached, reader.position);
+        reader.position = Math.max(reached, reader.position);
+        this.#live.add(reader);
+        return this.look();
+      }
+    }
+  }
+
+  async #deliver(): Promise<void> {
+    const { store } = this.#context;
+    while (this.#lookAgain && this.#live.size > 0) {
+      this.#lookAgain = false;
+      // The job before its log: whoever reports the end has posted its log before.
+      const job = await store.read.first(findJob, { id: this.#job });
+      if (!job) return this.endAll();
+      const progress = JSON.stringify(await viewProgress(store.read, job));
+      const status = event("status", progress);
+      for (const reader of this.#live) {
+        if (reader.progress === progress) continue;
+        reader.progress = progress;
+        if (isOpen(reader.raw)) reader.raw.write(status);
+      }
+      await this.#deliverLog();
+      if (hasEnded(job) && !isHeld(job)) this.#end(progress);
+    }
+  }
+
+  async #deliverLog(): Promise<void> {
+    for (;;) {
+      const { logs, isLast } = await readLog(this.#context, this.#job, this.#position);
+      const bytes = joined(logs);
+      for (const reader of this.#live) {
+        if (reader.raw.writableLength <= behindLimit) this.#give(reader, logs, bytes);
+        else {
+          this.#live.delete(reader);
+          this.#catchUpAlone(reader);
+        }
+      }
+      this.#position = Math.max(this.#position, logs.at(-1)?.id ?? 0);
+      if (isLast) return;
+      // Sockets send between two pages, else every reader would seem to be behind.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** Writes what the reader has not got yet of a page; `bytes` is the whole page. */
+  #give(reader: Reader, page: readonly LogChunk[], bytes: Buffer): void {
+    const first = page[0];
+    const last = page.at(-1);
+    if (!first || !last || last.id <= reader.position) return;
+    const isWhole = first.id > reader.position;
+    const part = isWhole ? bytes : joined(page.filter(({ id }) => id > reader.position));
+    reader.position = last.id;
+    if (isOpen(reader.raw)) reader.raw.write(part);
+  }
+
+  #end(progress: string): void {
+    const end = event("end", progress);
+    for (const reader of this.#live) {
+      this.#live.delete(reader);
+      if (isOpen(reader.raw)) reader.raw.write(end);
+      reader.raw.end();
+    }
+  }
+}
+
+const event = (name: string, data: string): Buffer =>
+  Buffer.from(`event: ${name}\ndata: ${data}\n\n`);
+
+const isOpen = (raw: StreamReader): boolean => !raw.destroyed && !raw.writableEnded;
+
+/** The events of a page, to be written at once. */
+const joined = (page: readonly LogChunk[]): Buffer =>
+  Buffer.from(
+    page.map((chunk) => `id: ${chunk.id}\nevent: log\ndata: ${JSON.stringify(chunk)}\n\n`).join(""),
+  );
+
+function drained(raw: StreamReader): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      raw.off("drain", done);
+      raw.off("close", done);
+      resolve();
+    };
+    raw.once("drain", done);
+    raw.once("close", done);
+  });
+}

@@ -1,0 +1,68 @@
+/** Reading a job's log. Who may read it was judged before. */
+import type { LogChunk } from "../../../protocol/jobs.ts";
+import type { UserCaller, WorkerCaller } from "../callers.ts";
+import { notFound } from "../../http/problem.ts";
+import { findJob, findJobBriefly, findOwnJob } from "../../store/jobs/jobs.ts";
+import { readChunks, sizeChunks } from "../../store/logs/logs.ts";
+import type { Context } from "../context.ts";
+import { time, timeOrNull } from "../jobs/views.ts";
+
+/** Bytes of text on a page, unless its only chunk has more. */
+const pageBytes = 256 * 1024;
+/** Chunks on a page. */
+const pageChunks = 200;
+
+/** A part of a log. */
+export interface LogPart {
+  readonly logs: LogChunk[];
+  /** Whether nothing followed. */
+  readonly isLast: boolean;
+}
+
+/** The log after a chunk's id, in the order of the ids: at least one chunk, then as many as fit on a page. */
+export async function readLog(
+  { store }: Context,
+  job: string,
+  after: number,
+  { chunks = pageChunks, bytes = pageBytes } = {},
+): Promise<LogPart> {
+  // One more, so that the page that ends with the log is known as the last one.
+  const limit = Math.min(chunks, pageChunks);
+  const sizes = await store.read.all(sizeChunks, { job, after, limit: limit + 1 });
+  let total = 0;
+  let last = 0;
+  for (; last < Math.min(limit, sizes.length); last += 1) {
+    total += sizes[last]?.bytes ?? 0;
+    if (total > bytes && last > 0) break;
+  }
+  const lastId = sizes[last - 1]?.id;
+  if (lastId === undefined) return { logs: [], isLast: true };
+  const rows = await store.read.all(readChunks, { job, after, last: lastId });
+  const logs = rows.map((row) => ({ ...row, created_at: time(row.created_at) }));
+  return { logs, isLast: last === sizes.length };
+}
+
+/** When retention removed the log, so that readers can say so; null while it is kept. */
+export async function findPrunedAt({ store }: Context, id: string): Promise<string | null> {
+  const job = await store.read.first(findJobBriefly, { id });
+  return timeOrNull(job?.log_pruned_at ?? null);
+}
+
+/** A person reads the logs of their own jobs. */
+export async function checkOwnJob(
+  { store }: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<void> {
+  if (!(await store.read.first(findOwnJob, { id, owner }))) throw notFound("job");
+}
+
+/** A worker reads the log of a job that it holds or held last. */
+export async function checkHeldJob(
+  { store }: Context,
+  worker: WorkerCaller,
+  id: string,
+): Promise<void> {
+  const job = await store.read.first(findJob, { id });
+  if (job?.worker_id !== worker.id) throw notFound("job");
+}

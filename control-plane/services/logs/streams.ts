@@ -1,0 +1,99 @@
+/**
+ * Logs as they grow, for many readers. A reader first catches up by itself, at its own pace; then it is live: the log is read once for
+ * all live readers of a job, each event is serialised once, and the same bytes are written to each.
+ *
+ * A wakeup is only a hint to look; the store is the truth. No gap: a reader becomes live only when it has read at least as far as the
+ * live ones. No double: each reader knows its last id, and is given later ones only.
+ */
+import type { UserCaller } from "../callers.ts";
+import { notFound, Refusal } from "../../http/problem.ts";
+import { findJob } from "../../store/jobs/jobs.ts";
+import { findLastChunk } from "../../store/logs/logs.ts";
+import type { Context } from "../context.ts";
+import { viewProgress } from "../jobs/views.ts";
+import { JobFeed } from "./feed.ts";
+
+/** The connection of a reader, as far as streams need it: a Node response. */
+export interface StreamReader {
+  readonly destroyed: boolean;
+  readonly writableEnded: boolean;
+  readonly writableLength: number;
+  /** Whether it wants time before it is given more. */
+  readonly writableNeedDrain: boolean;
+  write(bytes: Buffer | string): boolean;
+  end(): unknown;
+  destroy(): unknown;
+  once(event: "close" | "drain", listener: () => void): unknown;
+  off(event: "close" | "drain", listener: () => void): unknown;
+}
+
+export interface LogStreams {
+  /** Streams the log after a chunk's id. `begin` is called when nothing can be refused any more. */
+  open(caller: UserCaller, job: string, after: number, begin: () => StreamReader): Promise<void>;
+  close(): void;
+}
+
+/** A comment this often keeps proxies from closing an idle stream. */
+const commentMilliseconds = 15_000;
+/** How often a feed looks by itself: for a lost wakeup, or a waiting reason that changed by something else. */
+const lookMilliseconds = 2000;
+
+/** The streams of one server; they end when it drains. */
+export function logStreams(context: Context): LogStreams {
+  const { store, wakeups, draining, streamsPerPerson } = context;
+  const feeds = new Map<string, JobFeed>();
+  /** Open streams by person. */
+  const open = new Map<string, number>();
+  const unlisten = wakeups.listen("job", (id) => feeds.get(id)?.look());
+  const every = (milliseconds: number, what: (feed: JobFeed) => void) =>
+    setInterval(() => {
+      for (const feed of feeds.values()) what(feed);
+    }, milliseconds).unref();
+  const timers = [
+    every(lookMilliseconds, (feed) => feed.look()),
+    every(commentMilliseconds, (feed) => feed.comment()),
+  ];
+  const endAll = () => {
+    for (const feed of feeds.values()) feed.endAll();
+  };
+  draining.addEventListener("abort", endAll, { once: true });
+
+  return {
+    open: async ({ user_id }, id, after, begin) => {
+      const job = await store.read.first(findJob, { id });
+      if (!job) throw notFound("job");
+      const progress = JSON.stringify(await viewProgress(store.read, job));
+      // Ids only grow: nobody can have seen a later one than there is.
+      const last = (await store.read.first(findLastChunk, { job: id }))?.id ?? 0;
+      if (draining.aborted) throw new Refusal("unavailable", "the server is stopping");
+      const count = open.get(user_id) ?? 0;
+      if (count >= streamsPerPerson)
+        throw new Refusal(
+          "too_many_requests",
+          `You have ${count} event streams open, which is the most at one time. Close some, then try again.`,
+          {},
+          { "retry-after": "5" },
+        );
+      const feed = feeds.get(id) ?? new JobFeed(context, id, () => feeds.delete(id));
+      feeds.set(id, feed);
+      // What may be left of a pruned log is no log.
+      const from = job.log_pruned_at === null ? Math.min(after, last) : last;
+      const reader = begin();
+      open.set(user_id, count + 1);
+      const leave = () => {
+        const left = (open.get(user_id) ?? 1) - 1;
+        if (left > 0) open.set(user_id, left);
+        else open.delete(user_id);
+      };
+      if (reader.destroyed) leave();
+      else reader.once("close", leave);
+      feed.add(reader, from, progress);
+    },
+    close: () => {
+      endAll();
+      unlisten();
+      for (const timer of timers) clearInterval(timer);
+      draining.removeEventListener("abort", endAll);
+    },
+  };
+}

@@ -1,0 +1,234 @@
+/**
+ * Accounts at sign-in providers. An account is (provider, host, subject); two are joined only by a signed-in person who goes through the login
+ * of the second one. An e-mail joins nothing: not two accounts, and not an account with the person whom an operator's link signs in.
+ */
+import { v7 as uuid } from "uuid";
+import type { Origin, SignedIn, UserCaller } from "../callers.ts";
+import { refreshGrant, type ProviderTokens } from "./oauth-client.ts";
+import {
+  accountHost,
+  providerNames,
+  type ProviderName,
+  type ProviderSettings,
+} from "../../domain/providers.ts";
+import { sealAgain, type SecretKeys } from "../../domain/secret-box.ts";
+import { equalSecrets } from "../../domain/tokens.ts";
+import { Refusal } from "../../http/problem.ts";
+import {
+  findAccount,
+  findUserAccount,
+  insertAccount,
+  insertUser,
+  listAccounts,
+  listTokens,
+  setMissingHosts,
+  updateAccount,
+  type AccountId,
+  type AccountRow,
+} from "../../store/people/accounts.ts";
+import type { Queries } from "../../store/db.ts";
+import { person, record } from "../audit/audit.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+import { startSession } from "./logins.ts";
+
+/** A token that ends this soon is refreshed before it is used. */
+const marginMilliseconds = 60_000;
+
+export interface SignedInAt {
+  readonly provider: ProviderName;
+  readonly subject: string;
+  readonly email: string;
+  readonly tokens: ProviderTokens;
+}
+
+/**
+ * Ends a sign-in: a session for whom the account belongs to, made on first use. With a `caller` the account is added to them instead;
+ * "someone_else" when it is another person's already.
+ */
+export function signInWithAccount(
+  context: Context,
+  { provider, subject, email, tokens }: SignedInAt,
+  caller: UserCaller | undefined,
+  origin: Origin,
+): Promise<SignedIn | "someone_else"> {
+  const now = context.now();
+  const id = { ...hostOfAccounts(context, provider), subject };
+  return context.store.write(async (tx) => {
+    const found = await findAccount(tx, id);
+    if (found && caller && found.user_id !== caller.user_id) return "someone_else";
+    const user = found
+      ? { id: found.user_id, email: found.user_email }
+      : { id: caller?.user_id ?? uuid(), email: caller?.email ?? email };
+    const change = { email, signed_in_at: now, ...sealTokens(context, id, tokens) };
+    if (found) await updateAccount(tx, id, change);
+    else {
+      if (!caller) await insertUser(tx, { ...user, created_at: now });
+      await insertAccount(tx, { ...id, ...change, user_id: user.id, created_at: now });
+    }
+    if (!caller) return startSession(tx, user, { way: provider, origin }, now);
+    const connected = { action: "account.connect", id: subject, name: email } as const;
+    const details = { provider };
+    await record(tx, { by: person(caller), owner: user.id, ...connected, details }, now);
+    return caller;
+  });
+}
+
+/** Whose the account is: `invited` people, whom an operator's link let in, need no other permission. */
+export async function standingOf(
+  context: Context,
+  provider: ProviderName,
+  subject: string,
+): Promise<"invited" | "known" | "new"> {
+  const id = { ...hostOfAccounts(context, provider), subject };
+  const account = await findAccount(context.store.read, id);
+  if (account === undefined) return "new";
+  return account.link_email === null ? "known" : "invited";
+}
+
+/** Gives the accounts of an older version the host that is configured now, or else the public one. */
+export const completeAccounts = (context: Context): Promise<void> =>
+  context.store.write(async (tx) => {
+    for (const { provider, host } of providerNames.map((name) => hostOfAccounts(context, name)))
+      await setMissingHosts(tx, { provider, host });
+  });
+
+const hostOfAccounts = ({ providers }: Context, provider: ProviderName) => ({
+  provider,
+  host: accountHost(provider, providers[provider] ?? {}),
+});
+
+/** The hosts of those of these providers that are on. */
+const hostsOf = (context: Context, providers: readonly ProviderName[]) =>
+  providers
+    .filter((name) => context.providers[name] !== undefined)
+    .map((name) => hostOfAccounts(context, name));
+
+/** The hosts at which people can sign in. */
+export const offeredHosts = (context: Context) => hostsOf(context, providerNames);
+
+/** A person's account at a provider. */
+export interface ConnectedAccount {
+  readonly provider: ProviderName;
+  readonly host: string;
+  readonly email: string;
+  readonly connected_at: string;
+}
+
+/** The accounts by which a person can sign in. */
+export async function listOwnAccounts(
+  { store }: Context,
+  { user_id }: UserCaller,
+): Promise<ConnectedAccount[]> {
+  const accounts = await listAccounts(store.read, user_id);
+  return accounts.map(({ created_at, ...account }) => ({
+    ...account,
+    connected_at: time(created_at),
+  }));
+}
+
+/** The user's token at one of these providers, refreshed if need be. Throws what keeps it from working. */
+export async function providerToken(
+  context: Context,
+  user: string,
+  providers: readonly ProviderName[],
+): Promise<string> {
+  // A token goes to the host that gave it, never to another that is configured since.
+  const on = hostsOf(context, providers);
+  const account = on.length === 0 ? undefined : await findUserAccount(context.store.read, user, on);
+  const settings = account && context.providers[account.provider];
+  if (!settings) throw new Refusal("provider_not_connected");
+  if (
+    account.refresh_token === null ||
+    account.token_expires_at === null ||
+    account.token_expires_at - marginMilliseconds > context.now()
+  )
+    return openToken(context, account, account.access_token);
+  return refreshOnce(context, account, settings, account.refresh_token);
+}
+
+/** The token that the device login hands to the client; null when there is none that works now. */
+export async function clientProviderToken(context: Context, user: string): Promise<string | null> {
+  try {
+    return await providerToken(context, user, ["github", "gitlab", "bitbucket"]);
+  } catch (error) {
+    if (error instanceof Refusal) return null;
+    throw error;
+  }
+}
+
+/** Refreshes under way, by the box of the refresh token: GitLab's work once, so two callers share one. */
+const refreshes = new Map<string, Promise<string>>();
+
+function refreshOnce(
+  context: Context,
+  account: AccountRow,
+  settings: ProviderSettings,
+  sealed: string,
+): Promise<string> {
+  const running = refreshes.get(sealed);
+  if (running) return running;
+  const made = refresh(context, account, settings, sealed).finally(() => refreshes.delete(sealed));
+  refreshes.set(sealed, made);
+  return made;
+}
+
+async function refresh(
+  context: Context,
+  account: AccountRow,
+  settings: ProviderSettings,
+  sealed: string,
+): Promise<string> {
+  const old = openToken(context, account, sealed);
+  const tokens = await refreshGrant(account.provider, settings, old);
+  // A provider that gives no new refresh token goes on with the old one.
+  const kept = { ...tokens, refresh_token: tokens.refresh_token ?? old };
+  const change = sealTokens(context, account, kept);
+  await context.store.write((tx) => updateAccount(tx, account, change, account.access_token));
+  return tokens.access_token;
+}
+
+function sealTokens(
+  context: Context,
+  id: AccountId,
+  { access_token, refresh_token, expires_in }: ProviderTokens,
+) {
+  return {
+    access_token: sealToken(context, id, access_token),
+    refresh_token: refresh_token === undefined ? null : sealToken(context, id, refresh_token),
+    token_expires_at: expires_in === undefined ? null : context.now() + expires_in * 1000,
+  };
+}
+
+const purpose = "provider-tokens";
+const about = ({ provider, subject }: Pick<AccountId, "provider" | "subject">): string =>
+  `${provider}:${subject}`;
+
+const sealToken = ({ box }: Context, id: AccountId, token: string): string =>
+  box(purpose).seal(Buffer.from(token), about(id)).toString("base64url");
+
+function openToken({ box }: Context, id: AccountId, sealed: string): string {
+  try {
+    return box(purpose).open(Buffer.from(sealed, "base64url"), about(id)).toString();
+  } catch {
+    // After a restore without its WINDLASS_SECRET_KEY: the person signs in again and all is well.
+    throw new Refusal("provider_token_rejected", "The stored token cannot be read; sign in again");
+  }
+}
+
+/** Seals the tokens of every account under the current key; returns how many accounts changed. A token that no key opens stays as it is. */
+export async function resealTokens(tx: Queries, keys: SecretKeys): Promise<number> {
+  let count = 0;
+  for (const account of await listTokens(tx)) {
+    const again = (sealed: string): string =>
+      sealAgain(keys, purpose, Buffer.from(sealed, "base64url"), about(account)).toString(
+        "base64url",
+      );
+    const access_token = again(account.access_token);
+    if (equalSecrets(access_token, account.access_token)) continue;
+    const refresh_token = account.refresh_token === null ? null : again(account.refresh_token);
+    await updateAccount(tx, account, { access_token, refresh_token });
+    count += 1;
+  }
+  return count;
+}

@@ -1,0 +1,166 @@
+/** Device login: a browser approves a device code and shows six characters, the client types them. */
+import type { DeviceLogin, ExchangeDeviceLogin, ExchangedTokens } from "../../../protocol/auth.ts";
+import type { Origin, UserCaller } from "../callers.ts";
+import type { RefusalLimit } from "../refusal-limit.ts";
+import { equalSecrets, hashToken } from "../../domain/tokens.ts";
+import { Refusal } from "../../http/problem.ts";
+import type { Queries } from "../../store/db.ts";
+import {
+  findCliLogin,
+  findFamily,
+  insertCliLogin,
+  takeGuess,
+  useCliLogin,
+  type CliLoginRow,
+} from "../../store/people/logins.ts";
+import { clientProviderToken } from "./accounts.ts";
+import { fingerprint, person, record, recordOwn } from "../audit/audit.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+import { startCliLogin, tokenPair } from "./logins.ts";
+
+const lifetimeMilliseconds = 10 * 60_000;
+/** Wrong guesses that burn a code: with 32⁶ codes, five guesses succeed once in 200 million. */
+const guesses = 5;
+/** A–Z and 2–9 without O and I, which people confuse with 0 and 1. */
+const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+
+/** POST /api/auth/cli/generate: the same person gets the same code until it ends. */
+export async function generateDeviceLogin(
+  context: Context,
+  user: UserCaller,
+  deviceCode: string,
+): Promise<DeviceLogin> {
+  const { store, now } = context;
+  const device_code = deviceCode.toLowerCase();
+  const { user_id: profile_id } = user;
+  const login = await store.write(async (tx) => {
+    const found = await tx.first(findCliLogin, { device_code });
+    if (found && isDead(found, now())) throw new Refusal("device_code_used");
+    if (found && found.profile_id !== profile_id) throw new Refusal("device_code_taken");
+    if (found) return found;
+    const made: CliLoginRow = {
+      device_code,
+      profile_id,
+      wrong_guesses: 0,
+      created_at: now(),
+      expires_at: now() + lifetimeMilliseconds,
+      used_at: null,
+    };
+    await insertCliLogin(tx, made);
+    const id = idOf(device_code);
+    await recordOwn(tx, user, { action: "device_code.approve", id }, made.created_at);
+    return made;
+  });
+  return {
+    device_code: deviceCode,
+    verification_code: codeOf(context, login),
+    expires_at: time(login.expires_at),
+  };
+}
+
+/** A device login that its person may see again. `dead`: too late, or too many wrong guesses. */
+export interface ApprovedDevice extends DeviceLogin {
+  readonly state: "waiting" | "used" | "dead";
+}
+
+/** How a device login that this person approved stands; undefined if they approved none of this code. */
+export async function findDeviceLogin(
+  context: Context,
+  { user_id }: UserCaller,
+  deviceCode: string,
+): Promise<ApprovedDevice | undefined> {
+  const found = await context.store.read.first(findCliLogin, {
+    device_code: deviceCode.toLowerCase(),
+  });
+  if (found?.profile_id !== user_id) return undefined;
+  const isOver = isDead(found, context.now());
+  return {
+    device_code: deviceCode,
+    verification_code: codeOf(context, found),
+    expires_at: time(found.expires_at),
+    state: found.used_at !== null ? "used" : isOver ? "dead" : "waiting",
+  };
+}
+
+/**
+ * POST /api/auth/cli/exchange. Unknown and not yet approved look alike; a guess is counted before it is judged.
+ *
+ * The limits are asked and counted where the exchanges of one moment run one after the other, so that a burst cannot pass them together.
+ */
+export async function exchangeDeviceLogin(
+  context: Context,
+  { device_code: deviceCode, verification_code }: ExchangeDeviceLogin,
+  origin: Origin,
+  limits: readonly RefusalLimit[] = [],
+): Promise<ExchangedTokens> {
+  const device_code = deviceCode.toLowerCase();
+  // A commit may be run again: what was counted then is not counted twice, and does not refuse itself.
+  let isCounted = false;
+  const outcome = await context.store.write(async (tx) => {
+    if (!isCounted) for (const limit of limits) limit.check();
+    const judged = await judgeGuess(context, tx, {
+      device_code,
+      guess: verification_code,
+      origin,
+    });
+    if (typeof judged === "string" && !isCounted) {
+      for (const limit of limits) limit.count();
+      isCounted = true;
+    }
+    return judged;
+  });
+  if (typeof outcome === "string") throw new Refusal(outcome);
+  const pair = await tokenPair(context, outcome, outcome.email);
+  const provider_token = await clientProviderToken(context, outcome.user_id);
+  return { ...pair, provider_token, user_email: outcome.email };
+}
+
+/** A new login for the right code, or why not: refusals must be recorded, so they are not thrown here. */
+async function judgeGuess(
+  context: Context,
+  tx: Queries,
+  { device_code, guess, origin }: { device_code: string; guess: string; origin: Origin },
+) {
+  const now = context.now();
+  const login = await tx.first(takeGuess, { device_code, limit: guesses, now });
+  if (!login)
+    return (await tx.first(findCliLogin, { device_code }))
+      ? ("expired_token" as const)
+      : ("authorization_pending" as const);
+  const id = idOf(device_code);
+  const owner = login.profile_id;
+  if (!equalSecrets(upperCase(guess), codeOf(context, login))) {
+    if (login.wrong_guesses >= guesses) {
+      const by = { kind: "anonymous", id: null, name: null, origin } as const;
+      await record(tx, { by, owner, action: "device_code.burn", id }, now);
+    }
+    return "invalid_verification_code" as const;
+  }
+  await tx.run(useCliLogin, { device_code, now });
+  const started = await startCliLogin(tx, owner, now);
+  const family = await tx.first(findFamily, { id: started.id });
+  if (!family) throw new Error("the login just made is not there");
+  const { email, kind } = family;
+  const by = person({ email, login_id: family.id, login_kind: kind, origin });
+  const details = { way: "device_code", device_code: id };
+  await record(tx, { by, owner, action: "login.create", id: family.id, name: kind, details }, now);
+  return family;
+}
+
+/** What the audit log calls a device code: it opens a login as long as it lives. */
+const idOf = (deviceCode: string): string => fingerprint(hashToken(deviceCode));
+
+/** The six characters of one approval: a keyed hash of it, five bits each. Derived, so that whoever reads the disk cannot type it. */
+function codeOf({ box }: Context, { device_code, profile_id, created_at }: CliLoginRow): string {
+  const hash = box("verification-code").sign(`${device_code}:${profile_id}:${created_at}`);
+  const bytes = Buffer.from(hash, "base64url").subarray(0, 6);
+  return [...bytes].map((byte) => alphabet[byte % alphabet.length]).join("");
+}
+
+/** Of A–Z only: other scripts have letters whose upper case is one of these, and they are not the code. */
+const upperCase = (text: string): string =>
+  text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
+
+const isDead = ({ used_at, wrong_guesses, expires_at }: CliLoginRow, now: number): boolean =>
+  used_at !== null || wrong_guesses >= guesses || expires_at <= now;

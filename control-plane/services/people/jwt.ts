@@ -1,0 +1,83 @@
+/** The JWTs of sessions and CLI logins. One algorithm, one kind of token in each place (docs/decisions.md, "Sign-in"). */
+import { jwtVerify, SignJWT, type JWTPayload } from "jose";
+import type { Context } from "../context.ts";
+
+/** What a token is for; each is refused in the others' places. */
+export type TokenType = "access" | "refresh" | "session";
+
+export const secondsOf: Readonly<Record<TokenType, number>> = {
+  access: 3600,
+  refresh: 90 * 24 * 3600,
+  session: 7 * 24 * 3600,
+};
+
+export interface Claims {
+  /** The user. */
+  readonly sub: string;
+  readonly email: string;
+  /** The login. */
+  readonly sid: string;
+  readonly jti: string;
+  /** Epoch seconds, both. */
+  readonly iat: number;
+  readonly exp: number;
+}
+
+const issuer = "windlass";
+
+/** Signs a token that ends after its type's time. */
+export function signToken(
+  { jwtSecret, now }: Pick<Context, "jwtSecret" | "now">,
+  type: TokenType,
+  { sub, email, sid, jti }: Omit<Claims, "iat" | "exp">,
+): Promise<string> {
+  const issuedAt = Math.floor(now() / 1000);
+  return new SignJWT({ email, type, sid })
+    .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+    .setSubject(sub)
+    .setJti(jti)
+    .setIssuer(issuer)
+    .setAudience(issuer)
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + secondsOf[type])
+    .sign(jwtSecret);
+}
+
+/** The claims of a token of this type; undefined for anything else, whatever is wrong with it. */
+export async function verifyToken(
+  context: Pick<Context, "jwtSecret" | "now">,
+  type: TokenType,
+  token: string,
+): Promise<Claims | undefined> {
+  const claims = await verifyEndedToken(context, type, token);
+  return claims && claims.exp * 1000 > context.now() ? claims : undefined;
+}
+
+/** Like `verifyToken`, but also for a token whose time is over: an old refresh token that turns up again is still a theft. */
+export async function verifyEndedToken(
+  { jwtSecret }: Pick<Context, "jwtSecret">,
+  type: TokenType,
+  token: string,
+): Promise<Claims | undefined> {
+  if (!isCanonical(token)) return undefined;
+  try {
+    const { payload } = await jwtVerify(token, jwtSecret, {
+      algorithms: ["HS256"],
+      issuer,
+      audience: issuer,
+      currentDate: new Date(0),
+    });
+    return payload["type"] === type && hasClaims(payload) ? payload : undefined;
+  } catch {
+    // Malformed, mutated, `alg: none`: all of them are no credential.
+    return undefined;
+  }
+}
+
+const hasClaims = (payload: JWTPayload): payload is JWTPayload & Claims =>
+  ["sub", "email", "sid", "jti"].every((name) => typeof payload[name] === "string") &&
+  ["iat", "exp"].every((name) => typeof payload[name] === "number");
+
+/** The last character of base64 has spare bits, which a decoder ignores: without this a changed token could pass as the same one. */
+const isCanonical = (token: string): boolean =>
+  token.split(".").every((part) => Buffer.from(part, "base64url").toString("base64url") === part);

@@ -1,0 +1,179 @@
+/** One-time links, sessions, and the token pairs of CLI logins. */
+import { randomUUID } from "node:crypto";
+import { v7 as uuid } from "uuid";
+import type { TokenPair } from "../../../protocol/auth.ts";
+import type { Origin, SignedIn, UserCaller } from "../callers.ts";
+import { secondsOf, signToken, verifyEndedToken } from "./jwt.ts";
+import { hashToken, newToken } from "../../domain/tokens.ts";
+import { Refusal } from "../../http/problem.ts";
+import type { Queries, Store } from "../../store/db.ts";
+import {
+  findFamily,
+  findLinkUser,
+  findOrAddLinkUser,
+  insertLink,
+  insertLogin,
+  revokeLogin,
+  rotateFamily,
+  useLink,
+  type LoginRow,
+} from "../../store/people/logins.ts";
+import { fingerprint, operator, person, record, recordOwn } from "../audit/audit.ts";
+import type { Context } from "../context.ts";
+
+/** A one-time link may be opened this long. */
+export const linkMilliseconds = 15 * 60_000;
+/** A session ends after this long, however much it is used. */
+const sessionMilliseconds = 90 * 24 * 3600_000;
+/** The predecessor of a refresh token, within this time, is two commands that refreshed at once and not a thief. */
+const raceMilliseconds = 10_000;
+
+/** Makes a one-time link's token for this e-mail. */
+export async function createLink(store: Store, email: string, now: number): Promise<string> {
+  const token = newToken("wll");
+  const token_hash = hashToken(token);
+  await store.write(async (tx) => {
+    await insertLink(tx, {
+      token_hash,
+      email,
+      created_at: now,
+      expires_at: now + linkMilliseconds,
+      used_at: null,
+    });
+    // Of somebody who is no user yet, the first use makes one; the link's entry is nobody's then.
+    const owner = (await findLinkUser(tx, email))?.id ?? null;
+    const id = fingerprint(token_hash);
+    await record(tx, { by: operator, owner, action: "login_link.create", id, name: email }, now);
+  });
+  return token;
+}
+
+/** Opens a link: uses it up and makes the session. Undefined when it is unknown, used or expired. */
+export function openLink(
+  { store, now }: Context,
+  token: string,
+  origin: Origin,
+): Promise<SignedIn | undefined> {
+  return store.write(async (tx) => {
+    const link = await tx.first(useLink, { token_hash: hashToken(token), now: now() });
+    if (!link) return undefined;
+    const user = await findOrAddLinkUser(tx, { id: uuid(), email: link.email, created_at: now() });
+    return startSession(tx, user, { way: "link", origin }, now());
+  });
+}
+
+/** Starts a browser session of a user, in a transaction. `way` is how they showed who they are: `link` or a provider. */
+export async function startSession(
+  tx: Queries,
+  { id, email }: { readonly id: string; readonly email: string },
+  { way, origin }: { readonly way: string; readonly origin: Origin },
+  now: number,
+): Promise<SignedIn> {
+  const login = newLogin(id, "session", now, now + sessionMilliseconds);
+  const signedIn = { user_id: id, email, login_id: login.id };
+  await insertLogin(tx, login);
+  const by = person({ ...signedIn, login_kind: login.kind, origin });
+  await record(
+    tx,
+    { by, owner: id, action: "login.create", id: login.id, name: login.kind, details: { way } },
+    now,
+  );
+  return signedIn;
+}
+
+/** Ends the login that the caller came with: signing out. */
+export async function endLogin(
+  { store, wakeups, now }: Context,
+  caller: UserCaller,
+): Promise<void> {
+  const { login_id: id, login_kind: name } = caller;
+  await store.write(async (tx) => {
+    // Another sign-out of the same moment may have been first.
+    if (!(await tx.first(revokeLogin, { id, now: now() }))) return;
+    const details = { reason: "signed_out" };
+    await recordOwn(tx, caller, { action: "login.revoke", id, name, details }, now());
+  });
+  wakeups.ring("login", id);
+}
+
+/** Starts a CLI login of a user, in a transaction; its first token pair is made from it by `tokenPair`. */
+export async function startCliLogin(tx: Queries, user: string, now: number): Promise<LoginRow> {
+  const login = {
+    ...newLogin(user, "cli", now, now + secondsOf.refresh * 1000),
+    refresh_jti: randomUUID(),
+  };
+  await insertLogin(tx, login);
+  return login;
+}
+
+/** The access token and the one refresh token of a CLI login. */
+export async function tokenPair(
+  context: Context,
+  { id: sid, user_id: sub, refresh_jti }: Pick<LoginRow, "id" | "user_id" | "refresh_jti">,
+  email: string,
+): Promise<TokenPair> {
+  const claims = { sub, email, sid };
+  const [access_token, refresh_token] = await Promise.all([
+    signToken(context, "access", { ...claims, jti: randomUUID() }),
+    signToken(context, "refresh", { ...claims, jti: refresh_jti ?? "" }),
+  ]);
+  return { access_token, refresh_token, token_type: "Bearer", expires_in: secondsOf.access };
+}
+
+/** POST /api/auth/cli/refresh: one winner for each refresh token; reuse beyond the race ends the whole login. */
+export async function refreshTokens(
+  context: Context,
+  token: string,
+  origin: Origin,
+): Promise<TokenPair> {
+  const claims = await verifyEndedToken(context, "refresh", token);
+  if (!claims) throw new Refusal("invalid_refresh_token");
+  const next = randomUUID();
+  // A reuse must be recorded, so the refusal is thrown after the commit.
+  const family = await context.store.write(async (tx) => {
+    const now = context.now();
+    const id = claims.sid;
+    const expires_at = now + secondsOf.refresh * 1000;
+    const isRotated =
+      claims.exp * 1000 > now &&
+      (await tx.first(rotateFamily, { id, next, previous: claims.jti, now, expires_at }));
+    const login = await tx.first(findFamily, { id });
+    if (isRotated) return login;
+    if (login && isReuse(login, claims.jti, now) && (await tx.first(revokeLogin, { id, now }))) {
+      const { user_id: owner, email, kind } = login;
+      const by = person({ email, login_id: id, login_kind: kind, origin });
+      const details = { reason: "refresh_token_reused" };
+      await record(tx, { by, owner, action: "login.revoke", id, name: kind, details }, now);
+    }
+    return undefined;
+  });
+  if (!family) {
+    // Perhaps a reuse, which ended the login.
+    context.wakeups.ring("login", claims.sid);
+    throw new Refusal("invalid_refresh_token");
+  }
+  return tokenPair(context, family, family.email);
+}
+
+/** An old token is used again: stolen, unless it is the one just replaced and two commands refreshed at once. */
+function isReuse(login: LoginRow, jti: string, now: number): boolean {
+  if (jti === login.refresh_jti) return false;
+  return jti !== login.previous_refresh_jti || now - (login.rotated_at ?? 0) > raceMilliseconds;
+}
+
+const newLogin = (
+  user_id: string,
+  kind: LoginRow["kind"],
+  created_at: number,
+  expires_at: number,
+): LoginRow => ({
+  id: uuid(),
+  user_id,
+  kind,
+  created_at,
+  expires_at,
+  revoked_at: null,
+  refresh_jti: null,
+  previous_refresh_jti: null,
+  rotated_at: null,
+});

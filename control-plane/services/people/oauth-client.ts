@@ -1,0 +1,189 @@
+/** OAuth with the four providers: GitHub and Bitbucket by fixed endpoints, GitLab and Google by discovery. */
+import * as client from "openid-client";
+import { hostOf, type ProviderName, type ProviderSettings } from "../../domain/providers.ts";
+import type { SignInRule } from "../../domain/sign-in-allow.ts";
+import { Refusal } from "../../http/problem.ts";
+import { askProvider, unavailable } from "./provider-http.ts";
+
+/** What a provider gives out for a code or a refresh token. */
+export interface ProviderTokens {
+  readonly access_token: string;
+  readonly refresh_token: string | undefined;
+  readonly expires_in: number | undefined;
+  /** Of the checked ID token, where there is one. */
+  readonly subject: string | undefined;
+}
+
+/**
+ * `repo` is the only scope with which GitHub shows private repositories, `read:org` the only one with which it says whether a person is
+ * in an organisation.
+ */
+const scopes: Readonly<Record<ProviderName, string>> = {
+  github: "read:user user:email repo",
+  gitlab: "openid email read_api",
+  bitbucket: "account email repository",
+  google: "openid email",
+};
+
+/** What the browser has to bring back. */
+export interface Challenge {
+  readonly state: string;
+  readonly verifier: string;
+}
+
+/** Where to send the browser, and what to remember until it is back. */
+export async function authorization(
+  name: ProviderName,
+  settings: ProviderSettings,
+  redirect_uri: string,
+  rules: readonly SignInRule[],
+): Promise<Challenge & { readonly url: string }> {
+  const config = await configurationOf(name, settings);
+  const [state, verifier] = [client.randomState(), client.randomPKCECodeVerifier()];
+  const url = client.buildAuthorizationUrl(config, {
+    redirect_uri,
+    scope: asksGithub(name, rules) ? `${scopes[name]} read:org` : scopes[name],
+    state,
+    code_challenge: await client.calculatePKCECodeChallenge(verifier),
+    code_challenge_method: "S256",
+  });
+  return { url: url.href, state, verifier };
+}
+
+const asksGithub = (name: ProviderName, rules: readonly SignInRule[]): boolean =>
+  name === "github" && rules.some((rule) => rule.kind === "group" && rule.provider === name);
+
+/** Exchanges the code in the address the browser came back to. */
+export const exchangeCode = (
+  name: ProviderName,
+  settings: ProviderSettings,
+  returned: URL,
+  { state, verifier }: Challenge,
+): Promise<ProviderTokens> =>
+  judged(async () => {
+    const config = await configurationOf(name, settings);
+    return client.authorizationCodeGrant(config, returned, {
+      expectedState: state,
+      pkceCodeVerifier: verifier,
+      idTokenExpected: isDiscovered(name),
+    });
+  });
+
+/** A new access token for a refresh token. */
+export const refreshGrant = (
+  name: ProviderName,
+  settings: ProviderSettings,
+  refreshToken: string,
+): Promise<ProviderTokens> =>
+  judged(async () => client.refreshTokenGrant(await configurationOf(name, settings), refreshToken));
+
+/** The claims of the user info endpoint, of this subject and no other. */
+export async function userInfo(
+  name: ProviderName,
+  settings: ProviderSettings,
+  { access_token, subject }: ProviderTokens,
+): Promise<client.UserInfoResponse> {
+  const config = await configurationOf(name, settings);
+  try {
+    return await client.fetchUserInfo(config, access_token, subject ?? "");
+  } catch (error) {
+    throw error instanceof Refusal ? error : unavailable((error as Error).message);
+  }
+}
+
+async function judged(
+  grant: () => Promise<client.TokenEndpointResponse & client.TokenEndpointResponseHelpers>,
+): Promise<ProviderTokens> {
+  try {
+    const tokens = await grant();
+    return {
+      access_token: tokens.access_token,
+      refresh_token: tokens.refresh_token,
+      expires_in: tokens.expires_in,
+      subject: tokens.claims()?.sub,
+    };
+  } catch (error) {
+    if (error instanceof Refusal) throw error;
+    if (error instanceof client.ResponseBodyError && error.status < 500)
+      throw new Refusal("provider_token_rejected", `The provider says: ${error.error}`);
+    if (error instanceof client.WWWAuthenticateChallengeError)
+      throw new Refusal("provider_token_rejected");
+    throw unavailable((error as Error).message);
+  }
+}
+
+const isDiscovered = (name: ProviderName): boolean => name === "gitlab" || name === "google";
+
+/** One per provider while the process lives. A discovery that failed is tried again by the next sign-in. */
+const configurations = new WeakMap<ProviderSettings, Promise<client.Configuration>>();
+
+function configurationOf(
+  name: ProviderName,
+  settings: ProviderSettings,
+): Promise<client.Configuration> {
+  const known = configurations.get(settings);
+  if (known) return known;
+  const made = configure(name, settings);
+  configurations.set(settings, made);
+  made.catch(() => configurations.delete(settings));
+  return made;
+}
+
+async function configure(
+  name: ProviderName,
+  settings: ProviderSettings,
+): Promise<client.Configuration> {
+  const { clientId, clientSecret } = settings;
+  const host = hostOf(name, settings);
+  // Without encryption only where the operator set such an address.
+  const insecure = host.startsWith("http:") ? [client.allowInsecureRequests] : [];
+  const ask = fetchOf(settings);
+  if (isDiscovered(name)) {
+    try {
+      return await client.discovery(
+        new URL(host),
+        clientId,
+        undefined,
+        client.ClientSecretPost(clientSecret),
+        { execute: insecure, [client.customFetch]: ask },
+      );
+    } catch (error) {
+      throw error instanceof Refusal ? error : unavailable((error as Error).message);
+    }
+  }
+  const isGithub = name === "github";
+  const path = isGithub ? "/login/oauth" : "/site/oauth2";
+  const config = new client.Configuration(
+    {
+      // GitHub names itself so in the `iss` of its redirect.
+      issuer: isGithub ? `${host}${path}` : host,
+      authorization_endpoint: `${host}${path}/authorize`,
+      token_endpoint: `${host}${path}/access_token`,
+    },
+    clientId,
+    undefined,
+    client.ClientSecretPost(clientSecret),
+  );
+  config[client.customFetch] = ask;
+  for (const allow of insecure) allow(config);
+  return config;
+}
+
+/** undici's own client in fetch's clothes, bounded. */
+const fetchOf =
+  (settings: ProviderSettings): client.CustomFetch =>
+  async (url, { method, headers, body }) => {
+    const answer = await askProvider(settings, url, {
+      method,
+      headers,
+      ...(typeof body === "string" || body instanceof URLSearchParams
+        ? { body: body.toString() }
+        : {}),
+    });
+    // GitHub answers an error with 200; the standard has 400.
+    const isError = answer.status === 200 && /^\s*\{\s*"error"/.test(answer.text);
+    return new Response([204, 304].includes(answer.status) ? null : answer.text, {
+      status: isError ? 400 : answer.status,
+      headers: answer.headers,
+    });
+  };

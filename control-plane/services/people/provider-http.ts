@@ -1,0 +1,77 @@
+/** HTTP to the providers: bounded in time and size, so that a host that hangs or never stops talking holds nobody up. */
+import { request } from "undici";
+import type { ProviderSettings } from "../../domain/providers.ts";
+import { Refusal } from "../../http/problem.ts";
+
+/** A page of a hundred repositories is below a megabyte. */
+const bodyLimit = 8 * 1024 * 1024;
+
+export interface ProviderAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface ProviderRequest {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+/** One request; redirects are not followed. Throws `provider_unavailable`. */
+export async function askProvider(
+  { timeoutMilliseconds }: ProviderSettings,
+  url: string,
+  { method = "GET", headers = {}, body }: ProviderRequest = {},
+): Promise<ProviderAnswer> {
+  const signal = AbortSignal.timeout(timeoutMilliseconds);
+  try {
+    const answer = await request(url, {
+      method: method as "GET",
+      headers: { "user-agent": "windlass", ...headers },
+      body: body ?? null,
+      signal,
+    });
+    const parts: Buffer[] = [];
+    let size = 0;
+    for await (const part of answer.body as AsyncIterable<Buffer>) {
+      size += part.length;
+      if (size > bodyLimit) throw new Error("the answer is too long");
+      parts.push(part);
+    }
+    const known = Object.entries(answer.headers).map(([name, value]) => [name, String(value)]);
+    return {
+      status: answer.statusCode,
+      headers: new Headers(known as [string, string][]),
+      text: Buffer.concat(parts).toString(),
+    };
+  } catch (error) {
+    const why = signal.aborted ? "it took too long to answer" : (error as Error).message;
+    throw unavailable(why);
+  }
+}
+
+/** An authorised GET of JSON: the answer, or which of the two is at fault, the token or the host. */
+export async function getJson(
+  settings: ProviderSettings,
+  url: string,
+  token: string,
+): Promise<{ json: unknown; headers: Headers }> {
+  const { status, headers, text } = await askProvider(settings, url, {
+    headers: { authorization: `Bearer ${token}`, accept: "application/json" },
+  });
+  // GitHub also says 403 when the hour's calls are used up: then the token is fine.
+  const isLimited = headers.get("x-ratelimit-remaining") === "0" || headers.has("retry-after");
+  if (status === 401 || (status === 403 && !isLimited))
+    throw new Refusal("provider_token_rejected");
+  if (status !== 200) throw unavailable(`it answered ${status}`);
+  try {
+    return { json: JSON.parse(text), headers };
+  } catch {
+    throw unavailable("its answer is not JSON");
+  }
+}
+
+/** The host is at fault. */
+export const unavailable = (why: string): Refusal =>
+  new Refusal("provider_unavailable", `The provider cannot be used now: ${why}`);

@@ -1,0 +1,59 @@
+/** Answers that are still being sent when the credential that asked for them ends. */
+import type { UserCaller, WorkerCaller } from "../callers.ts";
+import { acceptsToken } from "../../domain/worker.ts";
+import { findLogin } from "../../store/people/logins.ts";
+import { findWorkerCaller } from "../../store/workers/workers.ts";
+import type { Context } from "../context.ts";
+
+/** How often the credentials are looked at: a wakeup may be lost, and a login may come to its end by itself. */
+const lookMilliseconds = 500;
+
+type Caller = UserCaller | WorkerCaller;
+
+export interface Revocations {
+  /** Calls `cut` when the caller's login or token works no more. Returns a function that ends the watch. */
+  watch(caller: Caller, cut: () => void): () => void;
+  close(): void;
+}
+
+/** Watches the callers of all open answers. */
+export function watchRevocations(context: Context): Revocations {
+  const { wakeups } = context;
+  /** By credential. */
+  const watched = new Map<string, { caller: Caller; cuts: Set<() => void> }>();
+
+  const look = async (): Promise<void> => {
+    for (const { caller, cuts } of watched.values())
+      if (!(await isValid(context, caller))) for (const cut of cuts) cut();
+  };
+  // A store that cannot be read is looked at again.
+  const tryLook = () => void look().catch(() => undefined);
+  const unlisten = [wakeups.listen("login", tryLook), wakeups.listen("worker", tryLook)];
+  const timer = setInterval(tryLook, lookMilliseconds).unref();
+
+  return {
+    watch: (caller, cut) => {
+      const key = isUser(caller) ? caller.login_id : `${caller.id} ${caller.presented_hash}`;
+      const entry = watched.get(key) ?? { caller, cuts: new Set() };
+      watched.set(key, entry);
+      entry.cuts.add(cut);
+      return () => {
+        entry.cuts.delete(cut);
+        if (entry.cuts.size === 0) watched.delete(key);
+      };
+    },
+    close: () => {
+      clearInterval(timer);
+      for (const end of unlisten) end();
+    },
+  };
+}
+
+const isUser = (caller: Caller): caller is UserCaller => "login_id" in caller;
+
+async function isValid({ store: { read }, now }: Context, caller: Caller): Promise<boolean> {
+  if (isUser(caller))
+    return (await read.first(findLogin, { id: caller.login_id, now: now() })) !== undefined;
+  const worker = await read.first(findWorkerCaller, { id: caller.id });
+  return acceptsToken(worker, caller.presented_hash, now());
+}

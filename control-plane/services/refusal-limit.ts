@@ -1,0 +1,62 @@
+/** Counts refusals in windows of a minute, in bounded memory. */
+import { isIPv6 } from "node:net";
+import { Refusal } from "../http/problem.ts";
+
+const windowMilliseconds = 60_000;
+/** Beyond this many keys the oldest are forgotten: an attacker with many addresses must not fill the memory. */
+const keysLimit = 100_000;
+
+/** The limit of one caller. */
+export interface RefusalLimit {
+  /** Throws 429 when there were too many refusals in this minute. */
+  check(): void;
+  /** Counts a refusal. */
+  count(): void;
+}
+
+/** A network of one person has 2⁶⁴ addresses of IPv6: they count as one. */
+export function networkOf(address: string): string {
+  if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
+  const [head = "", tail = ""] = address.split("::");
+  const left = head.split(":");
+  const right = address.includes("::") && tail !== "" ? tail.split(":") : [];
+  const zeros = Array.from({ length: 8 - left.length - right.length }, () => "0");
+  return [...left, ...zeros, ...right].slice(0, 4).join(":");
+}
+
+/** Wrong secrets of pipelines, and wrong registration tokens, that one address may show in a minute. */
+export const wrongSecretsLimit = 10;
+
+/** At most `limit` refusals a minute for each key, by a clock that no step of the wall clock moves. */
+export function refusalLimits(
+  limit: number,
+  now: () => number = () => performance.now(),
+): { of(key: string): RefusalLimit } {
+  const windows = new Map<string, { start: number; refused: number }>();
+  const current = (key: string) => {
+    const window = windows.get(key);
+    return window && now() - window.start < windowMilliseconds ? window : undefined;
+  };
+  return {
+    of: (key) => ({ check: () => check(key), count: () => count(key) }),
+  };
+
+  function check(key: string) {
+    const window = current(key);
+    if (!window || window.refused < limit) return;
+    const seconds = Math.ceil((window.start + windowMilliseconds - now()) / 1000);
+    const detail = `too many refused attempts; try again in ${seconds} s`;
+    throw new Refusal("too_many_requests", detail, {}, { "retry-after": String(seconds) });
+  }
+
+  function count(key: string) {
+    const window = current(key) ?? { start: now(), refused: 0 };
+    window.refused += 1;
+    windows.delete(key);
+    windows.set(key, window);
+    for (const [oldest] of windows) {
+      if (windows.size <= keysLimit) break;
+      windows.delete(oldest);
+    }
+  }
+}

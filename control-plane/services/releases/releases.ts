@@ -1,0 +1,54 @@
+/** Runner releases, and the runners that a pipeline sets up. */
+import { workerMetadataLimit, type WorkerIdentity } from "../../../protocol/workers.ts";
+import type { PublishRelease, RegisterCloudWorker, Release } from "../../../protocol/releases.ts";
+import type { PipelineCaller } from "../callers.ts";
+import { compareVersions } from "../../domain/version-order.ts";
+import { Refusal } from "../../http/problem.ts";
+import { setFact } from "../../store/facts.ts";
+import {
+  findLatestVersion,
+  findRelease,
+  insertRelease,
+  latestVersionFact,
+} from "../../store/releases/releases.ts";
+import { pipeline, record } from "../audit/audit.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+import { addWorker } from "../workers/workers.ts";
+
+/** POST /api/releases/worker. */
+export async function publishRelease(
+  { store, now }: Context,
+  caller: PipelineCaller,
+  { version, release_notes = "" }: PublishRelease,
+): Promise<Release> {
+  const created_at = now();
+  await store.write(async (tx) => {
+    if (await tx.first(findRelease, { version }))
+      throw new Refusal("version_exists", `version ${version} is published already`);
+    await insertRelease(tx, { version, release_notes, created_at });
+    const by = pipeline(caller);
+    await record(tx, { by, owner: null, action: "release.publish", id: version }, created_at);
+    const latest = await tx.first(findLatestVersion, {});
+    if (!latest || compareVersions(version, latest.value) > 0)
+      await setFact(tx, latestVersionFact, version);
+  });
+  return { version, release_notes, created_at: time(created_at) };
+}
+
+/** POST /api/runners/register: a worker of nobody, for everybody. */
+export async function registerCloudWorker(
+  context: Context,
+  caller: PipelineCaller,
+  { name, metadata = {} }: RegisterCloudWorker,
+): Promise<WorkerIdentity> {
+  if (Buffer.byteLength(JSON.stringify(metadata)) > workerMetadataLimit)
+    throw new Refusal("payload_too_large", `the metadata is over ${workerMetadataLimit} bytes`);
+  return context.store.write((tx) =>
+    addWorker(context, tx, { owner: null, by: pipeline(caller), metadata }, { name }),
+  );
+}
+
+/** The highest published version; null where none is. */
+export const latestVersion = async ({ store }: Context): Promise<string | null> =>
+  (await store.read.first(findLatestVersion, {}))?.value ?? null;

@@ -1,0 +1,166 @@
+/** Managed terraform state: what terraform's http backend does under the token of a running job. */
+import { createHash } from "node:crypto";
+import type { Readable } from "node:stream";
+import { stateLimit } from "../../../protocol/state.ts";
+import type { JobCaller } from "../callers.ts";
+import { checkStillValid } from "../../http/guards/jobs.ts";
+import { StateDocumentReader, type StateSummary } from "../../domain/state-document.ts";
+import { Refusal } from "../../http/problem.ts";
+import type { Queries } from "../../store/db.ts";
+import { findJob } from "../../store/jobs/jobs.ts";
+import {
+  addLock,
+  addState,
+  findLock,
+  findState,
+  releaseLock,
+  type StateLockRow,
+  type StateVersionRow,
+} from "../../store/states/states.ts";
+import type { Context } from "../context.ts";
+import { startJob } from "../jobs/reports.ts";
+import { ringNextOfSpec, writeJobs, type Rings } from "../jobs/changes.ts";
+import { storeContent } from "../storage/stored-content.ts";
+
+/** A lock as terraform describes it: its ID, and the whole document word for word. */
+export interface LockDocument {
+  readonly id: string;
+  readonly info: string;
+}
+
+export interface StateContent {
+  readonly size_bytes: number;
+  /** Hex. */
+  readonly md5: string;
+  read(): Promise<Readable>;
+}
+
+/** GET: the newest version, or null. */
+export async function readState(
+  { store, blobs }: Context,
+  { spec_id: spec }: JobCaller,
+): Promise<StateContent | null> {
+  const state = await store.read.first(findState, { spec });
+  return state ? { ...state, read: () => blobs.read(state.blob) } : null;
+}
+
+/**
+ * LOCK: answers null when the caller holds the lock now, else the holder's document. The holder's own ID again is success: the client
+ * repeats a LOCK whose answer was lost, and would otherwise wait for itself (docs/decisions.md, "Managed state").
+ */
+export function lockState(
+  context: Context,
+  caller: JobCaller,
+  { id, info }: LockDocument,
+): Promise<string | null> {
+  return writeJobs(context, async (tx, rings) => {
+    await checkStillValid(tx, caller);
+    const { spec_id, job_id } = caller;
+    const lock = await tx.first(findLock, { spec: spec_id });
+    if (lock) return holds(lock, caller, id) ? null : lock.info;
+    await addLock(tx, { spec_id, lock_id: id, job_id, info, created_at: context.now() });
+    await startCaller(tx, rings, caller, context.now());
+    return null;
+  });
+}
+
+/** UNLOCK: answers null when there is no lock now, else the document of the other holder. */
+export function unlockState(
+  context: Context,
+  caller: JobCaller,
+  id: string,
+): Promise<string | null> {
+  return writeJobs(context, async (tx, rings) => {
+    const lock = await tx.first(findLock, { spec: caller.spec_id });
+    if (!lock) return null;
+    if (!holds(lock, caller, id)) return lock.info;
+    await releaseLock(tx, caller.job_id);
+    // Of a job that was lost, the lock was the last thing that held up the spec.
+    await ringNextOfSpec(tx, rings, caller.spec_id);
+    return null;
+  });
+}
+
+/** POST: a new version. It is durable before the answer; the same one again is success and stores nothing. */
+export async function writeState(
+  context: Context,
+  caller: JobCaller,
+  lockId: string | undefined,
+  content: AsyncIterable<Uint8Array>,
+): Promise<void> {
+  // Judged before the body is read, and again when it is there.
+  await checkLocked(context.store.read, caller, lockId);
+  const seen = { reader: new StateDocumentReader(), md5: createHash("md5") };
+  await storeContent(context, read(content, seen), stateLimit, (written) =>
+    writeJobs(context, async (tx, rings) => {
+      await checkStillValid(tx, caller);
+      await checkLocked(tx, caller, lockId);
+      const summary = { ...seen.reader.end(), md5: seen.md5.copy().digest("hex") };
+      const newest = await tx.first(findState, { spec: caller.spec_id });
+      if (newest && isRepeated(newest, summary)) return { answer: undefined, stored: false };
+      if (newest) checkFollows(newest, summary);
+      await startCaller(tx, rings, caller, context.now());
+      await addState(tx, {
+        spec_id: caller.spec_id,
+        ...summary,
+        size_bytes: written.size_bytes,
+        blob: written.blob,
+        job_id: caller.job_id,
+        created_at: context.now(),
+      });
+      return { answer: undefined, stored: true };
+    }),
+  );
+}
+
+async function* read(
+  content: AsyncIterable<Uint8Array>,
+  { reader, md5 }: { reader: StateDocumentReader; md5: ReturnType<typeof createHash> },
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of content) {
+    reader.push(chunk);
+    md5.update(chunk);
+    yield chunk;
+  }
+  // Here, so that a body that is no state is refused before it is a blob.
+  reader.end();
+}
+
+async function checkLocked(
+  queries: Queries,
+  caller: JobCaller,
+  id: string | undefined,
+): Promise<void> {
+  const lock = await queries.first(findLock, { spec: caller.spec_id });
+  if (!lock || !holds(lock, caller, id))
+    throw new Refusal(
+      "state_conflict",
+      "a state is written under a lock that the job holds (?ID=)",
+    );
+}
+
+const isRepeated = (newest: StateVersionRow, next: StateSummary & { md5: string }): boolean =>
+  newest.serial === next.serial && newest.lineage === next.lineage && newest.md5 === next.md5;
+
+function checkFollows(newest: StateVersionRow, next: StateSummary): void {
+  if (newest.lineage !== next.lineage)
+    throw new Refusal("state_conflict", "this state has another lineage than the stored one");
+  if (next.serial <= newest.serial)
+    throw new Refusal(
+      "state_conflict",
+      `serial ${next.serial} does not follow the stored state's, ${newest.serial}`,
+    );
+}
+
+const holds = (lock: StateLockRow, { job_id }: JobCaller, id: string | undefined): boolean =>
+  lock.job_id === job_id && lock.lock_id === id;
+
+async function startCaller(
+  tx: Queries,
+  rings: Rings,
+  { job_id: id }: JobCaller,
+  now: number,
+): Promise<void> {
+  const job = await tx.first(findJob, { id });
+  if (job) await startJob(tx, rings, job, now);
+}

@@ -1,0 +1,182 @@
+/** Managed state in a person's hands: its versions, going back to one, unlocking. */
+import { createHash } from "node:crypto";
+import { buffer } from "node:stream/consumers";
+import type { StateVersion } from "../../../protocol/state-versions.ts";
+import { stateLimit } from "../../../protocol/state.ts";
+import type { UserCaller } from "../callers.ts";
+import { isHeld } from "../../domain/job.ts";
+import { StateDocumentReader } from "../../domain/state-document.ts";
+import { withSerial } from "../../domain/state-serial.ts";
+import { notFound, Refusal } from "../../http/problem.ts";
+import type { Queries } from "../../store/db.ts";
+import { findJob } from "../../store/jobs/jobs.ts";
+import { findStateVersion, listStateVersions as listRows } from "../../store/states/versions.ts";
+import {
+  addState,
+  findLock,
+  findState,
+  releaseLock,
+  type StateVersionRow,
+} from "../../store/states/states.ts";
+import { findNamed } from "../configurations/configurations.ts";
+import { recordOwn } from "../audit/audit.ts";
+import type { Context } from "../context.ts";
+import { ringNextOfSpec, writeJobs } from "../jobs/changes.ts";
+import { time } from "../jobs/views.ts";
+import { checkStateBytes } from "../storage/quotas.ts";
+import type { StateContent } from "./states.ts";
+import { storeContent } from "../storage/stored-content.ts";
+
+/** A page of GET /api/cli/configurations/{name}/state/versions. */
+export async function listStateVersions(
+  { store: { read } }: Context,
+  { user_id }: UserCaller,
+  name: string,
+  before: number | undefined,
+  limit: number,
+): Promise<StateVersion[]> {
+  const { id } = await findNamed(read, user_id, name);
+  return (await listRows(read, id, before, limit)).map(view);
+}
+
+/** Who holds the lock of a state. */
+export interface StateLock {
+  readonly job_id: string;
+  readonly created_at: string;
+  /** The job may still write under it: then it is cancelled, not unlocked. */
+  readonly isHeld: boolean;
+}
+
+/** The lock of a configuration's state; null if nobody holds it. */
+export async function findStateLock(
+  { store: { read } }: Context,
+  { user_id }: UserCaller,
+  name: string,
+): Promise<StateLock | null> {
+  const { id: spec } = await findNamed(read, user_id, name);
+  const lock = await read.first(findLock, { spec });
+  if (!lock) return null;
+  const { job_id, created_at } = lock;
+  const holder = await read.first(findJob, { id: job_id });
+  return { job_id, created_at: time(created_at), isHeld: holder !== undefined && isHeld(holder) };
+}
+
+/** GET …/state/versions/{serial}. A state holds secrets in clear, so who takes one is recorded before its first byte is sent. */
+export async function findStateContent(
+  { store, blobs, now }: Context,
+  user: UserCaller,
+  name: string,
+  serial: number,
+): Promise<StateContent> {
+  const version = await store.write(async (tx) => {
+    const spec = await findNamed(tx, user.user_id, name);
+    const found = await findVersion(tx, spec.id, serial);
+    const target = { id: spec.id, name: spec.name };
+    await recordOwn(tx, user, { action: "state.download", ...target, details: { serial } }, now());
+    return found;
+  });
+  return { ...version, read: () => blobs.read(version.blob) };
+}
+
+/**
+ * POST …/state/versions/{serial}/rollback: the old content as a new version, above the highest serial, so that terraform takes it for the
+ * newest and no history is lost. Refused while the state is locked.
+ */
+export async function rollBackState(
+  context: Context,
+  user: UserCaller,
+  name: string,
+  serial: number,
+): Promise<StateVersion> {
+  const { read } = context.store;
+  const named = await findNamed(read, user.user_id, name);
+  const { id: spec } = named;
+  const old = await findVersion(read, spec, serial);
+  await refuseLocked(read, spec);
+  const newest = await read.first(findState, { spec });
+  const next = (newest ?? old).serial + 1;
+  const content = withSerial(await buffer(await context.blobs.read(old.blob)), next);
+  const seen = { reader: new StateDocumentReader(), md5: createHash("md5") };
+  const stored = await storeContent(context, inPieces(content, seen), stateLimit, (written) =>
+    context.store.write(async (tx) => {
+      await refuseLocked(tx, spec);
+      const summary = seen.reader.end();
+      if ((await tx.first(findState, { spec }))?.id !== newest?.id || summary.serial !== next)
+        throw new Refusal("state_conflict", "the state changed meanwhile; look at it again");
+      const row = {
+        spec_id: spec,
+        ...summary,
+        md5: seen.md5.copy().digest("hex"),
+        size_bytes: written.size_bytes,
+        blob: written.blob,
+        job_id: null,
+        created_at: context.now(),
+      };
+      await checkStateBytes(context, tx, user.user_id, row.size_bytes);
+      await addState(tx, row);
+      const details = { serial: next, from_serial: serial };
+      const target = { id: spec, name: named.name, details };
+      await recordOwn(tx, user, { action: "state.roll_back", ...target }, row.created_at);
+      return { answer: view(row), stored: true };
+    }),
+  );
+  return stored.answer;
+}
+
+/**
+ * DELETE …/state/lock. A job that may still write under the lock is not robbed of it: its state would be lost. Such a job is cancelled
+ * instead.
+ */
+export async function breakStateLock(
+  context: Context,
+  user: UserCaller,
+  name: string,
+): Promise<void> {
+  await writeJobs(context, async (tx, rings) => {
+    const named = await findNamed(tx, user.user_id, name);
+    const { id: spec } = named;
+    const lock = await tx.first(findLock, { spec });
+    if (!lock) return;
+    const holder = await tx.first(findJob, { id: lock.job_id });
+    if (holder && isHeld(holder))
+      throw new Refusal("configuration_busy", "the job that locked the state runs: cancel it");
+    await releaseLock(tx, lock.job_id);
+    const target = { id: spec, name: named.name, details: { job_id: lock.job_id } };
+    await recordOwn(tx, user, { action: "state.unlock", ...target }, context.now());
+    await ringNextOfSpec(tx, rings, spec);
+  });
+}
+
+async function findVersion(queries: Queries, spec: string, serial: number) {
+  const version = await queries.first(findStateVersion, { spec, serial });
+  if (!version) throw notFound("state version");
+  return version;
+}
+
+async function refuseLocked(queries: Queries, spec: string): Promise<void> {
+  if (await queries.first(findLock, { spec }))
+    throw new Refusal("state_locked", "wait for the job that holds the lock, or unlock it");
+}
+
+/** In pieces, so that reading a large state leaves turns to others. */
+async function* inPieces(
+  content: Buffer,
+  { reader, md5 }: { reader: StateDocumentReader; md5: ReturnType<typeof createHash> },
+): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < content.length; at += 65_536) {
+    const piece = content.subarray(at, at + 65_536);
+    reader.push(piece);
+    md5.update(piece);
+    yield piece;
+  }
+}
+
+const view = (row: Omit<StateVersionRow, "id">): StateVersion => ({
+  serial: row.serial,
+  lineage: row.lineage,
+  size_bytes: row.size_bytes,
+  md5: row.md5,
+  resources: row.resources,
+  job_id: row.job_id,
+  created_at: time(row.created_at),
+});

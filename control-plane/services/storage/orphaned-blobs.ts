@@ -1,0 +1,67 @@
+/** Deleting blobs that no row names: those that retention forgot, and strangers that a crash left. Never while a backup reads them. */
+import { isBackupRunning } from "../../store/facts.ts";
+import {
+  addUnnamed,
+  findDue,
+  findUnnamed,
+  findUnnoted,
+  removeUnnamed,
+} from "../../store/storage/orphaned-blobs.ts";
+import type { Context } from "../context.ts";
+import type { Turns } from "./turns.ts";
+
+/** A blob is there before its row is; none takes nearly as long. */
+const youngMilliseconds = 3600_000;
+/**
+ * A blob that no row ever named, as far as this database knows, stays this long: the database may be the wrong one, or one that an
+ * operator is about to replace.
+ */
+const strangerMilliseconds = 7 * 24 * 3600_000;
+const blobsPerTurn = 100;
+
+/** Deletes the blobs whose time has come; answers how many. */
+export async function deleteUnnamedBlobs(
+  { store, blobs, now }: Context,
+  turns: Turns,
+): Promise<number> {
+  let deleted = 0;
+  while (await turns.next()) {
+    const due = (await store.read.all(findDue, { now: now(), limit: blobsPerTurn })).map(nameOf);
+    if (due.length === 0 || (await isBackupRunning(store.read, now()))) break;
+    const unnamed = await store.read.all(findUnnamed, { names: JSON.stringify(due) });
+    for (const { blob } of unnamed) await blobs.delete(blob);
+    await store.write((tx) => removeUnnamed(tx, due));
+    deleted += unnamed.length;
+    if (due.length < blobsPerTurn) break;
+  }
+  return deleted;
+}
+
+/** Looks through the blobs for strangers and notes them, to be deleted if they still are strangers in a week. */
+export async function noteStrangers({ store, blobs, now }: Context, turns: Turns): Promise<void> {
+  for await (const page of blobs.list()) {
+    for (let at = 0; at < page.length; at += blobsPerTurn) {
+      if (!(await turns.next())) return;
+      const names = JSON.stringify(page.slice(at, at + blobsPerTurn));
+      const unnamed = (await store.read.all(findUnnamed, { names })).map(nameOf);
+      const unnoted = await store.read.all(findUnnoted, { names: JSON.stringify(unnamed) });
+      const old: string[] = [];
+      for (const { blob } of unnoted)
+        if ((await blobs.writtenAt(blob)) < now() - youngMilliseconds) old.push(blob);
+      if (old.length > 0)
+        await store.write((tx) => addUnnamed(tx, old, now() + strangerMilliseconds));
+    }
+  }
+}
+
+/** Deletes noted blobs whose rows are gone, at once; while a backup runs they are left for retention. */
+export async function forget(
+  { store, blobs, now }: Pick<Context, "store" | "blobs" | "now">,
+  unnamed: readonly string[],
+): Promise<void> {
+  if (unnamed.length === 0 || (await isBackupRunning(store.read, now()))) return;
+  for (const blob of unnamed) await blobs.delete(blob);
+  await store.write((tx) => removeUnnamed(tx, unnamed));
+}
+
+const nameOf = ({ blob }: { blob: string }): string => blob;

@@ -1,0 +1,60 @@
+/**
+ * The first start after a restore. What happened between the backup and the restore is not known here, so nothing is done again that
+ * may have been done, and nothing works again that may have been ended.
+ */
+import { outliveRestore } from "../../domain/job.ts";
+import { findFact, removeFact, restoredAt, restorePending, setFact } from "../../store/facts.ts";
+import { endAllSignIns, findAllUnreleased } from "../../store/storage/restored.ts";
+import { addLock, findLock } from "../../store/states/states.ts";
+import type { JobRow } from "../../domain/job.ts";
+import type { Queries } from "../../store/db.ts";
+import type { Context } from "../context.ts";
+import { record, system } from "../audit/audit.ts";
+import { changeJob, writeJobs } from "../jobs/changes.ts";
+import { recordOutcome } from "../jobs/outcomes.ts";
+import { time } from "../jobs/views.ts";
+
+/** Settles a restore, once; answers how many jobs have an unknown outcome, or undefined when there was none. */
+export async function settleRestore(context: Context): Promise<number | undefined> {
+  const from = await findFact(context.store.read, restorePending);
+  if (from === undefined) return undefined;
+  return writeJobs(context, async (tx, rings) => {
+    const now = context.now();
+    const jobs = await tx.all(findAllUnreleased, {});
+    for (const job of jobs) {
+      const isHeld = job.worker_id !== null;
+      // The runner may be at it still: its spec waits for its report, or for a person who has looked.
+      if (isHeld && job.job_type !== "PLAN") await lockFor(tx, job, from, now);
+      const settled = outliveRestore(job, from, now);
+      const after = await changeJob(tx, rings, job, settled, now, { keepLock: isHeld });
+      await recordOutcome(tx, { by: system, action: "job.lose", before: job, after }, now);
+    }
+    for (const { id, user_id: owner, kind: name } of await endAllSignIns(tx, now)) {
+      const details = { reason: "restored" };
+      await record(tx, { by: system, owner, action: "login.revoke", id, name, details }, now);
+    }
+    await removeFact(tx, restorePending);
+    await setFact(tx, restoredAt, String(now));
+    return jobs.length;
+  });
+}
+
+async function lockFor(tx: Queries, { id, spec_id }: JobRow, from: string, now: number) {
+  if (spec_id === null || (await tx.first(findLock, { spec: spec_id }))) return;
+  const info = {
+    ID: id,
+    Operation: "restore",
+    Info: `held by job ${id} at the backup of ${from}; unlock when you have looked at what it did`,
+    Who: "windlass server restore",
+    Version: "",
+    Created: time(now),
+    Path: "",
+  };
+  await addLock(tx, {
+    spec_id,
+    lock_id: id,
+    job_id: id,
+    info: JSON.stringify(info),
+    created_at: now,
+  });
+}

@@ -1,0 +1,164 @@
+/**
+ * Retention: what is old and needed by nothing is removed, a little at a time. What stays and why: docs/settings.md.
+ *
+ * A turn removes so little that a request beside it hardly notices. Rows are removed first, together with a note of their blobs; a
+ * round later the files follow. So nobody who read a row meets a missing file, and a crash leaves a file too many, never one too few.
+ */
+import {
+  addLogRemovals,
+  deleteChunks,
+  deleteLogRemoval,
+  deleteOldArtifacts,
+  deleteOldStates,
+  deleteUnnamedArchive,
+  findLogRemoval,
+  findOldState,
+  listArchives,
+  listSpecsWithState,
+  markOldLogs,
+  setNamed,
+} from "../../store/storage/retention.ts";
+import { addUnnamed } from "../../store/storage/orphaned-blobs.ts";
+import type { Context } from "../context.ts";
+import { Turns } from "./turns.ts";
+import { deleteUnnamedBlobs, noteStrangers } from "./orphaned-blobs.ts";
+
+/** How many of each a round removed. */
+export interface Removed {
+  logs: number;
+  artifacts: number;
+  archives: number;
+  state_versions: number;
+  blobs: number;
+}
+
+/** Of a log's chunks (16–32 KB as a rule) as many as a few milliseconds remove. */
+const chunksPerTurn = 100;
+const rowsPerTurn = 100;
+/** An archive that is named is noted so this often within its period. */
+const notesPerPeriod = 30;
+
+/** One round over everything. Ends early, between two turns, when `stop` is aborted. */
+export async function retainOnce(context: Context, stop?: AbortSignal): Promise<Removed> {
+  const { retention } = context;
+  const now = context.now();
+  const removed = { logs: 0, artifacts: 0, archives: 0, state_versions: 0, blobs: 0 };
+  const turns = new Turns(stop);
+  removed.blobs = await deleteUnnamedBlobs(context, turns);
+  await noteStrangers(context, turns);
+  removed.artifacts = await removeArtifacts(context, turns, now - retention.artifacts);
+  removed.logs = await removeLogs(context, turns, now - retention.logs);
+  removed.state_versions = await removeStates(context, turns, now - retention.states);
+  removed.archives = await removeArchives(context, turns, now);
+  while (await turns.next()) if (!(await context.store.shrink())) break;
+  return removed;
+}
+
+/** Repeats a removal of at most `rowsPerTurn` until it removes fewer; answers how many it removed. */
+async function repeat(turns: Turns, remove: () => Promise<number>): Promise<number> {
+  let all = 0;
+  while (await turns.next()) {
+    const count = await remove();
+    all += count;
+    if (count < rowsPerTurn) break;
+  }
+  return all;
+}
+
+async function removeLogs({ store, now }: Context, turns: Turns, before: number): Promise<number> {
+  const marked = await repeat(turns, () =>
+    store.write(async (tx) => {
+      const jobs = await tx.all(markOldLogs, { before, now: now(), limit: rowsPerTurn });
+      if (jobs.length > 0)
+        await addLogRemovals(
+          tx,
+          jobs.map(({ id }) => id),
+        );
+      return jobs.length;
+    }),
+  );
+  // Also of a round that a crash or a stop ended.
+  while (await turns.next()) {
+    const isMore = await store.write(async (tx) => {
+      let left = chunksPerTurn;
+      while (left > 0) {
+        const job = (await tx.first(findLogRemoval, {}))?.job_id;
+        if (job === undefined) return false;
+        const deleted = (await tx.all(deleteChunks, { job, limit: left })).length;
+        if (deleted < left) await tx.run(deleteLogRemoval, { job });
+        // A log without chunks counts too, or a turn would have no end.
+        left -= Math.max(1, deleted);
+      }
+      return true;
+    });
+    if (!isMore) break;
+  }
+  return marked;
+}
+
+const removeArtifacts = (context: Context, turns: Turns, before: number): Promise<number> =>
+  repeat(turns, () =>
+    context.store.write(async (tx) => {
+      const gone = await tx.all(deleteOldArtifacts, { before, limit: rowsPerTurn });
+      await addUnnamed(tx, names(gone), context.now());
+      return gone.length;
+    }),
+  );
+
+async function removeStates(context: Context, turns: Turns, before: number): Promise<number> {
+  const { store, retention } = context;
+  const newest = retention.stateVersions;
+  let removed = 0;
+  let after = "";
+  while (await turns.next()) {
+    const specs = await store.read.all(listSpecsWithState, { after, limit: rowsPerTurn });
+    for (const { id: spec } of specs) {
+      if (!(await store.read.first(findOldState, { spec, newest, before }))) continue;
+      removed += await repeat(turns, () =>
+        store.write(async (tx) => {
+          const gone = await tx.all(deleteOldStates, { spec, newest, before, limit: rowsPerTurn });
+          await addUnnamed(tx, names(gone), context.now());
+          return gone.length;
+        }),
+      );
+    }
+    if (specs.length < rowsPerTurn) break;
+    after = specs.at(-1)?.id ?? after;
+  }
+  return removed;
+}
+
+async function removeArchives(context: Context, turns: Turns, now: number): Promise<number> {
+  const { store, retention } = context;
+  if (!Number.isFinite(retention.archives)) return 0;
+  const noteEvery = retention.archives / notesPerPeriod;
+  // It may have been named for so long after the last note.
+  const before = now - retention.archives - noteEvery;
+  let removed = 0;
+  let last = { owner_id: "", sha256: "" };
+  while (await turns.next()) {
+    const page = await store.read.all(listArchives, {
+      owner: last.owner_id,
+      sha256: last.sha256,
+      limit: rowsPerTurn,
+    });
+    const due = page.filter(({ is_named, named_at }) =>
+      is_named ? named_at < now - noteEvery : named_at < before,
+    );
+    if (due.length > 0)
+      removed += await store.write(async (tx) => {
+        const gone: { blob: string }[] = [];
+        for (const { owner_id: owner, sha256, is_named } of due) {
+          if (is_named) await tx.run(setNamed, { owner, sha256, now });
+          else gone.push(...(await tx.all(deleteUnnamedArchive, { owner, sha256, before })));
+        }
+        await addUnnamed(tx, names(gone), now);
+        return gone.length;
+      });
+    if (page.length < rowsPerTurn) break;
+    last = page.at(-1) ?? last;
+  }
+  return removed;
+}
+
+const names = (rows: readonly { blob: string }[]): string[] => rows.map(({ blob }) => blob);

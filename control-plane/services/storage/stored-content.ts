@@ -1,0 +1,50 @@
+/** Content that is a row and a blob: the blob is written first, the row decides, and a blob without a row does not stay. */
+import type { Readable } from "node:stream";
+import type { WrittenBlob } from "../../blobs/blobs.ts";
+import type { Context } from "../context.ts";
+import { forget } from "./orphaned-blobs.ts";
+
+export interface Recorded<T> {
+  readonly answer: T;
+  /** Whether a row names the new blob now. */
+  readonly stored: boolean;
+  /** The blob that no row names any more. */
+  readonly replaced?: string | undefined;
+}
+
+/**
+ * Writes `content` to a blob, then calls `record` to make the row in a transaction. What the row does not name after that is deleted;
+ * after the commit, because until then it may be needed.
+ */
+export async function storeContent<T>(
+  context: Pick<Context, "store" | "blobs" | "now">,
+  content: AsyncIterable<Uint8Array>,
+  limit: number,
+  record: (written: WrittenBlob) => Promise<Recorded<T>>,
+): Promise<Recorded<T>> {
+  const { blobs } = context;
+  const written = await blobs.write(content, limit);
+  let recorded: Recorded<T>;
+  try {
+    recorded = await record(written);
+  } catch (error) {
+    await blobs.delete(written.blob);
+    throw error;
+  }
+  if (!recorded.stored) await blobs.delete(written.blob);
+  else if (recorded.replaced !== undefined) await forget(context, [recorded.replaced]);
+  return recorded;
+}
+
+/** Content to be sent: what it is, and how to read it or a part of it. */
+export interface Content {
+  readonly sha256: string;
+  readonly size_bytes: number;
+  read(range?: { start: number; end: number }): Promise<Readable>;
+}
+
+/** Content whose row names its blob. */
+export const contentOf = (
+  { blobs }: Pick<Context, "blobs">,
+  { blob, sha256, size_bytes }: { blob: string; sha256: string; size_bytes: number },
+): Content => ({ sha256, size_bytes, read: (range) => blobs.read(blob, range) });

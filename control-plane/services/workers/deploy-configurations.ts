@@ -1,0 +1,170 @@
+/**
+ * What workers were deployed with, which is what a DESTROY_WORKER job destroys. Checked when a person sets it, and again when a job uses
+ * it: what it names may be gone, and what an older version stored was not checked.
+ */
+import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
+import {
+  DeployConfiguration,
+  deployConfigurationLimit,
+} from "../../../protocol/deploy-configurations.ts";
+import { definitionOf, mask, seal, unseal, updatedDefinition } from "../../domain/snapshot.ts";
+import type { WorkerRow } from "../../domain/worker.ts";
+import { judge } from "../judge.ts";
+import { invalid, notFound, Refusal } from "../../http/problem.ts";
+import { findArchive } from "../../store/plans/artifacts.ts";
+import type { Queries } from "../../store/db.ts";
+import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
+import type { Context } from "../context.ts";
+
+const field = "body.deploy_configuration";
+
+type Metadata = Record<string, unknown> & { deploy_configuration?: DeployConfiguration };
+
+/** A worker's metadata as people and workers see it: sensitive values of the deploy configuration are left out. */
+export function shownMetadata(worker: Pick<WorkerRow, "metadata" | "owner_id">): Metadata {
+  const metadata = JSON.parse(worker.metadata) as Metadata;
+  // What a pipeline wrote about a cloud-hosted worker is free: no job uses it.
+  if (worker.owner_id === null || metadata.deploy_configuration === undefined) return metadata;
+  const { deploy_configuration: known, ...rest } = metadata;
+  try {
+    const masked = known.snapshot && { snapshot: mask(known.snapshot) };
+    return { ...rest, deploy_configuration: { ...known, ...masked } };
+  } catch {
+    // Not of this shape, so no job can use it: nothing of it is shown, for nothing of it can be masked.
+    return rest;
+  }
+}
+
+/** The worker's metadata, as it is stored, with another deploy configuration; null removes it. Throws what is wrong with it. */
+export async function withDeployConfiguration(
+  { box }: Context,
+  tx: Queries,
+  worker: WorkerRow,
+  given: DeployConfiguration | null,
+): Promise<string> {
+  const { deploy_configuration: before, ...metadata } = JSON.parse(worker.metadata) as Metadata;
+  if (given === null) return JSON.stringify(metadata);
+  if (Buffer.byteLength(JSON.stringify(given)) > deployConfigurationLimit)
+    throw new Refusal(
+      "payload_too_large",
+      `the deploy configuration is over ${deployConfigurationLimit} bytes`,
+    );
+  const { configuration_id, snapshot, targets, all } = given;
+  if (configuration_id !== undefined && snapshot !== undefined)
+    throw invalid(field, "has a configuration_id and a snapshot: give one of them");
+  if (targets !== undefined && all !== undefined)
+    throw invalid(`${field}.all`, "contradicts targets: give one of them");
+  const scope = targets === undefined ? { all: true } : { targets };
+  const variables = box("variables");
+  if (configuration_id !== undefined) {
+    await checkNamed(tx, worker, { configuration_id });
+    const deploy_configuration = { configuration_id, ...scope };
+    return JSON.stringify({ ...metadata, deploy_configuration });
+  }
+  if (snapshot === undefined) throw invalid(field, "needs a configuration_id or a snapshot");
+  const known = before?.snapshot && unseal(before.snapshot, variables, worker.id);
+  const plain = checkedSnapshot(snapshot, known);
+  await checkNamed(tx, worker, { snapshot: plain });
+  const deploy_configuration = { snapshot: seal(plain, variables, worker.id), ...scope };
+  return JSON.stringify({ ...metadata, deploy_configuration });
+}
+
+/** What tearing a worker down means. */
+export interface Teardown {
+  /** The configuration whose state holds the worker; null: `snapshot` is a configuration of its own with its own backend. */
+  readonly spec: SpecRow | null;
+  /** With its values. */
+  readonly snapshot: ConfigSnapshot | null;
+  readonly scope: TeardownScope;
+}
+
+/** What of the state is destroyed. */
+export type TeardownScope = { readonly targets: readonly string[] } | { readonly all: true };
+
+const judgeStored = judge(DeployConfiguration, "deploy_configuration");
+
+/** The worker's deploy configuration, ready to be used. Throws `no_deploy_configuration` if it has none that can be. */
+export async function findTeardown(
+  { box }: Context,
+  tx: Queries,
+  worker: WorkerRow,
+): Promise<Teardown> {
+  const { deploy_configuration: stored } = JSON.parse(worker.metadata) as Metadata;
+  if (stored === undefined)
+    throw new Refusal(
+      "no_deploy_configuration",
+      "the worker has no deploy configuration: set one first (PATCH /api/cli/workers/{id})",
+    );
+  try {
+    const { snapshot } = stored;
+    const opened = judgeStored({
+      ...stored,
+      ...(snapshot && { snapshot: unseal(snapshot, box("variables"), worker.id) }),
+    });
+    const { targets, all } = opened;
+    const scope = targets === undefined ? all && { all } : { targets };
+    if (scope === undefined) throw invalid("deploy_configuration", "needs targets or all");
+    const spec = await checkNamed(tx, worker, opened);
+    return { spec, snapshot: opened.snapshot ?? null, scope };
+  } catch (error) {
+    const why = error instanceof Refusal ? error.message : "it cannot be read";
+    throw new Refusal(
+      "no_deploy_configuration",
+      `the worker's deploy configuration cannot be used (${why}): set it again`,
+    );
+  }
+}
+
+/** The configuration that is named, which must be the owner's, as an archive must be. */
+async function checkNamed(
+  tx: Queries,
+  { owner_id: owner }: WorkerRow,
+  { configuration_id, snapshot }: DeployConfiguration,
+): Promise<SpecRow | null> {
+  if (owner === null) throw notFound("worker");
+  if (configuration_id !== undefined) {
+    const spec = await tx.first(findSpec, { id: configuration_id, owner });
+    if (!spec) throw notFound("configuration");
+    return spec;
+  }
+  const source = snapshot?.source;
+  if (source === undefined) throw invalid(field, "needs a configuration_id or a snapshot");
+  if (source.type === "archive" && !(await tx.first(findArchive, { owner, sha256: source.sha256 })))
+    throw invalid(`${field}.snapshot.source.sha256`, "names no archive of yours: upload it first");
+  return null;
+}
+
+/** A snapshot with its defaults, and with the sensitive values that it does not repeat. */
+function checkedSnapshot(
+  given: ConfigSnapshot,
+  before: ConfigSnapshot | undefined,
+): ConfigSnapshot {
+  if (given.backend === "managed")
+    throw invalid(`${field}.snapshot.backend`, 'must be "own": name a configuration instead');
+  const { name, project_name, ...definition } = given;
+  try {
+    const whole = before ? { ...definition, ...kept(before, given) } : definition;
+    return {
+      ...(name === undefined ? {} : { name }),
+      ...(project_name === undefined ? {} : { project_name }),
+      ...definitionOf({ ...whole, backend: "own" }),
+    };
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const inside = (text: string) => text.replace(/^body\./, `${field}.snapshot.`);
+    const errors = error.more.errors?.map((one) => ({ ...one, path: inside(one.path) }));
+    throw new Refusal(error.code, inside(error.message), errors ? { errors } : {});
+  }
+}
+
+function kept(
+  before: ConfigSnapshot,
+  { variables = {}, environment = {}, backend_config = {} }: ConfigSnapshot,
+) {
+  const whole = updatedDefinition(before, { variables, environment, backend_config });
+  return {
+    variables: whole.variables ?? {},
+    environment: whole.environment ?? {},
+    backend_config: whole.backend_config ?? {},
+  };
+}

@@ -1,0 +1,169 @@
+/** Heartbeats: a worker lives, and learns what it must know at once: cancelled jobs, a drain. */
+import type { Heartbeat, HeartbeatAnswer } from "../../../protocol/workers.ts";
+import type { WorkerCaller } from "../callers.ts";
+import { hasEnded } from "../../domain/job.ts";
+import { acceptsToken, workerStatus } from "../../domain/worker.ts";
+import { Refusal } from "../../http/problem.ts";
+import type { Queries } from "../../store/db.ts";
+import { findHeldBriefly, setOmitted } from "../../store/jobs/jobs.ts";
+import { findWorkerCaller, recordHeartbeat, recordLeaving } from "../../store/workers/workers.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+import { latestVersion } from "../releases/releases.ts";
+
+/**
+ * A waiting heartbeat that begins with cancelled jobs is answered after this: the agent may know them already, or its last answer may
+ * have been lost. Asking again costs at most one request a second.
+ */
+const knownCancelMilliseconds = 1000;
+
+export interface HeartbeatRequest {
+  readonly worker: WorkerCaller;
+  readonly body: Heartbeat;
+  readonly waitMilliseconds: number;
+  readonly gone: () => AbortSignal;
+}
+
+/** POST /api/workers/heartbeat. */
+export async function heartbeat(
+  context: Context,
+  { worker, body, waitMilliseconds, gone }: HeartbeatRequest,
+): Promise<HeartbeatAnswer> {
+  refuseSecondAgent(context, worker, body.instance_id);
+  // With jobs in hand it is a heartbeat like any other: they are not to be lost before their time.
+  const isLeaving = body.leaving === true && (body.active_job_ids ?? []).length === 0;
+  const held = await context.store.write(async (tx) => {
+    const jobs = await record(context, tx, worker.id, body);
+    if (isLeaving) await tx.run(recordLeaving, { id: worker.id, now: context.now() });
+    return jobs;
+  });
+  const cancelled = held.filter((job) => job.status === "CANCELLED").map(({ id }) => id);
+  const now = context.now();
+  const offline_at = isLeaving ? now : null;
+  const status = workerStatus({ ...worker, offline_at, last_heartbeat_at: now });
+  const { labels = worker.labels, features } = listsOf(body);
+  const isChanged = labels !== worker.labels || features !== worker.features;
+  // Its parked claims may get other jobs now.
+  if (isLeaving || isChanged) context.wakeups.ring("worker", worker.id);
+  if (isLeaving || waitMilliseconds === 0) return answer(context, worker.id, status, cancelled);
+  const wait =
+    cancelled.length > 0 ? Math.min(waitMilliseconds, knownCancelMilliseconds) : waitMilliseconds;
+  return waitForChange(context, worker, { status, cancelled }, wait, gone());
+}
+
+/** As they are stored. Features that a heartbeat leaves out are gone: an older agent runs now. */
+const listsOf = ({ labels, features = [] }: Heartbeat) => ({
+  labels: labels && JSON.stringify(labels),
+  features: JSON.stringify(features),
+});
+
+async function record(context: Context, tx: Queries, id: string, body: Heartbeat) {
+  const { active_job_ids: active } = body;
+  const { labels = null, features } = listsOf(body);
+  await tx.run(recordHeartbeat, {
+    id,
+    now: context.now(),
+    version: body.version,
+    instance_id: body.instance_id ?? null,
+    hostname: body.hostname ?? null,
+    os: body.os ?? null,
+    arch: body.arch ?? null,
+    capacity: body.capacity ?? null,
+    isolation: body.isolation ?? null,
+    labels,
+    features,
+    active_job_ids: active ? JSON.stringify(active) : null,
+  });
+  const held = await tx.all(findHeldBriefly, { worker: id });
+  // Only heartbeats that carry the list say something about jobs; a job it leaves out for too long is lost (worker-watch).
+  if (active !== undefined)
+    for (const job of held) {
+      const isOmitted = !active.includes(job.id);
+      if (isOmitted !== (job.omitted_at !== null))
+        await tx.run(setOmitted, { id: job.id, omitted_at: isOmitted ? context.now() : null });
+    }
+  return held;
+}
+
+/** Two agents with one identity would each think that the other's jobs are theirs. */
+function refuseSecondAgent(
+  { now, periods }: Context,
+  worker: WorkerCaller,
+  instance: string | undefined,
+): void {
+  const isOther =
+    instance !== undefined &&
+    worker.instance_id !== null &&
+    worker.instance_id !== instance &&
+    worker.offline_at === null &&
+    worker.last_heartbeat_at !== null &&
+    now() - worker.last_heartbeat_at < periods.offline;
+  if (isOther)
+    throw new Refusal(
+      "identity_in_use",
+      "another agent uses this worker's identity; stop it, or register this one under a name of its own",
+    );
+}
+
+interface Orders {
+  readonly status: HeartbeatAnswer["status"];
+  readonly cancelled: readonly string[];
+}
+
+/** Resolves when the worker's orders differ from `before`, when the time is up, or when the server drains. */
+async function waitForChange(
+  context: Context,
+  { id, presented_hash }: WorkerCaller,
+  before: Orders,
+  milliseconds: number,
+  gone: AbortSignal,
+): Promise<HeartbeatAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Orders>();
+  const look = async () => {
+    const worker = await context.store.read.first(findWorkerCaller, { id });
+    if (!worker || !acceptsToken(worker, presented_hash, context.now()))
+      return reject(new Refusal("invalid_worker_token"));
+    const jobs = await context.store.read.all(findHeldBriefly, { worker: id });
+    const orders = {
+      status: workerStatus(worker),
+      cancelled: jobs.filter((job) => hasEnded(job)).map((job) => job.id),
+    };
+    const isSame =
+      orders.status === before.status && orders.cancelled.join() === before.cancelled.join();
+    if (!isSame) resolve(orders);
+  };
+  const unlisten = context.wakeups.listen("worker", (rung) => {
+    if (rung === id) look().catch(reject);
+  });
+  const end = () => resolve(before);
+  const timer = setTimeout(end, milliseconds);
+  for (const signal of [gone, context.draining]) {
+    signal.addEventListener("abort", end, { once: true });
+    // What was aborted before somebody listened calls nobody.
+    if (signal.aborted) end();
+  }
+  try {
+    // What changed between the record and the listening.
+    await look();
+    const orders = await promise;
+    return await answer(context, id, orders.status, orders.cancelled);
+  } finally {
+    clearTimeout(timer);
+    unlisten();
+    for (const signal of [gone, context.draining]) signal.removeEventListener("abort", end);
+  }
+}
+
+const answer = async (
+  context: Context,
+  worker_id: string,
+  status: Orders["status"],
+  cancelled: readonly string[],
+): Promise<HeartbeatAnswer> => ({
+  worker_id,
+  status,
+  server_time: time(context.now()),
+  heartbeat_interval_seconds: context.periods.heartbeat / 1000,
+  cancelled_job_ids: [...cancelled],
+  latest_version: await latestVersion(context),
+});

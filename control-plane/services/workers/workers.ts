@@ -1,0 +1,280 @@
+/** Workers: registration, metadata, and what a person does with them. */
+import { v7 as uuid } from "uuid";
+import type {
+  RegisterWorker,
+  RotatedIdentity,
+  Worker,
+  WorkerIdentity,
+} from "../../../protocol/workers.ts";
+import { tokenOverlap, workerMetadataLimit } from "../../../protocol/workers.ts";
+import type { Origin, UserCaller, WorkerCaller } from "../callers.ts";
+import { mergePatch } from "../../domain/merge-patch.ts";
+import { hashToken, newToken } from "../../domain/tokens.ts";
+import { newlyRegistered, type WorkerRow } from "../../domain/worker.ts";
+import { invalid, notFound, Refusal } from "../../http/problem.ts";
+import type { Queries } from "../../store/db.ts";
+import { findHeldJobs } from "../../store/jobs/jobs.ts";
+import {
+  findOwnWorker,
+  findVisibleWorker,
+  findWorker as findWorkerRow,
+  insertWorker,
+  listWorkerIds as listRowIds,
+  updateWorker as saveWorker,
+  useRegistrationToken,
+} from "../../store/workers/workers.ts";
+import { fingerprint, person, record, recordOwn, runner } from "../audit/audit.ts";
+import type { Actor, Recorded } from "../audit/audit.ts";
+import type { Context } from "../context.ts";
+import { writeJobs } from "../jobs/changes.ts";
+import { timeOrNull } from "../jobs/views.ts";
+import { removeWorker } from "./teardown.ts";
+import { viewWorker } from "./views.ts";
+
+type Metadata = Record<string, unknown>;
+
+/** How a caller of the register endpoint may register: as a user, with a token's hash, or as the worker itself. */
+export type Registrant =
+  | { readonly kind: "user"; readonly user: UserCaller }
+  | { readonly kind: "token"; readonly token_hash: string; readonly origin: Origin }
+  | { readonly kind: "worker"; readonly worker: WorkerCaller };
+
+/** POST /api/workers/register. */
+export async function registerWorker(
+  context: Context,
+  registrant: Registrant,
+  { name, mode, labels, isolation }: RegisterWorker,
+): Promise<WorkerIdentity> {
+  if (mode !== undefined && mode !== "self-hosted")
+    throw invalid("body.mode", 'must be "self-hosted"');
+  const input = { name, labels, isolation };
+  if (registrant.kind === "worker") {
+    const { worker } = registrant;
+    return rotate(context, worker.id, { by: runner(worker), action: "worker.register" }, input);
+  }
+  return context.store.write(async (tx) => {
+    if (registrant.kind === "user") {
+      const { user } = registrant;
+      return addWorker(context, tx, { owner: user.user_id, by: person(user) }, input);
+    }
+    const { token_hash, origin } = registrant;
+    const token = await tx.first(useRegistrationToken, { token_hash, now: context.now() });
+    if (!token)
+      throw new Refusal("unauthenticated", "the registration token is used up or expired");
+    const by = {
+      kind: "registration_token",
+      id: fingerprint(token_hash),
+      name: null,
+      origin,
+    } as const;
+    return addWorker(context, tx, { owner: token.owner_id, by }, input);
+  });
+}
+
+/** A worker that the user may see; undefined if there is none. */
+export async function findWorker(
+  { store }: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<Worker | undefined> {
+  const worker = await store.read.first(findVisibleWorker, { id, owner });
+  return worker && viewWorker(worker, owner);
+}
+
+/** GET /api/cli/workers/{id}. */
+export async function getWorker(context: Context, user: UserCaller, id: string): Promise<Worker> {
+  const worker = await findWorker(context, user, id);
+  if (!worker) throw notFound("worker");
+  return worker;
+}
+
+/** The ids of a page of GET /api/cli/workers. */
+export const listWorkerIds = (
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<string[]> => listRowIds(read, owner, before, limit);
+
+/** A page of the workers that the user may see, newest first. */
+export async function listWorkers(
+  context: Context,
+  user: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<Worker[]> {
+  const ids = await listWorkerIds(context, user, before, limit);
+  const workers = await Promise.all(ids.map((id) => findWorker(context, user, id)));
+  return workers.filter((worker) => worker !== undefined);
+}
+
+/** GET /api/workers/{id} with worker headers: itself, or the one that its DESTROY_WORKER job names. */
+export async function readWorker(
+  { store }: Context,
+  caller: WorkerCaller,
+  id: string,
+): Promise<Worker> {
+  const worker = await findReachable(store.read, caller, id);
+  return viewWorker(worker, worker.owner_id);
+}
+
+/** POST /api/workers/{id}/metadata. */
+export async function updateMetadata(
+  { store }: Context,
+  caller: WorkerCaller,
+  id: string,
+  patch: Readonly<Record<string, unknown>>,
+): Promise<Worker> {
+  if ("deploy_configuration" in patch)
+    throw invalid("body.deploy_configuration", "cannot be changed by a worker");
+  return store.write(async (tx) => {
+    const worker = await findReachable(tx, caller, id);
+    const { deploy_configuration, ...known } = JSON.parse(worker.metadata) as Metadata;
+    const merged = mergePatch(known, patch) as Metadata;
+    if (Buffer.byteLength(JSON.stringify(merged)) > workerMetadataLimit)
+      throw new Refusal(
+        "payload_too_large",
+        `the metadata would be over ${workerMetadataLimit} bytes`,
+      );
+    const metadata = JSON.stringify({ ...merged, deploy_configuration });
+    await saveWorker(tx, id, { metadata });
+    return viewWorker({ ...worker, metadata }, worker.owner_id);
+  });
+}
+
+/** POST and DELETE /api/cli/workers/{id}/drain. A drain that is there already keeps its time. */
+export async function setDraining(
+  context: Context,
+  user: UserCaller,
+  id: string,
+  isDraining: boolean,
+): Promise<Worker> {
+  const { user_id: owner } = user;
+  const worker = await context.store.write(async (tx) => {
+    const found = await tx.first(findOwnWorker, { id, owner });
+    if (!found) throw notFound("worker");
+    const draining_at = isDraining ? (found.draining_at ?? context.now()) : null;
+    // Asked for again, nothing changes: there is nothing to record.
+    if (draining_at === found.draining_at) return found;
+    await saveWorker(tx, id, { draining_at });
+    const action = isDraining ? "worker.drain" : "worker.undrain";
+    const { name } = found;
+    await recordOwn(tx, user, { action, id, name }, context.now());
+    return { ...found, draining_at };
+  });
+  context.wakeups.ring("worker", id);
+  return viewWorker(worker, owner);
+}
+
+/** POST /api/cli/workers/{id}/rotate-token. */
+export async function rotateToken(
+  context: Context,
+  user: UserCaller,
+  id: string,
+  overlapSeconds: number = tokenOverlap.default,
+): Promise<RotatedIdentity> {
+  const owner = user.user_id;
+  if (!(await context.store.read.first(findOwnWorker, { id, owner }))) throw notFound("worker");
+  const expires = overlapSeconds > 0 ? context.now() + overlapSeconds * 1000 : null;
+  const details = { overlap_seconds: overlapSeconds };
+  const entry = { by: person(user), action: "worker.rotate_token", details } as const;
+  const identity = await rotate(context, id, entry, {}, expires);
+  return { ...identity, old_token_expires_at: timeOrNull(expires) };
+}
+
+/** DELETE /api/cli/workers/{id}. */
+export async function deleteWorker(context: Context, user: UserCaller, id: string): Promise<void> {
+  await writeJobs(context, async (tx, rings) => {
+    const worker = await tx.first(findOwnWorker, { id, owner: user.user_id });
+    if (!worker) throw notFound("worker");
+    await removeWorker(tx, rings, worker, person(user), context.now());
+  });
+}
+
+async function rotate(
+  context: Context,
+  id: string,
+  entry: Pick<Recorded, "by" | "action" | "details">,
+  { name, labels, isolation }: Partial<NewWorker>,
+  oldTokenExpiresAt: number | null = null,
+): Promise<WorkerIdentity> {
+  const token = newToken("wlw");
+  await context.store.write(async (tx) => {
+    const worker = await tx.first(findWorkerRow, { id });
+    if (!worker) throw notFound("worker");
+    await saveWorker(tx, id, {
+      token_hash: hashToken(token),
+      old_token_hash: oldTokenExpiresAt === null ? null : worker.token_hash,
+      old_token_expires_at: oldTokenExpiresAt,
+      // The next agent may be another installation: it is not refused for the old one's sake.
+      instance_id: null,
+      // Nor is it given what only the old one could do.
+      ...(name === undefined ? {} : { name, features: "[]" }),
+      ...(labels === undefined ? {} : { labels: JSON.stringify(labels) }),
+      ...(isolation === undefined ? {} : { isolation }),
+    });
+    const target = { owner: worker.owner_id, id, name: name ?? worker.name };
+    await record(tx, { ...entry, ...target }, context.now());
+  });
+  context.wakeups.ring("worker", id);
+  return { worker_id: id, worker_token: token };
+}
+
+/** What a worker says of itself when it registers. */
+interface NewWorker {
+  readonly name: string;
+  readonly labels?: readonly string[] | undefined;
+  readonly isolation?: string | undefined;
+}
+
+/** What it cannot say of itself. Metadata comes from a pipeline only. */
+interface NewWorkerOf {
+  readonly owner: string | null;
+  readonly by: Actor;
+  readonly metadata?: object;
+}
+
+/** Makes a worker; without an owner it is cloud-hosted. */
+export async function addWorker(
+  { now }: Context,
+  tx: Queries,
+  { owner, by, metadata = {} }: NewWorkerOf,
+  { name, labels = [], isolation }: NewWorker,
+): Promise<WorkerIdentity> {
+  const token = newToken("wlw");
+  const worker: WorkerRow = {
+    ...newlyRegistered,
+    id: uuid(),
+    owner_id: owner,
+    name,
+    mode: owner === null ? "cloud-hosted" : "self-hosted",
+    token_hash: hashToken(token),
+    labels: JSON.stringify(labels),
+    isolation: isolation ?? null,
+    created_at: now(),
+    metadata: JSON.stringify(metadata),
+  };
+  await insertWorker(tx, worker);
+  const { id, mode, created_at } = worker;
+  await record(
+    tx,
+    { by, owner, action: "worker.register", id, name, details: { mode } },
+    created_at,
+  );
+  return { worker_id: worker.id, worker_token: token };
+}
+
+async function findReachable(
+  queries: Queries,
+  caller: WorkerCaller,
+  id: string,
+): Promise<WorkerRow> {
+  const isReachable =
+    caller.id === id ||
+    (await queries.all(findHeldJobs, { worker: caller.id })).some(
+      (job) => job.job_type === "DESTROY_WORKER" && job.assigned_worker_id === id,
+    );
+  const worker = isReachable ? await queries.first(findWorkerRow, { id }) : undefined;
+  if (!worker) throw notFound("worker");
+  return worker;
+}

@@ -1,0 +1,135 @@
+/** Zones. What is in one may be large: its JSON is written configuration by configuration. */
+import { v7 as uuid } from "uuid";
+import type { Configuration, CreateZone, Zone } from "../../../protocol/configurations.ts";
+import type { UserCaller } from "../callers.ts";
+import { notFound, Refusal } from "../../http/problem.ts";
+import {
+  countSpecsByStatus,
+  listSpecSummaries,
+  type SpecSummaryRow,
+} from "../../store/configurations/summaries.ts";
+import {
+  findZone,
+  findZoneByName,
+  insertZone,
+  listSpecIdsOfZone,
+  listZones as listZoneRows,
+  type ZoneRow,
+} from "../../store/configurations/configurations.ts";
+import { recordOwn } from "../audit/audit.ts";
+import { writeConfiguration } from "../configurations/configurations.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+import type { JsonText } from "../json-text.ts";
+
+/** Ids of configurations read at a time. */
+const pageSize = 200;
+
+/** POST /api/cli/zones. */
+export async function createZone(
+  { store, now }: Context,
+  user: UserCaller,
+  { name }: CreateZone,
+): Promise<Zone> {
+  const at = now();
+  const { user_id: owner } = user;
+  const zone: ZoneRow = { id: uuid(), owner_id: owner, name, created_at: at, updated_at: at };
+  await store.write(async (tx) => {
+    if (await tx.first(findZoneByName, { name, owner }))
+      throw new Refusal("name_taken", `there is a zone "${name}" already`);
+    await insertZone(tx, zone);
+    await recordOwn(tx, user, { action: "zone.create", id: zone.id, name }, at);
+  });
+  return { ...viewZone(zone), specs: [] };
+}
+
+/** A zone without its configurations. */
+export type BareZone = Omit<Zone, "specs">;
+
+/** One zone of the user. */
+export async function getZone(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<BareZone> {
+  const zone = await read.first(findZone, { id, owner });
+  if (!zone) throw notFound("zone");
+  return viewZone(zone);
+}
+
+/** A page of a user's zones, newest first. */
+export async function listZones(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<BareZone[]> {
+  return (await listZoneRows(read, owner, before, limit)).map(viewZone);
+}
+
+/** The JSON of a zone with its configurations. */
+export async function* writeZone(context: Context, user: UserCaller, zone: BareZone): JsonText {
+  yield `${JSON.stringify(zone).slice(0, -1)},"specs":[`;
+  let before: string | undefined;
+  let separator = "";
+  for (;;) {
+    const ids = await listSpecIdsOfZone(context.store.read, zone.id, before, pageSize);
+    for (const id of ids)
+      for await (const text of writeConfiguration(context, user, id)) {
+        yield separator + text;
+        separator = ",";
+      }
+    if (ids.length < pageSize) break;
+    before = ids.at(-1);
+  }
+  yield "]}";
+}
+
+/** What a table of zones shows. */
+export interface ZoneSummary extends BareZone {
+  /** How many of its configurations have each status. */
+  readonly statuses: readonly {
+    readonly status: Configuration["status"];
+    readonly count: number;
+  }[];
+}
+
+/** A page of a user's zones, newest first. */
+export async function listZoneSummaries(
+  context: Context,
+  user: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<ZoneSummary[]> {
+  const zones = await listZones(context, user, before, limit);
+  const { read } = context.store;
+  const ids = zones.map(({ id }) => id);
+  const counts = await countSpecsByStatus(read, user.user_id, ids);
+  const byZone = Map.groupBy(counts, ({ zone_id }) => zone_id);
+  return zones.map((zone) => ({ ...zone, statuses: byZone.get(zone.id) ?? [] }));
+}
+
+/** What a table of configurations shows. */
+export type ConfigurationSummary = Pick<
+  Configuration,
+  "id" | "name" | "status" | "error_message" | "updated_at"
+> & { readonly source: SpecSummaryRow["source"] };
+
+/** A page of the configurations of a zone, newest first. */
+export async function listConfigurationSummaries(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  zone: string,
+  before: string | undefined,
+  limit: number,
+): Promise<ConfigurationSummary[]> {
+  const rows = await listSpecSummaries(read, { owner, zone, before, limit });
+  return rows.map((row) => ({ ...row, updated_at: time(row.updated_at) }));
+}
+
+const viewZone = ({ id, name, created_at, updated_at }: ZoneRow): BareZone => ({
+  id,
+  name,
+  created_at: time(created_at),
+  updated_at: time(updated_at),
+});

@@ -1,0 +1,73 @@
+/** SQL of the audit log. Entries are added and read; triggers refuse to change or remove one. */
+import { sql } from "kysely";
+import type { AuditAction } from "../../../protocol/audit.ts";
+import type { Queries } from "../db.ts";
+import { auditEntriesBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+
+export type AuditRow = Row<"audit_entries">;
+
+/** Adds an entry. Hot, because every job has some: its end is reported in the same transaction. */
+export const insertAuditEntry = statement<{ [K in keyof AuditRow]: AuditRow[K] }>((db, row) =>
+  db.insertInto("audit_entries").values({
+    id: row.id,
+    owner_id: row.owner_id,
+    action: row.action,
+    actor_kind: row.actor_kind,
+    actor_id: row.actor_id,
+    actor_name: row.actor_name,
+    target_id: row.target_id,
+    target_name: row.target_name,
+    details: row.details,
+    ip_address: row.ip_address,
+    user_agent: row.user_agent,
+    request_id: row.request_id,
+    created_at: row.created_at,
+  }),
+);
+
+export interface AuditFilter {
+  readonly owner: string;
+  readonly action?: AuditAction | undefined;
+  readonly target?: string | undefined;
+  /** From `since` on, before `until`. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+  /** Only entries older than this one. */
+  readonly before?: AuditPosition | undefined;
+  readonly limit: number;
+}
+
+/** Where an entry stands in its list. */
+export type AuditPosition = Pick<AuditRow, "id" | "created_at">;
+
+export const findAuditPosition = statement<{ id: string; owner: string }, AuditPosition>(
+  (db, { id, owner }) =>
+    db
+      .selectFrom("audit_entries")
+      .select(["id", "created_at"])
+      .where("id", "=", id)
+      .where("owner_id", "=", owner),
+);
+
+/** A page of an owner's entries, newest first. */
+export function listAuditEntries(
+  { sql: db }: Queries,
+  { owner, action, target, since, until, before, limit }: AuditFilter,
+): Promise<AuditRow[]> {
+  const index =
+    target !== undefined
+      ? "audit_entries_target"
+      : action !== undefined
+        ? "audit_entries_action"
+        : "audit_entries_owner";
+  let query = db.selectFrom(auditEntriesBy(index)).selectAll().where("owner_id", "=", owner);
+  if (action !== undefined) query = query.where("action", "=", action);
+  if (target !== undefined) query = query.where("target_id", "=", target);
+  if (since !== undefined) query = query.where("created_at", ">=", since);
+  if (until !== undefined) query = query.where("created_at", "<", until);
+  if (before !== undefined)
+    query = query.where(sql<boolean>`(created_at, id) < (${before.created_at}, ${before.id})`);
+  return query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit).execute();
+}

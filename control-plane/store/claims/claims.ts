@@ -1,0 +1,153 @@
+/**
+ * The claim: one atomic statement that takes the oldest job a worker may have. It looks at the worker itself, because one that was
+ * removed or drained a moment before (in the same commit) would hold its job for ever, or longer than its drain says, and because its
+ * labels and features may have changed since its request came. Raw SQL, because it must keep its indexes; test/control-plane/store/query-plans.test.ts looks at its plan.
+ */
+import { sql, type RawBuilder } from "kysely";
+import type { JobRow } from "../../domain/job.ts";
+import { claimedIdentity } from "../identities/identities.ts";
+import { heldByWorker, jobsBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+
+export interface ClaimParams {
+  readonly [name: string]: string | number | null;
+  readonly worker: string;
+  readonly claim_key: string | null;
+  readonly now: number;
+}
+
+/** What a runner must be told of the job it got. */
+export type ClaimRow = Pick<
+  JobRow,
+  | "id"
+  | "job_type"
+  | "spec_id"
+  | "zone_id"
+  | "plan_job_id"
+  | "attempt"
+  | "timeout_seconds"
+  | "assigned_worker_id"
+> & {
+  readonly config_snapshot: string | null;
+  /** JSON. */
+  readonly cloud_identity: string | null;
+  readonly deployed_backend: "managed" | "own" | null;
+};
+
+const deployedBackend = sql<"managed" | "own" | null>`(
+  select deployed_backend from specs where specs.id = jobs.spec_id)`;
+
+/** A claim by a worker of one owner. */
+export const claimOwnJob = statement<ClaimParams & { owner: string }, ClaimRow>((db, params) =>
+  claim(params, sql`queue_heads_own`, sql`h.owner_id = ${params.owner} and`).compileWith(db),
+);
+
+/** A claim by a cloud-hosted worker: any owner's job. */
+export const claimAnyJob = statement<ClaimParams, ClaimRow>((db, params) =>
+  claim(params, sql`queue_heads_all`, sql``).compileWith(db),
+);
+
+/** The job that an earlier claim with the same key got and that was not started yet (docs/decisions.md, "Idempotency key"). */
+export const findClaimed = statement<
+  { worker: string; claim_key: string; after: number },
+  ClaimRow
+>((db, { worker, claim_key, after }) =>
+  db
+    .selectFrom(heldByWorker)
+    .leftJoin("job_snapshots", "job_snapshots.job_id", "jobs.id")
+    .select([
+      "id",
+      "job_type",
+      "spec_id",
+      "zone_id",
+      "plan_job_id",
+      "attempt",
+      "timeout_seconds",
+      "assigned_worker_id",
+      "config_snapshot",
+      claimedIdentity.as("cloud_identity"),
+      deployedBackend.as("deployed_backend"),
+    ])
+    .where("worker_id", "=", worker)
+    .where("released_at", "is", null)
+    .where("claim_key", "=", claim_key)
+    .where("status", "=", sql.lit("PROCESSING" as const))
+    .where("started_at", "is", null)
+    .where("claimed_at", ">", after),
+);
+
+/** What the oldest queued jobs ask for, each kind once: whom a sweep wakes. */
+export const findQueuedHints = statement<
+  { limit: number },
+  Pick<JobRow, "owner_id" | "assigned_worker_id" | "job_type" | "labels" | "features">
+>((db, { limit }) =>
+  db
+    .selectFrom(
+      db
+        .selectFrom(jobsBy("jobs_queued_all"))
+        .select(["owner_id", "assigned_worker_id", "job_type", "labels", "features"])
+        .where("status", "=", sql.lit("QUEUED" as const))
+        .orderBy("id")
+        .limit(limit)
+        .as("oldest"),
+    )
+    .selectAll()
+    .distinct(),
+);
+
+const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id,
+  (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot,
+  ${claimedIdentity} as cloud_identity, ${deployedBackend} as deployed_backend`;
+
+/**
+ * Looks only at `queue_heads`: the oldest queued job of each kind, as far as its configuration is free. Of kinds that want the same of a
+ * worker the oldest is the first of an index, so the jobs that nobody may take cost nothing: those of busy or locked configurations
+ * are not free, those for other workers and with other labels or features are not looked at. What else a worker must have belongs in
+ * `wanted`.
+ */
+function claim(
+  { worker, claim_key, now }: ClaimParams,
+  index: RawBuilder<unknown>,
+  owner: RawBuilder<unknown>,
+) {
+  const heads = sql`queue_heads as h indexed by ${index} where ${owner} h.is_free = 1 and h.only_worker`;
+  const query = sql`
+    update jobs set status = 'PROCESSING', worker_id = ${worker}, claimed_at = ${now}, claim_key = ${claim_key}, attempt = attempt + 1
+    where exists (select 1 from workers where workers.id = ${worker} and workers.draining_at is null) and id = (
+      with recursive
+        self(labels, features) as (select labels, features from workers where workers.id = ${worker}),
+        has(value) as (
+          select value from self, json_each(self.labels) union all select '+' || value from self, json_each(self.features)),
+        -- Each different list of wanted things that begins with one that the worker has: from one to the next by the index.
+        kinds(only_worker, first_wanted, wanted) as (
+          select only_worker, value, (select min(h.wanted) from ${heads} = only_worker and h.first_wanted = value)
+            from (select '' as only_worker union all select ${worker}), (select '' as value union all select value from has)
+          union all
+          select kinds.only_worker, kinds.first_wanted, (
+              select min(h.wanted) from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted > kinds.wanted)
+            from kinds where kinds.wanted is not null)
+      select min(job_id) from (
+        select (
+            select h.job_id from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
+              and h.target_worker <> ${worker} order by h.job_id limit 1) as job_id
+          from kinds where kinds.wanted is not null
+            and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))))
+    returning ${columns}`;
+  return {
+    compileWith: (db: Parameters<typeof query.compile>[0]) => ({
+      compile: () => query.compile(db),
+    }),
+  };
+}
+
+/** Whether a worker of this owner could be given anything: what a poll asks before it bothers the writer. */
+export const findOwnFree = statement<{ owner: string }, { job_id: string }>((db, { owner }) => {
+  const query = sql`select job_id from queue_heads indexed by queue_heads_own where owner_id = ${owner} and is_free = 1 limit 1`;
+  return { compile: () => query.compile(db) };
+});
+
+/** The same for a worker that serves every owner. */
+export const findAnyFree = statement<Record<string, never>, { job_id: string }>((db) => {
+  const query = sql`select job_id from queue_heads indexed by queue_heads_all where is_free = 1 limit 1`;
+  return { compile: () => query.compile(db) };
+});

@@ -1,0 +1,114 @@
+/** SQL of changing and deleting zones and specs. */
+import { sql } from "kysely";
+import type { Queries } from "../db.ts";
+import { jobsBy, specsBy, stateVersionsBy } from "../indexed.ts";
+import type { SpecRow, ZoneRow } from "./configurations.ts";
+import { statement } from "../statement.ts";
+
+/** Saves a zone's name. */
+export async function saveZone(
+  tx: Queries,
+  { id, name, updated_at }: Pick<ZoneRow, "id" | "name" | "updated_at">,
+): Promise<void> {
+  await tx.sql.updateTable("zones").set({ name, updated_at }).where("id", "=", id).execute();
+}
+
+/** Deletes a zone that has no specs. */
+export async function deleteZone(tx: Queries, id: string): Promise<void> {
+  await tx.sql.deleteFrom("zones").where("id", "=", id).execute();
+}
+
+/** Saves what a person may change of a spec. */
+export async function saveSpec(tx: Queries, spec: SpecRow): Promise<void> {
+  const { id, zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at } =
+    spec;
+  await tx.sql
+    .updateTable("specs")
+    .set({ zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at })
+    .where("id", "=", id)
+    .execute();
+}
+
+/** A job of the spec that is queued or that its runner may still work on. */
+export const findUnreleased = statement<{ spec: string }, { id: string }>((db, { spec }) =>
+  db
+    .selectFrom("queue_heads")
+    .select("job_id as id")
+    .where("spec_id", "=", spec)
+    .unionAll(
+      db
+        .selectFrom(jobsBy("jobs_unreleased_spec"))
+        .select("id")
+        .where("spec_id", "=", spec)
+        .where("worker_id", "is not", null)
+        .where("released_at", "is", null),
+    )
+    .limit(1),
+);
+
+/**
+ * Takes a spec from its owner: from now on nobody finds it, and its names, zone and identity are free. The row stays while jobs and
+ * states refer to it.
+ */
+export const abandonSpec = statement<{ id: string }>((db, { id }) =>
+  db
+    .updateTable("specs")
+    .set((set) => ({
+      deleted_owner_id: set.ref("owner_id"),
+      owner_id: sql.lit(""),
+      zone_id: sql.lit(""),
+      cloud_identity_id: null,
+      name: set.ref("id"),
+      project_name: set.ref("id"),
+      definition: sql.lit("{}"),
+    }))
+    .where("id", "=", id)
+    .where("deleted_owner_id", "is", null),
+);
+
+/** An abandoned spec. */
+export const findAbandoned = statement<Record<string, never>, { id: string }>((db) =>
+  db
+    .selectFrom(specsBy("specs_deleted"))
+    .select("id")
+    .where("deleted_owner_id", "is not", null)
+    .limit(1),
+);
+
+/** Deletes up to so many versions of a spec's state; answers their blobs. */
+export const deleteSomeStates = statement<{ spec: string; limit: number }, { blob: string }>(
+  (db, { spec, limit }) =>
+    db
+      .deleteFrom("state_versions")
+      .where("id", "in", (states) =>
+        states
+          .selectFrom(stateVersionsBy("state_versions_spec"))
+          .select("id")
+          .where("spec_id", "=", spec)
+          .orderBy("id")
+          .limit(limit),
+      )
+      .returning("blob"),
+);
+
+/** Takes the spec from up to so many of its jobs, which stay; answers them. */
+export const detachSomeJobs = statement<{ spec: string; limit: number }, { id: string }>(
+  (db, { spec, limit }) =>
+    db
+      .updateTable("jobs")
+      .set({ spec_id: null })
+      .where("id", "in", (jobs) =>
+        jobs
+          .selectFrom(jobsBy("jobs_spec"))
+          .select("id")
+          .where("spec_id", "=", spec)
+          .orderBy("id")
+          .limit(limit),
+      )
+      .returning("id"),
+);
+
+/** Deletes a spec that neither a job nor a state refers to. */
+export const deleteSpec = statement<{ id: string }>((db, { id }) =>
+  db.deleteFrom("specs").where("id", "=", id),
+);

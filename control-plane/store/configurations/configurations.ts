@@ -1,0 +1,146 @@
+/** SQL of zones, specs (configurations) and their components. */
+import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
+import type { Queries } from "../db.ts";
+import { specsBy, zonesBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+
+export type ZoneRow = Row<"zones">;
+export type SpecRow = Row<"specs">;
+export type ComponentRow = Row<"components">;
+
+/** Adds a zone. */
+export async function insertZone(tx: Queries, zone: ZoneRow): Promise<void> {
+  await tx.sql.insertInto("zones").values(zone).execute();
+}
+
+export const findZone = statement<{ id: string; owner: string }, ZoneRow>((db, { id, owner }) =>
+  db.selectFrom("zones").selectAll().where("id", "=", id).where("owner_id", "=", owner),
+);
+
+export const findZoneByName = statement<{ name: string; owner: string }, ZoneRow>(
+  (db, { name, owner }) =>
+    db.selectFrom("zones").selectAll().where("name", "=", name).where("owner_id", "=", owner),
+);
+
+/** A page of an owner's zones, newest first. */
+export function listZones(
+  { sql: db }: Queries,
+  owner: string,
+  before: string | undefined,
+  limit: number,
+): Promise<ZoneRow[]> {
+  let query = db.selectFrom(zonesBy("zones_owner")).selectAll().where("owner_id", "=", owner);
+  if (before !== undefined) query = query.where("id", "<", before);
+  return query.orderBy("id", "desc").limit(limit).execute();
+}
+
+/** Adds a spec. */
+export async function insertSpec(tx: Queries, spec: SpecRow): Promise<void> {
+  await tx.sql.insertInto("specs").values(spec).execute();
+}
+
+export const findSpec = statement<{ id: string; owner: string }, SpecRow>((db, { id, owner }) =>
+  db.selectFrom("specs").selectAll().where("id", "=", id).where("owner_id", "=", owner),
+);
+
+export const findSpecByName = statement<{ name: string; owner: string }, SpecRow>(
+  (db, { name, owner }) =>
+    db.selectFrom("specs").selectAll().where("name", "=", name).where("owner_id", "=", owner),
+);
+
+export const findSpecByProjectName = statement<{ name: string; owner: string }, SpecRow>(
+  (db, { name, owner }) =>
+    db
+      .selectFrom("specs")
+      .selectAll()
+      .where("project_name", "=", name)
+      .where("owner_id", "=", owner),
+);
+
+/** The ids of a page of an owner's specs, newest first. */
+export async function listSpecIds(
+  { sql: db }: Queries,
+  owner: string,
+  before: string | undefined,
+  limit: number,
+): Promise<string[]> {
+  let query = db.selectFrom(specsBy("specs_owner")).select("id").where("owner_id", "=", owner);
+  if (before !== undefined) query = query.where("id", "<", before);
+  const rows = await query.orderBy("id", "desc").limit(limit).execute();
+  return rows.map(({ id }) => id);
+}
+
+export type SpecName = Pick<SpecRow, "id" | "name">;
+
+/** Names of an owner's specs, in their order; with `id` of that one alone. */
+export function listSpecNames(
+  { sql: db }: Queries,
+  owner: string,
+  { id, limit }: { readonly id?: string; readonly limit: number },
+): Promise<SpecName[]> {
+  let query = db.selectFrom("specs").select(["id", "name"]).where("owner_id", "=", owner);
+  if (id !== undefined) query = query.where("id", "=", id);
+  return query.orderBy("name").limit(limit).execute();
+}
+
+/** The ids of a page of a zone's specs, newest first. */
+export async function listSpecIdsOfZone(
+  { sql: db }: Queries,
+  zone: string,
+  before: string | undefined,
+  limit: number,
+): Promise<string[]> {
+  let query = db.selectFrom(specsBy("specs_zone")).select("id").where("zone_id", "=", zone);
+  if (before !== undefined) query = query.where("id", "<", before);
+  const rows = await query.orderBy("id", "desc").limit(limit).execute();
+  return rows.map(({ id }) => id);
+}
+
+/** The components of a spec, by name. */
+export const findComponents = statement<{ spec: string }, ComponentRow>((db, { spec }) =>
+  db.selectFrom("components").selectAll().where("spec_id", "=", spec).orderBy("name"),
+);
+
+/** Whether a spec is there and not deleted. */
+export const findLiveSpec = statement<{ id: string }, { id: string }>((db, { id }) =>
+  db.selectFrom("specs").select("id").where("id", "=", id).where("deleted_owner_id", "is", null),
+);
+
+export const findSpecStatus = statement<{ id: string }, { status: ConfigurationStatus }>(
+  (db, { id }) => db.selectFrom("specs").select("status").where("id", "=", id),
+);
+
+export const setSpecStatus = statement<{
+  id: string;
+  status: ConfigurationStatus;
+  error_message: string | null;
+  now: number;
+}>((db, { id, status, error_message, now }) =>
+  db.updateTable("specs").set({ status, error_message, updated_at: now }).where("id", "=", id),
+);
+
+/** Notes where the last DEPLOY of a spec kept its state; null after a DESTROY. */
+export const setDeployedBackend = statement<{ id: string; backend: "managed" | "own" | null }>(
+  (db, { id, backend }) =>
+    db.updateTable("specs").set({ deployed_backend: backend }).where("id", "=", id),
+);
+
+/** Replaces what a spec's last deployment left: the three named values and one component per output. */
+export async function replaceOutputs(
+  tx: Queries,
+  spec: string,
+  known: Pick<SpecRow, "cluster_name" | "cluster_endpoint" | "gitops_url">,
+  components: readonly Omit<ComponentRow, "spec_id">[],
+): Promise<void> {
+  await tx.sql.updateTable("specs").set(known).where("id", "=", spec).execute();
+  await tx.sql.deleteFrom("components").where("spec_id", "=", spec).execute();
+  // In slices: an engine binds a limited number of values.
+  for (let from = 0; from < components.length; from += 500)
+    await tx.sql
+      .insertInto("components")
+      .values(
+        components.slice(from, from + 500).map((component) => ({ spec_id: spec, ...component })),
+      )
+      .execute();
+}

@@ -1,0 +1,256 @@
+/**
+ * The SQLite engine: one writing connection with group commit, one reading connection (WAL: it sees what is committed and
+ * never waits for the writer).
+ *
+ * `synchronous=FULL`: what is answered survives a power cut. That costs a disk flush per commit, so all changes of one turn
+ * of the event loop share one: 7 to 12 times cheaper (docs/decisions.md, "Group commit").
+ */
+import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs";
+import { setTimeout as pause } from "node:timers/promises";
+import Database from "better-sqlite3";
+import type { Queries, Store } from "../db.ts";
+import { migrate, requireSchema, readSchema } from "../migrate.ts";
+import { Connection, TurnReader } from "./sqlite-connection.ts";
+
+/**
+ * Another process (a careless backup, or one that opens the file too) may hold the write lock this long before changes are refused: with
+ * terraform's three tries to write a state that bridges more than ten seconds.
+ */
+const lockedMilliseconds = 5000;
+const lockedPauseMilliseconds = 10;
+
+/**
+ * After a checkpoint SQLite cuts the write-ahead log to this size. It starts one by itself when the log has 1,000 pages (4 MiB), so the log
+ * is longer only while another process reads, or after one very large change.
+ */
+const walLimitBytes = 8 * 1024 * 1024;
+
+/** Opens, and where needed creates and migrates, the database file. */
+export function openSqlite(file: string): Promise<Store> {
+  return open(file, {}, async (writer) => {
+    // The log that a killed server left may fill the disk: empty it first, because what follows writes.
+    await untilUnlocked(() => writer.database.pragma("wal_checkpoint(TRUNCATE)"));
+    // Before the first table: a file made without it never gives space back, it only uses it again.
+    writer.database.pragma("auto_vacuum = INCREMENTAL");
+    // Of two that make one file this one may fail at once, whatever the busy timeout.
+    await untilUnlocked(() => writer.database.pragma("journal_mode = WAL"));
+    await migrate(writer.sql, {
+      begin: () => writer.execute("begin immediate"),
+      commit: () => writer.execute("commit"),
+      rollback: () => writer.execute("rollback"),
+    });
+  });
+}
+
+/** Opens the database of a server that may be running. Throws `SchemaError` instead of migrating it. */
+export function openBeside(file: string): Promise<Store> {
+  return open(file, { fileMustExist: true }, async (writer) =>
+    requireSchema(await readSchema(writer.sql)),
+  );
+}
+
+async function open(
+  file: string,
+  options: Database.Options,
+  prepare: (writer: Connection) => Promise<void>,
+): Promise<Store> {
+  let writer: Connection | undefined;
+  try {
+    if (options.fileMustExist !== true) makePrivate(file);
+    writer = new Connection(file, options);
+    writer.database.pragma("synchronous = FULL");
+    writer.database.pragma(`journal_size_limit = ${walLimitBytes}`);
+    await prepare(writer);
+    // From here on waiting for a lock is not SQLite's business: it would stop every other request too.
+    writer.database.pragma("busy_timeout = 0");
+    return new SqliteStore(file, writer, new TurnReader(file));
+  } catch (error) {
+    writer?.database.close();
+    if (error instanceof Database.SqliteError)
+      throw new Error(`the database ${file} cannot be opened: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+/** The database holds secrets: it and its logs, which get its mode, are for this user alone, also if they were made otherwise. */
+function makePrivate(file: string): void {
+  if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
+  for (const path of [file, `${file}-wal`, `${file}-shm`])
+    if (existsSync(path) && (statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+}
+
+/** Repeats what finds the file locked until it works, or has taken too long. */
+async function untilUnlocked(work: () => void): Promise<void> {
+  const deadline = performance.now() + lockedMilliseconds;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      const isLocked = (error as { code?: string }).code?.startsWith("SQLITE_BUSY");
+      if (!isLocked || performance.now() > deadline) throw error;
+    }
+    await pause(lockedPauseMilliseconds);
+  }
+}
+
+/** Two megabytes: moving their last pages takes a few milliseconds. */
+const pagesPerShrink = 500;
+
+interface Change {
+  /** Answers false when it failed half way: something of it is written and must be undone. */
+  run(): Promise<boolean>;
+  /** Why it failed. */
+  error(): unknown;
+  settle(commitError?: unknown): void;
+}
+
+class SqliteStore implements Store {
+  readonly read: Queries;
+  readonly #file: string;
+  readonly #writer: Connection;
+  readonly #reader: TurnReader;
+  #queue: Change[] = [];
+  #committing: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(file: string, writer: Connection, reader: TurnReader) {
+    this.#file = file;
+    this.#writer = writer;
+    this.#reader = reader;
+    this.read = reader;
+  }
+
+  write<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new Error("the store is closed"));
+    return new Promise<T>((resolve, reject) => {
+      let outcome: { value: T } | { error: unknown };
+      this.#queue.push({
+        run: async () => {
+          const before = this.#writer.writes;
+          try {
+            outcome = { value: await change(this.#writer) };
+          } catch (error) {
+            outcome = { error };
+            return this.#writer.writes === before;
+          }
+          return true;
+        },
+        error: () => ("error" in outcome ? outcome.error : undefined),
+        settle: (commitError) => {
+          if (commitError !== undefined) reject(commitError);
+          else if ("error" in outcome) reject(outcome.error);
+          else resolve(outcome.value);
+        },
+      });
+      this.#committing ??= this.#commitSoon();
+    });
+  }
+
+  async shrink(): Promise<boolean> {
+    if (this.#freePages() === 0) return false;
+    await this.write(async () => this.#writer.giveBack(pagesPerShrink));
+    return this.#freePages() > 0;
+  }
+
+  /** Of a file that gives nothing back: 0. */
+  #freePages(): number {
+    const { database } = this.#writer;
+    const isIncremental = database.pragma("auto_vacuum", { simple: true }) === 2;
+    return isIncremental ? (database.pragma("freelist_count", { simple: true }) as number) : 0;
+  }
+
+  walBytes(): number {
+    return statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  boundWal(): void {
+    // Inside a transaction SQLite refuses a checkpoint; the next round tries again.
+    if (this.walBytes() > walLimitBytes && !this.#writer.database.inTransaction) this.#cutWal();
+  }
+
+  /** Moves the whole write-ahead log into the database and empties the file, unless another process still reads it. */
+  #cutWal(): void {
+    this.#reader.endTurn();
+    this.#writer.database.pragma("wal_checkpoint(TRUNCATE)");
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    while (this.#committing) await this.#committing;
+    this.#reader.endTurn();
+    this.#reader.database.close();
+    this.#writer.database.close();
+  }
+
+  /** Takes everything that this turn of the event loop brings, then commits; until the queue is empty. */
+  async #commitSoon(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    const changes = this.#queue;
+    this.#queue = [];
+    const error = await this.#commitRound(changes);
+    // Before settling, so that a write made by a settled one starts the next round.
+    this.#committing = this.#queue.length > 0 ? this.#commitSoon() : undefined;
+    for (const change of changes) change.settle(error);
+  }
+
+  /** Returns what made the commit itself fail: a full disk, a database locked for too long. Then nothing of this round happened. */
+  async #commitRound(changes: Change[]): Promise<unknown> {
+    try {
+      if (!(await this.#tryAll(changes))) await this.#commitApart(changes);
+      return undefined;
+    } catch (error) {
+      if (this.#writer.database.inTransaction) this.#writer.execute("rollback");
+      if ((error as { code?: string }).code === "SQLITE_FULL") this.#makeRoom();
+      return error;
+    }
+  }
+
+  /**
+   * A log that fills the disk stays as long as it is: only a commit starts a checkpoint, and no commit works. What the database already
+   * has room for leaves the log here, and the next commit writes at its beginning.
+   */
+  #makeRoom(): void {
+    try {
+      this.#cutWal();
+    } catch {
+      // The database has to grow for it: an operator must make room. The caller gets the commit's error.
+    }
+  }
+
+  /** Ends the reader's transaction first: as long as it looks at the log before this commit, no checkpoint reaches the end of the log. */
+  #commit(): void {
+    this.#reader.endTurn();
+    this.#writer.execute("commit");
+  }
+
+  /** Takes the write lock; meanwhile reads go on. */
+  #begin(): Promise<void> {
+    return untilUnlocked(() => this.#writer.execute("begin immediate"));
+  }
+
+  /** The usual way, without a savepoint for each: they cost as much as a heartbeat. False: one failed half way, all is undone. */
+  async #tryAll(changes: Change[]): Promise<boolean> {
+    await this.#begin();
+    for (const change of changes) {
+      const isWhole = await change.run();
+      // Some errors (a full disk) end the transaction by themselves: those fail the whole round.
+      if (!this.#writer.database.inTransaction) throw change.error();
+      if (isWhole) continue;
+      this.#writer.execute("rollback");
+      return false;
+    }
+    this.#commit();
+    return true;
+  }
+
+  /** All of them again (a change may be run again), each with a savepoint to go back to. */
+  async #commitApart(changes: Change[]): Promise<void> {
+    await this.#begin();
+    for (const change of changes) {
+      this.#writer.execute("savepoint change");
+      if (!(await change.run())) this.#writer.execute("rollback to change");
+      this.#writer.execute("release change");
+    }
+    this.#commit();
+  }
+}

@@ -1,0 +1,95 @@
+/** SQL of cloud identities. */
+import { sql } from "kysely";
+import type { Queries } from "../db.ts";
+import { cloudIdentitiesBy, jobsBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+
+export type CloudIdentityRow = Row<"cloud_identities">;
+
+export const findCloudIdentity = statement<{ id: string; owner: string }, CloudIdentityRow>(
+  (db, { id, owner }) =>
+    db
+      .selectFrom("cloud_identities")
+      .selectAll()
+      .where("id", "=", id)
+      .where("owner_id", "=", owner),
+);
+
+export const findCloudIdentityByName = statement<{ name: string; owner: string }, CloudIdentityRow>(
+  (db, { name, owner }) =>
+    db
+      .selectFrom("cloud_identities")
+      .selectAll()
+      .where("name", "=", name)
+      .where("owner_id", "=", owner),
+);
+
+/** A page of an owner's cloud identities, newest first. */
+export function listCloudIdentities(
+  { sql: db }: Queries,
+  owner: string,
+  before: string | undefined,
+  limit: number,
+): Promise<CloudIdentityRow[]> {
+  let query = db
+    .selectFrom(cloudIdentitiesBy("cloud_identities_owner"))
+    .selectAll()
+    .where("owner_id", "=", owner);
+  if (before !== undefined) query = query.where("id", "<", before);
+  return query.orderBy("id", "desc").limit(limit).execute();
+}
+
+/** Adds a cloud identity. */
+export async function insertCloudIdentity(tx: Queries, row: CloudIdentityRow): Promise<void> {
+  await tx.sql.insertInto("cloud_identities").values(row).execute();
+}
+
+/** Saves what may change of it. */
+export async function saveCloudIdentity(
+  tx: Queries,
+  { id, name, role_arn, updated_at }: CloudIdentityRow,
+): Promise<void> {
+  await tx.sql
+    .updateTable("cloud_identities")
+    .set({ name, role_arn, updated_at })
+    .where("id", "=", id)
+    .execute();
+}
+
+/** Deletes it; nothing may name it any more. */
+export async function deleteCloudIdentity(tx: Queries, id: string): Promise<void> {
+  await tx.sql.deleteFrom("cloud_identities").where("id", "=", id).execute();
+}
+
+/** A configuration or a job that is not over that uses the identity. */
+export const findUseOfIdentity = statement<{ identity: string; owner: string }, { id: string }>(
+  (db, { identity, owner }) =>
+    db
+      .selectFrom("specs")
+      .select("id")
+      .where("cloud_identity_id", "=", identity)
+      .unionAll(
+        db
+          .selectFrom(jobsBy("jobs_queued"))
+          .select("id")
+          .where("owner_id", "=", owner)
+          .where("cloud_identity_id", "=", identity)
+          .where("status", "=", sql.lit("QUEUED" as const)),
+      )
+      .unionAll(
+        db
+          .selectFrom(jobsBy("jobs_held"))
+          .select("id")
+          .where("owner_id", "=", owner)
+          .where("cloud_identity_id", "=", identity)
+          .where("worker_id", "is not", null)
+          .where("released_at", "is", null),
+      )
+      .limit(1),
+);
+
+/** A job's identity as the claim's answer carries it, written as JSON by the database: part of a claim's columns. */
+export const claimedIdentity = sql<string | null>`(
+  select json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id)
+  from cloud_identities where cloud_identities.id = jobs.cloud_identity_id)`;

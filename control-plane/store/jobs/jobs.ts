@@ -1,0 +1,200 @@
+/** SQL of jobs. What the state changes mean stands in domain/job.ts. */
+import { sql } from "kysely";
+import type { JobRow, JobState } from "../../domain/job.ts";
+import type { Queries } from "../db.ts";
+import { heldByWorker, jobsBy, queueHeadsBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+
+/** One job by id, whoever's it is: for what a runner says of the job it holds. */
+export const findJob = statement<{ id: string }, JobRow>((db, { id }) =>
+  db.selectFrom("jobs").selectAll().where("id", "=", id),
+);
+
+/** As much of a job as a log post needs: a few columns cost a third of the whole row. */
+export const findJobBriefly = statement<
+  { id: string },
+  Pick<
+    JobRow,
+    "id" | "owner_id" | "worker_id" | "attempt" | "status" | "started_at" | "log_pruned_at"
+  >
+>((db, { id }) =>
+  db
+    .selectFrom("jobs")
+    .select(["id", "owner_id", "worker_id", "attempt", "status", "started_at", "log_pruned_at"])
+    .where("id", "=", id),
+);
+
+/** One job of an owner. */
+export const findOwnJob = statement<{ id: string; owner: string }, JobRow>((db, { id, owner }) =>
+  db.selectFrom("jobs").selectAll().where("id", "=", id).where("owner_id", "=", owner),
+);
+
+/** The snapshot of a job, sealed, as JSON. */
+export const findSnapshot = statement<{ id: string }, { config_snapshot: string }>((db, { id }) =>
+  db.selectFrom("job_snapshots").select("config_snapshot").where("job_id", "=", id),
+);
+
+/** Jobs that a worker holds: claimed and not released. */
+export const findHeldJobs = statement<{ worker: string }, JobRow>((db, { worker }) =>
+  db
+    .selectFrom(heldByWorker)
+    .selectAll()
+    .where("worker_id", "=", worker)
+    .where("released_at", "is", null),
+);
+
+/** Some of them. */
+export const findSomeHeldJobs = statement<{ worker: string; limit: number }, JobRow>(
+  (db, { worker, limit }) =>
+    db
+      .selectFrom(heldByWorker)
+      .selectAll()
+      .where("worker_id", "=", worker)
+      .where("released_at", "is", null)
+      .limit(limit),
+);
+
+const saveState = statement<Pick<JobRow, "id" | Mutable>>((db, job) =>
+  db
+    .updateTable("jobs")
+    .set({
+      status: job.status,
+      worker_id: job.worker_id,
+      claim_key: job.claim_key,
+      claimed_at: job.claimed_at,
+      started_at: job.started_at,
+      cancelled_at: job.cancelled_at,
+      ended_at: job.ended_at,
+      released_at: job.released_at,
+      omitted_at: job.omitted_at,
+      spec_status_before: job.spec_status_before,
+      error_message: job.error_message,
+      execution_metadata: job.execution_metadata,
+      last_seq: job.last_seq,
+    })
+    .where("id", "=", job.id),
+);
+
+/** What state changes may change, and what the spec was before. */
+type Mutable = keyof JobState | "spec_status_before";
+
+/** Saves what state changes may change. */
+export const saveJob = (tx: Queries, job: JobRow): Promise<void> => tx.run(saveState, job);
+
+/** Adds a job with its snapshot. */
+export async function insertJob(tx: Queries, job: JobRow, snapshot: string | null): Promise<void> {
+  await tx.sql.insertInto("jobs").values(job).execute();
+  if (snapshot !== null)
+    await tx.sql
+      .insertInto("job_snapshots")
+      .values({ job_id: job.id, config_snapshot: snapshot })
+      .execute();
+}
+
+/**
+ * Whether a job of the spec that was claimed later has started: then this job's end no longer moves the spec. Claims of a spec follow one
+ * another; ids need not, because a job may have waited for its worker while a newer one ran.
+ */
+export const findLaterStarted = statement<
+  { spec: string; id: string; claimed_at: number },
+  { id: string }
+>((db, { spec, id, claimed_at }) =>
+  db
+    .selectFrom(jobsBy("jobs_spec_started"))
+    .select("id")
+    .where("spec_id", "=", spec)
+    .where("id", "<>", id)
+    .where("claimed_at", ">", claimed_at)
+    .where("started_at", "is not", null)
+    .where("job_type", "<>", sql.lit("PLAN" as const))
+    .limit(1),
+);
+
+/** A DEPLOY that used the plan: it names it and was not cancelled or lost before its start. */
+export const findUseOfPlan = statement<{ plan: string }, { id: string }>((db, { plan }) =>
+  db
+    .selectFrom(jobsBy("jobs_plan"))
+    .select("id")
+    .where("plan_job_id", "=", plan)
+    .where((where) =>
+      where.or([where("started_at", "is not", null), where("status", "<>", "CANCELLED")]),
+    )
+    .limit(1),
+);
+
+/** The oldest queued job of a spec: it may run once the one before it is released. */
+export const findNextOfSpec = statement<{ spec: string }, JobRow>((db, { spec }) =>
+  db
+    .selectFrom("jobs")
+    .selectAll()
+    .where("id", "=", (head) =>
+      head
+        .selectFrom("queue_heads")
+        .select((min) => min.fn.min("job_id").as("id"))
+        .where("spec_id", "=", spec),
+    ),
+);
+
+/** Jobs whose cancel nobody answered since `before`. */
+export const findUnansweredCancels = statement<{ before: number }, JobRow>((db, { before }) =>
+  db
+    .selectFrom(jobsBy("jobs_cancelled"))
+    .selectAll()
+    .where("worker_id", "is not", null)
+    .where("released_at", "is", null)
+    .where("status", "=", sql.lit("CANCELLED" as const))
+    .where("cancelled_at", "<=", before),
+);
+
+/** What keeps a queued job from being claimed, apart from the workers. */
+export const findObstacles = statement<
+  { spec: string | null; target: string | null },
+  { is_busy: number; is_locked: number; is_target_held: number }
+>((db, { spec, target }) => {
+  const query = sql`select
+    exists (select 1 from jobs indexed by jobs_unreleased_spec
+      where spec_id = ${spec} and worker_id is not null and released_at is null) as is_busy,
+    exists (select 1 from state_locks where spec_id = ${spec}) as is_locked,
+    exists (select 1 from jobs indexed by jobs_unreleased_worker
+      where worker_id = ${target} and released_at is null) as is_target_held`;
+  return { compile: () => query.compile(db) };
+});
+
+/** What a heartbeat needs of the jobs that its worker holds. */
+export const findHeldBriefly = statement<
+  { worker: string },
+  Pick<JobRow, "id" | "status" | "started_at" | "omitted_at">
+>((db, { worker }) =>
+  db
+    .selectFrom(heldByWorker)
+    .select(["id", "status", "started_at", "omitted_at"])
+    .where("worker_id", "=", worker)
+    .where("released_at", "is", null),
+);
+
+/** Notes since when a worker's heartbeats leave a job out; null: they list it. */
+export const setOmitted = statement<{ id: string; omitted_at: number | null }>(
+  (db, { id, omitted_at }) => db.updateTable("jobs").set({ omitted_at }).where("id", "=", id),
+);
+
+/** Held jobs that heartbeats have left out for a period (milliseconds). A worker that fell silent meanwhile has said nothing since. */
+export const findOmitted = statement<{ period: number }, JobRow>((db, { period }) =>
+  db
+    .selectFrom(jobsBy("jobs_omitted"))
+    .innerJoin("workers", "workers.id", "jobs.worker_id")
+    .selectAll("jobs")
+    .where("jobs.released_at", "is", null)
+    .where("jobs.omitted_at", "is not", null)
+    .where("workers.active_job_ids", "is not", null)
+    .where(sql<number>`workers.last_heartbeat_at - jobs.omitted_at`, ">=", period),
+);
+
+/** DESTROY_WORKER jobs that wait for a worker to hold no job: the oldest of each kind. */
+export const findQueuedTeardowns = statement<{ worker: string }, JobRow>((db, { worker }) =>
+  db
+    .selectFrom(queueHeadsBy("queue_heads_target"))
+    .innerJoin("jobs", "jobs.id", "queue_heads.job_id")
+    .selectAll("jobs")
+    .where("queue_heads.target_worker", "=", worker)
+    .where("queue_heads.target_worker", "<>", sql.lit("")),
+);

@@ -1,0 +1,51 @@
+/** SQL of the metrics: each statement walks a small index, never all jobs. */
+import { sql } from "kysely";
+import type { Queries } from "../db.ts";
+import { heldByWorker } from "../indexed.ts";
+import { statement } from "../statement.ts";
+
+/** How many jobs wait (the status is a literal, or SQLite would not use the partial index), and since when the oldest does. */
+export const countQueued = statement<
+  Record<string, never>,
+  { count: number; oldest: number | null }
+>((db) =>
+  db
+    .selectFrom("jobs")
+    .select((eb) => [eb.fn.countAll<number>().as("count"), eb.fn.min("created_at").as("oldest")])
+    .where("status", "=", sql.lit("QUEUED")),
+);
+
+/** How many jobs a worker holds, by status: also a cancelled one is held until its worker said so. */
+export const countHeld = statement<Record<string, never>, { status: string; count: number }>((db) =>
+  db
+    .selectFrom(heldByWorker)
+    .select((eb) => ["status", eb.fn.countAll<number>().as("count")])
+    .where("worker_id", "is not", null)
+    .where("released_at", "is", null)
+    .groupBy("status"),
+);
+
+/** What the status of every worker is made of. */
+export const countWorkers = statement<
+  Record<string, never>,
+  { is_offline: number; is_draining: number; is_new: number; count: number }
+>((db) =>
+  db
+    .selectFrom("workers")
+    .select((eb) => [
+      eb("offline_at", "is not", null).as("is_offline"),
+      eb("draining_at", "is not", null).as("is_draining"),
+      eb("last_heartbeat_at", "is", null).as("is_new"),
+      eb.fn.countAll<number>().as("count"),
+    ])
+    .groupBy(["is_offline", "is_draining", "is_new"]),
+);
+
+/** The size of the database's file. */
+export async function databaseBytes({ sql: db }: Queries): Promise<number> {
+  const { rows } = await sql<{ bytes: number }>`
+    select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`.execute(
+    db,
+  );
+  return rows[0]?.bytes ?? 0;
+}

@@ -1,0 +1,136 @@
+/** SQL of users, one-time links, logins and device logins. */
+import type { Queries } from "../db.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+
+export type LoginRow = Row<"logins">;
+export type CliLoginRow = Row<"cli_logins">;
+
+/** A login that works now, with its user: what every signed-in call asks. */
+export const findLogin = statement<
+  { id: string; now: number },
+  Pick<LoginRow, "id" | "user_id" | "kind"> & { email: string }
+>((db, { id, now }) =>
+  db
+    .selectFrom("logins")
+    .innerJoin("users", "users.id", "logins.user_id")
+    .select(["logins.id", "logins.user_id", "logins.kind", "users.email"])
+    .where("logins.id", "=", id)
+    .where("logins.revoked_at", "is", null)
+    .where("logins.expires_at", ">", now),
+);
+
+/** The token family of a CLI login, also a revoked one. */
+export const findFamily = statement<{ id: string }, LoginRow & { email: string }>((db, { id }) =>
+  db
+    .selectFrom("logins")
+    .innerJoin("users", "users.id", "logins.user_id")
+    .selectAll("logins")
+    .select("users.email")
+    .where("logins.id", "=", id),
+);
+
+/** Makes `next` the one refresh token that works, in one statement: of many that show `previous` at once, one gets a row. */
+export const rotateFamily = statement<
+  { id: string; next: string; previous: string; now: number; expires_at: number },
+  { id: string }
+>((db, { id, next, previous, now, expires_at }) =>
+  db
+    .updateTable("logins")
+    .set({ refresh_jti: next, previous_refresh_jti: previous, rotated_at: now, expires_at })
+    .where("id", "=", id)
+    .where("kind", "=", "cli")
+    .where("refresh_jti", "=", previous)
+    .where("revoked_at", "is", null)
+    .where("expires_at", ">", now)
+    .returning("id"),
+);
+
+/** Ends a login: its tokens are refused from now on. No row: it had ended before. */
+export const revokeLogin = statement<{ id: string; now: number }, { id: string }>(
+  (db, { id, now }) =>
+    db
+      .updateTable("logins")
+      .set({ revoked_at: now })
+      .where("id", "=", id)
+      .where("revoked_at", "is", null)
+      .returning("id"),
+);
+
+/** Adds a login. */
+export async function insertLogin(tx: Queries, login: LoginRow): Promise<void> {
+  await tx.sql.insertInto("logins").values(login).execute();
+}
+
+/** The user whom the operator's links for this e-mail sign in, made on first use. */
+export async function findOrAddLinkUser(
+  tx: Queries,
+  user: Omit<Row<"users">, "link_email">,
+): Promise<Row<"users">> {
+  await tx.sql
+    .insertInto("users")
+    .values({ ...user, link_email: user.email })
+    .onConflict((conflict) => conflict.column("link_email").doNothing())
+    .execute();
+  return tx.sql
+    .selectFrom("users")
+    .selectAll()
+    .where("link_email", "=", user.email)
+    .executeTakeFirstOrThrow();
+}
+
+/** The user whom links for this e-mail sign in, once one was opened. */
+export const findLinkUser = (
+  { sql: db }: Queries,
+  email: string,
+): Promise<Row<"users"> | undefined> =>
+  db.selectFrom("users").selectAll().where("link_email", "=", email).executeTakeFirst();
+
+/** Adds a one-time link. */
+export async function insertLink(tx: Queries, link: Row<"login_links">): Promise<void> {
+  await tx.sql.insertInto("login_links").values(link).execute();
+}
+
+/** Uses a link up, in one statement: of two that open it at once, one is let in. */
+export const useLink = statement<{ token_hash: string; now: number }, { email: string }>(
+  (db, { token_hash, now }) =>
+    db
+      .updateTable("login_links")
+      .set({ used_at: now })
+      .where("token_hash", "=", token_hash)
+      .where("used_at", "is", null)
+      .where("expires_at", ">", now)
+      .returning("email"),
+);
+
+export const findCliLogin = statement<{ device_code: string }, CliLoginRow>((db, { device_code }) =>
+  db.selectFrom("cli_logins").selectAll().where("device_code", "=", device_code),
+);
+
+/** Adds an approved device login. */
+export async function insertCliLogin(tx: Queries, login: CliLoginRow): Promise<void> {
+  await tx.sql.insertInto("cli_logins").values(login).execute();
+}
+
+/**
+ * Takes one of a device login's guesses, in one statement, before the guess is judged: however many come at once, no more than `limit`
+ * are judged.
+ */
+export const takeGuess = statement<
+  { device_code: string; limit: number; now: number },
+  CliLoginRow
+>((db, { device_code, limit, now }) =>
+  db
+    .updateTable("cli_logins")
+    .set((set) => ({ wrong_guesses: set("wrong_guesses", "+", 1) }))
+    .where("device_code", "=", device_code)
+    .where("wrong_guesses", "<", limit)
+    .where("used_at", "is", null)
+    .where("expires_at", ">", now)
+    .returningAll(),
+);
+
+export const useCliLogin = statement<{ device_code: string; now: number }>(
+  (db, { device_code, now }) =>
+    db.updateTable("cli_logins").set({ used_at: now }).where("device_code", "=", device_code),
+);

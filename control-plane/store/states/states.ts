@@ -1,0 +1,44 @@
+/** SQL of managed terraform state: its versions and its lock. The content of a version is in a blob. */
+import type { Queries } from "../db.ts";
+import { stateVersionsBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+
+export type StateVersionRow = Row<"state_versions">;
+export type StateLockRow = Row<"state_locks">;
+
+/** The newest version of a spec's state: the one with the highest serial. */
+export const findState = statement<{ spec: string }, StateVersionRow>((db, { spec }) =>
+  db
+    .selectFrom(stateVersionsBy("state_versions_spec"))
+    .selectAll()
+    .where("spec_id", "=", spec)
+    .orderBy("id", "desc")
+    .limit(1),
+);
+
+/** Adds a version. */
+export async function addState(
+  { sql: db }: Queries,
+  row: Omit<StateVersionRow, "id">,
+): Promise<void> {
+  await db.insertInto("state_versions").values(row).execute();
+}
+
+/** Who holds the lock of a spec's state. */
+export const findLock = statement<{ spec: string }, StateLockRow>((db, { spec }) =>
+  db.selectFrom("state_locks").selectAll().where("spec_id", "=", spec),
+);
+
+/** Takes a lock that nobody holds. */
+export async function addLock({ sql: db }: Queries, row: StateLockRow): Promise<void> {
+  await db.insertInto("state_locks").values(row).execute();
+}
+
+const deleteLockOf = statement<{ job: string }, { spec_id: string }>((db, { job }) =>
+  db.deleteFrom("state_locks").where("job_id", "=", job).returning("spec_id"),
+);
+
+/** Ends the lock that a job holds. Answers whether it held one. */
+export const releaseLock = async (tx: Queries, job: string): Promise<boolean> =>
+  (await tx.first(deleteLockOf, { job })) !== undefined;

@@ -1,0 +1,38 @@
+/** SQL of quotas: each is read by an index or from a total that triggers keep, and counts no further than its limit. */
+import { statement } from "../statement.ts";
+
+/** What an owner's archives and states take up. Triggers keep it: migrations/0009-scale.ts. */
+export const findUsage = statement<
+  { owner: string },
+  { archive_bytes: number; state_bytes: number }
+>((db, { owner }) =>
+  db
+    .selectFrom("owner_usage")
+    .select(["archive_bytes", "state_bytes"])
+    .where("owner_id", "=", owner),
+);
+
+interface LogVolume {
+  readonly bytes: number;
+  readonly dropped_bytes: number;
+  /** The sequence number of the last chunk that was dropped. */
+  readonly dropped_seq: number;
+}
+
+/** What was received of a job's log; undefined before its first chunk. */
+export const findLogVolume = statement<{ job: string }, LogVolume>((db, { job }) =>
+  db
+    .selectFrom("log_volumes")
+    .select(["bytes", "dropped_bytes", "dropped_seq"])
+    .where("job_id", "=", job),
+);
+
+export const saveLogVolume = statement<{ job: string } & { [K in keyof LogVolume]: number }>(
+  (db, { job, bytes, dropped_bytes, dropped_seq }) =>
+    db
+      .insertInto("log_volumes")
+      .values({ job_id: job, bytes, dropped_bytes, dropped_seq })
+      .onConflict((conflict) =>
+        conflict.column("job_id").doUpdateSet({ bytes, dropped_bytes, dropped_seq }),
+      ),
+);

@@ -1,0 +1,35 @@
+/** SQL of the first start after a restore. */
+import { sql } from "kysely";
+import type { JobRow } from "../../domain/job.ts";
+import type { Queries } from "../db.ts";
+import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
+
+/** Jobs that wait or that a worker holds, of everybody, oldest first. */
+export const findAllUnreleased = statement<Record<string, never>, JobRow>((db) =>
+  db
+    .selectFrom("jobs")
+    .selectAll()
+    .where((where) =>
+      where.or([
+        where("status", "=", sql.lit("QUEUED" as const)),
+        where.and([where("worker_id", "is not", null), where("released_at", "is", null)]),
+      ]),
+    )
+    .orderBy("id"),
+);
+
+/** Ends and answers all sessions and logins, and removes every link, code and registration token: they may have been ended or used. */
+export async function endAllSignIns(
+  { sql: db }: Queries,
+  now: number,
+): Promise<Pick<Row<"logins">, "id" | "user_id" | "kind">[]> {
+  for (const table of ["login_links", "cli_logins", "registration_tokens"] as const)
+    await db.deleteFrom(table).execute();
+  return db
+    .updateTable("logins")
+    .set({ revoked_at: now })
+    .where("revoked_at", "is", null)
+    .returning(["id", "user_id", "kind"])
+    .execute();
+}

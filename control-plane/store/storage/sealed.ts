@@ -1,0 +1,104 @@
+/** SQL of what is encrypted at rest, for a change of the key. */
+import { sql } from "kysely";
+import type { Queries } from "../db.ts";
+import { statement } from "../statement.ts";
+
+/** Where definitions with sealed values are: of configurations, of jobs, and in the metadata of workers. */
+export const sealedTables = ["specs", "job_snapshots", "workers"] as const;
+
+/** JSON with sealed values. */
+export interface SealedDefinition {
+  readonly table: (typeof sealedTables)[number];
+  readonly id: string;
+  readonly text: string;
+}
+
+const marked = '%"sealed":%';
+type After = { after: string; limit: number };
+
+const specs = statement<After, { id: string; text: string }>((db, { after, limit }) =>
+  db
+    .selectFrom("specs")
+    .select(["id", "definition as text"])
+    .where("id", ">", after)
+    .where("definition", "like", sql.lit(marked))
+    .orderBy("id")
+    .limit(limit),
+);
+
+const snapshots = statement<After, { id: string; text: string }>((db, { after, limit }) =>
+  db
+    .selectFrom("job_snapshots")
+    .select(["job_id as id", "config_snapshot as text"])
+    .where("job_id", ">", after)
+    .where("config_snapshot", "like", sql.lit(marked))
+    .orderBy("job_id")
+    .limit(limit),
+);
+
+const workers = statement<After, { id: string; text: string }>((db, { after, limit }) =>
+  db
+    .selectFrom("workers")
+    .select(["id", "metadata as text"])
+    .where("id", ">", after)
+    .where("metadata", "like", sql.lit(marked))
+    .orderBy("id")
+    .limit(limit),
+);
+
+/** A page of definitions or snapshots, by id. */
+export async function findSealedDefinitions(
+  queries: Queries,
+  table: SealedDefinition["table"],
+  after: string,
+  limit: number,
+): Promise<SealedDefinition[]> {
+  const rows = await queries.all({ specs, job_snapshots: snapshots, workers }[table], {
+    after,
+    limit,
+  });
+  return rows.map((row) => ({ table, ...row }));
+}
+
+/** Replaces the text of one. */
+export async function saveSealedDefinition(
+  { sql: db }: Queries,
+  { table, id, text }: SealedDefinition,
+): Promise<void> {
+  if (table === "specs")
+    await db.updateTable("specs").set({ definition: text }).where("id", "=", id).execute();
+  else if (table === "workers")
+    await db.updateTable("workers").set({ metadata: text }).where("id", "=", id).execute();
+  else
+    await db
+      .updateTable("job_snapshots")
+      .set({ config_snapshot: text })
+      .where("job_id", "=", id)
+      .execute();
+}
+
+/** Something that is sealed in this store; undefined when nothing is. */
+export async function findSealedSample(queries: Queries): Promise<SealedDefinition | undefined> {
+  // Not of workers: a definition is only a part of their metadata.
+  for (const table of ["specs", "job_snapshots"] as const) {
+    const [sample] = await findSealedDefinitions(queries, table, "", 1);
+    if (sample) return sample;
+  }
+  return undefined;
+}
+
+const blobTables = ["plan_artifacts", "archives", "state_versions"] as const;
+
+/** Every blob that a row names. */
+export async function findNamedBlobs({ sql: db }: Queries): Promise<string[]> {
+  const names = new Set<string>();
+  for (const table of blobTables)
+    for (const { blob } of await db.selectFrom(table).select("blob").execute()) names.add(blob);
+  return [...names];
+}
+
+/** Lets every row that names one blob name another one. */
+export async function renameBlob({ sql: db }: Queries, from: string, to: string): Promise<void> {
+  for (const table of blobTables)
+    await db.updateTable(table).set({ blob: to }).where("blob", "=", from).execute();
+}

@@ -1,0 +1,103 @@
+/** SQL of backups: a copy of the database as it was at one moment, what it names, whether it is sound. */
+import { randomUUID } from "node:crypto";
+import Database from "better-sqlite3";
+import { backupsFrom, backupsTo } from "../facts.ts";
+import { checkSchema } from "../migrate.ts";
+
+/** Keeps the blobs that a copy names from being deleted, by whatever process, until it is released. */
+export interface BlobPin {
+  /** Says again that the backup is under way. */
+  renew(): void;
+  release(): void;
+}
+
+/** A crashed backup holds up the deletion of files for at most so long; the copy of a very large database takes less. */
+const pinMilliseconds = 6 * 3600_000;
+
+/**
+ * Copies the database of a server, which may be running, to a new file. A copy in one read transaction and not the engine's online backup:
+ * that begins anew whenever another process has written. The blobs are pinned before: whatever the copy names is there until the pin is
+ * released, because whoever deletes a file looks for pins after the row is gone.
+ */
+export function snapshotDatabase(file: string, copy: string): BlobPin {
+  const database = new Database(file, { timeout: 30_000, fileMustExist: true });
+  const name = `${backupsFrom}${randomUUID()}`;
+  const pin: BlobPin = {
+    renew: () =>
+      void database
+        .prepare(
+          "insert into facts values (?, ?) on conflict (name) do update set value = excluded.value",
+        )
+        .run(name, String(Date.now() + pinMilliseconds)),
+    release: () => {
+      database
+        .prepare(
+          "delete from facts where name = ? or (name > ? and name < ? and cast(value as integer) < ?)",
+        )
+        .run(name, backupsFrom, backupsTo, Date.now());
+      database.close();
+    },
+  };
+  try {
+    checkSchema(schemaOf(database));
+    pin.renew();
+    // So that the copy can give space back to the disk, however old the original is.
+    database.pragma("auto_vacuum = INCREMENTAL");
+    database.prepare("vacuum into ?").run(copy);
+    return pin;
+  } catch (error) {
+    if (database.open) pin.release();
+    throw error;
+  }
+}
+
+/** A database that no server uses: the copy in a backup. */
+export interface Snapshot {
+  readonly schema: number;
+  /** The blobs that its rows name. */
+  blobs(): string[];
+  /** What the engine finds wrong with it; nothing, when it is sound. */
+  defects(): string[];
+  fact(name: string): string | undefined;
+  setFact(name: string, value: string): void;
+  removePins(): void;
+  close(): void;
+}
+
+/** Opens a copy. Throws when it is no database. */
+export function openSnapshot(file: string): Snapshot {
+  const database = new Database(file, { fileMustExist: true });
+  return {
+    schema: schemaOf(database),
+    blobs: () =>
+      database
+        .prepare(
+          "select blob from plan_artifacts union select blob from archives union select blob from state_versions",
+        )
+        .pluck()
+        .all() as string[],
+    defects: () => [
+      ...(database.pragma("integrity_check(5)") as { integrity_check: string }[])
+        .map(({ integrity_check }) => integrity_check)
+        .filter((line) => line !== "ok"),
+      ...(database.pragma("foreign_key_check") as { table: string }[])
+        .slice(0, 5)
+        .map(({ table }) => `a row of ${table} names one that is not there`),
+    ],
+    fact: (name) =>
+      database.prepare("select value from facts where name = ?").pluck().get(name) as
+        | string
+        | undefined,
+    setFact: (name, value) =>
+      void database.prepare("insert or replace into facts values (?, ?)").run(name, value),
+    removePins: () =>
+      void database
+        .prepare("delete from facts where name > ? and name < ?")
+        .run(backupsFrom, backupsTo),
+    close: () => database.close(),
+  };
+}
+
+function schemaOf(database: Database.Database): number {
+  return database.prepare("select version from schema_version").pluck().get() as number;
+}

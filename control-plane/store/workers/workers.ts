@@ -1,0 +1,267 @@
+/** SQL of workers and registration tokens. */
+import { sql, type RawBuilder } from "kysely";
+import type { WorkerRow } from "../../domain/worker.ts";
+import type { Queries } from "../db.ts";
+import { heldByWorker, workersBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+
+/** What a worker's every call needs to know of it. */
+export type WorkerCallerRow = Pick<
+  WorkerRow,
+  | "id"
+  | "owner_id"
+  | "name"
+  | "mode"
+  | "labels"
+  | "features"
+  | "offline_at"
+  | "draining_at"
+  | "last_call_at"
+  | "last_heartbeat_at"
+  | "instance_id"
+  | "token_hash"
+  | "old_token_hash"
+  | "old_token_expires_at"
+>;
+
+export const findWorkerCaller = statement<{ id: string }, WorkerCallerRow>((db, { id }) =>
+  db
+    .selectFrom("workers")
+    .select([
+      "id",
+      "owner_id",
+      "name",
+      "mode",
+      "labels",
+      "features",
+      "offline_at",
+      "draining_at",
+      "last_call_at",
+      "last_heartbeat_at",
+      "instance_id",
+      "token_hash",
+      "old_token_hash",
+      "old_token_expires_at",
+    ])
+    .where("id", "=", id),
+);
+
+export const findWorker = statement<{ id: string }, WorkerRow>((db, { id }) =>
+  db.selectFrom("workers").selectAll().where("id", "=", id),
+);
+
+/** A worker of an owner; cloud-hosted ones belong to nobody and are found by nobody here. */
+export const findOwnWorker = statement<{ id: string; owner: string }, WorkerRow>(
+  (db, { id, owner }) =>
+    db.selectFrom("workers").selectAll().where("id", "=", id).where("owner_id", "=", owner),
+);
+
+/** A worker that a user may see: an own one, or a cloud-hosted one. */
+export const findVisibleWorker = statement<{ id: string; owner: string }, WorkerRow>(
+  (db, { id, owner }) =>
+    db
+      .selectFrom("workers")
+      .selectAll()
+      .where("id", "=", id)
+      .where((where) => where.or([where("owner_id", "=", owner), where("owner_id", "is", null)])),
+);
+
+export interface HeartbeatParams {
+  readonly [name: string]: string | number | null;
+  readonly id: string;
+  readonly now: number;
+  readonly version: string;
+  readonly instance_id: string | null;
+  readonly hostname: string | null;
+  readonly os: string | null;
+  readonly arch: string | null;
+  readonly capacity: number | null;
+  readonly isolation: string | null;
+  readonly labels: string | null;
+  readonly features: string;
+  readonly active_job_ids: string | null;
+}
+
+/** Records a heartbeat; what it does not mention stays as it was, except the lists of active jobs and of features. Brings the worker back from OFFLINE. */
+export const recordHeartbeat = statement<HeartbeatParams>((db, params) =>
+  db
+    .updateTable("workers")
+    .set((set) => ({
+      last_heartbeat_at: params.now,
+      offline_at: null,
+      version: params.version,
+      instance_id: set.fn.coalesce(set.val(params.instance_id), "instance_id"),
+      hostname: set.fn.coalesce(set.val(params.hostname), "hostname"),
+      os: set.fn.coalesce(set.val(params.os), "os"),
+      arch: set.fn.coalesce(set.val(params.arch), "arch"),
+      capacity: set.fn.coalesce(set.val(params.capacity), "capacity"),
+      isolation: set.fn.coalesce(set.val(params.isolation), "isolation"),
+      labels: set.fn.coalesce(set.val(params.labels), "labels"),
+      features: params.features,
+      active_job_ids: params.active_job_ids,
+    }))
+    .where("id", "=", params.id),
+);
+
+/** Marks a worker OFFLINE whose agent says that it ends; the next agent may be another instance. */
+export const recordLeaving = statement<{ id: string; now: number }>((db, { id, now }) =>
+  db.updateTable("workers").set({ offline_at: now, instance_id: null }).where("id", "=", id),
+);
+
+/** An authenticated call of a worker that is OFFLINE: delays the loss of its jobs. */
+export const recordCall = statement<{ id: string; now: number }>((db, { id, now }) =>
+  db.updateTable("workers").set({ last_call_at: now }).where("id", "=", id),
+);
+
+/** Marks workers whose latest sign of life is older than `before` OFFLINE; answers them. */
+export const markOffline = statement<{ before: number; now: number }, { id: string }>(
+  (db, { before, now }) =>
+    db
+      .updateTable("workers")
+      .set({ offline_at: now })
+      .where("offline_at", "is", null)
+      .where((where) => where(where.fn.coalesce("last_heartbeat_at", "created_at"), "<=", before))
+      .returning("id"),
+);
+
+/** Workers that hold jobs and were OFFLINE, and silent, since `before`. */
+export const findLostHolders = statement<{ before: number }, { id: string }>((db, { before }) =>
+  db
+    .selectFrom("workers")
+    .select("id")
+    .where("offline_at", "<=", before)
+    .where((where) => where(where.fn.coalesce("last_call_at", sql.lit(0)), "<=", before))
+    .where((where) =>
+      where.exists(
+        where
+          .selectFrom(heldByWorker)
+          .select("jobs.id")
+          .whereRef("jobs.worker_id", "=", "workers.id")
+          .where("jobs.worker_id", "is not", null)
+          .where("jobs.released_at", "is", null),
+      ),
+    ),
+);
+
+/**
+ * Workers that were removed and whose jobs are still held in their name. Goes from holder to holder by the index, so what one of them holds
+ * costs nothing.
+ */
+export const findRemovedHolders = statement<Record<string, never>, { id: string }>((db) => {
+  const query = sql`with recursive holders (id) as (
+      select ${holderAfter(sql`''`)}
+      union all
+      select ${holderAfter(sql`holders.id`)} from holders where holders.id is not null)
+    select id from holders
+    where id is not null and not exists (select 1 from workers where workers.id = holders.id)`;
+  return { compile: () => query.compile(db) };
+});
+
+const holderAfter = (id: RawBuilder<unknown>) => sql`(
+  select min(worker_id) from jobs indexed by jobs_unreleased_worker
+  where worker_id > ${id} and worker_id is not null and released_at is null)`;
+
+/** The ids of a page of the workers a user sees: their own and the cloud-hosted ones, newest first. */
+export async function listWorkerIds(
+  { sql: db }: Queries,
+  owner: string,
+  before: string | undefined,
+  limit: number,
+): Promise<string[]> {
+  // A query for each, because an `or` would read and sort all of them.
+  const newest = async (isOwn: boolean) => {
+    const workers = db.selectFrom(workersBy("workers_owner")).select("id");
+    let query = isOwn
+      ? workers.where("owner_id", "=", owner)
+      : workers.where("owner_id", "is", null);
+    if (before !== undefined) query = query.where("id", "<", before);
+    return query.orderBy("id", "desc").limit(limit).execute();
+  };
+  return [...(await newest(true)), ...(await newest(false))]
+    .map(({ id }) => id)
+    .toSorted()
+    .toReversed()
+    .slice(0, limit);
+}
+
+/** Adds a worker. */
+export async function insertWorker(tx: Queries, worker: WorkerRow): Promise<void> {
+  await tx.sql.insertInto("workers").values(worker).execute();
+}
+
+/** Changes some fields of a worker. */
+export async function updateWorker(
+  tx: Queries,
+  id: string,
+  change: Partial<Omit<WorkerRow, "id">>,
+): Promise<void> {
+  await tx.sql.updateTable("workers").set(change).where("id", "=", id).execute();
+}
+
+/** Removes a worker. */
+export async function deleteWorker(tx: Queries, id: string): Promise<void> {
+  await tx.sql.deleteFrom("workers").where("id", "=", id).execute();
+}
+
+/** Takes one use of a registration token in one statement; undefined when there is none left or it is too late. */
+export const useRegistrationToken = statement<
+  { token_hash: string; now: number },
+  { owner_id: string }
+>((db, { token_hash, now }) =>
+  db
+    .updateTable("registration_tokens")
+    .set((set) => ({ uses_left: set("uses_left", "-", 1) }))
+    .where("token_hash", "=", token_hash)
+    .where("uses_left", ">", 0)
+    .where("expires_at", ">", now)
+    .returning("owner_id"),
+);
+
+/** Whether a registration token is good, without using it. */
+export const findRegistrationToken = statement<
+  { token_hash: string; now: number },
+  { owner_id: string }
+>((db, { token_hash, now }) =>
+  db
+    .selectFrom("registration_tokens")
+    .select("owner_id")
+    .where("token_hash", "=", token_hash)
+    .where("uses_left", ">", 0)
+    .where("expires_at", ">", now),
+);
+
+/** Adds a registration token. */
+export async function insertRegistrationToken(
+  tx: Queries,
+  token: {
+    token_hash: string;
+    owner_id: string;
+    uses_left: number;
+    created_at: number;
+    expires_at: number;
+  },
+): Promise<void> {
+  await tx.sql.insertInto("registration_tokens").values(token).execute();
+}
+
+/** The workers that might take an owner's jobs, as far as the reason of a job's waiting needs them. */
+export const findCandidates = statement<
+  { owner: string },
+  Pick<
+    WorkerRow,
+    "id" | "owner_id" | "labels" | "features" | "offline_at" | "draining_at" | "last_heartbeat_at"
+  >
+>((db, { owner }) =>
+  db
+    .selectFrom("workers")
+    .select([
+      "id",
+      "owner_id",
+      "labels",
+      "features",
+      "offline_at",
+      "draining_at",
+      "last_heartbeat_at",
+    ])
+    .where((where) => where.or([where("owner_id", "=", owner), where("owner_id", "is", null)])),
+);
