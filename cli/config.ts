@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { noProxyAddress, proxyAddress } from "../common/proxy-address.ts";
-import { Failure } from "./output.ts";
+import { Failure } from "./terminal/output.ts";
 
 export interface ClientSettings {
   /** `WINDLASS_URL`: goes before the current profile, behind `--server`. */

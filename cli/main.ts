@@ -1,6 +1,6 @@
 /** The client: finds the command that was meant and loads only that one's code. */
 import type { CommanderError } from "commander";
-import { Failure, print, say, whenReaderLeaves } from "./output.ts";
+import { Failure, print, say, whenReaderLeaves } from "./terminal/output.ts";
 import { version } from "../common/version.ts";
 
 /** Runs one command line and sets the exit code: 0 done, 1 failed, 2 wrong usage. */

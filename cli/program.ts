@@ -70,7 +70,7 @@ const entries: readonly Entry[] = [
     name: "state",
     group: "Work",
     description: "the terraform state that is kept here: versions and lock",
-    load: async () => (await import("./commands/state.ts")).stateCommand(),
+    load: async () => (await import("./commands/states.ts")).stateCommand(),
   },
   {
     name: "workers",
@@ -94,19 +94,19 @@ const entries: readonly Entry[] = [
     name: "repositories",
     group: "Work",
     description: "your repositories at a code host",
-    load: async () => (await import("./commands/account.ts")).repositoriesCommand(),
+    load: async () => (await import("./commands/people.ts")).repositoriesCommand(),
   },
   {
     name: "logins",
     group: "Work",
     description: "where you are signed in",
-    load: async () => (await import("./commands/account.ts")).loginsCommand(),
+    load: async () => (await import("./commands/people.ts")).loginsCommand(),
   },
   {
     name: "audit",
     group: "Work",
     description: "who did what to your things",
-    load: async () => (await import("./commands/account.ts")).auditCommand(),
+    load: async () => (await import("./commands/people.ts")).auditCommand(),
   },
   {
     name: "completion",

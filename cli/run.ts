@@ -1,8 +1,8 @@
 /** What every command that talks to a server shares: its options, its API, how it says what it found. What it needs is loaded when it runs. */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
-import type { Api } from "./api.ts";
+import type { Api } from "./api/api.ts";
 import type { ClientSettings } from "./config.ts";
-import { clean, Failure, fitted, print, say, table } from "./output.ts";
+import { clean, Failure, fitted, print, say, table } from "./terminal/output.ts";
 
 export interface GlobalOptions {
   readonly server?: string;
@@ -71,12 +71,12 @@ async function runOf(
   setHandler: (handle: (() => void) | undefined) => void,
 ): Promise<Run> {
   const [{ openApi }, { clientSettings, proxySettings }] = await Promise.all([
-    import("./api.ts"),
+    import("./api/api.ts"),
     import("./config.ts"),
   ]);
   const settings = clientSettings();
   const proxies = proxySettings();
-  if (proxies) (await import("./proxy.ts")).useProxies(proxies);
+  if (proxies) (await import("./api/proxy.ts")).useProxies(proxies);
   let api: Api | undefined;
   return {
     ...options,

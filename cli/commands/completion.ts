@@ -10,7 +10,7 @@ export const completionCommand = () =>
       .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"] as const))
       .action(async (shell) => {
         const [{ completionScript }, { wholeProgram }] = await Promise.all([
-          import("../completion.ts"),
+          import("../completion/script.ts"),
           import("../program.ts"),
         ]);
         process.stdout.write(completionScript(await wholeProgram(), shell));

@@ -2,7 +2,7 @@
 import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
 import { examples, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { time } from "../times.ts";
+import { time } from "../terminal/times.ts";
 
 /** The command with its verbs. */
 export function identitiesCommand() {
@@ -71,7 +71,7 @@ export function identitiesCommand() {
     .action(
       action(async (run: Run, name: string, options: { yes?: true | undefined }) => {
         const { id, name: found } = await identityOf(run, name);
-        const { confirm } = await import("../ask.ts");
+        const { confirm } = await import("../terminal/ask.ts");
         await confirm(`Delete the cloud identity "${found}"?`, options);
         await run.api.call("deleteCloudIdentity", { params: { id } });
         run.done(`The cloud identity "${found}" is deleted.`);
@@ -90,7 +90,7 @@ export function identitiesCommand() {
             params: { id },
             query: { principal },
           });
-          const { print } = await import("../output.ts");
+          const { print } = await import("../terminal/output.ts");
           print(JSON.stringify(policy, null, 2));
         }),
       ),
@@ -112,7 +112,7 @@ export function identitiesCommand() {
 
 /** A cloud identity by name or id. Throws `Failure` when there is none. */
 async function identityOf({ api }: Run, name: string): Promise<CloudIdentity> {
-  const { find } = await import("../find.ts");
+  const { find } = await import("../api/find.ts");
   const { cloud_identities } = await api.call("listCloudIdentities");
   return find("identity", "identities", cloud_identities, name);
 }

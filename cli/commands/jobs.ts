@@ -3,7 +3,7 @@ import { Option } from "@commander-js/extra-typings";
 import { examples, noun, repeated, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import type { AskingOptions, CreateOptions, DeployOptions } from "../jobs/create.ts";
-import type { LogsOptions } from "../jobs/logs.ts";
+import type { LogsOptions } from "../logs/logs.ts";
 import type { ListOptions, ShowOptions } from "../jobs/read.ts";
 
 const create = () => import("../jobs/create.ts");
@@ -135,7 +135,7 @@ export function jobsCommand() {
       .option("-f, --follow", "go on until the job ends; the exit code is the job's")
       .action(
         action(async (run: Run, id: string, options: LogsOptions) =>
-          (await import("../jobs/logs.ts")).logs(run, id, options),
+          (await import("../logs/logs.ts")).logs(run, id, options),
         ),
       ),
     [

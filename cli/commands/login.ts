@@ -2,7 +2,7 @@
 import { Command } from "@commander-js/extra-typings";
 import { examples } from "../noun.ts";
 import { action } from "../run.ts";
-import { ago, time } from "../times.ts";
+import { ago, time } from "../terminal/times.ts";
 
 /** Signs in by the device flow. */
 export const loginCommand = () =>
@@ -12,7 +12,7 @@ export const loginCommand = () =>
       .option("--no-browser", "print the address only, open nothing")
       .action(
         action(async (run, { browser }: { browser: boolean }) => {
-          const { login } = await import("../sign-in.ts");
+          const { login } = await import("../people/sign-in.ts");
           await login(run, { openBrowser: browser });
         }),
       ),
@@ -31,7 +31,7 @@ export const logoutCommand = () =>
   examples(
     new Command("logout").description("end this sign-in, here and at the server").action(
       action(async (run) => {
-        const { logout } = await import("../sign-in.ts");
+        const { logout } = await import("../people/sign-in.ts");
         await logout(run);
       }),
     ),

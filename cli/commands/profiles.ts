@@ -10,7 +10,7 @@ export function profilesCommand() {
     .description("list them; the current one is marked")
     .action(
       action(async ({ settings, list }) => {
-        const { readAuth } = await import("../auth-file.ts");
+        const { readAuth } = await import("../api/auth-file.ts");
         const auth = readAuth(settings.directory);
         const items = Object.entries(auth.profiles).map(([name, { server, user_email }]) => ({
           name,
@@ -36,8 +36,8 @@ export function profilesCommand() {
     .argument("<name>", "name of the profile")
     .action(
       action(async (run: Run, name: string) => {
-        const { changeAuth } = await import("../auth-file.ts");
-        const { findProfile } = await import("../api.ts");
+        const { changeAuth } = await import("../api/auth-file.ts");
+        const { findProfile } = await import("../api/api.ts");
         await changeAuth(run.settings.directory, (before) => {
           findProfile(before, { name });
           return { ...before, current: name };

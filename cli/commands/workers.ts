@@ -3,7 +3,7 @@ import type { Worker } from "../../protocol/workers.ts";
 import type { UpdateOptions } from "../workers/update.ts";
 import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { ago, time } from "../times.ts";
+import { ago, time } from "../terminal/times.ts";
 
 interface Yes {
   readonly yes?: true | undefined;
@@ -111,10 +111,10 @@ export function workersCommand() {
     .addOption(yes())
     .action(
       action(async (run: Run, name: string, options: Yes & { overlap: string }) => {
-        const { wholeOf } = await import("../pages.ts");
+        const { wholeOf } = await import("../api/pages.ts");
         const overlap_seconds = wholeOf("--overlap", options.overlap);
         const worker = await workerOf(run, name);
-        const { confirm } = await import("../ask.ts");
+        const { confirm } = await import("../terminal/ask.ts");
         const end = overlap_seconds === 0 ? "now" : `in ${overlap_seconds} seconds`;
         await confirm(`End the token that "${worker.name}" works with ${end}?`, options);
         const input = { params: { id: worker.id }, body: { overlap_seconds } };
@@ -126,7 +126,7 @@ export function workersCommand() {
     .action(
       action(async (run: Run, name: string, options: Yes) => {
         const worker = await workerOf(run, name);
-        const { confirm } = await import("../ask.ts");
+        const { confirm } = await import("../terminal/ask.ts");
         const jobs = worker.active_job_ids.length;
         const lost = jobs > 0 ? ` and lose the ${jobs} ${jobs === 1 ? "job" : "jobs"} it runs` : "";
         await confirm(`Remove the worker "${worker.name}"${lost}?`, options);
@@ -158,7 +158,7 @@ export function tokensCommand() {
     .option("--expires <minutes>", "how long it works", "60")
     .action(
       action(async (run: Run, options: { uses: string; expires: string }) => {
-        const { countOf } = await import("../pages.ts");
+        const { countOf } = await import("../api/pages.ts");
         const token = await run.api.call("createRegistrationToken", {
           body: {
             uses: countOf("--uses", options.uses),
@@ -184,7 +184,7 @@ export function tokensCommand() {
 
 /** A worker by name or id. Throws `Failure` when there is none. */
 async function workerOf({ api }: Run, name: string): Promise<Worker> {
-  const { find } = await import("../find.ts");
+  const { find } = await import("../api/find.ts");
   return find("worker", "workers", (await api.call("listWorkers")).workers, name);
 }
 

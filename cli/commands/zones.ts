@@ -2,8 +2,8 @@
 import type { Zone } from "../../protocol/configurations.ts";
 import { examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { find } from "../find.ts";
-import { time } from "../times.ts";
+import { find } from "../api/find.ts";
+import { time } from "../terminal/times.ts";
 
 /** The command with its verbs. */
 export function zonesCommand() {

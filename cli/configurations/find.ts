@@ -1,9 +1,9 @@
 /** A configuration by what people call it. */
 import type { Configuration } from "../../protocol/configurations.ts";
 import { ProblemError } from "../../protocol/transport.ts";
-import type { Api } from "../api.ts";
-import { find } from "../find.ts";
-import { Failure } from "../output.ts";
+import type { Api } from "../api/api.ts";
+import { find } from "../api/find.ts";
+import { Failure } from "../terminal/output.ts";
 
 /** The configuration of this name or id, undefined when there is none. */
 export async function maybeConfiguration(

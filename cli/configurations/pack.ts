@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import ignore, { type Ignore } from "ignore";
-import { Failure } from "../output.ts";
+import { Failure } from "../terminal/output.ts";
 
 export interface Packed {
   readonly bytes: Buffer;

@@ -1,8 +1,8 @@
 /** Terraform variables from the command line, from files, and, where they are secret, from stdin or a question without echo. */
 import { readFileSync } from "node:fs";
 import type { TextValue, Variable } from "../../protocol/configurations.ts";
-import { askSecret } from "../ask.ts";
-import { Failure } from "../output.ts";
+import { askSecret } from "../terminal/ask.ts";
+import { Failure } from "../terminal/output.ts";
 
 export interface VariableOptions {
   /** `name=value`. */

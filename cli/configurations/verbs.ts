@@ -6,11 +6,11 @@ import type {
   TextValue,
 } from "../../protocol/configurations.ts";
 import { basename, resolve } from "node:path";
-import { confirm } from "../ask.ts";
-import { find } from "../find.ts";
-import { Failure, print } from "../output.ts";
+import { confirm } from "../terminal/ask.ts";
+import { find } from "../api/find.ts";
+import { Failure, print } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
-import { ago, time } from "../times.ts";
+import { ago, time } from "../terminal/times.ts";
 import { outputLines } from "../jobs/outputs.ts";
 import { configurationOf } from "./find.ts";
 import { uploadDirectory } from "./upload.ts";

@@ -1,5 +1,5 @@
 /** The demo from curtain to curtain: what happens in which order, and how it ends whatever happens. */
-import { Failure, print, say, styled, whenReaderLeaves } from "../output.ts";
+import { Failure, print, say, styled, whenReaderLeaves } from "../terminal/output.ts";
 import { play } from "./play.ts";
 import { Stage } from "./stage.ts";
 

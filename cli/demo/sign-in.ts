@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { request } from "undici";
 import { authEndpoints } from "../../protocol/auth.ts";
 import { call } from "../../protocol/transport.ts";
-import { Failure } from "../output.ts";
+import { Failure } from "../terminal/output.ts";
 
 /** Opens the link, approves a device login in that session and exchanges its code for an access token. */
 export async function signIn(server: string, link: string, signal: AbortSignal): Promise<string> {

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { demoEnvironment } from "../config.ts";
-import { Failure } from "../output.ts";
+import { Failure } from "../terminal/output.ts";
 
 /** A Windlass process in a role, writing its log to a file. */
 export interface Player {

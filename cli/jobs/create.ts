@@ -1,9 +1,9 @@
 /** The verbs of `windlass jobs` that queue a job, or end one. */
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
-import { confirm } from "../ask.ts";
+import { confirm } from "../terminal/ask.ts";
 import { configurationOf } from "../configurations/find.ts";
-import { find } from "../find.ts";
-import { Failure } from "../output.ts";
+import { find } from "../api/find.ts";
+import { Failure } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { showJob, showPlan } from "./read.ts";
 import { mirror, watchJob } from "./watch.ts";

@@ -1,6 +1,6 @@
 /** Terraform's outputs as people read them. */
 import type { Job } from "../../protocol/jobs.ts";
-import { clean, styled, table } from "../output.ts";
+import { clean, styled, table } from "../terminal/output.ts";
 
 interface Output {
   readonly value?: unknown;

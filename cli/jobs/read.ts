@@ -1,12 +1,12 @@
 /** The verbs of `windlass jobs` that read. */
 import type { Job, JobStatus } from "../../protocol/jobs.ts";
-import { find } from "../find.ts";
-import { print, say } from "../output.ts";
-import { countOf, readPages } from "../pages.ts";
+import { find } from "../api/find.ts";
+import { print, say } from "../terminal/output.ts";
+import { countOf, readPages } from "../api/pages.ts";
 import type { Run } from "../run.ts";
-import { ago, time } from "../times.ts";
+import { ago, time } from "../terminal/times.ts";
 import { outputLines } from "./outputs.ts";
-import { planView } from "./plan-view.ts";
+import { planView } from "../plans/plan-view.ts";
 import { waitingWords } from "../../protocol/words.ts";
 import { statusOf, tookOf } from "./words.ts";
 

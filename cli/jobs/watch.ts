@@ -1,12 +1,12 @@
 /** `--wait`: a job from its queue to its end in front of a person: its log, why it waits, how long it runs, and Ctrl-C. */
 import type { Job, JobProgress } from "../../protocol/jobs.ts";
-import { askLine, canAsk } from "../ask.ts";
-import { liveLine, type LiveLine } from "../live-line.ts";
-import { Failure, print, say, styled } from "../output.ts";
+import { askLine, canAsk } from "../terminal/ask.ts";
+import { liveLine, type LiveLine } from "../terminal/live-line.ts";
+import { Failure, print, say, styled } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
-import { duration } from "../times.ts";
-import { followJob } from "./follow.ts";
-import { logLines } from "./log-lines.ts";
+import { duration } from "../terminal/times.ts";
+import { followJob } from "../logs/follow.ts";
+import { logLines } from "../logs/log-lines.ts";
 import { waitingWords } from "../../protocol/words.ts";
 import { endOf, nameOf } from "./words.ts";
 

@@ -1,7 +1,7 @@
 /** Jobs in words: what each is, and how it stands. */
 import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
-import { styled } from "../output.ts";
-import { duration } from "../times.ts";
+import { styled } from "../terminal/output.ts";
+import { duration } from "../terminal/times.ts";
 
 const colours: Readonly<Record<JobStatus, Parameters<typeof styled>[0]>> = {
   QUEUED: "yellow",

@@ -2,7 +2,7 @@
 import { basename, resolve } from "node:path";
 import type { Configuration, Zone } from "../../protocol/configurations.ts";
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
-import { canAsk, confirm } from "../ask.ts";
+import { canAsk, confirm } from "../terminal/ask.ts";
 import { maybeConfiguration } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
 import {
@@ -11,12 +11,12 @@ import {
   variablesOf,
   type VariableOptions,
 } from "../configurations/variables.ts";
-import { find } from "../find.ts";
+import { find } from "../api/find.ts";
 import { outputLines } from "../jobs/outputs.ts";
-import { planView } from "../jobs/plan-view.ts";
+import { planView } from "../plans/plan-view.ts";
 import { showJob } from "../jobs/read.ts";
 import { mirror, watchJob } from "../jobs/watch.ts";
-import { Failure, print, say } from "../output.ts";
+import { Failure, print, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 
 export interface UpOptions extends VariableOptions {

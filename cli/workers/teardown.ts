@@ -2,7 +2,7 @@
 import type { DeployConfiguration } from "../../protocol/deploy-configurations.ts";
 import type { Worker } from "../../protocol/workers.ts";
 import { destroyedWords } from "../../protocol/words.ts";
-import type { Api } from "../api.ts";
+import type { Api } from "../api/api.ts";
 import { maybeConfiguration } from "../configurations/find.ts";
 
 /** Such as `module.worker of "network"`; undefined where the server does not say. */

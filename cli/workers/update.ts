@@ -3,7 +3,7 @@ import type { DeployConfiguration } from "../../protocol/deploy-configurations.t
 import type { UpdateWorker, Worker } from "../../protocol/workers.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { readJson } from "../configurations/variables.ts";
-import { Failure } from "../output.ts";
+import { Failure } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 
 export interface UpdateOptions {

@@ -43,7 +43,7 @@ test.concurrent.each([
 test("of a list of jobs is not what follows one", async () => {
   const loaded = await loadedBy("jobs", "list");
   expect(
-    loaded.filter((file) => /eventsource-parser|cli\/jobs\/(follow|watch)/.test(file)),
+    loaded.filter((file) => /eventsource-parser|cli\/(logs\/follow|jobs\/watch)/.test(file)),
   ).toEqual([]);
 });
 
@@ -51,6 +51,6 @@ test("of one noun's list is not the code of the others", async () => {
   const loaded = await loadedBy("zones", "list");
   expect(loaded).toContain("cli/commands/zones.ts");
   expect(
-    loaded.filter((file) => /^cli\/(jobs|configurations|up|commands\/jobs)/.test(file)),
+    loaded.filter((file) => /^cli\/(jobs|logs|plans|configurations|up|commands\/jobs)/.test(file)),
   ).toEqual([]);
 });

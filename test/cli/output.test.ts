@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fitted, logLine, table } from "../../cli/output.ts";
+import { fitted, logLine, table } from "../../cli/terminal/output.ts";
 
 describe("a line of a log", () => {
   it.each([

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import type { LogChunk } from "../../../protocol/jobs.ts";
 import { call } from "../../../protocol/transport.ts";
-import { followJob } from "../../../cli/jobs/follow.ts";
-import { openApi } from "../../../cli/api.ts";
+import { followJob } from "../../../cli/logs/follow.ts";
+import { openApi } from "../../../cli/api/api.ts";
 import { until } from "../../helpers/agent-process.ts";
 import {
   addHeldJob,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { logLines } from "../../../cli/jobs/log-lines.ts";
+import { logLines } from "../../../cli/logs/log-lines.ts";
 import type { StreamType } from "../../../protocol/jobs.ts";
 
 function shownOf(chunks: readonly (readonly [StreamType, string])[]): string[] {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { planView } from "../../../cli/jobs/plan-view.ts";
+import { planView } from "../../../cli/plans/plan-view.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 
 const nothing: PlanSummary = {

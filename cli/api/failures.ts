@@ -1,7 +1,7 @@
 /** Failed calls in words: what happened, and what to do. */
-import type { Problem } from "../protocol/problem.ts";
-import { ProblemError } from "../protocol/transport.ts";
-import { Failure } from "./output.ts";
+import type { Problem } from "../../protocol/problem.ts";
+import { ProblemError } from "../../protocol/transport.ts";
+import { Failure } from "../terminal/output.ts";
 
 /** The error as the user reads it. What is not about the network or an answer stays as it is. */
 export function describeFailure(error: unknown, server: string): unknown {

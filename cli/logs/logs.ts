@@ -1,10 +1,10 @@
 /** `windlass jobs logs`. */
-import { print, say } from "../output.ts";
+import { print, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
-import { time } from "../times.ts";
+import { time } from "../terminal/times.ts";
 import { followJob } from "./follow.ts";
 import { logLines } from "./log-lines.ts";
-import { mirror, watchJob } from "./watch.ts";
+import { mirror, watchJob } from "../jobs/watch.ts";
 
 export interface LogsOptions {
   readonly follow?: true | undefined;

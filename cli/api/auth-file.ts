@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Failure } from "./output.ts";
+import { Failure } from "../terminal/output.ts";
 
 export interface Profile {
   readonly server: string;

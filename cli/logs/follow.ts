@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { JobProgress, LogChunk } from "../../protocol/jobs.ts";
-import type { Api } from "../api.ts";
-import { mayPass } from "../failures.ts";
-import { Failure } from "../output.ts";
+import type { Api } from "../api/api.ts";
+import { mayPass } from "../api/failures.ts";
+import { Failure } from "../terminal/output.ts";
 
 export interface Follower {
   onChunk(chunk: LogChunk): void;

@@ -1,7 +1,7 @@
 /** What a plan would do, drawn for people: counts first, then each resource with a sign, and why it is replaced. */
 import type { PlanAction, PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
 import { planReason } from "../../protocol/words.ts";
-import { clean, styled } from "../output.ts";
+import { clean, styled } from "../terminal/output.ts";
 
 const signs: Readonly<
   Record<PlanAction, readonly [sign: string, style: Parameters<typeof styled>[0]]>

@@ -1,6 +1,6 @@
 /** Chunks of a log as whole lines: a chunk ends anywhere, also within a line or a colour. */
 import type { LogChunk, StreamType } from "../../protocol/jobs.ts";
-import { logLine, styled } from "../output.ts";
+import { logLine, styled } from "../terminal/output.ts";
 
 export interface LogLines {
   add(chunk: Pick<LogChunk, "log_chunk" | "stream_type">): void;

@@ -1,7 +1,7 @@
 /** The control plane as a signed-in person calls it: which server, whose token, refreshed when it ends. */
-import type { Endpoint } from "../protocol/endpoint.ts";
-import { endpointPaths } from "../protocol/endpoint-paths.ts";
-import type { endpoints } from "../protocol/endpoints.ts";
+import type { Endpoint } from "../../protocol/endpoint.ts";
+import { endpointPaths } from "../../protocol/endpoint-paths.ts";
+import type { endpoints } from "../../protocol/endpoints.ts";
 import {
   call,
   ProblemError,
@@ -9,11 +9,11 @@ import {
   type Called,
   type CallOptions,
   type SendInput,
-} from "../protocol/transport.ts";
+} from "../../protocol/transport.ts";
 import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.ts";
-import type { ClientSettings } from "./config.ts";
+import type { ClientSettings } from "../config.ts";
 import { describeFailure } from "./failures.ts";
-import { Failure } from "./output.ts";
+import { Failure } from "../terminal/output.ts";
 
 type Endpoints = typeof endpoints;
 type Input<E extends Endpoint> = Parameters<typeof call<E>>[2];

@@ -2,7 +2,7 @@
 import { Option } from "@commander-js/extra-typings";
 import { examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { time } from "../times.ts";
+import { time } from "../terminal/times.ts";
 
 /** `windlass logins`. */
 export function loginsCommand() {
@@ -99,7 +99,7 @@ export function auditCommand() {
 }
 
 async function listAudit(run: Run, options: AuditOptions): Promise<void> {
-  const { countOf, readPages } = await import("../pages.ts");
+  const { countOf, readPages } = await import("../api/pages.ts");
   const since = await momentOf("--since", options.since);
   const until = await momentOf("--until", options.until);
   const { items, more } = await readPages(countOf("--limit", options.limit), async (page) => {
@@ -133,6 +133,6 @@ async function momentOf(option: string, text: string | undefined): Promise<strin
   if (text === undefined) return undefined;
   const moment = new Date(text);
   if (!Number.isNaN(moment.getTime())) return moment.toISOString();
-  const { Failure } = await import("../output.ts");
+  const { Failure } = await import("../terminal/output.ts");
   throw new Failure(`${option} "${text}" is no time, such as 2026-01-31 or 2026-01-31T12:00Z`, 2);
 }

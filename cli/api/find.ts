@@ -1,5 +1,5 @@
 /** Things by the name that people use for them. */
-import { Failure } from "./output.ts";
+import { Failure } from "../terminal/output.ts";
 
 interface Named {
   readonly id: string;

@@ -2,7 +2,7 @@
 import type { StateVersion } from "../../protocol/state-versions.ts";
 import { examples, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { ago, time } from "../times.ts";
+import { ago, time } from "../terminal/times.ts";
 
 /** The command with its verbs. */
 export function stateCommand() {
@@ -17,7 +17,7 @@ export function stateCommand() {
     .action(
       action(async (run: Run, name: string, { limit }: { limit: string }) => {
         const { id } = await configurationOf(run, name);
-        const { countOf, readPages } = await import("../pages.ts");
+        const { countOf, readPages } = await import("../api/pages.ts");
         const { items, more } = await readPages(countOf("--limit", limit), async (query) => {
           const page = await run.api.call("listStateVersions", { params: { name: id }, query });
           return { items: page.state_versions, next_cursor: page.next_cursor };
@@ -41,7 +41,7 @@ export function stateCommand() {
       .option("--serial <number>", "which one; else the newest")
       .action(
         action(async (run: Run, name: string, { serial }: { serial?: string | undefined }) => {
-          const { Failure } = await import("../output.ts");
+          const { Failure } = await import("../terminal/output.ts");
           const { id } = await configurationOf(run, name);
           if (process.stdout.isTTY)
             throw new Failure("it may hold secrets: send it to a file, as in … > state.json", 2);
@@ -64,7 +64,7 @@ export function stateCommand() {
           async (run: Run, name: string, options: { serial: string; yes?: true | undefined }) => {
             const { id, name: found } = await configurationOf(run, name);
             const { serial } = options;
-            const { confirm } = await import("../ask.ts");
+            const { confirm } = await import("../terminal/ask.ts");
             await confirm(
               `Go back to version ${serial} of the state of "${found}"? What was made since is forgotten, not destroyed.`,
               options,
@@ -80,7 +80,7 @@ export function stateCommand() {
     .action(
       action(async (run: Run, name: string, options: { yes?: true | undefined }) => {
         const { id, name: found } = await configurationOf(run, name);
-        const { confirm } = await import("../ask.ts");
+        const { confirm } = await import("../terminal/ask.ts");
         await confirm(
           `Unlock the state of "${found}"? A terraform that still runs there would write over what comes next.`,
           options,
@@ -105,7 +105,7 @@ async function configurationOf(run: Run, name: string) {
 }
 
 async function newest(run: Run, name: string): Promise<StateVersion> {
-  const { Failure } = await import("../output.ts");
+  const { Failure } = await import("../terminal/output.ts");
   const { state_versions } = await run.api.call("listStateVersions", {
     params: { name },
     query: { limit: 1 },

@@ -1,13 +1,13 @@
 /** The device flow as a person goes through it (RFC 8628 in shape): an address to open, six characters to type. */
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
-import { endpoints } from "../protocol/endpoints.ts";
-import { call, ProblemError } from "../protocol/transport.ts";
-import { findProfile, serverOf } from "./api.ts";
-import { changeAuth, readAuth, type Profile } from "./auth-file.ts";
-import { describeFailure } from "./failures.ts";
-import { Failure, say } from "./output.ts";
-import type { Run } from "./run.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { call, ProblemError } from "../../protocol/transport.ts";
+import { findProfile, serverOf } from "../api/api.ts";
+import { changeAuth, readAuth, type Profile } from "../api/auth-file.ts";
+import { describeFailure } from "../api/failures.ts";
+import { Failure, say } from "../terminal/output.ts";
+import type { Run } from "../run.ts";
 
 /** The server counts five wrong ones. */
 const triesAtMost = 5;

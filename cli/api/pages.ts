@@ -1,5 +1,5 @@
 /** Lists that may be long, read page by page until there is enough. */
-import { Failure } from "./output.ts";
+import { Failure } from "../terminal/output.ts";
 
 /** The server's limit of a page. */
 const pageLimit = 1000;
