@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packageHash } from "../../agent/job/providers/store.ts";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
-import { platform, zipOf } from "../agent/job/release-mirror.ts";
+import { platform, zipOf } from "../agent/job/engine/release-mirror.ts";
 import { makeCertificate } from "../helpers/certificate.ts";
 import { backendWithProgram, emptyBucket, type EmptyBucket } from "../helpers/empty-bucket.ts";
 import { startGitHost, type GitHost } from "../helpers/git-host.ts";

@@ -1,0 +1,159 @@
+/** `windlass agent doctor` as an operator runs it: a machine that is well, and each way in which one can be ill. */
+import { createServer } from "node:http";
+import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { once } from "node:events";
+import { connect, type AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Finding } from "../../../agent/doctor/finding.ts";
+import { scratch } from "../../helpers/agent-process.ts";
+import { addTestWorker, startPlane, type Plane, type TestWorker } from "../../helpers/plane.ts";
+import { addOwner } from "../../helpers/rows.ts";
+import { windlass } from "../../helpers/windlass.ts";
+
+let plane: Plane;
+let worker: TestWorker;
+const place = scratch();
+beforeAll(async () => {
+  chmodSync(place.path, 0o711);
+  plane = await startPlane();
+  worker = await addTestWorker(plane, await addOwner(plane.context.store));
+});
+afterAll(async () => {
+  await plane.close();
+  place[Symbol.dispose]();
+});
+
+let count = 0;
+const environment = (more: Record<string, string> = {}) => ({
+  WINDLASS_URL: plane.url,
+  WINDLASS_WORKER_ID: worker.id,
+  WINDLASS_WORKER_TOKEN: worker.headers["x-worker-token"] ?? "",
+  WINDLASS_WORK_DIR: join(place.path, `work-${++count}`),
+  ...more,
+});
+
+async function doctor(env: Record<string, string>, ...args: string[]) {
+  const { exitCode, stdout } = await windlass(["agent", "doctor", "--json", ...args], { env });
+  const findings = JSON.parse(stdout as string) as Finding[];
+  const of = (check: string) => findings.find((one) => one.check === check);
+  return { exitCode, findings, of };
+}
+
+describe.concurrent("windlass agent doctor", () => {
+  test("finds a machine well, one line a check, and leaves nothing behind", async () => {
+    const env = environment();
+    mkdirSync(env.WINDLASS_WORK_DIR, { mode: 0o700 });
+    const before = statSync(env.WINDLASS_WORK_DIR).mode;
+    const { exitCode, stdout } = await windlass(["agent", "doctor"], { env });
+    expect(stdout).toMatch(/^ok +server +http:\/\/127\.0\.0\.1:\d+ answers in \d+ ms$/m);
+    expect(stdout).toMatch(/^ok +clock +agrees/m);
+    expect(stdout).toMatch(new RegExp(`^ok +identity +worker ${worker.name}`, "m"));
+    expect(stdout).toMatch(/^ok +engine +terraform \d/m);
+    expect(stdout).toMatch(/^\w+ +isolation +\w+/m);
+    expect(stdout).toMatch(/^skipped +cloud role/m);
+    expect(exitCode).toBe(0);
+    expect(stdout).not.toContain(env.WINDLASS_WORKER_TOKEN);
+    expect(readdirSync(env.WINDLASS_WORK_DIR).filter((name) => name !== "engines")).toEqual([]);
+    expect(statSync(env.WINDLASS_WORK_DIR).mode).toBe(before);
+  });
+
+  test("says what to do when nothing listens at the address", async () => {
+    const { exitCode, of } = await doctor(environment({ WINDLASS_URL: "http://127.0.0.1:9" }));
+    expect(of("server")).toMatchObject({
+      state: "failed",
+      advice: expect.stringContaining("nothing listens there"),
+    });
+    expect(exitCode).toBe(1);
+  });
+
+  test("knows a token that the server refuses, and an agent that nobody has registered", async () => {
+    const refused = await doctor(environment({ WINDLASS_WORKER_TOKEN: "wlw_replaced" }));
+    expect(refused.of("identity")).toMatchObject({ state: "failed" });
+    const { WINDLASS_WORKER_ID: _, WINDLASS_WORKER_TOKEN: __, ...nobody } = environment();
+    expect((await doctor(nobody)).of("identity")).toMatchObject({
+      state: "failed",
+      text: "this agent is not registered",
+    });
+    const soon = await doctor({ ...nobody, WINDLASS_REGISTRATION_TOKEN: "wlr_0123456789" });
+    expect(soon.of("identity")).toMatchObject({ state: "ok" });
+  });
+
+  test("knows a clock that is hours off", async () => {
+    const { hostname, port } = new URL(plane.url);
+    // The server's answers, from a day ago.
+    const proxy = createServer((incoming, outgoing) => {
+      const socket = connect(Number(port), hostname);
+      let answer = "";
+      socket.setEncoding("latin1").on("data", (text: string) => (answer += text));
+      socket.on("end", () => {
+        outgoing.setHeader("date", new Date(Date.now() - 86_400_000).toUTCString());
+        outgoing.writeHead(Number(answer.split(" ")[1]));
+        outgoing.end(answer.slice(answer.indexOf("\r\n\r\n") + 4));
+      });
+      const headers = Object.entries(incoming.headers).filter(([name]) => name !== "connection");
+      const lines = headers.map(([name, value]) => `${name}: ${String(value)}`);
+      socket.write(
+        `${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join("\r\n")}\r\nconnection: close\r\n\r\n`,
+      );
+    }).listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    try {
+      const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+      const { of } = await doctor(environment({ WINDLASS_URL: url }));
+      expect(of("clock")).toMatchObject({
+        state: "failed",
+        text: expect.stringMatching(/^8\d{4} s ahead of the server's$/),
+      });
+    } finally {
+      proxy.close();
+      proxy.closeAllConnections();
+    }
+  });
+
+  test("knows a wrong setting, a misspelt one, and a level that does not work here", async () => {
+    const wrong = await doctor(environment({ WINDLASS_CONCURRENCY: "0" }));
+    expect(wrong.findings).toEqual([
+      expect.objectContaining({ check: "settings", state: "failed" }),
+    ]);
+    const env = environment({ WINDLASS_CONCURENCY: "2", WINDLASS_ISOLATION: "container" });
+    const { of, exitCode } = await doctor(env);
+    expect(of("settings")).toMatchObject({ state: "warning" });
+    expect(of("isolation")).toMatchObject({
+      state: "failed",
+      text: expect.stringContaining("WINDLASS_CONTAINER_IMAGE"),
+    });
+    expect(exitCode).toBe(1);
+  });
+
+  test("knows a disk with so little room that the agent takes no job", async () => {
+    const env = environment({ WINDLASS_FREE_DISK_MIB: "1000000000" });
+    mkdirSync(env.WINDLASS_WORK_DIR, { mode: 0o700 });
+    const { of, exitCode } = await doctor(env);
+    expect(of("work dir")).toMatchObject({
+      state: "failed",
+      text: expect.stringMatching(/GiB free$/),
+      advice: expect.stringContaining("with less than 976562.5 GiB no job is taken"),
+    });
+    expect(exitCode).toBe(1);
+  });
+
+  test("really takes a role on, and says what keeps it from that", async () => {
+    const arn = "arn:aws:iam::123456789012:role/windlass";
+    const HOME = place.path;
+    const env = environment({ HOME, AWS_EC2_METADATA_DISABLED: "true", AWS_REGION: "eu-west-1" });
+    const { of } = await doctor(env, "--role-arn", arn, "--external-id", "e");
+    expect(of("cloud role")).toMatchObject({
+      state: "failed",
+      text: expect.stringContaining(
+        `has no AWS credentials of its own with which to take on the role ${arn}`,
+      ),
+    });
+  });
+
+  test("asks back at what it does not know", async () => {
+    const { exitCode, stderr } = await windlass(["agent", "doctor", "--fix"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("Usage: windlass agent doctor");
+  });
+});

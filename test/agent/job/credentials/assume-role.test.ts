@@ -1,0 +1,141 @@
+/** The real SDK against a strict STS. */
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import {
+  RoleRefused,
+  roleAssumer,
+  type Role,
+} from "../../../../agent/job/credentials/assume-role.ts";
+import { caller, startStrictSts, type StrictSts } from "../../../helpers/strict-sts.ts";
+
+const arn = "arn:aws:iam::123456789012:role/deployer";
+const role: Role = { arn, externalId: "e-1", session: "job-1", tags: { "windlass:job": "job-1" } };
+const policy = (Condition?: { StringEquals: { "sts:ExternalId": string } }) => ({
+  Version: "2012-10-17",
+  Statement: [
+    {
+      Effect: "Allow",
+      Principal: { AWS: caller.arn },
+      Action: "sts:AssumeRole",
+      ...(Condition ? { Condition } : {}),
+    },
+    { Effect: "Allow", Principal: { AWS: caller.arn }, Action: "sts:TagSession" },
+  ],
+});
+
+let sts: StrictSts;
+beforeEach(async () => {
+  sts = await startStrictSts();
+  sts.roles.set(arn, policy({ StringEquals: { "sts:ExternalId": "e-1" } }));
+  const own = { ...caller.environment, AWS_ENDPOINT_URL_STS: sts.url };
+  // What the machine of the tests has must not help.
+  for (const name of Object.keys(process.env).filter((one) => one.startsWith("AWS_")))
+    vi.stubEnv(name, undefined);
+  for (const [name, value] of Object.entries(own)) vi.stubEnv(name, value);
+  vi.stubEnv("AWS_EC2_METADATA_DISABLED", "true");
+  vi.stubEnv("AWS_CONFIG_FILE", "/dev/null");
+  vi.stubEnv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null");
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await sts[Symbol.asyncDispose]();
+});
+
+const never = new AbortController().signal;
+const assume = (change: Partial<Role> = {}, network: Record<string, string> = {}) =>
+  roleAssumer({ ...role, ...change }, { aws: {}, network })(never);
+const refusal = async (change: Partial<Role> = {}): Promise<string> => {
+  const error: unknown = await assume(change).catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(RoleRefused);
+  return (error as Error).message;
+};
+
+test("a role is taken on, by the agent's own credentials, and its set says how long it is good for", async () => {
+  const given = await assume();
+  expect(given).toMatchObject({ accessKeyId: sts.given[0]?.accessKeyId });
+  expect(given.life).toBeGreaterThan(3_590_000);
+  expect(given.life).toBeLessThan(3_601_000);
+});
+
+test("one without an external id is taken on too; what the job lacks is no tag", async () => {
+  sts.roles.set(arn, policy());
+  await assume({ externalId: undefined, tags: { "windlass:job": "j", "windlass:zone": null } });
+  expect(sts.asked).toMatchObject([{ externalId: null, tags: { "windlass:job": "j" } }]);
+});
+
+test.each([
+  [
+    "that does not exist",
+    { arn: "arn:aws:iam::123456789012:role/nobody" },
+    /role\/nobody with .* AccessDenied/,
+  ],
+  [
+    "with another external id",
+    { externalId: "e-2" },
+    /the external id e-2: AccessDenied: User: arn:.*sts:AssumeRole/,
+  ],
+  ["with none", { externalId: undefined }, /the external id \(none\): AccessDenied/],
+  ["whose session name is none", { session: "no blanks" }, /ValidationError/],
+])("a role %s is refused for good, and why", async (_, change, said) => {
+  expect(await refusal(change)).toMatch(said);
+  expect(sts.asked).toHaveLength(1);
+});
+
+test("an agent that is nobody is told so, and one that AWS does not know", async () => {
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIASOMEBODYELSE");
+  expect(await refusal()).toMatch(
+    /InvalidClientTokenId.*The agent's own AWS credentials are at fault/,
+  );
+  vi.stubEnv("AWS_ACCESS_KEY_ID", undefined);
+  expect(await refusal()).toMatch(
+    /no AWS credentials of its own with which to take on the role arn/,
+  );
+});
+
+test.each(["throttled", "down"] as const)("a %s STS may be asked again", async (trouble) => {
+  sts.trouble = trouble;
+  const error = await assume().catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(Error);
+  expect(error).not.toBeInstanceOf(RoleRefused);
+  expect(sts.asked).toHaveLength(1);
+});
+
+test("it is asked through the proxy of the network", async () => {
+  vi.stubEnv("AWS_ENDPOINT_URL_STS", "http://sts.invalid");
+  // The strict STS as the proxy: it is asked for an absolute address.
+  await assume({}, { HTTP_PROXY: sts.url });
+  expect(sts.asked).toHaveLength(1);
+});
+
+test.each([
+  ["aws", "sts.us-east-1.amazonaws.com:443"],
+  ["aws-cn", "sts.cn-north-1.amazonaws.com.cn:443"],
+  ["aws-us-gov", "sts.us-gov-west-1.amazonaws.com:443"],
+])("without a region, a role of the partition %s is asked for at %s", async (partition, where) => {
+  vi.stubEnv("AWS_REGION", undefined);
+  vi.stubEnv("AWS_ENDPOINT_URL_STS", undefined);
+  const proxy = createServer().listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const connected: (string | undefined)[] = [];
+  proxy.on("connect", ({ url }, socket) => {
+    connected.push(url);
+    socket.destroy();
+  });
+  const network = { HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+  await expect(
+    assume({ arn: `arn:${partition}:iam::123456789012:role/x` }, network),
+  ).rejects.toThrow("proxy tunnel ended");
+  proxy.close();
+  expect(connected).toEqual([where]);
+});
+
+test("a clock that is hours off shortens and lengthens nothing", async () => {
+  for (const hours of [2, -2]) {
+    sts.clockAhead = hours * 3_600_000;
+    const { life } = await assume();
+    expect(life).toBeGreaterThan(3_590_000);
+    expect(life).toBeLessThan(3_602_000);
+  }
+});

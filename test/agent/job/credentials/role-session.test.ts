@@ -1,0 +1,118 @@
+/** Renewal, with an STS that gives out what lives for seconds. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, expect, test } from "vitest";
+import {
+  RoleRefused,
+  type SessionCredentials,
+} from "../../../../agent/job/credentials/assume-role.ts";
+import { RoleSession } from "../../../../agent/job/credentials/role-session.ts";
+
+let over = new AbortController();
+afterEach(() => over.abort());
+
+/** A session whose STS answers as told: a number is a life in milliseconds, an error is thrown. */
+function sessionOf(...answers: (number | Error)[]) {
+  over = new AbortController();
+  const asked: number[] = [];
+  const learnt: string[] = [];
+  const said: string[] = [];
+  const session = new RoleSession({
+    assume: async (signal) => {
+      const answer = answers[Math.min(asked.push(performance.now()), answers.length) - 1] ?? 0;
+      await sleep(20, undefined, { signal });
+      if (answer instanceof Error) throw answer;
+      return {
+        accessKeyId: `key ${asked.length}`,
+        secretAccessKey: "secret",
+        sessionToken: "token",
+        life: answer,
+      };
+    },
+    over: over.signal,
+    onCredentials: ({ accessKeyId }) => learnt.push(accessKeyId),
+    onTrouble: (text) => said.push(text),
+  });
+  return { session, asked, learnt, said };
+}
+
+const never = new AbortController().signal;
+const keyOf = async (given: Promise<SessionCredentials>) => (await given).accessKeyId;
+const down = new Error("connect ECONNREFUSED");
+
+test("many who ask at once share one answer, and those who ask later what is still good", async () => {
+  const { session, asked, learnt } = sessionOf(60_000);
+  const given = await Promise.all(Array.from({ length: 50 }, () => session.current()));
+  expect(new Set(given.map(({ accessKeyId }) => accessKeyId))).toEqual(new Set(["key 1"]));
+  expect(await keyOf(session.current())).toBe("key 1");
+  expect(asked).toHaveLength(1);
+  expect(learnt).toEqual(["key 1"]);
+});
+
+test("a set is renewed when a quarter of its life is left, before it ends, again and again", async () => {
+  const { session, asked, said } = sessionOf(2000);
+  await session.begin(never, 1000);
+  void session.keep();
+  const good: number[] = [];
+  for (let look = 0; look < 42; look++) {
+    good.push(session.left);
+    await sleep(100);
+  }
+  expect(asked.length).toBeGreaterThanOrEqual(3);
+  expect(Math.min(...good)).toBeGreaterThan(0);
+  for (const [index, at] of asked.slice(1).entries())
+    expect(at - (asked[index] ?? 0)).toBeGreaterThan(1400);
+  expect(said).toEqual([]);
+});
+
+test("while renewal fails the old set is given out, then the reason, then the new one; the log says so once", async () => {
+  const { session, said } = sessionOf(2000, down, down, down, down, 60_000);
+  await session.begin(never, 1000);
+  void session.keep();
+  await sleep(1700);
+  expect(await keyOf(session.current())).toBe("key 1");
+  await sleep(350);
+  const late = await keyOf(session.current()).catch((error: Error) => error.message);
+  expect(["connect ECONNREFUSED", "key 6"]).toContain(late);
+  while (session.left < 10_000) await sleep(50);
+  expect(await keyOf(session.current())).toBe("key 6");
+  await sleep(30);
+  expect(said).toEqual([
+    expect.stringMatching(
+      /^STS gives no credentials, trying again: connect ECONNREFUSED; the present ones are good for \d s$/,
+    ),
+    "STS gives credentials again",
+  ]);
+});
+
+test("the first set is waited for while STS fails, within a bound", async () => {
+  const patient = sessionOf(down, down, 60_000);
+  await patient.session.begin(never, 10_000);
+  expect(patient.asked).toHaveLength(3);
+  expect(patient.said).toEqual(["STS gives no credentials, trying again: connect ECONNREFUSED"]);
+  const hopeless = sessionOf(down);
+  await expect(hopeless.session.begin(never, 1500)).rejects.toThrow("ECONNREFUSED");
+  expect(hopeless.asked.length).toBeGreaterThan(1);
+});
+
+test("a refusal is not waited for, and a stop ends the wait at once", async () => {
+  const refused = sessionOf(new RoleRefused("AccessDenied"));
+  await expect(refused.session.begin(never, 10_000)).rejects.toThrow("AccessDenied");
+  expect(refused.asked).toHaveLength(1);
+  const stop = new AbortController();
+  const waiting = sessionOf(down).session.begin(stop.signal, 10_000);
+  setTimeout(() => stop.abort(new Error("cancelled")), 100);
+  const started = performance.now();
+  await expect(waiting).rejects.toThrow("aborted");
+  expect(performance.now() - started).toBeLessThan(1000);
+});
+
+test("once the job is over nothing is asked, learnt or said", async () => {
+  const { session, asked, learnt, said } = sessionOf(60_000);
+  const under = session.current();
+  over.abort();
+  await expect(under).rejects.toThrow("aborted");
+  await session.keep();
+  await expect(session.current()).rejects.toThrow("aborted");
+  expect(asked).toHaveLength(1);
+  expect([learnt, said]).toEqual([[], []]);
+});

@@ -1,0 +1,90 @@
+import { describe, expect, test } from "vitest";
+import {
+  compareVersions,
+  parseConstraint,
+  parseVersion,
+  type Version,
+} from "../../../../agent/job/engine/version-constraint.ts";
+
+const version = (text: string): Version => {
+  const parsed = parseVersion(text);
+  if (!parsed) throw new Error(`${text} is no version`);
+  return parsed;
+};
+const admits = (constraint: string | null, text: string): boolean =>
+  parseConstraint(constraint).admits(version(text));
+
+describe("a constraint", () => {
+  test.each([
+    ["1.11.4", "1.11.4", true],
+    ["v1.11.4", "1.11.4", true],
+    ["= 1.11.4", "1.11.5", false],
+    ["1.11", "1.11.0", true],
+    ["1.11", "1.11.1", false],
+    ["!= 1.11.4", "1.11.4", false],
+    ["!= 1.11.4", "1.11.5", true],
+    ["> 1.11.4", "1.11.4", false],
+    ["> 1.9", "1.10.0", true],
+    [">= 1.11.4", "1.11.4", true],
+    ["< 1.11.4", "1.11.3", true],
+    ["<= 1.11.4", "1.11.4", true],
+    ["~> 1.10", "1.10.0", true],
+    ["~> 1.10", "1.11.9", true],
+    ["~> 1.10", "1.9.9", false],
+    ["~> 1.10", "2.0.0", false],
+    ["~> 1.10.0", "1.10.7", true],
+    ["~> 1.10.0", "1.11.0", false],
+    ["~> 1.10.3", "1.10.2", false],
+    ["~> 1", "2.0.0", true],
+    [">=1.0,<2.0", "1.11.4", true],
+    [">= 1.0, < 2.0, != 1.11.4", "1.11.4", false],
+    ["  >= 1.0 ", "1.11.4", true],
+    [">= 1.0", "1.12.0-rc1", false],
+    ["~> 1.12.0", "1.12.0-rc1", false],
+    ["1.12.0-rc1", "1.12.0-rc1", true],
+    ["1.12.0-rc1", "1.12.0", false],
+    [null, "1.12.0-rc1", true],
+  ] as const)("%s, version %s: %s", (constraint, text, expected) => {
+    expect(admits(constraint, text)).toBe(expected);
+  });
+
+  test.each([
+    ["", /nothing stands/],
+    ["   ", /nothing stands/],
+    ["1.0,", /nothing stands/],
+    ["^1.5", /does not know the operator \^; write for example/],
+    ["1.x", /placeholder/],
+    ["1.11.*", /placeholder/],
+    ["*", /placeholder/],
+    [">= 1.0 < 2.0", /separated by commas/],
+    ["1.10 1.11", /separated by commas/],
+    ["latest", /no version/],
+    ["=> 1.0", /no version/],
+    ["== 1.0", /no version/],
+    ["> = 1.0", /no version/],
+    ["1.2.3.4", /no version/],
+    [">= 1.12.0-rc1", /only be asked for exactly/],
+  ])('"%s" is refused in one line that helps', (constraint, message) => {
+    expect(() => parseConstraint(constraint)).toThrow(message);
+    expect(() => parseConstraint(constraint)).toThrow(
+      /^engine_version ".*" cannot be read: [^\n]+$/,
+    );
+  });
+});
+
+test("versions are in the order of their release", () => {
+  const ordered = [
+    "0.15.5",
+    "1.2.0",
+    "1.10.0-alpha1",
+    "1.10.0-beta2",
+    "1.10.0-beta10",
+    "1.10.0-rc1",
+    "1.10.0",
+    "1.10.1",
+  ];
+  const shuffled = ordered.toReversed().map(version);
+  expect(shuffled.toSorted(compareVersions).map(({ text }) => text)).toEqual(ordered);
+  expect(version("v1.11").text).toBe("1.11.0");
+  expect(parseVersion("1.11.4/../..")).toBeUndefined();
+});

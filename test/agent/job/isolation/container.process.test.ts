@@ -1,0 +1,124 @@
+/**
+ * The level `container` with a stand-in for the engine, as no container engine is at hand where these tests run: it writes down how it
+ * was called, and runs the entrypoint without a container. That an engine understands these words is not shown here.
+ */
+import { randomUUID } from "node:crypto";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import { chooseIsolation } from "../../../../agent/job/isolation/choose.ts";
+import {
+  openIsolation,
+  type IsolationSettings,
+} from "../../../../agent/job/isolation/isolation.ts";
+import { openRun } from "../../../../agent/job/terraform/process.ts";
+import { workspaceAt } from "../../../../agent/job/workspace.ts";
+import { scratch } from "../../../helpers/agent-process.ts";
+import { isolationSettings } from "../../../helpers/isolation.ts";
+
+const place = scratch();
+afterAll(() => place[Symbol.dispose]());
+const calls = join(place.path, "calls");
+const secret = "CANARY_of-the-agent";
+
+/** Answers as docker does for `run`, `ps` and `rm`. */
+function standIn(name: string, answers: boolean): void {
+  const bin = join(place.path, "bin");
+  mkdirSync(bin, { recursive: true });
+  const script = `#!/bin/sh
+for word in "$@"; do printf '%s\\0' "$word" >> ${calls}; done; printf '\\036' >> ${calls}
+${answers ? "" : `echo "Cannot connect to the engine. Is it running?" >&2; exit 1`}
+case $1 in
+  ps) echo c1 c2 ;;
+  run)
+    while [ "$1" != --entrypoint ]; do [ "$1" != --workdir ] || cd "$2"; shift; done
+    entry=$2; shift 3
+    exec "$entry" "$@" ;;
+esac
+`;
+  writeFileSync(join(bin, name), script);
+  chmodSync(join(bin, name), 0o755);
+}
+
+const settingsWith = (engine: "docker" | "podman", users?: readonly [number, number]) => {
+  const settings: IsolationSettings = {
+    ...isolationSettings(join(place.path, "work")),
+    level: "container",
+    users,
+    readable: [place.path],
+    container: {
+      engine,
+      image: "registry.example.test/jobs:1",
+      environment: { HOME: "/nonexistent", DOCKER_HOST: "unix:///run/engine.sock", ODD: secret },
+    },
+  };
+  return { ...settings, path: `${join(place.path, "bin")}:${settings.path}` };
+};
+
+const called = (): string[][] =>
+  readFileSync(calls, "utf8")
+    .split("\u001e")
+    .filter(Boolean)
+    .map((line) => line.split("\0").slice(0, -1));
+
+test.each(["docker", "podman"] as const)(
+  "%s is told to run the job without rights, network shared, files hidden",
+  async (engine) => {
+    writeFileSync(calls, "");
+    standIn(engine, true);
+    const settings = settingsWith(engine);
+    const id = randomUUID();
+    const workspace = workspaceAt(join(settings.workDir, "workspaces", id));
+    for (const folder of Object.values(workspace.folders)) mkdirSync(folder, { recursive: true });
+    const job = { id, workspace, state: undefined, user: undefined };
+    const isolation = openIsolation("container", job, settings);
+    const directory = join(place.path, `run-${engine}`);
+    const command = isolation.wrap({
+      directory,
+      command: "/bin/sh",
+      args: ["-c", 'env; printf "<%s>" "$@"; exit 4', "sh", "a b", "$(x)"],
+      cwd: workspace.source,
+      env: { PATH: settings.path, HOME: workspace.home, DOCKER_HOST: "tcp://evil.test", T: "tok" },
+    });
+    // What the job says reaches neither the client's arguments nor its own settings.
+    expect(command.args.join(" ")).not.toContain("tok");
+    expect(command.env["DOCKER_HOST"]).toBe("unix:///run/engine.sock");
+    const run = openRun(command, undefined, () => isolation.killAll());
+    expect(await run.ended).toEqual({ kind: "exited", code: 4 });
+    const said = readFileSync(join(directory, "stdout"), "utf8");
+    expect(said).toContain("\nDOCKER_HOST=tcp://evil.test\n");
+    expect(said).toContain("\nT=tok\n");
+    expect(said).toContain("<a b><$(x)>");
+    expect(said).not.toContain("WINDLASS_ENTRY");
+
+    const [ran = [], listed, removed] = called();
+    const mounts = ran.filter((_, index) => ran[index - 1] === "--mount");
+    const bind = (path: string, how = "") => `type=bind,source=${path},target=${path}${how}`;
+    expect(mounts).toEqual([
+      bind(place.path, ",readonly"),
+      bind(workspace.root, ",readonly"),
+      ...["source", "home", "tmp", "artifact"].map((name) => bind(join(workspace.root, name))),
+      `type=bind,source=${workspace.temporary},target=/tmp/job`,
+    ]);
+    const words = ran.join(" ");
+    expect(words).toContain(
+      `run --rm --name windlass-${id}-run-${engine} --label windlass.job=${id}`,
+    );
+    expect(words).toContain("--network host --user ");
+    expect(words).toContain("--cap-drop ALL --security-opt no-new-privileges --read-only");
+    expect(words.includes("--userns keep-id")).toBe(engine === "podman");
+    expect(words).not.toMatch(/--privileged|docker\.sock|--pid|--ipc/);
+    expect(words).toContain("--entrypoint /bin/sh registry.example.test/jobs:1 -c");
+    // After every end whatever still runs for this job is removed.
+    expect(listed).toEqual(["ps", "--all", "--quiet", "--filter", `label=windlass.job=${id}`]);
+    expect(removed).toEqual(["rm", "--force", "c1", "c2"]);
+    await isolation.wipe();
+  },
+);
+
+test("an engine that does not answer is no level, in the engine's own words", async () => {
+  standIn("docker", false);
+  await expect(chooseIsolation(settingsWith("docker"), "container")).rejects.toThrow(
+    "WINDLASS_ISOLATION=container does not work here: Cannot connect to the engine. Is it running?",
+  );
+});

@@ -1,0 +1,53 @@
+/** The folder for a job's temporary files: whatever the work directory, a provider's Unix socket fits in. */
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import {
+  checkTemporary,
+  closeTemporary,
+  openTemporary,
+} from "../../../../agent/job/isolation/temporary.ts";
+import { workspaceAt } from "../../../../agent/job/workspace.ts";
+import { scratch } from "../../../helpers/agent-process.ts";
+
+let place: ReturnType<typeof scratch>;
+beforeEach(() => {
+  place = scratch();
+});
+afterEach(() => place[Symbol.dispose]());
+
+function workspaceIn(workDir: string): ReturnType<typeof workspaceAt> {
+  const workspace = workspaceAt(join(workDir, "workspaces", crypto.randomUUID()));
+  mkdirSync(workspace.temporary, { recursive: true });
+  return workspace;
+}
+
+test.each([1, 39, 120])("takes a socket in a work directory of %d bytes more", async (length) => {
+  const workspace = workspaceIn(join(place.path, "w".repeat(length)));
+  const temporary = openTemporary(workspace);
+  expect(openTemporary(workspace)).toBe(temporary);
+  const server = createServer().listen(join(temporary, "plugin1234567890"));
+  await once(server, "listening");
+  // It is the workspace's own folder, so that it counts for the disk of the work directory and goes with the workspace.
+  expect(readdirSync(workspace.temporary)).toEqual(["plugin1234567890"]);
+  server.close();
+  await once(server, "close");
+  closeTemporary(workspace);
+  if (length > 1) expect(() => statSync(dirname(temporary))).toThrow(/ENOENT/);
+});
+
+test("is removed without what a job has made of the record of it", () => {
+  const workspace = workspaceIn(join(place.path, "w".repeat(120)));
+  openTemporary(workspace);
+  const outside = join(place.path, "outside");
+  writeFileSync(outside, "kept");
+  closeTemporary(workspace);
+  closeTemporary(workspace);
+  expect(readFileSync(outside, "utf8")).toBe("kept");
+});
+
+test("can be had for every work directory here", () => {
+  expect(() => checkTemporary(join("/", "w".repeat(200)))).not.toThrow();
+});

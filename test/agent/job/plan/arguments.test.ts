@@ -1,0 +1,42 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { JobContext } from "../../../../agent/job/context.ts";
+import { checkVarFiles, parallelismOf } from "../../../../agent/job/plan/arguments.ts";
+
+let source: string;
+beforeAll(() => {
+  source = mkdtempSync(join(tmpdir(), "plan-arguments-"));
+  mkdirSync(join(source, "envs"));
+  writeFileSync(join(source, "envs", "a.tfvars"), "");
+  symlinkSync("/etc/passwd", join(source, "link.tfvars"));
+  symlinkSync("envs", join(source, "folder"));
+});
+afterAll(() => rmSync(source, { recursive: true }));
+
+const job = (snapshot: object) =>
+  ({
+    claim: { job: { config_snapshot: snapshot } },
+    workspace: { source },
+  }) as unknown as JobContext;
+
+test("a file of variables is a plain file of the source, reached without a link", () => {
+  checkVarFiles(job({ var_files: ["envs/a.tfvars"] }));
+  for (const name of [
+    "../a",
+    "/etc/passwd",
+    "envs/../envs/a.tfvars",
+    "link.tfvars",
+    "folder/a.tfvars",
+    "envs",
+    "no",
+  ])
+    expect(() => checkVarFiles(job({ var_files: [name] }))).toThrow(name);
+});
+
+test("parallelism outside of its bounds is terraform's own", () => {
+  expect(parallelismOf(job({ parallelism: 256 }))).toEqual(["-parallelism=256"]);
+  for (const parallelism of [0, 257, 1.5, "1; x", null])
+    expect(parallelismOf(job({ parallelism }))).toEqual([]);
+});

@@ -1,0 +1,142 @@
+/** A plan that another PLAN job made, changed in every way on its way to the DEPLOY. */
+import { createHash } from "node:crypto";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { create } from "tar";
+import { afterAll, expect, test } from "vitest";
+import type { JobContext } from "../../../../agent/job/context.ts";
+import type { PlanManifest } from "../../../../agent/job/plan/manifest.ts";
+import { downloadPlan } from "../../../../agent/job/plan/artifact.ts";
+import { workspaceOf } from "../../../../agent/job/workspace.ts";
+
+const root = mkdtempSync(join(tmpdir(), "artifact-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
+const manifest: PlanManifest = {
+  format: 1,
+  engine: "terraform",
+  engine_version: "1.11.4",
+  job_id: "plan-job",
+  spec_id: "spec",
+  source: { type: "inline", digest: "d" },
+  plan_sha256: sha256("the plan"),
+  lock_sha256: sha256("the lock"),
+};
+const files = {
+  "manifest.json": JSON.stringify(manifest),
+  tfplan: "the plan",
+  ".terraform.lock.hcl": "the lock",
+};
+
+let count = 0;
+/** Runs the step on an artifact of these files, for a job with these fields. */
+async function download(content: Record<string, string | undefined>, fields: object = {}) {
+  const place = join(root, String(++count));
+  const packed = join(place, "packed.tar.gz");
+  const from = join(place, "from");
+  mkdirSync(from, { recursive: true });
+  const names = Object.keys(content).filter((name) => content[name] !== undefined);
+  for (const name of names) writeFileSync(join(from, name), content[name] ?? "");
+  if (names.length > 0) await create({ file: packed, gzip: true, cwd: from }, names);
+  const claim = {
+    job: {
+      id: "deploy-job",
+      job_type: "DEPLOY",
+      attempt: 1,
+      plan_job_id: "plan-job",
+      spec_id: "spec",
+      zone_id: null,
+      config_snapshot: {},
+      ...fields,
+    },
+  } as JobContext["claim"];
+  const workspace = workspaceOf(place, claim);
+  for (const folder of [workspace.artifact, workspace.temporary])
+    mkdirSync(folder, { recursive: true });
+  const api = {
+    downloadPlan: async (file: string) => {
+      if (names.length > 0) copyFileSync(packed, file);
+      return names.length > 0;
+    },
+  } as unknown as JobContext["api"];
+  const facts = await downloadPlan.run({
+    claim,
+    workspace,
+    api,
+    stop: new AbortController().signal,
+  } as JobContext);
+  return { facts, unpacked: readdirSync(workspace.artifact).toSorted() };
+}
+
+test("one in which everything matches is unpacked and its manifest known", async () => {
+  expect(await download(files)).toEqual({
+    facts: { manifest },
+    unpacked: [".terraform.lock.hcl", "manifest.json", "tfplan"],
+  });
+});
+
+test("one without a lock file is as good, if the manifest says so", async () => {
+  const lockless = { ...manifest, lock_sha256: null };
+  const { facts } = await download({
+    "manifest.json": JSON.stringify(lockless),
+    tfplan: "the plan",
+  });
+  expect(facts.manifest).toEqual(lockless);
+});
+
+test.each<[string, Record<string, string | undefined>, object, RegExp]>([
+  ["a changed plan", { ...files, tfplan: "another plan" }, {}, /the plan file was changed/],
+  [
+    "a changed lock file",
+    { ...files, ".terraform.lock.hcl": "x" },
+    {},
+    /the lock file was changed/,
+  ],
+  [
+    "a missing lock file",
+    { ...files, ".terraform.lock.hcl": undefined },
+    {},
+    /the lock file was changed/,
+  ],
+  [
+    "an added lock file",
+    { ...files, "manifest.json": JSON.stringify({ ...manifest, lock_sha256: null }) },
+    {},
+    /the lock file was changed/,
+  ],
+  ["no plan", { ...files, tfplan: undefined }, {}, /it has no plan file/],
+  ["no manifest", { ...files, "manifest.json": undefined }, {}, /no readable manifest/],
+  ["a broken manifest", { ...files, "manifest.json": "{" }, {}, /no readable manifest/],
+  [
+    "a manifest of another form",
+    { ...files, "manifest.json": "{}" },
+    {},
+    /manifest is not understood/,
+  ],
+  [
+    "a file that does not belong there",
+    { ...files, "evil.tf": "x" },
+    {},
+    /"evil.tf" does not belong there/,
+  ],
+  ["another configuration", files, { spec_id: "other" }, /made for another configuration/],
+  ["another plan job", files, { plan_job_id: "other" }, /it is of another job/],
+  [
+    "another engine",
+    files,
+    { config_snapshot: { engine: "opentofu" } },
+    /made with terraform, not opentofu/,
+  ],
+  ["nothing, though a plan is named", {}, {}, /not there any more/],
+])("%s is refused", async (_, content, fields, message) => {
+  await expect(download(content, fields)).rejects.toThrow(message);
+});
+
+test("a deployment that names no plan has none, and does not ask for one where it would be named", async () => {
+  expect((await download(files, { plan_job_id: null })).facts).toEqual({ manifest: null });
+  expect((await download({}, { plan_job_id: undefined, attempt: undefined })).facts).toEqual({
+    manifest: null,
+  });
+});

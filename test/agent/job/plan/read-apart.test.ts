@@ -1,0 +1,92 @@
+/** Plans and outputs that a configuration has made too large for the agent. */
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import { StepFailed } from "../../../../agent/job/context.ts";
+import { readOutputsApart, readPlanApart } from "../../../../agent/job/plan/read-apart.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "read-apart-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const mebibyte = 1024 * 1024;
+const running = new AbortController().signal;
+
+/** `before`, then a string of this many MiB, then `after`. */
+function fileWith(name: string, before: string, mebibytes: number, after: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, `${before}"`);
+  for (let part = 0; part < mebibytes; part++) appendFileSync(file, Buffer.alloc(mebibyte, "x"));
+  appendFileSync(file, `"${after}`);
+  return file;
+}
+
+describe("a plan", () => {
+  const change = (address: string, more: object) =>
+    JSON.stringify({ address, change: { actions: ["create"], ...more } });
+
+  test("of many megabytes is read, and its names are masked", async () => {
+    const file = join(folder, "large.json");
+    const resources = Array.from({ length: 3000 }, (_, index) =>
+      change(`x.secret-name[${index}]`, { after: "y".repeat(1000) }),
+    );
+    writeFileSync(file, `{"errored":false,"resource_changes":[${resources.join(",")}]}`);
+    const { errored, summary } = await readPlanApart(file, ["secret-name"], running);
+    expect(errored).toBe(false);
+    expect(summary.counts.create).toBe(3000);
+    expect(JSON.stringify(summary)).not.toContain("secret-name");
+    expect(JSON.stringify(summary)).toContain("x.***[0]");
+  });
+
+  test("with a value that does not fit into memory fails its own job", async () => {
+    const file = fileWith(
+      "huge.json",
+      '{"resource_changes":[{"address":"x.y","change":{"actions":["create"],"after":',
+      200,
+      "}}]}",
+    );
+    const reading = readPlanApart(file, [], running);
+    await expect(reading).rejects.toThrow(StepFailed);
+    await expect(reading).rejects.toThrow(/^plan: cannot be read: .*do not fit into 128 MiB/);
+  });
+
+  test("is not read on when the job is stopped", async () => {
+    const file = fileWith("stopped.json", '{"resource_changes":[', 50, "]}");
+    await expect(readPlanApart(file, [], AbortSignal.abort())).rejects.toThrow(StepFailed);
+  });
+});
+
+describe("outputs", () => {
+  test("of 28 MiB are left out, and said to be", async () => {
+    const file = fileWith(
+      "outputs.json",
+      '{"small":{"sensitive":false,"type":"string","value":"s"},"big":{"sensitive":false,"type":"string","value":',
+      28,
+      "}}",
+    );
+    const { metadata } = await readOutputsApart(file);
+    expect(metadata.outputs).toEqual({
+      small: { type: "string", sensitive: false, value: "s" },
+      big: { type: "string", sensitive: false, omitted_bytes: 28 * mebibyte + 2 },
+    });
+  });
+
+  test("that are sensitive and as large do not go to the masker", async () => {
+    const file = fileWith(
+      "secret.json",
+      '{"big":{"sensitive":true,"type":"string","value":',
+      20,
+      "}}",
+    );
+    expect((await readOutputsApart(file)).secrets).toEqual([]);
+  });
+
+  test("over the limit are refused", async () => {
+    const file = fileWith(
+      "over.json",
+      '{"big":{"sensitive":false,"type":"string","value":',
+      33,
+      "}}",
+    );
+    await expect(readOutputsApart(file)).rejects.toThrow(/bytes of outputs are over/);
+  });
+});

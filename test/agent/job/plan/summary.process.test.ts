@@ -1,0 +1,160 @@
+/** Summaries of real plans, as `terraform show -json` writes them. */
+import { execFileSync } from "node:child_process";
+import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Check } from "typebox/value";
+import { afterAll, expect, test } from "vitest";
+import { readPlan } from "../../../../agent/job/plan/json.ts";
+import { planListLimit, planSummaryLimit, PlanSummary } from "../../../../protocol/plan-summary.ts";
+
+const root = mkdtempSync(join(tmpdir(), "summary-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const before = `
+variable "secret" {
+  sensitive = true
+  default   = "planted-secret-1"
+}
+resource "terraform_data" "replaced" {
+  input            = "x"
+  triggers_replace = [var.secret]
+}
+resource "terraform_data" "each" {
+  for_each = toset(["a", "b"])
+  input    = each.key
+}
+resource "terraform_data" "updated" { input = var.secret }
+resource "terraform_data" "old" {}
+resource "terraform_data" "forgotten" {}
+output "secret" {
+  value     = var.secret
+  sensitive = true
+}
+output "plain" { value = "one" }
+`;
+
+const after = `${before
+  .replace("planted-secret-1", "planted-secret-2")
+  .replace('"a", "b"', '"a", "c"')
+  .replace('"old"', '"new"')
+  .replace('resource "terraform_data" "forgotten" {}', "")
+  .replace('"one"', '"two"')}
+moved {
+  from = terraform_data.old
+  to   = terraform_data.new
+}
+removed {
+  from = terraform_data.forgotten
+  lifecycle { destroy = false }
+}
+check "later" {
+  assert {
+    condition     = terraform_data.replaced.output == "x"
+    error_message = "not x"
+  }
+}
+`;
+
+const asIs = (text: string): string => text;
+const env = { PATH: process.env["PATH"] ?? "", CHECKPOINT_DISABLE: "1", HOME: root };
+const terraform = (...args: string[]) => execFileSync("terraform", args, { cwd: root, env });
+
+test("A summary says what happens to each resource and why, and no value", async () => {
+  const main = join(root, "main.tf");
+  writeFileSync(main, before);
+  terraform("init", "-input=false");
+  terraform("apply", "-input=false", "-auto-approve");
+  writeFileSync(main, after);
+  terraform("plan", "-input=false", "-out=plan");
+  const shown = join(root, "plan.json");
+  writeFileSync(shown, terraform("show", "-json", "plan"));
+
+  const { errored, summary } = await readPlan(shown, asIs);
+  expect(errored).toBe(false);
+  expect(summary).toEqual({
+    counts: { create: 1, update: 1, replace: 1, delete: 1, forget: 1, move: 1, import: 0 },
+    changes: [
+      {
+        address: 'terraform_data.each["b"]',
+        action: "delete",
+        reason: "delete_because_each_key",
+      },
+      {
+        address: "terraform_data.replaced",
+        action: "replace",
+        reason: "replace_because_cannot_update",
+        replaced_by: ["triggers_replace"],
+        attributes: ["id", "output", "triggers_replace"],
+      },
+      { address: 'terraform_data.each["c"]', action: "create" },
+      expect.objectContaining({ address: "terraform_data.forgotten", action: "forget" }),
+      {
+        address: "terraform_data.new",
+        action: "none",
+        previous_address: "terraform_data.old",
+      },
+      {
+        address: "terraform_data.updated",
+        action: "update",
+        attributes: ["input", "output"],
+      },
+    ],
+    changes_omitted: 0,
+    drift: [],
+    drift_omitted: 0,
+    outputs: [
+      { name: "plain", action: "update", sensitive: false },
+      { name: "secret", action: "update", sensitive: true },
+    ],
+    outputs_omitted: 0,
+    checks: [{ address: "check.later", status: "unknown" }],
+    applyable: true,
+    complete: true,
+  });
+  expect(Check(PlanSummary, summary)).toBe(true);
+  expect(JSON.stringify(summary)).not.toContain("planted");
+});
+
+test("A plan without changes is one that cannot be applied", async () => {
+  const shown = join(root, "empty.json");
+  writeFileSync(shown, '{"format_version":"1.2","resource_changes":[]}');
+  const { summary } = await readPlan(shown, asIs);
+  expect(summary).toMatchObject({ changes: [], applyable: false, complete: true });
+});
+
+test("The summary of a huge plan is bounded, counts everything and hides no deletion", async () => {
+  const shown = join(root, "huge.json");
+  const file = createWriteStream(shown);
+  const [creates, deletes] = [40_000, 50];
+  const name = (at: number) => `module.${"deep".repeat(60)}.terraform_data.x[${at}]`;
+  file.write('{"resource_changes":[');
+  for (let at = 0; at < creates + deletes; at++) {
+    const actions = at < creates ? ["create"] : ["delete"];
+    const text = JSON.stringify({ address: name(at), change: { actions } });
+    if (!file.write(`${at ? "," : ""}${text}`)) await once(file, "drain");
+  }
+  file.end("]}");
+  await once(file, "close");
+  const { summary } = await readPlan(shown, asIs);
+  expect(summary.counts).toMatchObject({ create: creates, delete: deletes });
+  expect(summary.changes.length + summary.changes_omitted).toBe(creates + deletes);
+  expect(summary.changes.length).toBeLessThanOrEqual(planListLimit);
+  expect(summary.changes.filter(({ action }) => action === "delete")).toHaveLength(deletes);
+  expect(JSON.stringify(summary).length).toBeLessThanOrEqual(planSummaryLimit);
+  expect(Check(PlanSummary, summary)).toBe(true);
+});
+
+test("A known secret in an address is masked, and an endless address is cut", async () => {
+  const shown = join(root, "odd.json");
+  const change = { actions: ["create"] };
+  const resource_changes = [
+    { address: 'x["hunter22"]', change },
+    { address: "y".repeat(5000), change },
+  ];
+  writeFileSync(shown, JSON.stringify({ resource_changes }));
+  const { summary } = await readPlan(shown, (text) => text.replaceAll("hunter22", "***"));
+  expect(summary.changes[0]?.address).toBe('x["***"]');
+  expect(summary.changes[1]?.address).toMatch(/^y{1023}…$/);
+});

@@ -1,0 +1,39 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, test } from "vitest";
+import type { JobContext } from "../../../../agent/job/context.ts";
+import { offerOf } from "../../../../agent/job/providers/shared.ts";
+
+const place = mkdtempSync(join(tmpdir(), "shared-providers-"));
+afterAll(() => rmSync(place, { recursive: true }));
+
+const encryption = `terraform {
+  encryption {
+    key_provider "aws_kms" "x" {
+      profile             = "x"
+      shared_config_files = ["aws.conf"]
+    }
+  }
+}
+`;
+
+test.each([
+  ["opentofu", "main.tf", encryption, false],
+  ["opentofu", "main.tofu", encryption, false],
+  ["opentofu", "main.tf", "locals {}", true],
+  // It knows no such block.
+  ["terraform", "main.tf", encryption, true],
+] as const)("keeps packages of a job with %s and this %s: %#", (engine, name, text, isKept) => {
+  const folder = mkdtempSync(join(place, "source-"));
+  mkdirSync(join(folder, "work"));
+  writeFileSync(join(folder, name), text);
+  const context = {
+    settings: { cacheBytes: 1024, workDir: join(folder, "work"), providerMirror: "https://mirror" },
+    isolation: { level: "process" },
+    claim: { job: { config_snapshot: {} } },
+    workspace: { root: place },
+    facts: { folder, engine: { engine, version: "1.8.0", path: "" } },
+  } as unknown as JobContext;
+  expect(offerOf(context, undefined) !== undefined).toBe(isKept);
+});

@@ -1,0 +1,166 @@
+import { createHash } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { create, Header, Pax } from "tar";
+import { afterAll, describe, expect, test } from "vitest";
+import { unpack, unpackSource } from "../../../../agent/job/source/archive.ts";
+import { StepFailed } from "../../../../agent/job/context.ts";
+
+const root = mkdtempSync(join(tmpdir(), "archive-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+let count = 0;
+const place = (bytes: Buffer): { file: string; folder: string; outside: string } => {
+  const outside = join(root, `case-${++count}`);
+  const folder = join(outside, "a/b/folder");
+  mkdirSync(folder, { recursive: true });
+  const file = join(root, `${count}.tar.gz`);
+  writeFileSync(file, bytes);
+  return { file, folder, outside };
+};
+const limits = { entries: 100, bytes: 1_000_000 };
+
+interface Entry {
+  readonly path: string;
+  readonly type?: string;
+  readonly linkpath?: string;
+  readonly content?: string;
+  readonly mode?: number;
+  /** Written as an extended header in front, as an archiver does for long names. */
+  readonly pax?: Record<string, string>;
+}
+
+/** An archive of these entries, however wrong they are. */
+function archive(...entries: Entry[]): Buffer {
+  const blocks = entries.flatMap(
+    ({ path, type = "File", linkpath, content = "", mode = 0o644, pax }) => {
+      const header = new Header({
+        path,
+        type,
+        linkpath,
+        size: content.length,
+        mode,
+        mtime: new Date(0),
+      } as never);
+      const block = Buffer.alloc(512);
+      header.encode(block, 0);
+      const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
+      return [...(pax ? [new Pax(pax).encode()] : []), block, Buffer.from(content), padding];
+    },
+  );
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
+}
+
+describe("an archive is refused, and nothing is written, if it holds", () => {
+  test.each<[string, Entry[]]>([
+    ["an absolute path", [{ path: "/tmp/windlass-pwned", content: "x" }]],
+    ["a path upwards", [{ path: "../pwned", content: "x" }]],
+    ["a path upwards within", [{ path: "ok/../../pwned", content: "x" }]],
+    ["a path that ends upwards", [{ path: "ok/..", type: "Directory" }]],
+    ["a path of dots and slashes", [{ path: "./.././../pwned", content: "x" }]],
+    ["a backslash path", [{ path: "..\\pwned", content: "x" }]],
+    ["a drive", [{ path: "C:\\pwned", content: "x" }]],
+    ["an empty segment", [{ path: "a//b", content: "x" }]],
+    ["a symbolic link", [{ path: "link", type: "SymbolicLink", linkpath: "ok" }]],
+    ["a symbolic link outward", [{ path: "link", type: "SymbolicLink", linkpath: "/etc" }]],
+    [
+      "a link and a file through it",
+      [
+        { path: "link", type: "SymbolicLink", linkpath: "../.." },
+        { path: "link/pwned", content: "x" },
+      ],
+    ],
+    ["a hard link", [{ path: "link", type: "Link", linkpath: "/etc/passwd" }]],
+    ["a character device", [{ path: "null", type: "CharacterDevice" }]],
+    ["a block device", [{ path: "disk", type: "BlockDevice" }]],
+    ["a pipe", [{ path: "pipe", type: "FIFO" }]],
+    [
+      "an extended header with another path",
+      [{ path: "ok", content: "x", pax: { path: "../pwned" } }],
+    ],
+    [
+      "an extended header with a link",
+      [{ path: "ok", type: "SymbolicLink", linkpath: "ok", pax: { linkpath: "/etc" } }],
+    ],
+    ["too many entries", Array.from({ length: 101 }, (_, index) => ({ path: `f${index}` }))],
+    ["too many bytes", [{ path: "bomb", content: "0".repeat(1_000_001) }]],
+  ])("%s", async (_, entries) => {
+    const { file, folder, outside } = place(
+      archive({ path: "first.tf", content: "# fine" }, ...entries),
+    );
+    await expect(unpack(file, folder, limits, "source")).rejects.toThrow(
+      /^source: the archive is refused/,
+    );
+    expect(readdirSync(outside, { recursive: true })).toHaveLength(3);
+    expect(existsSync("/tmp/windlass-pwned")).toBe(false);
+  });
+
+  test.each([
+    ["no gzip at all", Buffer.from("a raw plan file")],
+    ["a cut gzip", archive({ path: "a", content: "x".repeat(5000) }).subarray(0, 40)],
+    ["nothing", Buffer.alloc(0)],
+    ["gzip of no archive", gzipSync("x".repeat(2000))],
+  ])("%s", async (_, bytes) => {
+    const { file, folder } = place(bytes);
+    await expect(unpack(file, folder, limits, "source")).rejects.toThrow(StepFailed);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});
+
+test("a good archive is unpacked with its folders, and what is executable stays so without more", async () => {
+  const { file, folder } = place(
+    archive(
+      { path: "./", type: "Directory" },
+      { path: "./main.tf", content: "# main", mode: 0o777 & ~0o111 },
+      { path: "modules/", type: "Directory", mode: 0 },
+      { path: "modules/run.sh", content: "#!/bin/sh", mode: 0o6755 },
+    ),
+  );
+  await unpack(file, folder, limits, "source");
+  expect(readFileSync(join(folder, "main.tf"), "utf8")).toBe("# main");
+  expect(statSync(join(folder, "main.tf")).mode & 0o7777).toBe(0o600);
+  expect(statSync(join(folder, "modules/run.sh")).mode & 0o7777).toBe(0o700);
+  expect(statSync(join(folder, "modules")).mode & 0o7777).toBe(0o700);
+});
+
+test("what GNU tar packs is read", async () => {
+  const from = join(root, "from");
+  mkdirSync(join(from, "x".repeat(90), "y".repeat(90)), { recursive: true });
+  writeFileSync(join(from, "x".repeat(90), "y".repeat(90), "long.tf"), "# long");
+  const packed = join(root, "packed.tar.gz");
+  await create({ file: packed, gzip: true, cwd: from }, ["."]);
+  const { folder } = place(Buffer.alloc(0));
+  await unpack(packed, folder, limits, "source");
+  expect(readdirSync(folder, { recursive: true })).toContain(
+    join("x".repeat(90), "y".repeat(90), "long.tf"),
+  );
+});
+
+test("the digest is checked before anything is looked at", async () => {
+  const bytes = archive({ path: "main.tf", content: "# main" });
+  const { file, folder } = place(bytes);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  await expect(unpackSource(file, "0".repeat(64), folder)).rejects.toThrow(
+    /the archive is damaged/,
+  );
+  expect(await unpackSource(file, sha256, folder)).toEqual({ type: "archive", digest: sha256 });
+});
+
+test("a link that is there already is not followed either", async () => {
+  const { file, folder, outside } = place(archive({ path: "link/pwned", content: "x" }));
+  symlinkSync(outside, join(folder, "link"));
+  await unpack(file, folder, limits, "source").catch(() => undefined);
+  expect(existsSync(join(outside, "pwned"))).toBe(false);
+});

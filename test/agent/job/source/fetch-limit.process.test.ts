@@ -1,0 +1,46 @@
+/** The bound on what is fetched, with a real process that would never end by itself. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { fetchWithin } from "../../../../agent/job/source/fetch-limit.ts";
+import { scratch } from "../../../helpers/agent-process.ts";
+
+const mebibyte = 1024 * 1024;
+const path = process.env["PATH"] ?? "";
+
+test("a fetch is ended while it runs", async () => {
+  using place = scratch();
+  const limit = { what: "modules", folder: place.path, bytes: mebibyte, path, every: 10 } as const;
+  const fetching = fetchWithin(limit, async (signal) => {
+    const script = `head -c ${2 * mebibyte} /dev/zero > large; exec tail -f /dev/null`;
+    const fetcher = spawn("/bin/sh", ["-c", script], { cwd: place.path, signal });
+    fetcher.on("error", () => undefined);
+    await once(fetcher, "close").catch(() => undefined);
+    throw new Error("the process ended with a signal");
+  });
+  await expect(fetching).rejects.toThrow(
+    /^modules: what was fetched takes \d+ MiB on the disk, and 1 MiB are allowed/,
+  );
+});
+
+test("a fetch that ends before it is measured is judged afterwards", async () => {
+  using place = scratch();
+  const limit = { what: "source", folder: place.path, path, every: 60_000 } as const;
+  const fetch = (bytes: number) =>
+    fetchWithin({ ...limit, bytes }, () => {
+      writeFileSync(join(place.path, "file"), Buffer.alloc(2 * mebibyte, 1));
+      return Promise.resolve("fetched");
+    });
+  await expect(fetch(mebibyte)).rejects.toThrow(/^source: what was fetched takes \d+ MiB/);
+  await expect(fetch(4 * mebibyte)).resolves.toBe("fetched");
+});
+
+test("nothing counts as small because it cannot be measured", async () => {
+  using place = scratch();
+  const limit = { what: "source", folder: join(place.path, "absent"), bytes: mebibyte, path };
+  await expect(fetchWithin({ ...limit, what: "source" }, () => Promise.resolve())).rejects.toThrow(
+    /cannot be measured/,
+  );
+});

@@ -1,0 +1,215 @@
+/** Private repositories over real TLS with git's own server: where the token goes, and where it never does. */
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import {
+  gitAccessEnvironment,
+  isBelow,
+  readGitAccess,
+} from "../../../../agent/job/source/git-access.ts";
+import { fetchGit } from "../../../../agent/job/source/git.ts";
+import { workspaceOf, type Workspace } from "../../../../agent/job/workspace.ts";
+import { scratch } from "../../../helpers/agent-process.ts";
+import { makeCertificate } from "../../../helpers/certificate.ts";
+import { startGitHost, type GitHost } from "../../../helpers/git-host.ts";
+
+const place = scratch();
+const certificate = makeCertificate(place.path, "localhost");
+const token = "planted-token-4711";
+const header = `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
+const never = new AbortController().signal;
+let host: GitHost;
+let other: GitHost;
+let count = 0;
+
+beforeAll(async () => {
+  [host, other] = [await startGitHost(certificate), await startGitHost(certificate)];
+  for (const each of [host, other]) each.commit("team/app", { "main.tf": "# first" });
+});
+beforeEach(() => {
+  for (const each of [host, other]) {
+    each.requests.length = 0;
+    each.redirect = undefined;
+    each.password = undefined;
+  }
+});
+afterAll(async () => {
+  await host[Symbol.asyncDispose]();
+  await other[Symbol.asyncDispose]();
+  place[Symbol.dispose]();
+});
+
+function workspace(): Workspace {
+  const made = workspaceOf(join(place.path, `work-${++count}`), { job: { id: "j" } } as never);
+  for (const folder of [made.source, made.home, made.temporary])
+    mkdirSync(folder, { recursive: true });
+  return made;
+}
+
+const settings = (...lines: string[]) => ({
+  path: process.env["PATH"] ?? "",
+  network: { SSL_CERT_FILE: certificate.file },
+  gitAccess: readGitAccess(lines.join("\n")),
+  sourceBytes: 1024 ** 3,
+});
+const fetch = (url: string, using: ReturnType<typeof settings>, ref?: string, at = workspace()) =>
+  fetchGit({ url, ref }, at, using, never);
+const credentials = () => `https://x-access-token:${token}@${host.host}`;
+
+describe("a private repository", () => {
+  test("is fetched with the token of its host, which stands in no file and no argument", async () => {
+    host.password = `x-access-token:${token}`;
+    const at = workspace();
+    // A git that notes how it is called, and is git.
+    const bin = join(at.root, "bin");
+    const noted = join(at.root, "noted");
+    mkdirSync(bin);
+    writeFileSync(
+      join(bin, "git"),
+      `#!/bin/sh\necho "$@" >> '${noted}'\nPATH=\${PATH#*:} exec git "$@"\n`,
+    );
+    chmodSync(join(bin, "git"), 0o755);
+    const using = settings(credentials());
+    const path = `${bin}:${using.path}`;
+    const url = `https://${host.host}/team/app`;
+    const revision = await fetch(url, { ...using, path }, "main", at);
+    expect(revision.digest).toBe(host.git("team/app", "rev-parse", "main"));
+    expect(host.requests.at(-1)?.authorization).toBe(header);
+    expect(readFileSync(noted, "utf8")).toContain("fetch");
+    const files = readdirSync(at.root, { recursive: true, encoding: "utf8" })
+      .map((name) => join(at.root, name))
+      .filter((file) => statSync(file).isFile());
+    expect(files.length).toBeGreaterThan(10);
+    for (const file of files) {
+      const text = readFileSync(file, "latin1");
+      expect([file, text.includes(token) || text.includes(header.slice(6))]).toEqual([file, false]);
+    }
+  });
+
+  test("without a token, or with a wrong one, is a failure that tells neither", async () => {
+    host.password = `x-access-token:${token}`;
+    const url = `https://${host.host}/team/app`;
+    await expect(fetch(url, settings())).rejects.toThrow(/^source: git fetch failed: /);
+    const wrong = settings(`https://x-access-token:wrong-token-0815@${host.host}`);
+    const error = await fetch(url, wrong).catch(String);
+    expect(error).toMatch(/git fetch failed/);
+    expect(error).not.toContain("wrong-token");
+  });
+
+  test("of a part of the host that the token is not for gets no token", async () => {
+    const using = settings(`${credentials()}/elsewhere`);
+    await fetch(`https://${host.host}/team/app`, using);
+    expect(host.requests.map(({ authorization }) => authorization)).toEqual(
+      host.requests.map(() => undefined),
+    );
+    await fetch(`https://${host.host}/team/app`, settings(`${credentials()}/team`));
+    expect(host.requests.at(-1)?.authorization).toBe(header);
+  });
+});
+
+test("a redirect is not followed with a token in hand, to no host", async () => {
+  for (const redirect of [`https://${other.host}`, `https://${host.host}/new`]) {
+    host.redirect = redirect;
+    host.requests.length = 0;
+    await expect(fetch(`https://${host.host}/team/app`, settings(credentials()))).rejects.toThrow(
+      /the repository has moved .*name its present address/,
+    );
+    expect(host.requests).toEqual([expect.objectContaining({ authorization: header })]);
+    expect(other.requests).toEqual([]);
+  }
+});
+
+test("a redirect is followed where there is no token", async () => {
+  host.redirect = `https://${other.host}`;
+  await fetch(`https://${host.host}/team/app`, settings());
+  expect(other.requests.length).toBeGreaterThan(1);
+});
+
+test("another host gets another token, or none", async () => {
+  const using = settings(credentials(), `https://oauth2:second@${other.host}/`);
+  await fetch(`https://${other.host}/team/app`, using);
+  const second = `Basic ${Buffer.from("oauth2:second").toString("base64")}`;
+  expect(other.requests.at(-1)?.authorization).toBe(second);
+  await fetch(`https://${other.host}/team/app`, settings(credentials()));
+  expect(other.requests.at(-1)?.authorization).toBeUndefined();
+});
+
+test("an address that holds a password is refused before anything is asked", async () => {
+  const address = `https://me:planted@${host.host}/team/app`;
+  const error = await fetch(address, settings()).catch(String);
+  expect(error).toMatch(/WINDLASS_GIT_CREDENTIALS/);
+  expect(error).not.toContain("planted");
+  expect(host.requests).toEqual([]);
+});
+
+test("a repository's submodules and hooks are left alone", async () => {
+  const commit = host.commit("team/nested", {
+    ".gitmodules": `[submodule "x"]\n\tpath = x\n\turl = https://${other.host}/team/app\n\tupdate = !touch ${place.path}/pwned\n`,
+    "hooks/post-checkout": `#!/bin/sh\ntouch ${place.path}/pwned\n`,
+  });
+  host.git("team/nested", "update-index", "--add", "--cacheinfo", `160000,${commit},x`);
+  host.git("team/nested", "commit", "--quiet", "-m", "a submodule");
+  const at = workspace();
+  await fetch(`https://${host.host}/team/nested`, settings(), "main", at);
+  expect(readdirSync(join(at.source, "x"))).toEqual([]);
+  expect(readdirSync(join(at.source, ".git"))).not.toContain("hooks");
+  expect(other.requests).toEqual([]);
+  expect(readdirSync(place.path)).not.toContain("pwned");
+});
+
+describe("the setting", () => {
+  test("has a line for each token, as git's own store has it", () => {
+    expect(
+      readGitAccess("# ours\nhttps://a:b%40c@git.example.com:8443/team\n\nhttps://u:t@host/"),
+    ).toEqual([
+      { address: "https://git.example.com:8443/team/", user: "a", token: "b@c" },
+      { address: "https://host/", user: "u", token: "t" },
+    ]);
+  });
+  test.each([
+    "token-alone",
+    "http://u:planted@host",
+    "https://planted@host",
+    "https://:planted@host",
+    "https://u:planted@*",
+    "https://u:planted@*.example.com/",
+    "https://u:planted@host/?x",
+    "ssh://u:planted@host",
+    "https://u:planted@ho st",
+  ])("is refused, by its line alone, if it is like %j", (line) => {
+    const read = () => readGitAccess(`https://u:t@host\n${line}`);
+    expect(read).toThrow(/^line 2 is not like/);
+    expect(read).not.toThrow(/planted/);
+  });
+  test("gives nothing to a repository that no token is for", () => {
+    const all = readGitAccess("https://u:t@host.example.com");
+    for (const url of [
+      "https://example.com/a",
+      "https://host.example.com.evil.test/a",
+      "https://host.example.com:444/a",
+      "git@host.example.com:a",
+      "",
+    ])
+      expect([url, gitAccessEnvironment(all, url, {})]).toEqual([url, {}]);
+    expect(gitAccessEnvironment(all, "https://host.example.com/a", {})).toHaveProperty(
+      "GIT_CONFIG_COUNT",
+      "2",
+    );
+  });
+});
+
+test.each([
+  ["https://git.example/our-team/", "https://git.example/our-team/app", true],
+  ["https://git.example/our-team/", "https://git.example/our-team/app.git", true],
+  ["https://git.example/our-team/", "https://x@git.example/our-team", true],
+  ["https://git.example/our-team/", "https://git.example/our-team-2/app", false],
+  ["https://git.example/our-team/", "https://git.example/our-team/../other/app", false],
+  ["https://git.example/our-team/", "https://git.example/other/app", false],
+  ["https://git.example/our-team/", "https://git.example:8443/our-team/app", false],
+  ["https://git.example/our-team/", "http://git.example/our-team/app", false],
+  ["https://git.example/our-team/", "ssh://git.example/our-team/app", false],
+  ["https://git.example/our-team/", "git@git.example:our-team/app", false],
+  ["https://git.example/", "https://git.example/any/app", true],
+])("a token for %s is for %s: %s", (address, repository, expected) => {
+  expect(isBelow(repository, address)).toBe(expected);
+});

@@ -1,0 +1,186 @@
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fetchGit, isSafeRef, isSafeUrl } from "../../../../agent/job/source/git.ts";
+import { workspaceOf, type Workspace } from "../../../../agent/job/workspace.ts";
+
+const root = mkdtempSync(join(tmpdir(), "git-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+const origin = join(root, "origin");
+const settings = {
+  path: process.env["PATH"] ?? "",
+  network: {},
+  gitAccess: [],
+  sourceBytes: 1024 ** 3,
+};
+const never = new AbortController().signal;
+const commits: string[] = [];
+const git = (...args: string[]): string =>
+  execFileSync("git", ["-C", origin, "-c", "user.name=x", "-c", "user.email=x@x", ...args], {
+    encoding: "utf8",
+    stdio: "pipe",
+  }).trim();
+
+beforeAll(() => {
+  mkdirSync(origin);
+  git("init", "--quiet", "--initial-branch=main");
+  git("config", "uploadpack.allowAnySHA1InWant", "true");
+  for (const text of ["one", "two"]) {
+    writeFileSync(join(origin, "main.tf"), `# ${text}`);
+    git("add", ".");
+    git("commit", "--quiet", "-m", text);
+    commits.push(git("rev-parse", "HEAD"));
+  }
+  git("tag", "v1", commits[0] ?? "");
+});
+
+let count = 0;
+function workspace(): Workspace {
+  const made = workspaceOf(join(root, `work-${++count}`), { job: { id: "j" } } as never);
+  for (const folder of [made.source, made.home, made.temporary])
+    mkdirSync(folder, { recursive: true });
+  return made;
+}
+
+describe("a repository", () => {
+  test.each([
+    ["the default branch", undefined, 1],
+    ["a branch", "main", 1],
+    ["a tag", "v1", 0],
+  ])("is fetched at %s, and the commit is said", async (_, ref, index) => {
+    const place = workspace();
+    const revision = await fetchGit(
+      { url: `file://${origin}`, ref },
+      place,
+      settings,
+      never,
+      "file",
+    );
+    expect(revision).toEqual({ type: "git", digest: commits[index] });
+    expect(readFileSync(join(place.source, "main.tf"), "utf8")).toBe(`# ${["one", "two"][index]}`);
+  });
+
+  test("is fetched at the very commit that was planned", async () => {
+    const [first = ""] = commits;
+    const wish = { url: `file://${origin}`, ref: first };
+    expect(await fetchGit(wish, workspace(), settings, never, "file")).toMatchObject({
+      digest: first,
+    });
+  });
+
+  test("runs none of its own code here", async () => {
+    const place = workspace();
+    const pwned = join(root, "pwned");
+    mkdirSync(join(place.home, ".config/git"), { recursive: true });
+    writeFileSync(join(place.home, ".gitconfig"), `[core]\n\tfsmonitor = touch ${pwned}\n`);
+    await fetchGit({ url: `file://${origin}` }, place, settings, never, "file");
+    expect(existsSync(pwned)).toBe(false);
+  });
+
+  test("that is not there is a clear failure", async () => {
+    const wish = { url: "file:///nonexistent/repository" };
+    await expect(fetchGit(wish, workspace(), settings, never, "file")).rejects.toThrow(
+      /^source: git fetch failed: .*repository/,
+    );
+  });
+
+  test("on this machine, by a path or a helper, is never fetched", async () => {
+    for (const url of [`file://${origin}`, origin, `ext::sh -c touch% ${root}/pwned`]) {
+      const place = workspace();
+      await expect(fetchGit({ url }, place, settings, never)).rejects.toThrow(/only https and ssh/);
+      expect(readdirSync(place.source)).toEqual([]);
+    }
+  });
+});
+
+describe("an address", () => {
+  const protocols = ["https", "ssh"];
+  test.each([
+    "https://github.com/a/b.git",
+    "https://git.example.com:8443/a/b",
+    "ssh://git@host/a/b.git",
+    "ssh://host:22/a",
+    "git@github.com:a/b.git",
+    "https://user@host/a",
+  ])("%j is fetched", (url) => expect(isSafeUrl(url, protocols)).toBe(true));
+
+  test.each([
+    "",
+    "--upload-pack=touch x",
+    "-oProxyCommand=x",
+    "http://host/a",
+    "git://host/a",
+    "file:///etc",
+    "/etc",
+    "./a",
+    "ext::sh -c id",
+    "fd::17",
+    "https://",
+    "https:///a",
+    "ssh://-oProxyCommand=id/a",
+    "ssh://git@-oProxyCommand=id/a",
+    "git@-oProxyCommand=id:a",
+    "-x@host:a",
+    "https://host/a b",
+    "https://host/\na",
+    "https://host/a\0",
+    "HTTPS::x",
+    "host:a",
+    "ftp://host/a",
+    "git@host::a",
+  ])("%j is not", (url) => expect(isSafeUrl(url, protocols)).toBe(false));
+});
+
+describe("a ref", () => {
+  test.each([
+    "main",
+    "v1.2.3",
+    "feature/x-1",
+    "refs/heads/main",
+    "0123456789abcdef0123456789abcdef01234567",
+    "HEAD",
+    "release_1+2",
+    "a@b",
+  ])("%j is fetched", (ref) => expect(isSafeRef(ref)).toBe(true));
+  test.each([
+    "",
+    "-f",
+    "--upload-pack=touch x",
+    "a..b",
+    "a b",
+    "+main",
+    "main:other",
+    "a^",
+    "a~1",
+    "a?b",
+    "a*",
+    "a[b",
+    "a\\b",
+    "@{-1}",
+    "a@{1}",
+    "a.lock",
+    "a.lock/b",
+    "a/",
+    "/a",
+    "a//b",
+    ".a",
+    "a/.b",
+    "a.",
+    "a\nb",
+    "$(id)",
+    "`id`",
+    ";id",
+    "x".repeat(300),
+  ])("%j is not", (ref) => expect(isSafeRef(ref)).toBe(false));
+});

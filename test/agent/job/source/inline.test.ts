@@ -1,0 +1,61 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { isSafePath, writeInline } from "../../../../agent/job/source/inline.ts";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "inline-"));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+test("files are written below the folder, scripts executable", async () => {
+  writeInline({ "main.tf": "# ü", "scripts/run.sh": "#!/bin/sh\n" }, folder);
+  expect(readFileSync(join(folder, "main.tf"), "utf8")).toBe("# ü");
+  expect(statSync(join(folder, "main.tf")).mode & 0o777).toBe(0o600);
+  expect(statSync(join(folder, "scripts/run.sh")).mode & 0o777).toBe(0o700);
+});
+
+async function digest(files: Record<string, string>): Promise<string> {
+  rmSync(folder, { recursive: true });
+  return writeInline(files, folder).digest;
+}
+
+test("the digest knows names and contents apart, and no order", async () => {
+  const one = await digest({ a: "1", b: "2" });
+  expect(await digest({ b: "2", a: "1" })).toBe(one);
+  const others = [{ a: "2", b: "1" }, { a: "12" }, { a1: "", b: "2" }, { a: "1", b: "2", c: "" }];
+  for (const files of others) expect(await digest(files)).not.toBe(one);
+});
+
+test.each([
+  "",
+  "/etc/x",
+  "../x",
+  "a/../../x",
+  "a/..",
+  ".",
+  "./a",
+  "a//b",
+  "a/",
+  "a\0b",
+  "..\\x",
+  "\\x",
+])("%j is no file name, and nothing is written", async (path) => {
+  expect(isSafePath(path)).toBe(false);
+  expect(() => writeInline({ [path]: "x" }, folder)).toThrow(/cannot be used|can be used/);
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test.each([
+  "main.tf",
+  "a/b/c.tf",
+  "..a",
+  "a..b/c",
+  ".hidden",
+  "ünïcode 🚀.tf",
+  "-rf",
+  "~",
+  "$HOME",
+])("%j is one", (path) => expect(isSafePath(path)).toBe(true));

@@ -1,0 +1,221 @@
+/** Where a state is kept, as the real terraform reads the files. */
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { execa } from "execa";
+import { Agent } from "undici";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  checkBackend,
+  chooseBackend,
+  injectBackend,
+  removeInjected,
+} from "../../../../agent/job/terraform/backend.ts";
+import { jobApi } from "../../../../agent/api/job-calls.ts";
+import type { JobContext } from "../../../../agent/job/context.ts";
+import { byProcess } from "../../../../agent/job/isolation/by-process.ts";
+import { openJournal } from "../../../../agent/job/journal.ts";
+import { mentions } from "../../../../agent/job/mentions.ts";
+import { workspaceAt } from "../../../../agent/job/workspace.ts";
+import type { Source } from "../../../../protocol/configurations.ts";
+
+let root: string;
+let terraform: string;
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "backend-"));
+  terraform = (await execa("which", ["terraform"])).stdout;
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+let count = 0;
+
+/** A job that is about to init, with these files. */
+function job(files: Readonly<Record<string, string>>, backend?: "managed" | "own") {
+  const directory = join(root, String(++count));
+  const workspace = workspaceAt(join(directory, "workspace"));
+  for (const folder of Object.values(workspace.folders)) mkdirSync(folder, { recursive: true });
+  for (const [name, text] of Object.entries(files))
+    writeFileSync(join(workspace.source, name), text);
+  const journal = openJournal(directory);
+  const lines: string[] = [];
+  const source: Source = { type: "inline", files: {} };
+  const context = {
+    claim: {
+      job: {
+        id: `job-${count}`,
+        job_type: "PLAN",
+        attempt: 1,
+        spec_id: "spec",
+        zone_id: null,
+        job_token: "token",
+        config_snapshot: { source, ...(backend ? { backend } : {}) },
+      },
+    },
+    settings: {
+      path: process.env["PATH"],
+      network: {},
+      patience: { init: { first: 1000, second: 1000 } },
+    },
+    log: { system: (line: string) => lines.push(line) },
+    api: { hasState: () => Promise.resolve(false) },
+    journal,
+    workspace,
+    isolation: byProcess({ id: `job-${count}`, workspace, state: undefined, user: undefined }),
+    directory,
+    facts: {
+      engine: { engine: "terraform", version: "1", path: terraform },
+      folder: workspace.source,
+    },
+    stop: new AbortController().signal,
+    steps: [],
+    position: 1,
+  } as unknown as JobContext;
+  return { context, folder: workspace.source, lines, close: () => journal.close() };
+}
+
+async function chosen(files: Readonly<Record<string, string>>, backend?: "managed" | "own") {
+  const { context, folder, lines, close } = job(files, backend);
+  const kind = await chooseBackend(context, folder);
+  close();
+  return { kind, lines, ran: readdirSync(join(context.directory)).includes("runs") };
+}
+
+const s3 = 'terraform {\n  backend "s3" {}\n}\n';
+
+describe("without a choice, files that declare a backend keep it:", () => {
+  test.concurrent.each<[string, string, string?]>([
+    ["quoted", s3],
+    ["without quotes", "terraform {\n  backend s3 {\n  }\n}\n"],
+    ["a cloud block", 'terraform {\n  cloud {\n    organization = "x"\n  }\n}\n'],
+    [
+      "after a comment that ends in a heredoc's opener",
+      `locals {\n  a = 1 # <<EOT\n}\n${s3}# EOT\n`,
+    ],
+    ["after a heredoc with CRLF", `locals {\r\n  a = <<EOT\r\n{\r\nEOT\r\n}\r\n${s3}`],
+    ["after braces in a template", `locals {\n  a = "\${{ x = {} }}}"\n}\n${s3}`],
+    ["between comments", 'terraform {\n  /* { */backend/* } */"s3"/**/{}\n}\n'],
+    ["in JSON, escaped", '{"terraform":{"\\u0062ackend":{"s3":{}}}}', "main.tf.json"],
+    [
+      "in JSON, before another block",
+      '{"terraform":{"backend":{"s3":{}}},"terraform":{}}',
+      "a.tf.json",
+    ],
+    ["in an override file", s3, "x_override.tf"],
+    ["in a file that is not valid", `${s3}}`],
+  ])("%s", async (_what, text, name = "main.tf") => {
+    const { kind, lines } = await chosen({ [name]: text });
+    expect(kind).toBe("own");
+    expect(lines).toEqual([expect.stringContaining("--backend managed")]);
+  });
+});
+
+describe("without a choice, the state is managed where nothing declares a backend:", () => {
+  test.concurrent.each<[string, Record<string, string>, boolean]>([
+    ["no mention of any", { "main.tf": "locals {\n  backends = 1\n}\n" }, false],
+    ["a block of a resource", { "main.tf": 'resource "x" "y" {\n  backend "s3" {}\n}\n' }, true],
+    [
+      "a text",
+      {
+        "main.tf": `locals {\n  a = <<-EOT\n    ${s3}\n  EOT\n}\n# terraform { backend "s3" {} }\n`,
+      },
+      true,
+    ],
+    ["files that terraform does not read", { ".x.tf": s3, "main.tofu": s3, "a.tf~": s3 }, true],
+  ])("%s", async (_what, files, asks) => {
+    expect(await chosen(files)).toEqual({ kind: "managed", lines: [], ran: asks });
+  });
+});
+
+test("a backend that a person chose is used, and the log says which declared one is not", async () => {
+  const managed = await chosen({ "main.tf": s3 }, "managed");
+  expect(managed.kind).toBe("managed");
+  expect(managed.lines).toEqual([expect.stringContaining("It is not used")]);
+  expect(await chosen({ "main.tf": "" }, "managed")).toMatchObject({ kind: "managed", lines: [] });
+  expect(await chosen({ "main.tf": s3 }, "own")).toEqual({ kind: "own", lines: [], ran: false });
+});
+
+test("a backend that is declared where the control plane has a state is not used without a choice", async () => {
+  using server = await startOneState();
+  const calls = { server: server.url, headers: {}, dispatcher: new Agent(), timeout: 1000 };
+  const persistence = { revocation: { accepted: () => undefined }, log: {}, retry: {} };
+  const { hasState } = jobApi({ ...calls, ...persistence } as never, "job-1");
+  const choose = async (state: string | undefined, backend?: "own"): Promise<string> => {
+    server.state = state;
+    const { context, folder, close } = job({ "main.tf": s3 }, backend);
+    Object.assign(context, { api: { hasState } });
+    try {
+      return await chooseBackend(context, folder);
+    } catch (error) {
+      return (error as Error).message;
+    } finally {
+      close();
+    }
+  };
+  const refusal = expect.stringContaining("the control plane keeps a state of this configuration");
+  expect(await choose('{"resources":[{}]}')).toEqual(refusal);
+  expect(server.authorization).toBe(`Basic ${Buffer.from("job-1:token").toString("base64")}`);
+  expect(await choose(`{"resources":[],"x":"${"x".repeat(100_000)}"}`)).toEqual(refusal);
+  expect(await choose('{"resources":[]}')).toBe("own");
+  expect(await choose(undefined)).toBe("own");
+  expect(await choose('{"resources":[{}]}', "own")).toBe("own");
+  await calls.dispatcher.destroy();
+});
+
+/** The one state of a control plane. */
+async function startOneState() {
+  const server = createServer((request, response) => {
+    one.authorization = request.headers.authorization;
+    response.writeHead(one.state === undefined ? 404 : 200).end(one.state);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const one = {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    state: undefined as string | undefined,
+    authorization: undefined as string | undefined,
+    [Symbol.dispose]: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+  return one;
+}
+
+test("a file that cannot be read counts as mentioning every word", () => {
+  const { folder, close } = job({});
+  mkdirSync(join(folder, "dir.tf"));
+  expect(mentions(folder, folder, ["backend"])).toBe(true);
+  close();
+});
+
+test("more files than the agent may look through while everything else waits count likewise", () => {
+  const half = `# ${"x".repeat(4 * 1024 * 1024)}`;
+  const { folder, close } = job({ "a.tf": half, "b.tf": half });
+  expect(mentions(folder, folder, ["backend"])).toBe(true);
+  rmSync(join(folder, "b.tf"));
+  expect(mentions(folder, folder, ["backend"])).toBe(false);
+  close();
+});
+
+test("a record of the backend that would fill the agent's memory is refused", () => {
+  const { context, folder, close } = job({});
+  const data = join(folder, ".terraform");
+  mkdirSync(data);
+  writeFileSync(join(data, "terraform.tfstate"), `{"a":[${"{},".repeat(100_000)}{}]}`);
+  expect(() => checkBackend(context, folder, "own")).toThrow("it is over 262144 bytes");
+  close();
+});
+
+test("what a killed agent has left half written is replaced, whatever it was", () => {
+  const { context, folder, close } = job({ "zzzz_windlass_0123_override.tf.json": "" });
+  removeInjected(folder);
+  injectBackend(context, folder, "managed");
+  const [injected = "", ...others] = readdirSync(folder);
+  expect(others).toEqual([]);
+  expect(JSON.parse(readFileSync(join(folder, injected), "utf8"))).toEqual({
+    terraform: { backend: { http: {} } },
+  });
+  close();
+});

@@ -1,0 +1,87 @@
+import { expect, test } from "vitest";
+import { environmentOf } from "../../../../agent/job/terraform/environment.ts";
+import { workspaceOf } from "../../../../agent/job/workspace.ts";
+
+const workspace = workspaceOf("/srv/agent", {
+  job: { id: "j", job_type: "PLAN", config_snapshot: {} as never, spec_id: null, zone_id: null },
+});
+const environment = (own: Record<string, unknown>): Record<string, string> =>
+  environmentOf({
+    path: "/bin",
+    network: { NO_PROXY: "a" },
+    own,
+    workspace,
+    temporary: workspace.temporary,
+    state: { TF_HTTP_USERNAME: "u" },
+    cloud: { AWS_REGION: "eu-west-1" },
+  });
+
+test("it is complete and holds nothing of the agent's own", () => {
+  expect(environment({})).toEqual({
+    NO_PROXY: "a",
+    PATH: "/bin",
+    LANG: "C.UTF-8",
+    HOME: "/srv/agent/workspaces/j/home",
+    TMPDIR: "/srv/agent/workspaces/j/tmp",
+    TF_IN_AUTOMATION: "1",
+    TF_INPUT: "0",
+    CHECKPOINT_DISABLE: "1",
+    TF_CLI_CONFIG_FILE: "/srv/agent/workspaces/j/terraform.rc",
+    TF_HTTP_USERNAME: "u",
+    AWS_EC2_METADATA_DISABLED: "true",
+    AWS_REGION: "eu-west-1",
+  });
+});
+
+test("a configuration adds to it", () => {
+  expect(environment({ TF_VAR_size: "3", DIGITALOCEAN_TOKEN: "x" })).toMatchObject({
+    TF_VAR_size: "3",
+    DIGITALOCEAN_TOKEN: "x",
+  });
+});
+
+test.each([
+  "PATH",
+  "HOME",
+  "TMPDIR",
+  "LANG",
+  "TF_INPUT",
+  "TF_IN_AUTOMATION",
+  "CHECKPOINT_DISABLE",
+  "TF_CLI_ARGS",
+  "TF_CLI_ARGS_plan",
+  "TF_CLI_CONFIG_FILE",
+  "TF_DATA_DIR",
+  "TF_WORKSPACE",
+  "TF_LOG",
+  "TF_LOG_PATH",
+  "TF_REATTACH_PROVIDERS",
+  "TF_PLUGIN_CACHE_DIR",
+  "TF_HTTP_PASSWORD",
+  "TF_HTTP_USERNAME",
+  "TF_ENCRYPTION",
+  "AWS_PROFILE",
+  "AWS_ACCESS_KEY_ID",
+  "GIT_SSH_COMMAND",
+  "GIT_CONFIG_COUNT",
+  "LD_PRELOAD",
+  "LD_LIBRARY_PATH",
+  "BASH_ENV",
+  "ENV",
+  "NODE_OPTIONS",
+  "path",
+  "Ld_Preload",
+  "",
+  "A=B",
+  "A B",
+  "1A",
+  "BASH_FUNC_x%%",
+  "A\0B",
+])("but cannot set %j", (name) => {
+  const before = environment({});
+  expect(environment({ [name]: "evil" })).toEqual(before);
+});
+
+test("values that cannot be one are dropped", () => {
+  expect(environment({ A: "x\0y", B: 3, C: null, D: ["x"] })).toEqual(environment({}));
+});

@@ -1,0 +1,254 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, describe, expect, test } from "vitest";
+import { processesOf } from "../../../helpers/processes.ts";
+import { needsRoot, smallDisk } from "../../../helpers/small-disk.ts";
+import { openRun } from "../../../../agent/job/terraform/process.ts";
+import { prepareRun, type RunCommand } from "../../../../agent/job/terraform/spawn.ts";
+
+const root = mkdtempSync(join(tmpdir(), "windlass-process-"));
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+let runs = 0;
+const shell = (script: string, more: Partial<RunCommand> = {}): RunCommand => ({
+  directory: join(root, `run-${++runs}`),
+  command: "/bin/sh",
+  args: ["-c", script],
+  cwd: root,
+  env: { PATH: process.env["PATH"] ?? "" },
+  ...more,
+});
+const read = (command: RunCommand, name: string): string =>
+  readFileSync(join(command.directory, name), "utf8");
+const appears = async (path: string): Promise<void> => {
+  while (!existsSync(path)) await sleep(10);
+};
+
+describe("a run", () => {
+  test("writes output to files and its exit code beside them", async () => {
+    const command = shell("echo out; echo err >&2; exit 7");
+    expect(await openRun(command).ended).toEqual({ kind: "exited", code: 7 });
+    expect(read(command, "stdout")).toBe("out\n");
+    expect(read(command, "stderr")).toBe("err\n");
+  });
+
+  test("is noticed at once when it ends, not by the poll", async () => {
+    // The poll is a second apart, so on a busy machine one of a few shows it.
+    const times: number[] = [];
+    for (let run = 0; run < 5; run++) {
+      const started = performance.now();
+      await openRun(shell("true")).ended;
+      times.push(performance.now() - started);
+    }
+    expect(Math.min(...times)).toBeLessThan(500);
+  });
+
+  test("has no terminal input, its own session and only the given environment", async () => {
+    const command = shell("cat; env; ps -o sid= -p $$", { env: { PATH: "/usr/bin:/bin", X: "1" } });
+    await openRun(command).ended;
+    const names = read(command, "stdout").match(/^\w+(?==)/gm) ?? [];
+    expect(
+      names.toSorted().filter((name) => !["PWD", "OLDPWD", "_", "SHLVL"].includes(name)),
+    ).toEqual(["PATH", "X"]);
+    const [stat = ""] = read(command, "started").split("\n");
+    expect(read(command, "stdout").trim().split("\n").at(-1)?.trim()).toBe(stat.split(" ")[0]);
+  });
+
+  test("passes arguments as they are, never as shell", async () => {
+    const odd = ["$(touch pwned)", "a b", "'\"`", "-x", "", "*"];
+    const command = shell("", { command: "/usr/bin/printf", args: ["<%s>", ...odd] });
+    await openRun(command).ended;
+    expect(read(command, "stdout")).toBe(odd.map((word) => `<${word}>`).join(""));
+    expect(existsSync(join(root, "pwned"))).toBe(false);
+  });
+
+  test("happens once, however many openers there are", async () => {
+    const command = shell("echo ran; sleep 0.2");
+    const opened = Array.from({ length: 8 }, () => openRun(command).ended);
+    expect(new Set((await Promise.all(opened)).map((end) => end.kind))).toEqual(
+      new Set(["exited"]),
+    );
+    expect((await openRun(command).ended).kind).toBe("exited");
+    expect(read(command, "stdout")).toBe("ran\n");
+  });
+
+  test("survives the kill of the process that started it and is adopted by the next", async () => {
+    const command = shell("echo one; sleep 1; echo two; exit 3");
+    const starter = `
+      import { openRun } from ${JSON.stringify(join(process.cwd(), "agent/job/terraform/process.ts"))};
+      await openRun(${JSON.stringify(command)}).ended;`;
+    const parent = spawn(process.execPath, ["--input-type=module-typescript", "-e", starter], {
+      stdio: "inherit",
+    });
+    await appears(join(command.directory, "child"));
+    parent.kill("SIGKILL");
+    await once(parent, "exit");
+    expect(await openRun(command).ended).toEqual({ kind: "exited", code: 3 });
+    expect(read(command, "stdout")).toBe("one\ntwo\n");
+  });
+
+  test("whose command cannot be found exits 127, one that cannot be spawned never started", async () => {
+    const missing = shell("", { command: "/nonexistent/terraform", args: [] });
+    expect(await openRun(missing).ended).toEqual({ kind: "exited", code: 127 });
+    const huge = openRun(shell("true", { env: { X: "x".repeat(200_000) } }));
+    expect(await huge.ended).toMatchObject({ kind: "never started", reason: /E2BIG/ });
+    const nowhere = openRun(shell("true", { cwd: "/nonexistent" }));
+    expect(await nowhere.ended).toMatchObject({ kind: "never started" });
+  });
+
+  test("leaves none of its group behind", async () => {
+    const command = shell("sleep 300 & echo $!");
+    await openRun(command).ended;
+    const left = Number(read(command, "stdout"));
+    while (
+      existsSync(`/proc/${left}`) &&
+      !/^State:\s+Z/m.test(readFileSync(`/proc/${left}/status`, "utf8"))
+    ) {
+      await sleep(10);
+    }
+  });
+});
+
+describe("the exit code is kept", () => {
+  test("when everything in the session gets the signal that terraform survives", async () => {
+    const command = shell("trap 'exit 5' TERM; touch ready; while :; do sleep 0.05; done");
+    const { ended } = openRun(command);
+    await appears(join(root, "ready"));
+    const [stat = ""] = read(command, "started").split(" ");
+    for (const signal of ["SIGHUP", "SIGTERM"] as const) process.kill(Number(stat), signal);
+    process.kill(-Number(stat), "SIGTERM");
+    expect(await ended).toEqual({ kind: "exited", code: 5 });
+  });
+
+  test("when the command has filled the disk", async ({ skip }) => {
+    await using disk = await smallDisk(1);
+    if (!disk) return skip(needsRoot);
+    const command = shell("cat /dev/zero; exit 3", { directory: join(disk.path, "run") });
+    expect(await openRun(command).ended).toEqual({ kind: "exited", code: 3 });
+    expect(statfsSync(disk.path).bavail).toBe(0);
+  });
+});
+
+describe("a prepared run", () => {
+  test("waits for the word, and is the run that is opened then", async () => {
+    const command = shell("echo ran");
+    const prepared = prepareRun(command);
+    await sleep(50);
+    expect(existsSync(join(command.directory, "started"))).toBe(false);
+    expect(await openRun(command, prepared).ended).toEqual({ kind: "exited", code: 0 });
+    expect(read(command, "stdout")).toBe("ran\n");
+  });
+
+  test("that is cancelled runs nothing and is gone", async () => {
+    const command = shell("echo ran");
+    const prepared = prepareRun(command);
+    prepared.cancel();
+    await prepared.gone;
+    expect(existsSync(join(command.directory, "started"))).toBe(false);
+    expect(await openRun(command).ended).toEqual({ kind: "exited", code: 0 });
+    expect(read(command, "stdout")).toBe("ran\n");
+  });
+
+  test("runs nothing when its agent is killed", async () => {
+    const command = shell("echo ran");
+    const module = JSON.stringify(join(process.cwd(), "agent/job/terraform/spawn.ts"));
+    const starter = `
+      import { prepareRun } from ${module};
+      prepareRun(${JSON.stringify(command)});
+      console.log("prepared");
+      setInterval(() => {}, 1000);`;
+    const parent = spawn(process.execPath, ["--input-type=module-typescript", "-e", starter], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    await once(parent.stdout, "data");
+    parent.kill("SIGKILL");
+    await once(parent, "exit");
+    while (processesOf(command.directory).length > 0) await sleep(10);
+    expect(existsSync(join(command.directory, "started"))).toBe(false);
+    expect(read(command, "stdout")).toBe("");
+  });
+});
+
+describe("the exit file", () => {
+  test("of a command that is gone without one means that its outcome is unknown", async () => {
+    const command = shell("kill -9 $PPID; exec sleep 0.1");
+    expect(await openRun(command).ended).toEqual({ kind: "unknown" });
+  });
+
+  test("is not missed because the command outlives a killed wrapper", async () => {
+    const command = shell("kill -9 $PPID; sleep 0.6; touch finished");
+    expect(await openRun(command).ended).toEqual({ kind: "unknown" });
+    expect(existsSync(join(root, "finished"))).toBe(true);
+  });
+
+  test("emptied by a power cut means unknown as well", async () => {
+    const command = shell("true");
+    await openRun(command).ended;
+    writeFileSync(join(command.directory, "exit"), "");
+    expect(await openRun(command).ended).toEqual({ kind: "unknown" });
+  });
+
+  test("missing after a reboot is unknown even if the pid is in use again", async () => {
+    const command = shell("true");
+    await openRun(command).ended;
+    rmSync(join(command.directory, "exit"));
+    const self = readFileSync("/proc/self/stat", "utf8");
+    for (const name of ["started", "child"]) {
+      writeFileSync(join(command.directory, name), `${self}another-boot\n`);
+    }
+    expect(await openRun(command).ended).toEqual({ kind: "unknown" });
+  });
+});
+
+describe("stopping", () => {
+  const patience = { first: 5000, second: 5000 };
+
+  test("is one SIGINT to the command for a command that listens", async () => {
+    const command = shell("trap 'echo INT; exit 1' INT; echo ready; while :; do sleep 0.05; done");
+    const run = openRun(command);
+    while (!existsSync(join(command.directory, "stdout")) || read(command, "stdout") === "") {
+      await sleep(10);
+    }
+    await run.stop(patience, false);
+    expect(await run.ended).toEqual({ kind: "exited", code: 1 });
+    expect(read(command, "stdout")).toBe("ready\nINT\n");
+  });
+
+  test("ends with SIGKILL for one that does not, and the exit code is kept", async () => {
+    const command = shell("trap 'echo INT' INT; echo ready; while :; do sleep 0.02; done");
+    const run = openRun(command);
+    while (!existsSync(join(command.directory, "stdout")) || read(command, "stdout") === "") {
+      await sleep(10);
+    }
+    await run.stop({ first: 100, second: 100 }, false);
+    expect(await run.ended).toEqual({ kind: "exited", code: 137 });
+    expect(read(command, "stdout")).toBe("ready\nINT\nINT\n");
+  });
+
+  test("continues where a former agent stopped: no first SIGINT again", async () => {
+    const command = shell("trap 'echo INT' INT; echo ready; while :; do sleep 0.02; done");
+    const run = openRun(command);
+    while (!existsSync(join(command.directory, "stdout")) || read(command, "stdout") === "") {
+      await sleep(10);
+    }
+    await run.stop({ first: 50, second: 0 }, true);
+    expect(read(command, "stdout")).toBe("ready\n");
+  });
+
+  test("before the start takes the start away, also from a wrapper that comes late", async () => {
+    const command = shell("echo ran");
+    const first = openRun(command);
+    await first.stop(patience, false);
+    const end = await first.ended;
+    if (end.kind === "never started") {
+      expect(await openRun(command).ended).toMatchObject({ kind: "never started" });
+      expect(read(command, "stdout")).toBe("");
+    } else {
+      expect(end.kind).toBe("exited");
+    }
+  });
+});

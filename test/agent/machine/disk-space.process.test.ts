@@ -1,0 +1,109 @@
+/** A full disk takes no jobs, and says so: the real agent, and a real small disk where one can be mounted. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { scratch, startAgent, until } from "../../helpers/agent-process.ts";
+import {
+  startInterfaceOnlyServer,
+  type InterfaceOnlyServer,
+} from "../../helpers/interface-only-server.ts";
+
+const place = scratch();
+let server: InterfaceOnlyServer;
+beforeAll(async () => {
+  server = await startInterfaceOnlyServer();
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  place[Symbol.dispose]();
+});
+const settings = (workDir: string) => ({
+  WINDLASS_URL: server.url,
+  WINDLASS_WORKER_ID: server.workerId,
+  WINDLASS_WORKER_TOKEN: server.workerToken,
+  WINDLASS_WORK_DIR: workDir,
+  WINDLASS_STATUS_ADDRESS: "127.0.0.1:0",
+});
+const enqueue = () =>
+  server.enqueue({
+    job_type: "PLAN",
+    config_snapshot: { source: { type: "inline", files: { "main.tf": "" } } },
+  });
+const low = (log: string): number => log.split("too little disk is free").length - 1;
+
+test("With less room than the floor no job is taken, heartbeats go on, and log and metrics say why", async () => {
+  const job = enqueue();
+  await using agent = startAgent({
+    ...settings(join(place.path, "full")),
+    WINDLASS_FREE_DISK_MIB: "1000000000",
+  });
+  await until(() => low(agent.log()) > 0);
+  const before = server.heartbeats.length;
+  await until(() => server.heartbeats.length > before + 2);
+  expect([job.status, job.claims, low(agent.log())]).toEqual(["QUEUED", 0, 1]);
+  const [, url] = /"url":"(http[^"]+)"/.exec(agent.log()) ?? [];
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toContain("windlass_agent_disk_low 1");
+  expect(metrics).toMatch(/windlass_agent_disk_free_bytes \d{4,}/);
+  expect((await fetch(`${url}/healthz`)).status).toBe(200);
+  agent.kill("SIGTERM");
+  expect(await agent.exited).toBe(0);
+  job.status = "CANCELLED";
+});
+
+/** Answers a folder of its own small file system, or nothing where that is not allowed. */
+function smallDisk(): (Disposable & { readonly path: string }) | undefined {
+  const path = join(place.path, "small");
+  mkdirSync(path, { recursive: true });
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", "size=64m,mode=0711", "tmpfs", path], {
+      stdio: "ignore",
+    });
+  } catch {
+    return undefined;
+  }
+  return { path, [Symbol.dispose]: () => execFileSync("umount", ["--lazy", path]) };
+}
+
+test("Jobs are taken again by themselves as soon as there is room", async (context) => {
+  using disk = smallDisk();
+  if (!disk) return context.skip("no file system can be mounted here");
+  const ballast = join(disk.path, "ballast");
+  writeFileSync(ballast, Buffer.alloc(40 * 1024 * 1024));
+  const job = enqueue();
+  await using agent = startAgent({
+    ...settings(join(disk.path, "agent")),
+    WINDLASS_FREE_DISK_MIB: "32",
+  });
+  await until(() => low(agent.log()) > 0);
+  expect(job.claims).toBe(0);
+  rmSync(ballast);
+  await until(() => ["SUCCESS", "FAILED"].includes(job.status));
+  expect(agent.log()).toContain("enough disk is free again");
+});
+
+test("What dead jobs have left in the work directory is gone after the start, and what is alive is not", async () => {
+  const workDir = join(place.path, "left");
+  const left = join(workDir, "workspaces", crypto.randomUUID());
+  mkdirSync(join(left, "source", "deep"), { recursive: true });
+  mkdirSync(join(workDir, "providers", ".partial-x"), { recursive: true });
+  mkdirSync(join(workDir, "rescued-states"), { recursive: true });
+  await using agent = startAgent(settings(workDir));
+  await until(() => agent.log().includes("ready for jobs"));
+  expect(existsSync(left)).toBe(false);
+  expect(existsSync(join(workDir, "providers", ".partial-x"))).toBe(false);
+  expect(existsSync(join(workDir, "rescued-states"))).toBe(true);
+});
+
+test("While a journal cannot be read no workspace is removed: its job may live there", async () => {
+  const workDir = join(place.path, "unreadable");
+  const left = join(workDir, "workspaces", crypto.randomUUID());
+  mkdirSync(left, { recursive: true });
+  const job = join(workDir, "jobs", crypto.randomUUID());
+  mkdirSync(job, { recursive: true });
+  writeFileSync(join(job, "journal.ndjson"), "no json\n");
+  await using agent = startAgent(settings(workDir));
+  await until(() => agent.log().includes("ready for jobs"));
+  expect(existsSync(left)).toBe(true);
+});

@@ -1,0 +1,99 @@
+/** What the machine sees of a real agent: its health, its metrics, and what it tells systemd. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { scratch, startAgent, until } from "../../helpers/agent-process.ts";
+import { startInterfaceOnlyServer } from "../../helpers/interface-only-server.ts";
+import { lackOfProgram, skipAt } from "../../helpers/tools.ts";
+
+const settingsOf = (server: { url: string; workerId: string; workerToken: string }) => ({
+  WINDLASS_URL: server.url,
+  WINDLASS_WORKER_ID: server.workerId,
+  WINDLASS_WORKER_TOKEN: server.workerToken,
+});
+
+test("An agent is ready while the control plane answers it, and healthy also while it does not", async () => {
+  await using server = await startInterfaceOnlyServer();
+  using place = scratch();
+  await using agent = startAgent({
+    ...settingsOf(server),
+    WINDLASS_WORK_DIR: place.path,
+    WINDLASS_STATUS_ADDRESS: "127.0.0.1:0",
+    WINDLASS_HEARTBEAT_SECONDS: "0.3",
+  });
+  const url = await until(() => /"url":"(http:[^"]+)"/.exec(agent.log())?.[1]);
+  await until(() => agent.log().includes("ready for jobs"));
+  const read = async (path: string) => {
+    const answer = await fetch(`${url}${path}`);
+    return [answer.status, await answer.json()];
+  };
+  expect(await read("/healthz")).toEqual([200, { status: "ok" }]);
+  expect(await read("/readyz")).toEqual([200, { status: "ready", seconds_since_contact: 0 }]);
+
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toMatch(/^windlass_agent_info\{version="[^"]+",isolation="\w+"\} 1$/m);
+  expect(metrics).toMatch(/^windlass_agent_slots 1$/m);
+  expect(metrics).toMatch(/^windlass_agent_jobs_running 0$/m);
+  expect(Number(/^windlass_agent_disk_free_bytes (\S+)$/m.exec(metrics)?.[1])).toBeGreaterThan(0);
+  expect(metrics).not.toContain(server.workerToken);
+  expect((await fetch(`${url}/else`)).status).toBe(404);
+  expect((await fetch(`${url}/healthz`, { method: "POST" })).status).toBe(405);
+
+  server.fail(503);
+  const silent = await untilStatus(`${url}/readyz`, 503);
+  expect(await silent.json()).toMatchObject({ status: "no_contact" });
+  // A restart would not bring the control plane back.
+  expect(await read("/healthz")).toEqual([200, { status: "ok" }]);
+  server.fail();
+  await untilStatus(`${url}/readyz`, 200);
+});
+
+async function untilStatus(url: string, status: number): Promise<Response> {
+  for (;;) {
+    const answer = await fetch(url);
+    if (answer.status === status) return answer;
+    await answer.body?.cancel();
+  }
+}
+
+const receiver = `
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+print("listening", flush=True)
+while True: print(s.recv(4096).decode().replace("\\n", " "), flush=True)
+`;
+
+describe("systemd", () => {
+  skipAt(lackOfProgram("python3", "systemd-notify"));
+
+  test("hears that the agent is ready, and its watchdog is fed also while the control plane is away", async () => {
+    await using server = await startInterfaceOnlyServer();
+    using place = scratch();
+    const socket = join(place.path, "notify");
+    const listener = spawn("python3", ["-c", receiver, socket]);
+    let heard = "";
+    listener.stdout.setEncoding("utf8").on("data", (text: string) => (heard += text));
+    try {
+      await until(() => heard.includes("listening"));
+      await using agent = startAgent({
+        ...settingsOf(server),
+        WINDLASS_WORK_DIR: join(place.path, "work"),
+        NOTIFY_SOCKET: socket,
+        WATCHDOG_USEC: "1200000",
+        WINDLASS_HEARTBEAT_SECONDS: "0.1",
+      });
+      await until(() => heard.includes("READY=1") && heard.includes("WATCHDOG=1"));
+      server.fail(503);
+      await until(() => heard.includes("WATCHDOG=1 STATUS=no answer"));
+      server.fail();
+      agent.kill("SIGTERM");
+      expect(await agent.exited).toBe(0);
+      await until(() => heard.includes("STOPPING=1"));
+    } finally {
+      listener.kill();
+      await once(listener, "exit");
+    }
+  });
+});

@@ -1,0 +1,61 @@
+/** The client in a network with a proxy. */
+import { once } from "node:events";
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect, test } from "vitest";
+import { startPlane } from "../../helpers/plane.ts";
+import { newUser } from "../../helpers/user.ts";
+import { windlass } from "../../helpers/windlass.ts";
+
+test("goes through the proxy of the environment, but not to this machine or where NO_PROXY says", async () => {
+  const plane = await startPlane();
+  const { environment } = await newUser(plane);
+  const { port } = new URL(plane.url);
+  const proxied: string[] = [];
+  let answersItself = false;
+  const proxy = createServer(({ method, url = "", headers }, answer) => {
+    proxied.push(url);
+    if (answersItself) return void answer.end("<html>Sign in to this network</html>");
+    const target = `${plane.url}${new URL(url).pathname}`;
+    request(target, { method, headers }, (from) => {
+      answer.writeHead(from.statusCode ?? 500, from.headers);
+      from.pipe(answer);
+    }).end();
+  }).listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  const HTTP_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  const zones = (env: Record<string, string>) =>
+    windlass(["zones", "list", "--json"], { env: { ...environment, HTTP_PROXY, ...env } });
+
+  // A name that only the proxy can resolve.
+  const elsewhere = { WINDLASS_URL: `http://windlass.test:${port}` };
+  expect(await zones(elsewhere)).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(proxied).toEqual([`http://windlass.test:${port}/api/cli/zones`]);
+  const direct = await zones({ ...elsewhere, NO_PROXY: "windlass.test" });
+  expect(direct.exitCode).toBe(1);
+  expect(direct.stderr).toContain("windlass.test");
+  expect(await zones({})).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(proxied).toHaveLength(1);
+
+  // As curl, git and terraform read it.
+  const bare = { HTTP_PROXY: HTTP_PROXY.replace("http://", "") };
+  expect(await zones({ ...elsewhere, ...bare })).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(proxied).toHaveLength(2);
+  for (const wrong of ["ftp://user:planted@proxy:3128", "http://", "user:planted@proxy:port"])
+    expect(await zones({ HTTP_PROXY: wrong })).toMatchObject({
+      exitCode: 78,
+      stdout: "",
+      stderr:
+        "windlass: HTTP_PROXY is no address of a proxy: write it like http://proxy.example.com:3128",
+    });
+
+  answersItself = true;
+  const portal = await zones(elsewhere);
+  expect(portal).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(portal.stderr).toBe(
+    `windlass: http://windlass.test:${port} does not answer like Windlass: is the address right?`,
+  );
+  proxy.closeAllConnections();
+  proxy.close();
+  await plane.close();
+});

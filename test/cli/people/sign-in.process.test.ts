@@ -1,0 +1,150 @@
+/** Signing in as a person does, in a terminal and in a pipe, at a real server. */
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { scratch } from "../../helpers/agent-process.ts";
+import { startPlane, type Plane } from "../../helpers/plane.ts";
+import { approve, openBrowser, type Browser } from "../../helpers/sign-in.ts";
+import { openTerminal } from "../../helpers/terminal.ts";
+import { windlass } from "../../helpers/windlass.ts";
+
+let plane: Plane;
+let browser: Browser;
+beforeAll(async () => {
+  plane = await startPlane();
+  browser = await openBrowser(plane, "ada@example.com");
+});
+afterAll(() => plane.close());
+
+const place = scratch();
+afterAll(() => place[Symbol.dispose]());
+let count = 0;
+/** A person's machine: nothing of this one's settings. */
+const machine = () => ({ WINDLASS_CONFIG_DIR: join(place.path, String(++count)) });
+
+const deviceCodeIn = (text: string): string => /device_code=([\w-]+)/.exec(text)?.[1] ?? "";
+const approved = async (text: string): Promise<string> =>
+  (await approve(plane, browser, deviceCodeIn(text))).verification_code;
+
+/** Signs in through a pipe: opens nothing, reads the characters from stdin. */
+async function signedIn(env: Record<string, string>): Promise<void> {
+  const login = windlass(["login", "--server", plane.url], { env, stdin: "pipe" });
+  let told = "";
+  login.stderr?.on("data", (text: Buffer) => {
+    told += text.toString();
+    if (!/device_code=[\w-]+\n/.test(told)) return;
+    login.stderr?.removeAllListeners("data");
+    void approved(told).then((code) => login.stdin?.end(`${code}\n`));
+  });
+  expect(await login).toMatchObject({ exitCode: 0, stdout: "" });
+}
+
+const files = (env: { WINDLASS_CONFIG_DIR: string }) => join(env.WINDLASS_CONFIG_DIR, "auth.json");
+
+describe.concurrent("signing in", () => {
+  test("works in a terminal: opens the browser, asks for the characters, says who one is", async () => {
+    const env = machine();
+    const opened = join(place.path, "opened");
+    const browserProgram = join(place.path, "browser");
+    writeFileSync(browserProgram, `#!/bin/sh\necho "$1" > ${opened}\n`, { mode: 0o755 });
+    await using terminal = openTerminal(["login", "--server", plane.url], {
+      ...env,
+      BROWSER: browserProgram,
+    });
+    const screen = await terminal.shows("The six characters shown there: ");
+    const code = await approved(screen);
+    terminal.type("WRONG2\n");
+    await terminal.shows("Those are not the characters shown there.");
+    terminal.type(`${code.slice(0, 3).toLowerCase()}-${code.slice(3)}\n`);
+    expect(await terminal.exited).toBe(0);
+    expect(terminal.screen()).toContain(`Signed in at ${plane.url} as ada@example.com`);
+    expect(statSync(files(env)).mode & 0o777).toBe(0o600);
+    const who = await windlass(["whoami"], { env });
+    expect(who.stdout).toMatch(/^email +ada@example\.com$/m);
+    if (existsSync(opened)) expect(readFileSync(opened, "utf8")).toContain(deviceCodeIn(screen));
+  });
+
+  test("works in a pipe, and its tokens are nobody else's to read", async () => {
+    const env = machine();
+    await signedIn(env);
+    const { exitCode, stdout } = await windlass(["whoami", "--json"], { env });
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout as string)).toMatchObject({
+      server: plane.url,
+      user_email: "ada@example.com",
+    });
+    expect(stdout).not.toContain("eyJ");
+  });
+
+  test("ends with a clear word when no characters come, or Ctrl-C does", async () => {
+    const env = machine();
+    const piped = await windlass(["login", "--server", plane.url], {
+      env,
+      stdin: { file: "/dev/null" },
+    });
+    expect(piped.exitCode).toBe(1);
+    expect(piped.stderr).toContain("no characters came");
+    await using terminal = openTerminal(["login", "--no-browser", "--server", plane.url], env);
+    await terminal.shows("The six characters");
+    terminal.type("\u0003");
+    expect(await terminal.exited).toBe(130);
+    expect(existsSync(files(env))).toBe(false);
+  });
+
+  test("at what is no Windlass says so before a browser opens", async () => {
+    const env = machine();
+    const dead = await windlass(["login", "--server", "http://127.0.0.1:9"], { env });
+    expect(dead.exitCode).toBe(1);
+    expect(dead.stderr).toContain("http://127.0.0.1:9 cannot be reached: nothing listens there");
+    const odd = await windlass(["login", "--server", "windlass.example.com"], { env });
+    expect(odd.exitCode).toBe(2);
+    expect(odd.stderr).toContain("is not the address of a server");
+    const none = await windlass(["login"], { env });
+    expect(none.stderr).toContain("which server? windlass login --server");
+  });
+
+  test("is over after a logout, here and at the server", async () => {
+    const env = machine();
+    await signedIn(env);
+    const before = readFileSync(files(env), "utf8");
+    expect(await windlass(["logout"], { env })).toMatchObject({ exitCode: 0 });
+    const after = await windlass(["whoami"], { env });
+    expect(after).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(after.stderr).toContain("you are not signed in");
+    // The tokens that a thief had copied.
+    writeFileSync(files(env), before);
+    expect((await windlass(["whoami"], { env })).stderr).toContain("has ended");
+  });
+
+  test("of twenty commands at once with an ended token, one renews it and nobody is signed out", async () => {
+    const env = machine();
+    await signedIn(env);
+    const auth = JSON.parse(readFileSync(files(env), "utf8"));
+    const [name] = Object.keys(auth.profiles);
+    const { refresh_token } = auth.profiles[name as string];
+    auth.profiles[name as string].expires_at = 0;
+    writeFileSync(files(env), JSON.stringify(auth));
+    const runs = Array.from({ length: 20 }, () => windlass(["zones", "list", "--json"], { env }));
+    for (const { exitCode, stdout, stderr } of await Promise.all(runs))
+      expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 0, stdout: "[]", stderr: "" });
+    const now = JSON.parse(readFileSync(files(env), "utf8")).profiles[name as string];
+    expect(now.refresh_token).not.toBe(refresh_token);
+    expect(await windlass(["whoami"], { env })).toMatchObject({ exitCode: 0 });
+  });
+
+  test("a token of the environment goes only to the server that is named with it", async () => {
+    const env = machine();
+    await signedIn(env);
+    const { profiles } = JSON.parse(readFileSync(files(env), "utf8"));
+    const [{ access_token: WINDLASS_TOKEN }] = Object.values(profiles) as [
+      { access_token: string },
+    ];
+    const elsewhere = machine();
+    const alone = await windlass(["whoami"], { env: { ...elsewhere, WINDLASS_TOKEN } });
+    expect(alone.stderr).toContain("set WINDLASS_URL or --server");
+    const named = { ...elsewhere, WINDLASS_TOKEN, WINDLASS_URL: plane.url };
+    expect((await windlass(["whoami"], { env: named })).stdout).toContain(plane.url);
+    const foreign = await windlass(["zones", "list", "--server", "http://127.0.0.1:9"], { env });
+    expect(foreign.stderr).toContain("you are not signed in at http://127.0.0.1:9");
+  });
+});

@@ -1,0 +1,114 @@
+/** One process at a time has the data directory, and what must work beside it does. */
+import { existsSync } from "node:fs";
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { execa } from "execa";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { makeBackup } from "../../../control-plane/backup/backup.ts";
+import { restoreBackup } from "../../../control-plane/backup/restore.ts";
+import { readConfig } from "../../../control-plane/config.ts";
+import { openContext } from "../../../control-plane/context.ts";
+import { knownSchema } from "../../../control-plane/store/migrate.ts";
+import { openBeside, openSqlite } from "../../../control-plane/store/engines/sqlite.ts";
+import { spawnServer, type ServerProcess } from "../../helpers/server-process.ts";
+import { bin } from "../../helpers/windlass.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+let directory: string;
+let scratch: string;
+let server: ServerProcess;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "held-"));
+  scratch = await mkdtemp(join(tmpdir(), "beside-"));
+  server = spawnServer(directory);
+  await server.ready;
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  for (const path of [directory, scratch]) await rm(path, { recursive: true });
+});
+
+const refusal = () => `another Windlass server (or a restore or rotate-key) uses ${directory}`;
+
+describe("the data directory of a running server", () => {
+  it("is refused to a second server, also in another PID namespace, before it touches anything", async () => {
+    const upload = join(directory, "blobs", "unfinished", "upload");
+    await writeFile(upload, "half of a plan", { mode: 0o600 });
+    const unshare = ["unshare", "--pid", "--fork"] as const;
+    const mayUnshare = !(await execa(unshare[0], [...unshare.slice(1), "true"], { reject: false }))
+      .failed;
+    const command = [...(mayUnshare ? unshare : []), bin, "server"];
+    const { exitCode, stderr } = await execa(command[0]!, command.slice(1), {
+      reject: false,
+      env: { WINDLASS_PORT: new URL(await server.ready).port, WINDLASS_DATA_DIR: directory },
+    });
+    expect(stderr).toContain(refusal());
+    expect(exitCode).toBe(1);
+    expect(existsSync(upload)).toBe(true);
+  });
+
+  it("is refused to a server that shares only its blobs", async () => {
+    const config = readConfig({
+      WINDLASS_DATA_DIR: scratch,
+      WINDLASS_ARTIFACTS_URL: `file:${directory}/blobs`,
+    });
+    await expect(openContext(config)).rejects.toThrow(refusal());
+  });
+
+  it("is open to a backup and a sign-in link, and refused to a restore", async () => {
+    const config = readConfig({ WINDLASS_DATA_DIR: directory });
+    await (await openBeside(config.databaseFile)).close();
+    const backup = join(scratch, "backup.tar.gz");
+    await makeBackup(config, backup, true);
+    await expect(restoreBackup(config, backup, true)).rejects.toThrow(refusal());
+  });
+
+  it("has a database for its user alone, also where it was made for others too", async () => {
+    const file = join(scratch, "open.db");
+    const store = await openSqlite(file);
+    const files = [file, `${file}-wal`, `${file}-shm`];
+    for (const path of files) expect((await stat(path)).mode & 0o777).toBe(0o600);
+    for (const path of files) await chmod(path, 0o644);
+    await store.close();
+    await (await openSqlite(file)).close();
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    for (const path of await readdir(directory, { recursive: true, withFileTypes: true }))
+      if (path.isFile())
+        expect((await stat(join(path.parentPath, path.name))).mode & 0o077).toBe(0);
+  });
+
+  it("is free at once after a kill", async () => {
+    server.kill("SIGKILL");
+    await server.exited;
+    await (await openContext(readConfig({ WINDLASS_DATA_DIR: directory }))).close();
+  });
+});
+
+describe("the store of a server of another release", () => {
+  it.each([
+    ["an older", knownSchema - 1],
+    ["a newer", knownSchema + 1],
+  ])(
+    "is refused to a command beside it if it is %s one, and stays as it is",
+    async (which, schema) => {
+      const file = join(scratch, `${schema}.db`);
+      await (await openSqlite(file)).close();
+      const database = new Database(file);
+      database.prepare("update schema_version set version = ?").run(schema);
+      await expect(openBeside(file)).rejects.toThrow(
+        `written by ${which} Windlass (schema ${schema}`,
+      );
+      expect(database.prepare("select version from schema_version").pluck().get()).toBe(schema);
+      database.close();
+    },
+  );
+
+  it("that is damaged is named with its path", async () => {
+    const file = join(scratch, "damaged.db");
+    await writeFile(file, "no database ".repeat(1000));
+    await expect(openSqlite(file)).rejects.toThrow(`the database ${file} cannot be opened`);
+  });
+});

@@ -1,0 +1,232 @@
+/** The key that encrypts at rest: a wrong or lost one is noticed at the start, and it can be replaced. */
+import { execa } from "execa";
+import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { ConfigError, readConfig } from "../../../control-plane/config.ts";
+import { openContext, type OpenContext } from "../../../control-plane/context.ts";
+import { secretBox } from "../../../control-plane/domain/secret-box.ts";
+import { seal, type Definition } from "../../../control-plane/domain/snapshot.ts";
+import { claimService } from "../../../control-plane/services/claims/claims.ts";
+import { removeFact, secretKeyChecks } from "../../../control-plane/store/facts.ts";
+import { findWorkerCaller } from "../../../control-plane/store/workers/workers.ts";
+import { jobToken } from "../../../control-plane/http/guards/jobs.ts";
+import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../helpers/rows.ts";
+import { bin } from "../../helpers/windlass.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const [first, second] = ["first".padEnd(40, "1"), "second".padEnd(40, "2")];
+const secret = "correct horse battery staple";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "keys-"));
+});
+afterEach(() => rm(directory, { recursive: true }));
+
+const settings = (key?: string, older?: string): Record<string, string> => ({
+  WINDLASS_DATA_DIR: directory,
+  ...(key === undefined ? {} : { WINDLASS_SECRET_KEY: key }),
+  ...(older === undefined ? {} : { WINDLASS_SECRET_KEY_OLD: older }),
+});
+const open = (key?: string, older?: string) => openContext(readConfig(settings(key, older)));
+
+/** Opens, works, and closes. */
+async function within<T>(
+  context: Promise<OpenContext>,
+  work: (context: OpenContext) => Promise<T>,
+): Promise<T> {
+  const opened = await context;
+  try {
+    return await work(opened);
+  } finally {
+    await opened.close();
+  }
+}
+
+const definition = {
+  source: { type: "inline", files: { "main.tf": "" } },
+  variables: { password: { value: secret, sensitive: true } },
+} as const satisfies Definition;
+
+/** A queued job with a sensitive variable. */
+async function addSealedJob(
+  context: OpenContext,
+  owner: Owner,
+  change = {},
+  box = context.box("variables"),
+): Promise<string> {
+  const { id } = await addJob(context.store, owner, change);
+  const snapshot = JSON.stringify(seal(definition, box, id));
+  await context.store.write((tx) =>
+    tx.sql
+      .updateTable("job_snapshots")
+      .set({ config_snapshot: snapshot })
+      .where("job_id", "=", id)
+      .execute(),
+  );
+  return id;
+}
+
+async function claim(context: OpenContext, owner: Owner) {
+  const { id } = await addWorker(context.store, owner);
+  const worker = (await context.store.read.first(findWorkerCaller, { id }))!;
+  const claims = claimService(context);
+  const answer = await claims.claim({
+    worker: { ...worker, origin: undefined } as never,
+    key: undefined,
+    waitMilliseconds: 0,
+    gone: () => AbortSignal.abort(),
+  });
+  await claims.close();
+  return answer === null ? null : (JSON.parse(answer) as { job: { id: string } });
+}
+
+describe("the secret key", () => {
+  it("that is wrong ends the start, and the right one works again", async () => {
+    await within(open(first), async () => undefined);
+    await expect(open(second)).rejects.toThrow(ConfigError);
+    await expect(open(second)).rejects.toThrow(/WINDLASS_SECRET_KEY is not the key.*_OLD/);
+    await within(open(first), async () => undefined);
+  });
+
+  it("that is lost ends the start, and none is made in its place", async () => {
+    await within(open(), async () => undefined);
+    const secrets = join(directory, "secrets");
+    await rm(join(secrets, "WINDLASS_SECRET_KEY"));
+    await expect(open()).rejects.toThrow(/its key is lost/);
+    expect(await readdir(secrets)).toEqual(["CLI_JWT_SECRET"]);
+    await writeFile(join(secrets, "WINDLASS_SECRET_KEY"), second);
+    await expect(open()).rejects.toThrow(`${secrets}/WINDLASS_SECRET_KEY is not the key`);
+  });
+
+  it("is checked against what the store holds where an older release left no check value", async () => {
+    await within(open(first), async (context) => {
+      await addSealedJob(context, await addOwner(context.store));
+      await context.store.write((tx) => removeFact(tx, secretKeyChecks));
+    });
+    await expect(open(second)).rejects.toThrow(/is not the key/);
+    await within(open(first), async () => undefined);
+  });
+
+  it("that does not open a job ends it as FAILED with the claim, which goes on to the next", async () => {
+    await within(open(first), async (context) => {
+      const owner = await addOwner(context.store);
+      const spec_id = await addSpec(context.store, owner);
+      const box = secretBox([second], "variables");
+      const unreadable = await addSealedJob(context, owner, { spec_id, job_type: "DEPLOY" }, box);
+      const readable = await addSealedJob(context, owner, { spec_id });
+      expect((await claim(context, owner))?.job.id).toBe(readable);
+      const job = await context.store.read.sql
+        .selectFrom("jobs")
+        .selectAll()
+        .where("id", "=", unreadable)
+        .executeTakeFirst();
+      expect(job).toMatchObject({ status: "FAILED", started_at: null });
+      expect(job?.released_at).not.toBeNull();
+      expect(job?.error_message).toContain("cannot be decrypted");
+      const spec = await context.store.read.sql
+        .selectFrom("specs")
+        .select(["status", "error_message"])
+        .executeTakeFirst();
+      expect(spec).toEqual({ status: "FAILED", error_message: job?.error_message });
+    });
+  });
+});
+
+describe("a change of the key", () => {
+  it("seals everything again, may be repeated, and makes the old key useless", async () => {
+    const stored = await within(open(first), async (context) => {
+      const owner = await addOwner(context.store);
+      const running = await addSealedJob(context, owner);
+      const { blob } = await context.blobs.write(pieces(), Infinity);
+      const artifact = { job_id: running, attempt: 1, blob, size_bytes: 1, sha256: "" };
+      const spec = await addSpec(context.store, owner);
+      const tokens = context.box("provider-tokens");
+      await context.store.write(async (tx) => {
+        await tx.sql
+          .insertInto("plan_artifacts")
+          .values({ ...artifact, created_at: 1 })
+          .execute();
+        await tx.sql
+          .updateTable("specs")
+          .set({ definition: JSON.stringify(seal(definition, context.box("variables"), spec)) })
+          .execute();
+        await tx.sql
+          .insertInto("accounts")
+          .values({
+            provider: "github",
+            host: "github.com",
+            subject: "1",
+            user_id: owner.id,
+            email: "ada@example.com",
+            access_token: tokens.seal(Buffer.from(secret), "github:1").toString("base64url"),
+            refresh_token: null,
+            token_expires_at: null,
+            created_at: 1,
+            signed_in_at: 1,
+          })
+          .execute();
+      });
+      return { owner, running, blob, spec, token: jobToken(context, running, 1) };
+    });
+    // A server that was given both keys reads what either has sealed, and gives out tokens of the new one.
+    await within(open(second, first), async (context) => {
+      await addSealedJob(context, stored.owner);
+      expect(
+        context
+          .box("job-token")
+          .signatures(`${stored.running}:1`)
+          .map((s) => `wlj_${s}`),
+      ).toContain(stored.token);
+      expect(await buffer(await context.blobs.read(stored.blob))).toEqual(content);
+    });
+    await expect(open(first)).rejects.toThrow(/is not the key/);
+    await expect(open(second)).rejects.toThrow(/is not the key/);
+    for (const said of ["3 values and 1 files", "0 values and 0 files"]) {
+      const { stdout, stderr } = await execa(bin, ["server", "rotate-key"], {
+        reject: false,
+        env: settings(second, first),
+      });
+      expect(stderr).toBe("");
+      expect(stdout).toContain(said);
+    }
+    await expect(open(first)).rejects.toThrow(/is not the key/);
+    await within(open(second), async (context) => {
+      const { sql } = context.store.read;
+      expect((await claim(context, stored.owner))?.job.id).toBe(stored.running);
+      const { blob } = await sql
+        .selectFrom("plan_artifacts")
+        .select("blob")
+        .executeTakeFirstOrThrow();
+      expect(await buffer(await context.blobs.read(blob))).toEqual(content);
+      await expect(context.blobs.read(stored.blob)).rejects.toThrow("ENOENT");
+      const { access_token } = await sql
+        .selectFrom("accounts")
+        .select("access_token")
+        .executeTakeFirstOrThrow();
+      const sealed = Buffer.from(access_token, "base64url");
+      expect(context.box("provider-tokens").open(sealed, "github:1").toString()).toBe(secret);
+    });
+  });
+
+  it("to the same key is refused, for it would change nothing", async () => {
+    await within(open(first), async () => undefined);
+    const { exitCode, stdout, stderr } = await execa(bin, ["server", "rotate-key"], {
+      reject: false,
+      env: settings(first, first),
+    });
+    expect([exitCode, stdout]).toEqual([78, ""]);
+    expect(stderr).toContain("the new key is an old one");
+    await within(open(first), async () => undefined);
+  });
+});
+
+/** More than one sealed piece. */
+const content = Buffer.alloc(200_000, "plan");
+async function* pieces(): AsyncGenerator<Uint8Array> {
+  yield content;
+}

@@ -1,0 +1,43 @@
+import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { execa } from "execa";
+import { keptSecret } from "../../../control-plane/data-directory/secrets.ts";
+import { root } from "../../helpers/source-files.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = join(await mkdtemp(join(tmpdir(), "secrets-")), "secrets");
+});
+afterEach(() => rm(join(directory, ".."), { recursive: true }));
+
+test("a secret is made once, kept, and private", async () => {
+  const secret = await keptSecret(directory, "KEY");
+  expect(secret).toMatch(/^[\w-]{64}$/);
+  expect(await keptSecret(directory, "KEY")).toBe(secret);
+  expect(await keptSecret(directory, "OTHER")).not.toBe(secret);
+  expect((await stat(directory)).mode & 0o777).toBe(0o700);
+  expect((await stat(join(directory, "KEY"))).mode & 0o777).toBe(0o600);
+});
+
+test("processes that start together agree on it, and leave nothing else", async () => {
+  const program = `
+    const { keptSecret } = await import(${JSON.stringify(join(root, "control-plane/data-directory/secrets.ts"))});
+    process.stdout.write(await keptSecret(process.argv[1], "KEY"));`;
+  const runs = await Promise.all(
+    Array.from({ length: 6 }, () =>
+      execa(process.execPath, ["--input-type=module", "-e", program, directory]),
+    ),
+  );
+  expect(new Set(runs.map(({ stdout }) => stdout)).size).toBe(1);
+  expect(await readdir(directory)).toEqual(["KEY"]);
+});
+
+test("a damaged secret stops the start: with an empty one anybody could sign tokens", async () => {
+  await keptSecret(directory, "KEY");
+  await writeFile(join(directory, "KEY"), "");
+  await expect(keptSecret(directory, "KEY")).rejects.toThrow(
+    `${join(directory, "KEY")} is damaged`,
+  );
+});

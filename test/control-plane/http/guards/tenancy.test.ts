@@ -1,0 +1,512 @@
+/** Every route that the server has, asked by everybody who must not, about every thing of somebody else. */
+import { randomBytes, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { signToken } from "../../../../control-plane/services/people/jwt.ts";
+import { endLogin } from "../../../../control-plane/services/people/logins.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { callsOf } from "../../../helpers/calls.ts";
+import { dump } from "../../../helpers/dump.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  jobCredential,
+  startPlane,
+  type Plane,
+} from "../../../helpers/plane.ts";
+import { addJob, addSpec } from "../../../helpers/rows.ts";
+import { withRoutes, type ServedRoute } from "../../../helpers/routes.ts";
+import { bearer, openBrowser, origin as testOrigin, signIn } from "../../../helpers/sign-in.ts";
+
+/** Who may: nobody needs a credential; a person; a worker; a pipeline; a job; whoever may register; a browser (pages). */
+type Rule = "open" | "person" | "worker" | "pipeline" | "job" | "registrant" | "page";
+
+const rules: Record<string, Rule> = {
+  "GET /": "page",
+  "GET /jobs": "page",
+  "GET /jobs/:id": "page",
+  "GET /jobs/:id/log": "page",
+  "POST /jobs/:id/cancel": "page",
+  "POST /jobs/:id/retry": "page",
+  "POST /jobs/:id/deploy": "page",
+  "GET /zones": "page",
+  "POST /zones": "page",
+  "GET /zones/:id": "page",
+  "POST /zones/:id": "page",
+  "POST /zones/:id/delete": "page",
+  "GET /zones/:id/new": "page",
+  "POST /zones/:id/new": "page",
+  "GET /configurations/:id": "page",
+  "GET /configurations/:id/edit": "page",
+  "POST /configurations/:id/edit": "page",
+  "POST /configurations/:id/jobs": "page",
+  "POST /configurations/:id/variables": "page",
+  "POST /configurations/:id/environment": "page",
+  "POST /configurations/:id/backend_config": "page",
+  "POST /configurations/:id/state/unlock": "page",
+  "POST /configurations/:id/state/:serial/rollback": "page",
+  "POST /configurations/:id/delete": "page",
+  "GET /identities": "page",
+  "POST /identities": "page",
+  "GET /identities/:id": "page",
+  "POST /identities/:id": "page",
+  "POST /identities/:id/delete": "page",
+  "GET /cli/login": "page",
+  "POST /cli/login": "page",
+  "GET /workers": "page",
+  "GET /workers/:id": "page",
+  "GET /workers/:id/edit": "page",
+  "POST /workers/:id/edit": "page",
+  "POST /workers/:id/teardown": "page",
+  "POST /workers/register": "page",
+  "POST /workers/:id/drain": "page",
+  "POST /workers/:id/undrain": "page",
+  "POST /workers/:id/rotate": "page",
+  "POST /workers/:id/remove": "page",
+  "GET /settings": "page",
+  "POST /settings/logins/:id/revoke": "page",
+  "GET /audit": "page",
+  "POST /logout": "page",
+  "GET /login": "open",
+  "GET /login/link/:token": "open",
+  "GET /assets/:name": "open",
+  "GET /api/auth/login/:provider": "open",
+  "GET /api/auth/callback": "open",
+  "GET /healthz": "open",
+  "GET /readyz": "open",
+  "GET /metrics": "open",
+  "GET /openapi.json": "open",
+  "GET /docs": "open",
+  "GET /problems/:code": "open",
+  "GET /docs/start.js": "open",
+  "GET /docs/swagger-ui.css": "open",
+  "GET /docs/swagger-ui-bundle.js": "open",
+  "POST /api/auth/cli/generate": "person",
+  "POST /api/auth/cli/exchange": "open",
+  "POST /api/auth/cli/refresh": "open",
+  "GET /api/cli/zones": "person",
+  "POST /api/cli/zones": "person",
+  "GET /api/cli/zones/:id": "person",
+  "GET /api/cli/configurations": "person",
+  "POST /api/cli/configurations": "person",
+  "GET /api/cli/configurations/:name": "person",
+  "GET /api/cli/configurations/by-project-name/:project_name": "person",
+  "POST /api/cli/archives": "person",
+  "GET /api/cli/cloud-identities": "person",
+  "POST /api/cli/cloud-identities": "person",
+  "GET /api/cli/cloud-identities/:id": "person",
+  "PATCH /api/cli/cloud-identities/:id": "person",
+  "DELETE /api/cli/cloud-identities/:id": "person",
+  "GET /api/cli/cloud-identities/:id/trust-policy": "person",
+  "GET /api/cli/repositories/:git_provider": "person",
+  "POST /api/jobs": "person",
+  "GET /api/jobs": "person",
+  "GET /api/cli/jobs/:id": "person",
+  "GET /api/cli/jobs/:id/logs": "person",
+  "POST /api/cli/jobs/:id/cancel": "person",
+  "POST /api/cli/jobs/:id/retry": "person",
+  "GET /api/cli/workers": "person",
+  "POST /api/cli/workers": "person",
+  "GET /api/cli/workers/:id": "person",
+  "PATCH /api/cli/workers/:id": "person",
+  "POST /api/cli/workers/:id/drain": "person",
+  "DELETE /api/cli/workers/:id/drain": "person",
+  "POST /api/cli/workers/:id/rotate-token": "person",
+  "DELETE /api/cli/workers/:id": "person",
+  "POST /api/cli/registration-tokens": "person",
+  "PATCH /api/cli/zones/:id": "person",
+  "DELETE /api/cli/zones/:id": "person",
+  "PATCH /api/cli/configurations/:name": "person",
+  "DELETE /api/cli/configurations/:name": "person",
+  "GET /api/cli/configurations/:name/state/versions": "person",
+  "GET /api/cli/configurations/:name/state/versions/:serial": "person",
+  "POST /api/cli/configurations/:name/state/versions/:serial/rollback": "person",
+  "DELETE /api/cli/configurations/:name/state/lock": "person",
+  "GET /api/cli/logins": "person",
+  "DELETE /api/cli/logins/:id": "person",
+  "GET /api/cli/audit": "person",
+  "GET /api/cli/jobs/:id/plan": "person",
+  "GET /api/jobs/:id/logs/stream": "person",
+  "POST /api/jobs/claim": "worker",
+  "PUT /api/jobs/:id/status": "worker",
+  "POST /api/jobs/:id/logs": "worker",
+  "GET /api/jobs/:id/logs": "worker",
+  "POST /api/jobs/:id/plan-artifact": "worker",
+  "GET /api/jobs/:id/plan-artifact": "worker",
+  "GET /api/jobs/:id/source": "worker",
+  "POST /api/workers/proof": "open",
+  "POST /api/workers/register": "registrant",
+  "POST /api/workers/heartbeat": "worker",
+  "GET /api/workers/:id": "worker",
+  "POST /api/workers/:id/metadata": "worker",
+  "POST /api/releases/worker": "pipeline",
+  "POST /api/runners/register": "pipeline",
+  "GET /api/state/:spec_id": "job",
+  "POST /api/state/:spec_id": "job",
+  "LOCK /api/state/:spec_id": "job",
+  "UNLOCK /api/state/:spec_id": "job",
+};
+
+/** A body with which the rightful caller would get through, naming A's things. */
+const bodies: Record<string, (id: string) => unknown> = {
+  "POST /api/auth/cli/generate": () => ({ device_code: randomUUID() }),
+  "POST /api/cli/zones": () => ({ name: "new" }),
+  "POST /api/cli/configurations": (id) => ({
+    name: "new",
+    zone_id: id,
+    cloud_identity_id: id,
+    source: { type: "inline", files: { "main.tf": "" } },
+  }),
+  "POST /api/jobs": (id) => ({ job_type: "PLAN", configuration_id: id }),
+  "POST /api/cli/cloud-identities": () => ({
+    name: "new",
+    provider: "aws",
+    role_arn: "arn:aws:iam::123456789012:role/new",
+  }),
+  "PATCH /api/cli/zones/:id": () => ({ name: "taken over" }),
+  "PATCH /api/cli/configurations/:name": () => ({ labels: ["taken"] }),
+  "PATCH /api/cli/cloud-identities/:id": () => ({ name: "taken over" }),
+  "POST /api/cli/workers": () => ({ name: "new" }),
+  "PATCH /api/cli/workers/:id": () => ({ name: "taken over", deploy_configuration: null }),
+  "POST /api/cli/registration-tokens": () => ({}),
+  "PUT /api/jobs/:id/status": () => ({ status: "SUCCESS" }),
+  "POST /api/jobs/:id/logs": () => ({ log_chunk: "x", stream_type: "STDOUT" }),
+  "POST /api/workers/register": () => ({ name: "new" }),
+  "POST /api/workers/heartbeat": () => ({ version: "1.0.0" }),
+  "POST /api/workers/:id/metadata": () => ({ taken: true }),
+  "POST /api/releases/worker": () => ({ version: "9.9.9" }),
+  "POST /api/runners/register": () => ({ name: "new" }),
+  "LOCK /api/state/:spec_id": () => ({ ID: "taken" }),
+  "UNLOCK /api/state/:spec_id": () => ({ ID: "taken" }),
+};
+
+interface Stranger {
+  readonly name: string;
+  readonly headers: Record<string, string>;
+  /** A credential that works, of another owner: may see and make things of its own. */
+  readonly own?: readonly Rule[];
+  /** A worker that may rightly claim A's jobs: of the same owner, or cloud-hosted. */
+  readonly serves?: boolean;
+}
+
+/** With a working credential these end that credential: what follows would prove nothing. */
+const endsItself = new Set(["POST /logout", "POST /api/workers/register"]);
+
+/** Requests about B's own things that name a thing of A's inside. */
+const inside = (id: string): [method: string, path: string, body: unknown][] => [
+  ["POST", "/api/jobs", { job_type: "PLAN", configuration_id: specB, assigned_worker_id: id }],
+  ["POST", "/api/jobs", { job_type: "DEPLOY", configuration_id: specB, plan_job_id: id }],
+  ["POST", "/api/jobs", { job_type: "DESTROY_WORKER", assigned_worker_id: id }],
+  ["PATCH", `/api/cli/configurations/${specB}`, { zone_id: id }],
+  ["PATCH", `/api/cli/configurations/${specB}`, { cloud_identity_id: id }],
+  [
+    "PATCH",
+    `/api/cli/workers/${workerOfB}`,
+    { deploy_configuration: { configuration_id: id, all: true } },
+  ],
+  [
+    "PATCH",
+    `/api/cli/workers/${workerOfB}`,
+    { deploy_configuration: { snapshot: { source: { type: "archive", sha256: id } } } },
+  ],
+];
+
+let plane: Plane;
+let routes: ServedRoute[];
+let ids: string[];
+let strangers: Stranger[];
+let owner: Record<string, string>;
+let others: string[];
+/** Names and other words of A's that no answer to anybody else may hold. */
+let words: string[];
+let specB: string;
+let workerOfB: string;
+let second: Record<string, string>;
+
+beforeAll(async () => {
+  [plane, routes] = await withRoutes(() =>
+    startPlane({
+      RELEASE_API_SECRET: "s".repeat(40),
+      // On a busy machine all this takes longer than a worker may be silent.
+      WINDLASS_OFFLINE_SECONDS: "3600",
+    }),
+  );
+  const { store } = plane.context;
+  words = Array.from({ length: 5 }, () => `of-A-${randomUUID()}`);
+  const browserA = await openBrowser(plane, `${words[3]}@example.com`);
+  const a = await signIn(plane, browserA);
+  owner = bearer(a.access_token);
+  const zone = await callsOf(plane, owner).get(endpoints.createZone, { body: { name: words[0]! } });
+  const identity = await callsOf(plane, owner).get(endpoints.createCloudIdentity, {
+    body: {
+      name: words[1]!,
+      provider: "aws",
+      role_arn: `arn:aws:iam::123456789012:role/${words[2]}`,
+    },
+  });
+  const userA = await userOf(browserA.email);
+  const ownerA = { id: userA, zone: zone.id };
+  const [spec, other] = [await addSpec(store, ownerA), await addSpec(store, ownerA)];
+  const worker = await addTestWorker(plane, ownerA);
+  const queued = await addJob(store, ownerA, { spec_id: other });
+  const running = await addHeldJob(plane, ownerA, worker, { spec_id: spec });
+  const over = { status: "FAILED", ended_at: 2, released_at: 2, spec_id: spec } as const;
+  const ended = await addHeldJob(plane, ownerA, worker, over);
+  // A state with a version, and a job whose token is for another spec.
+  const runs = basic(jobCredential(plane, running));
+  const lock = { headers: { ...runs, "content-type": "application/json" }, body: '{"ID":"lock"}' };
+  const content = { version: 4, serial: 1, lineage: words[4], outputs: {}, resources: [] };
+  await ask(plane, "LOCK", `/api/state/${spec}`, lock);
+  const written = await ask(plane, "POST", `/api/state/${spec}?ID=lock`, {
+    headers: lock.headers,
+    body: JSON.stringify(content),
+  });
+  if (written.status !== 200) throw new Error(`the state was refused: ${written.status}`);
+  const elsewhere = await addHeldJob(plane, ownerA, worker, {
+    spec_id: await addSpec(store, ownerA),
+  });
+  const { sha256 } = JSON.parse(
+    (
+      await ask(plane, "POST", "/api/cli/archives", {
+        headers: { ...owner, "content-type": "application/gzip" },
+        body: Buffer.of(0x1f, 0x8b, ...randomBytes(20)),
+      })
+    ).body.toString(),
+  ) as { sha256: string };
+  ids = [
+    zone.id,
+    identity.id,
+    spec,
+    other,
+    worker.id,
+    queued.id,
+    running.id,
+    ended.id,
+    userA,
+    sidOf(a.access_token),
+    sha256,
+    words[0]!,
+  ];
+
+  const browserB = await openBrowser(plane);
+  const b = await signIn(plane, browserB);
+  const userB = await userOf(browserB.email);
+  const ownerB = {
+    id: userB,
+    zone: (
+      await callsOf(plane, bearer(b.access_token)).get(endpoints.createZone, {
+        body: { name: "B" },
+      })
+    ).id,
+  };
+  const workerB = await addTestWorker(plane, ownerB);
+  workerOfB = workerB.id;
+  specB = await addSpec(store, ownerB);
+  const jobB = await addHeldJob(plane, ownerB, workerB, { spec_id: await addSpec(store, ownerB) });
+  const tokenB = await callsOf(plane, bearer(b.access_token)).get(
+    endpoints.createRegistrationToken,
+    { body: {} },
+  );
+  const cloud = await addTestWorker(plane, null);
+  const sibling = await addTestWorker(plane, ownerA);
+  second = sibling.headers;
+  const removed = await addTestWorker(plane, ownerA);
+  await callsOf(plane, owner).ask(endpoints.deleteWorker, { params: { id: removed.id } });
+  others = [userB, workerB.id, cloud.id, sibling.id];
+  const gone = await openBrowser(plane, browserA.email);
+  const goneTokens = await signIn(plane, gone);
+  const sids = [goneTokens.access_token, gone.headers.cookie.split("=")[1] ?? ""].map(sidOf);
+  for (const login_id of sids)
+    await endLogin(plane.context, {
+      user_id: userA,
+      email: gone.email,
+      login_id,
+      login_kind: "session",
+      origin: testOrigin,
+    });
+  const past = { jwtSecret: plane.context.jwtSecret, now: () => Date.now() - 91 * 24 * 3600_000 };
+  const claims = { sub: userA, email: gone.email, sid: sidOf(a.access_token), jti: randomUUID() };
+  const expired = await signToken(past, "access", claims);
+  const rotated = { ...(await addTestWorker(plane, ownerA)).headers };
+  await callsOf(plane, owner).get(endpoints.rotateWorkerToken, {
+    params: { id: rotated["x-worker-id"] ?? "" },
+    body: { overlap_seconds: 0 },
+  });
+  const cookie = browserA.headers.cookie;
+  const [cookieName, session = ""] = cookie.split("=");
+  const none = `${Buffer.from('{"alg":"none","typ":"JWT"}').toString("base64url")}.${a.access_token.split(".")[1]}.`;
+  const origin = plane.url;
+  strangers = [
+    { name: "nobody", headers: {} },
+    { name: "another user", headers: bearer(b.access_token), own: ["person", "registrant"] },
+    {
+      name: "another user's browser",
+      headers: browserB.headers,
+      own: ["person", "registrant", "page"],
+    },
+    { name: "another worker", headers: workerB.headers, own: ["worker", "registrant"] },
+    { name: "a revoked login", headers: bearer(goneTokens.access_token) },
+    { name: "a revoked session", headers: gone.headers },
+    { name: "an expired token", headers: bearer(expired) },
+    { name: "a rotated worker token", headers: rotated },
+    {
+      name: "a worker's id with another's token",
+      headers: { ...workerB.headers, "x-worker-id": worker.id },
+    },
+    { name: "a session used as bearer", headers: bearer(session) },
+    {
+      name: "an access token used as session",
+      headers: { cookie: `${cookieName}=${a.access_token}`, origin },
+    },
+    { name: "a refresh token used as access token", headers: bearer(a.refresh_token) },
+    { name: "alg none", headers: bearer(none) },
+    { name: "a mutated token", headers: bearer(`${a.access_token.slice(0, -3)}AAA`) },
+    {
+      name: "a cloud-hosted worker",
+      headers: cloud.headers,
+      own: ["worker", "registrant"],
+      serves: true,
+    },
+    { name: "A's other worker", headers: second, own: ["worker", "registrant"], serves: true },
+    { name: "a removed worker", headers: removed.headers },
+    { name: "an ended job's token", headers: basic(jobCredential(plane, ended)) },
+    {
+      name: "the token of A's job of another spec",
+      headers: basic(jobCredential(plane, elsewhere)),
+    },
+    { name: "the token of another user's job", headers: basic(jobCredential(plane, jobB)) },
+    {
+      name: "another user's registration token",
+      headers: { "x-registration-token": tokenB.registration_token },
+      own: ["registrant"],
+    },
+    { name: "a wrong release secret", headers: bearer("t".repeat(40)) },
+  ];
+});
+afterAll(() => plane.close());
+
+it("has a rule for every route that the server has, and for no other", () => {
+  const missing = routes.map(keyOf).filter((key) => rules[key] === undefined);
+  expect(
+    missing,
+    "add who may call these to `rules` in test/control-plane/http/guards/tenancy.test.ts",
+  ).toEqual([]);
+  const served = new Set(routes.map(keyOf));
+  expect(Object.keys(rules).filter((key) => !served.has(key))).toEqual([]);
+});
+
+it("lets nobody in who must not be, whatever the route and the id, changes nothing for them and shows them nothing", async () => {
+  const before = await digest();
+  const accepted: string[] = [];
+  let asked = 0;
+  /** Asks, and notes what must not be: an answer that is let in, holds something of A's that was not in the request, or is a defect. */
+  const judge = async (
+    { name, headers }: Stranger,
+    [method, path, body]: [method: string, path: string, body: unknown],
+    isFine: (status: number) => boolean,
+  ): Promise<void> => {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const answer = await ask(plane, method, path, {
+      headers: { ...headers, ...(text ? { "content-type": "application/json" } : {}) },
+      ...(text ? { body: text } : {}),
+    });
+    asked += 1;
+    const all = JSON.stringify(answer.headers) + answer.body.toString();
+    const said = `${path} ${text}`;
+    const shown = [...ids, ...words].filter((one) => all.includes(one) && !said.includes(one));
+    if (!isFine(answer.status) || answer.status >= 500 || shown.length > 0)
+      accepted.push(`${name}: ${method} ${path} ${text}: ${answer.status} ${shown.join()}`);
+  };
+  const refused = (status: number) => status >= 400;
+  const anything = () => true;
+  const questions = strangers.flatMap((stranger) =>
+    routes.flatMap((route): (() => Promise<void>)[] => {
+      const key = keyOf(route);
+      const rule = rules[key] ?? "open";
+      const isOwn = stranger.own?.includes(rule) === true;
+      const makeBody = bodies[key];
+      const takesId = route.url.includes(":") || namesId(makeBody);
+      if (isOwn && endsItself.has(key)) return [];
+      if (stranger.serves === true && key === "POST /api/jobs/claim") return [];
+      // What is open, or names no thing of A's and is asked with a credential that works, may be let in, but shows and changes nothing of A's.
+      const isFine =
+        rule === "open" || (isOwn && !takesId)
+          ? anything
+          : (status: number) => refused(status) || (rule === "page" && status === 303);
+      return idsFor(stranger, takesId).map((id) => () => {
+        const path = route.url.replace(/:\w+/, id).replace(/:\w+/, "1");
+        return judge(stranger, [route.method, path, makeBody?.(id)], isFine);
+      });
+    }),
+  );
+  for (const stranger of strangers.filter(({ own }) => own?.includes("person")))
+    for (const request of ids.flatMap(inside))
+      questions.push(() => judge(stranger, request, refused));
+  const next = questions.values();
+  await Promise.all(
+    Array.from({ length: 16 }, async () => {
+      for (const question of next) await question();
+    }),
+  );
+  process.stdout.write(`${asked} requests, ${accepted.length} accepted\n`);
+  expect(accepted).toEqual([]);
+  expect(asked).toBeGreaterThan(5000);
+  expect(await digest()).toEqual(before);
+  // The job that nobody else got was there to be had.
+  const claimed = await ask(plane, "POST", "/api/jobs/claim", { headers: second });
+  expect([claimed.status, (claimed.json()["job"] as { id: string }).id]).toEqual([200, ids[5]]);
+});
+
+it("lets the owner in, so that the refusals are not of everybody", async () => {
+  const [zone, identity, spec, , worker, job] = ids;
+  const paths = [
+    `zones/${zone}`,
+    `cloud-identities/${identity}`,
+    `configurations/${spec}`,
+    `workers/${worker}`,
+    `jobs/${job}`,
+  ];
+  for (const path of paths)
+    expect((await ask(plane, "GET", `/api/cli/${path}`, { headers: owner })).status).toBe(200);
+});
+
+const proving = process.env["WINDLASS_PROVE"] === "1";
+let turn = 0;
+
+/** A credential that works is tried with every id. One that does not is refused before the id is read, so each route gets two of them in turn. */
+function idsFor({ own }: Stranger, takesId: boolean): string[] {
+  if (!takesId) return ids.slice(0, 1);
+  if (own || proving) return ids;
+  turn += 2;
+  return [0, 1].map((offset) => ids[(turn + offset) % ids.length] ?? "");
+}
+
+/** Whether a body names one of A's things. */
+const namesId = (makeBody: ((id: string) => unknown) | undefined): boolean =>
+  makeBody !== undefined && JSON.stringify(makeBody("~id~")).includes("~id~");
+
+const basic = ({ username, password }: { username: string; password: string }) => ({
+  authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+});
+
+const keyOf = ({ method, url }: ServedRoute): string => `${method} ${url}`;
+
+const sidOf = (token: string): string =>
+  (JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { sid: string })
+    .sid;
+
+async function userOf(email: string): Promise<string> {
+  const { sql: queries } = plane.context.store.read;
+  return (
+    await queries
+      .selectFrom("users")
+      .select("id")
+      .where("email", "=", email)
+      .executeTakeFirstOrThrow()
+  ).id;
+}
+
+/** All that is stored but what is the strangers' own. */
+async function digest(): Promise<string[]> {
+  return (await dump(plane)).filter((line) => !others.some((id) => line.includes(id)));
+}

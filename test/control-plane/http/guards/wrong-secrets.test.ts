@@ -1,0 +1,58 @@
+/** Secrets that are not bound to a person or a worker: how often an address may guess them. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ask, clientHeaders, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { addOwner } from "../../../helpers/rows.ts";
+
+const secret = "s".repeat(40);
+let plane: Plane;
+let token: string;
+beforeAll(async () => {
+  plane = await startPlane({ RELEASE_API_SECRET: secret, WINDLASS_TRUSTED_PROXIES: "127.0.0.1" });
+  const headers = await clientHeaders(plane, await addOwner(plane.context.store));
+  const made = await ask(plane, "POST", "/api/cli/registration-tokens", {
+    headers: { ...headers, "content-type": "application/json" },
+    body: '{"uses":10}',
+  });
+  token = String(made.json()["registration_token"]);
+});
+afterAll(() => plane.close());
+
+const kinds: [string, string, (given: string) => Record<string, string>, () => string][] = [
+  [
+    "release secrets",
+    "/api/releases/worker",
+    (given) => ({ authorization: `Bearer ${given}` }),
+    () => secret,
+  ],
+  [
+    "registration tokens",
+    "/api/workers/register",
+    (given) => ({ "x-registration-token": given }),
+    () => token,
+  ],
+];
+
+it.each(kinds)(
+  "ten wrong %s a minute are judged of one address",
+  async (_, path, headers, right) => {
+    let version = 0;
+    const send = async (given: string, address: string) => {
+      const { status, headers: answered } = await ask(plane, "POST", path, {
+        headers: {
+          ...headers(given),
+          "x-forwarded-for": address,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify({ name: "w", version: `1.0.${(version += 1)}`, release_notes: "" }),
+      });
+      return status === 429 ? [status, Number(answered["retry-after"]) > 0] : status;
+    };
+    // Right ones do not count.
+    for (let n = 0; n < 3; n += 1) expect(await send(right(), "192.0.2.1")).toBe(201);
+    for (let n = 0; n < 10; n += 1) expect(await send(`wrong${n}`, "192.0.2.1")).toBe(401);
+    expect(await send("wrong", "192.0.2.1")).toEqual([429, true]);
+    // Otherwise a guess could still be confirmed.
+    expect(await send(right(), "192.0.2.1")).toEqual([429, true]);
+    expect(await send(right(), "192.0.2.2")).toBe(201);
+  },
+);

@@ -1,0 +1,52 @@
+import { describe, expect, it } from "vitest";
+import { findExcess, withoutParts } from "../../../control-plane/http/json-shape.ts";
+
+const limits = { levels: 3, values: 10 };
+const excessOf = (text: string) => findExcess(Buffer.from(text), limits);
+
+describe("findExcess", () => {
+  it.each([
+    "",
+    "1",
+    '"[[[[[[{{{{{,,,,,,,,,,,,,,,,"',
+    '["\\"[[[[,,,,,,,,,,,,"]',
+    '["\\\\",[[1]]]',
+    "[1,2,3,4,5,6,7,8,9,0]",
+    '{"a":{"b":{}},"c":[[]]}',
+    // Left to the parser.
+    '"never ends',
+    '"\\',
+    "]]]]",
+  ])("finds none in %s", (text) => {
+    expect(excessOf(text)).toBeUndefined();
+  });
+
+  it.each([
+    ["[[[[", "lists and maps are nested in more than 3 levels"],
+    ['{"a":{"b":{"c":{}}}}', "lists and maps are nested in more than 3 levels"],
+    ["[1,2,3,4,5,6,7,8,9,0,1]", "it holds more than 10 values"],
+    [`[${"[],".repeat(8)}[]]`, "it holds more than 10 values"],
+    ['["\\\\",[[[1]]]]', "lists and maps are nested in more than 3 levels"],
+  ])("finds it in %s", (text, words) => {
+    expect(excessOf(text)).toBe(words);
+  });
+});
+
+describe("withoutParts", () => {
+  it.each([
+    [
+      '{"a":1,"b":{"c":[1,{}]},"d":"{[","e":[],"f":null}',
+      { a: 1, b: null, d: "{[", e: null, f: null },
+    ],
+    ["{}", {}],
+    ['{"a\\"{":[[]]}', { 'a"{': null }],
+    ["[[1],2]", [null, 2]],
+    ["7", 7],
+  ])("keeps the plain values of %s", (text, value) => {
+    expect(JSON.parse(withoutParts(Buffer.from(text)))).toEqual(value);
+  });
+
+  it.each(['{"a":{', '{"a":"', "{]}"])("leaves %s malformed", (text) => {
+    expect(() => JSON.parse(withoutParts(Buffer.from(text)))).toThrow(SyntaxError);
+  });
+});

@@ -1,0 +1,158 @@
+/** A body that stalls after the request was answered, or before: on every route, over raw sockets. */
+import { connect, type Socket } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Caller } from "../../../protocol/endpoint.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  jobCredential,
+  startPlane,
+  type Plane,
+} from "../../helpers/plane.ts";
+import { addOwner, addSpec } from "../../helpers/rows.ts";
+import { withRoutes, type ServedRoute } from "../../helpers/routes.ts";
+import { openBrowser } from "../../helpers/sign-in.ts";
+
+const secret = "s".repeat(40);
+/** Long enough that an answer comes before it on a busy machine where one is due at once. */
+const patienceSeconds = 2;
+const id = "0198c0de-0000-7000-8000-000000000000";
+
+let plane: Plane;
+let routes: ServedRoute[];
+const uncaught: unknown[] = [];
+const note = (error: unknown) => void uncaught.push(error);
+
+beforeAll(async () => {
+  process.on("uncaughtExceptionMonitor", note);
+  [plane, routes] = await withRoutes(() =>
+    startPlane({
+      WINDLASS_REQUEST_SECONDS: String(patienceSeconds),
+      RELEASE_API_SECRET: secret,
+    }),
+  );
+});
+afterAll(async () => {
+  process.off("uncaughtExceptionMonitor", note);
+  await plane.close();
+});
+
+interface Stalled {
+  readonly status: number;
+  readonly text: string;
+  /** Whether the server closed the connection before the test did. */
+  readonly closed: boolean;
+}
+
+/** Sends the head of a request and no byte of its body; resolves when the answer is there, or with `untilClosed` when the server hangs up. */
+function stall(
+  method: string,
+  path: string,
+  headers: Record<string, string>,
+  { untilClosed = false } = {},
+): Promise<Stalled> {
+  const { hostname, port } = new URL(plane.url);
+  const lines = Object.entries({ host: "x", "content-length": "100", ...headers });
+  const head = `${method} ${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`;
+  return new Promise((resolve) => {
+    let text = "";
+    const socket: Socket = connect(Number(port), hostname, () => socket.write(head));
+    const end = (closed: boolean) => {
+      socket.destroy();
+      resolve({ status: Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0), text, closed });
+    };
+    socket.on("data", (data) => {
+      text += data.toString("latin1");
+      if (!untilClosed && text.includes("\r\n\r\n")) end(false);
+    });
+    socket.on("error", () => end(true)).on("close", () => end(true));
+  });
+}
+
+const json = { "content-type": "application/json" };
+const pathOf = (url: string): string => url.replace(/:\w+|\*/g, id);
+const isForm = ({ endpoint }: ServedRoute): boolean => endpoint === undefined;
+const typeOf = (route: ServedRoute): Record<string, string> => ({
+  "content-type": isForm(route) ? "application/x-www-form-urlencoded" : "application/json",
+});
+const nameOf = ({ method, url }: ServedRoute): string => `${method} ${url}`;
+
+describe("a request whose body never comes", () => {
+  it("is answered on every route that needs a credential, without one, before a byte of the body", async () => {
+    const guarded = routes.filter(
+      ({ method, endpoint }) => method !== "GET" && endpoint?.caller !== "anyone",
+    );
+    expect(guarded.length).toBeGreaterThan(50);
+    const answers = await Promise.all(
+      guarded.map(async (route) => {
+        const { status, text } = await stall(route.method, pathOf(route.url), typeOf(route));
+        const isRefusal = isForm(route)
+          ? status === 303 && /^location: \/login\r$/im.test(text)
+          : status === 401;
+        // Of the body that may still come nothing is kept: the connection ends with it.
+        return isRefusal && /^connection: close\r$/im.test(text) ? [] : [nameOf(route), status];
+      }),
+    );
+    expect(answers.flat()).toEqual([]);
+  });
+
+  it("is answered in time and its connection closed, whatever is wrong with it", async () => {
+    const odd: [string, string, Record<string, string>][] = [
+      ["POST", "/nowhere", json],
+      ["POST", "/api/auth/cli/exchange", { "content-type": "text/plain" }],
+      ["POST", "/api/auth/cli/exchange", json],
+      ["POST", "/api/auth/cli/exchange", { ...json, "content-length": "99999999" }],
+      ["PUT", "/login", { "content-type": "application/x-www-form-urlencoded" }],
+      ["GET", "/healthz", json],
+      ["GET", "/api/cli/zones", {}],
+    ];
+    const answers = await Promise.all(
+      odd.map(([method, path, headers]) => stall(method, path, headers, { untilClosed: true })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([404, 415, 408, 413, 404, 200, 401]);
+    expect(answers.every(({ closed }) => closed)).toBe(true);
+    expect(uncaught).toEqual([]);
+  });
+
+  it("ends no server: with a credential it is answered once, 408 where a body is needed", async () => {
+    const { store } = plane.context;
+    const owner = await addOwner(store);
+    const worker = await addTestWorker(plane, owner);
+    const held = await addHeldJob(plane, owner, worker, { spec_id: await addSpec(store, owner) });
+    const client = await clientHeaders(plane, owner);
+    const { username, password } = jobCredential(plane, held);
+    const job = {
+      authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+    };
+    const credentials: Record<Caller, Record<string, string>> = {
+      anyone: {},
+      session: (await openBrowser(plane)).headers,
+      client,
+      worker: worker.headers,
+      registrant: client,
+      job,
+      pipeline: { authorization: `Bearer ${secret}` },
+    };
+    const written = routes.filter(({ method }) => method !== "GET");
+    const answers = await Promise.all(
+      written.map(async (route) => {
+        const { endpoint } = route;
+        // An upload has a minute for each part of it.
+        if (endpoint?.bytes === "request") return [];
+        const headers = { ...credentials[endpoint?.caller ?? "session"], ...typeOf(route) };
+        const { status, text } = await stall(route.method, pathOf(route.url), headers, {
+          untilClosed: endpoint === undefined || endpoint.body !== undefined,
+        });
+        const needsBody = endpoint === undefined || endpoint.body !== undefined;
+        const isRight = needsBody ? status === 408 : status !== 408 && status > 0;
+        const isAnsweredOnce = text.split("HTTP/1.1 ").length === 2;
+        return isRight && isAnsweredOnce ? [] : [nameOf(route), status];
+      }),
+    );
+    expect(answers.flat()).toEqual([]);
+    expect(uncaught).toEqual([]);
+    expect((await ask(plane, "GET", "/healthz")).status).toBe(200);
+  });
+});

@@ -1,0 +1,42 @@
+import { Type } from "typebox";
+import { describe, expect, it } from "vitest";
+import { compileValidator } from "../../../control-plane/http/validation.ts";
+
+const schema = Type.Object({
+  words: Type.Array(Type.String({ minLength: 1, maxLength: 3, pattern: "^(a|b|(c/)*)+$" }), {
+    maxItems: 5000,
+    uniqueItems: true,
+  }),
+});
+const judge = compileValidator({ schema, method: "", url: "", httpPart: "body" });
+const faultsOf = (input: unknown) =>
+  judge(input) === true
+    ? []
+    : (judge.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
+
+describe("the validator of a body", () => {
+  it("takes what is right, without converting anything", () => {
+    expect(faultsOf({ words: ["a", "ab"] })).toEqual([]);
+    expect(faultsOf({ words: [5] })).toEqual(["/words/0 type"]);
+  });
+
+  it("lists every fault of a small one", () => {
+    expect(faultsOf({ words: ["x", "a", 5] })).toEqual(["/words/0 pattern", "/words/2 type"]);
+  });
+
+  it("names one fault of a large one, and looks at nothing behind too many items", () => {
+    expect(faultsOf({ words: Array.from({ length: 4000 }, () => 5) })).toEqual(["/words/0 type"]);
+    expect(faultsOf({ words: Array.from({ length: 6000 }, () => ({})) })).toEqual([
+      "/words maxItems",
+    ]);
+  });
+
+  it("searches no pattern in a text that is too long: this one would exhaust the stack", () => {
+    expect(faultsOf({ words: ["c/".repeat(4_000_000)] })).toEqual(["/words/0 maxLength"]);
+  });
+
+  it("counts a pair of surrogates as one character", () => {
+    expect(faultsOf({ words: ["😀😀😀"] })).toEqual(["/words/0 pattern"]);
+    expect(faultsOf({ words: ["😀😀😀a"] })).toEqual(["/words/0 maxLength", "/words/0 pattern"]);
+  });
+});

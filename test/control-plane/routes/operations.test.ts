@@ -1,0 +1,15 @@
+import { expect, it } from "vitest";
+import { ask, startPlane } from "../../helpers/plane.ts";
+
+it("says that it lives and that it is ready, and while it stops that it is not", async () => {
+  const plane = await startPlane();
+  const statuses = async () => [
+    (await ask(plane, "GET", "/healthz")).status,
+    (await ask(plane, "GET", "/readyz")).status,
+  ];
+  expect(await statuses()).toEqual([200, 200]);
+  plane.context.drain();
+  expect(await statuses()).toEqual([200, 503]);
+  expect((await ask(plane, "GET", "/readyz")).json().code).toBe("unavailable");
+  await plane.close();
+});

@@ -1,0 +1,329 @@
+/** One person's whole use of a control plane, and what the audit log says of each step. */
+import { randomUUID } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createLink } from "../../../../control-plane/services/people/logins.ts";
+import type { AuditAction } from "../../../../protocol/audit.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  jobCredential,
+  setJob,
+  startPlane,
+} from "../../../helpers/plane.ts";
+import { addOwner, addSpec } from "../../../helpers/rows.ts";
+import { withRoutes, type ServedRoute } from "../../../helpers/routes.ts";
+import { bearer, cookieOf } from "../../../helpers/sign-in.ts";
+import { auditor, type Auditor, type Credential } from "../../../helpers/audit-steps.ts";
+
+/** Unsafe routes that record nothing, and why. A new route is recorded, or stands here with a reason. */
+const unrecorded: Record<string, string> = {
+  "POST /api/jobs/claim": "hot; the job's end names its worker and attempt",
+  "POST /api/jobs/:id/logs": "hot; the log is the record",
+  "POST /api/workers/heartbeat": "hot; no decision of anybody's",
+  "POST /api/workers/proof": "changes nothing; it proves that the server knows the worker",
+  "POST /api/jobs/:id/plan-artifact": "part of a job, whose end is recorded",
+  "POST /api/workers/:id/metadata":
+    "what a worker says of itself; it cannot change what a person set",
+  "POST /api/state/:spec_id": "each version stays listed with the job that wrote it",
+  "LOCK /api/state/:spec_id": "part of a job, whose end is recorded",
+  "UNLOCK /api/state/:spec_id": "part of a job; a person's unlock is recorded",
+};
+/** Forms of the pages do what a route of the API does, by the same service, which records it. */
+const isForm = (url: string): boolean =>
+  /^\/(zones|configurations|identities|jobs|workers|settings)(\/|$)/.test(url);
+
+const releaseSecret = "release-secret-that-nothing-may-show";
+const planted = "planted-value-that-nothing-may-show";
+const secrets: string[] = [releaseSecret, planted];
+const email = `${randomUUID()}@example.com`;
+let log: Auditor;
+let routes: ServedRoute[];
+let session: Credential;
+let cli: Credential;
+
+beforeAll(async () => {
+  const settings = { RELEASE_API_SECRET: releaseSecret, WINDLASS_TRUSTED_PROXIES: "127.0.0.1" };
+  const [plane, served] = await withRoutes(() => startPlane(settings));
+  routes = served;
+  log = auditor(plane);
+  session = await openSession();
+  cli = await openClient();
+});
+afterAll(() => log.plane.close());
+
+async function openSession(): Promise<Credential> {
+  const { context, url } = log.plane;
+  const token = await createLink(context.store, email, context.now());
+  secrets.push(token);
+  const nobody = { kind: "session", name: email, headers: {} } as const;
+  const opened = await log.step(nobody, "GET /login/link/:token", ["login.create"], {
+    ids: [token],
+  });
+  const cookie = cookieOf(opened.answer) ?? "";
+  secrets.push(cookie.split("=")[1] ?? "");
+  return { kind: "session", name: email, headers: { cookie, origin: url } };
+}
+
+async function openClient(): Promise<Credential & { refresh: string }> {
+  const device_code = randomUUID();
+  const body = { device_code };
+  const approved = await log.step(session, "POST /api/auth/cli/generate", ["device_code.approve"], {
+    body,
+  });
+  const codes = { device_code, verification_code: String(approved.json.verification_code) };
+  // Six characters stand in many a text: only as a word of its own it would be a code.
+  secrets.push(device_code, `"${codes.verification_code}"`);
+  const client = { kind: "cli_login", name: email, headers: {} } as const;
+  const { json } = await log.step(client, "POST /api/auth/cli/exchange", ["login.create"], {
+    body: codes,
+  });
+  const [access, refresh] = [String(json.access_token), String(json.refresh_token)];
+  secrets.push(access, refresh);
+  return { ...client, headers: bearer(access), refresh };
+}
+
+/** A step of the person's command line. */
+const does = (key: string, actions: AuditAction[], more: Parameters<Auditor["step"]>[3] = {}) =>
+  log.step(cli, key, actions, more);
+
+describe("the audit log", () => {
+  it("knows sign-ins, their codes and their ends", async () => {
+    const { context } = log.plane;
+    await createLink(context.store, email, context.now());
+    const [made] = (await log.rows()).slice(-1);
+    expect(made).toMatchObject({
+      action: "login_link.create",
+      actor_kind: "operator",
+      ip_address: null,
+      target_name: email,
+    });
+    expect(made?.owner_id).toBe(await log.owner(email));
+
+    const device_code = randomUUID();
+    const form = { body: `device_code=${device_code}`, type: "application/x-www-form-urlencoded" };
+    await log.step(session, "POST /cli/login", ["device_code.approve"], form);
+    const anonymous = { kind: "anonymous", name: null, headers: {} } as const;
+    const wrong = { body: { device_code, verification_code: "0" }, status: 400 };
+    for (const actions of [[], [], [], [], ["device_code.burn"], []] as AuditAction[][])
+      await log.step(anonymous, "POST /api/auth/cli/exchange", actions, wrong);
+
+    const stolen = await openClient();
+    let refresh_token = stolen.refresh;
+    for (const round of [0, 1, 2]) {
+      const { json } = await log.step(stolen, "POST /api/auth/cli/refresh", [], {
+        body: { refresh_token },
+      });
+      secrets.push((refresh_token = String(json.refresh_token)));
+      expect(round).toBeLessThan(3);
+    }
+    const reuse = { body: { refresh_token: stolen.refresh }, status: 401 };
+    const reused = await log.step(stolen, "POST /api/auth/cli/refresh", ["login.revoke"], reuse);
+    expect(reused.entries[0]?.details).toBe('{"reason":"refresh_token_reused"}');
+    await log.step(stolen, "POST /api/auth/cli/refresh", [], reuse);
+
+    const [ended] = (await log.rows())
+      .filter(({ action }) => action === "login.create")
+      .slice(0, 1);
+    const revoke = { ids: [ended?.target_id ?? ""] };
+    await does("DELETE /api/cli/logins/:id", ["login.revoke"], revoke);
+    await does("DELETE /api/cli/logins/:id", [], { ...revoke, status: 404 });
+    session = await openSession();
+    await log.step(session, "POST /logout", ["login.revoke"], { status: 303 });
+  });
+
+  it("knows zones, configurations, cloud identities and archives, by name and never by value", async () => {
+    const { json: zone } = await does("POST /api/cli/zones", ["zone.create"], {
+      body: { name: "z" },
+    });
+    await does("POST /api/cli/zones", [], { body: { name: "z" }, status: 409 });
+    const ids = [String(zone.id)];
+    await does("PATCH /api/cli/zones/:id", ["zone.update"], { ids, body: { name: "z2" } });
+    const archive = { body: gzipSync("x"), type: "application/gzip" };
+    await does("POST /api/cli/archives", ["archive.upload"], archive);
+    await does("POST /api/cli/archives", [], archive);
+    const identity = { name: "i", provider: "aws", role_arn: "arn:aws:iam::123456789012:role/i" };
+    const made = await does("POST /api/cli/cloud-identities", ["cloud_identity.create"], {
+      body: identity,
+    });
+    const own = { ids: [String(made.json.id)] };
+    const patched = { ...own, body: { name: "i2" } };
+    await does("PATCH /api/cli/cloud-identities/:id", ["cloud_identity.update"], patched);
+    await does("DELETE /api/cli/cloud-identities/:id", ["cloud_identity.delete"], own);
+    const variables = {
+      password: { value: planted, sensitive: true },
+      size: { value: `${planted}2` },
+    };
+    const source = { type: "inline", files: { "main.tf": "" } };
+    const configuration = { name: "c", zone_id: zone.id, source, variables };
+    await does("POST /api/cli/configurations", ["configuration.create"], { body: configuration });
+    const change = { ids: ["c"], body: { variables, labels: ["a"] } };
+    const updated = await does(
+      "PATCH /api/cli/configurations/:name",
+      ["configuration.update"],
+      change,
+    );
+    expect(updated.entries[0]).toMatchObject({
+      target_name: "c",
+      details: '{"fields":["variables","labels"]}',
+    });
+    await does("DELETE /api/cli/zones/:id", [], { ids, status: 409 });
+    await does("DELETE /api/cli/configurations/:name", ["configuration.delete"], { ids: ["c"] });
+    const removed = await does("DELETE /api/cli/zones/:id", ["zone.delete"], { ids });
+    expect(removed.entries[0]).toMatchObject({ target_id: zone.id, target_name: "z2" });
+  });
+
+  it("knows workers, whoever registered them", async () => {
+    const token = await does("POST /api/cli/registration-tokens", ["registration_token.create"], {
+      body: {},
+    });
+    const secret = String(token.json.registration_token);
+    const made = {
+      kind: "registration_token",
+      name: null,
+      headers: { "x-registration-token": secret },
+    } as const;
+    const body = { name: "w" };
+    const { json, entries } = await log.step(
+      made,
+      "POST /api/workers/register",
+      ["worker.register"],
+      { body },
+    );
+    expect(entries[0]?.actor_id).toBe(token.entries[0]?.target_id);
+    const ids = [String(json.worker_id)];
+    const headers = { "x-worker-id": ids[0] ?? "", "x-worker-token": String(json.worker_token) };
+    const worker = { kind: "worker", name: "w", headers } as const;
+    secrets.push(secret, headers["x-worker-token"]);
+    await log.step(worker, "POST /api/workers/heartbeat", [], { body: { version: "1.0.0" } });
+    await log.step(worker, "POST /api/workers/:id/metadata", [], { ids, body: { a: planted } });
+    await log.step(worker, "POST /api/workers/register", ["worker.register"], {
+      body: { name: "w2" },
+    });
+    await does("POST /api/cli/workers/:id/drain", ["worker.drain"], { ids });
+    await does("POST /api/cli/workers/:id/drain", [], { ids });
+    await does("DELETE /api/cli/workers/:id/drain", ["worker.undrain"], { ids });
+    const rotated = await does("POST /api/cli/workers/:id/rotate-token", ["worker.rotate_token"], {
+      ids,
+    });
+    secrets.push(String(rotated.json.worker_token));
+    await does("POST /api/cli/workers", ["worker.register"], { body });
+    const { plane } = log;
+    const owner = { id: await log.owner(email), zone: "" };
+    const holder = { ...(await addTestWorker(plane, owner)), id: ids[0] ?? "" };
+    await addHeldJob(plane, owner, holder, { started_at: 1 });
+    const removed = await does("DELETE /api/cli/workers/:id", ["job.lose", "worker.remove"], {
+      ids,
+    });
+    expect(removed.entries[0]?.details).toContain('"status":"FAILED"');
+  });
+
+  it("knows jobs: who asked, who cancelled, how they ended and by whom", async () => {
+    const { plane } = log;
+    const owner = { ...(await addOwner(plane.context.store)), id: await log.owner(email) };
+    const worker = await addTestWorker(plane, owner);
+    const runner = { kind: "worker", name: worker.name, headers: worker.headers } as const;
+    const body = { job_type: "PLAN", configuration_id: await addSpec(plane.context.store, owner) };
+    const { json: first } = await does("POST /api/jobs", ["job.create"], { body });
+    await does("POST /api/cli/jobs/:id/cancel", ["job.cancel"], { ids: [String(first.id)] });
+    await does("POST /api/cli/jobs/:id/cancel", [], { ids: [String(first.id)], status: 409 });
+    const retried = await does("POST /api/cli/jobs/:id/retry", ["job.retry"], {
+      ids: [String(first.id)],
+    });
+    expect(retried.entries[0]?.details).toContain(`"retry_of":"${String(first.id)}"`);
+    const ids = [String(retried.json.id)];
+    await log.step(runner, "POST /api/jobs/claim", []);
+    const chunk = { log_chunk: planted, stream_type: "STDOUT" };
+    await log.step(runner, "POST /api/jobs/:id/logs", [], { ids, body: chunk });
+    const status = "PUT /api/jobs/:id/status";
+    await log.step(runner, status, [], { ids, body: { status: "PROCESSING" } });
+    const end = { ids, body: { status: "FAILED", error_message: planted } };
+    const ended = await log.step(runner, status, ["job.end"], end);
+    expect(JSON.parse(ended.entries[0]?.details ?? "")).toEqual({
+      status: "FAILED",
+      status_before: "PROCESSING",
+      worker_id: worker.id,
+      attempt: 1,
+    });
+    await log.step(runner, status, [], end);
+    const target = await addTestWorker(plane, owner);
+    const { configuration_id } = body;
+    const updated = await does("PATCH /api/cli/workers/:id", ["worker.update"], {
+      ids: [target.id],
+      body: { deploy_configuration: { configuration_id, targets: ["module.worker"] } },
+    });
+    expect(JSON.parse(updated.entries[0]?.details ?? "")).toEqual({
+      fields: ["deploy_configuration"],
+      configuration_id,
+      destroys: ["module.worker"],
+    });
+    const teardown = { job_type: "DESTROY_WORKER", assigned_worker_id: target.id };
+    const { json: last } = await does("POST /api/jobs", ["worker.drain", "job.create"], {
+      body: teardown,
+    });
+    await log.step(runner, "POST /api/jobs/claim", []);
+    const success = { ids: [String(last.id)], body: { status: "SUCCESS" } };
+    await log.step(runner, status, ["job.end", "worker.remove"], success);
+    await log.step(runner, status, [], success);
+  });
+
+  it("knows who took a state, went back to one, or unlocked it", async () => {
+    const { plane } = log;
+    const owner = { ...(await addOwner(plane.context.store)), id: await log.owner(email) };
+    const spec = await addSpec(plane.context.store, owner);
+    const job = await addHeldJob(plane, owner, await addTestWorker(plane, owner), {
+      spec_id: spec,
+    });
+    const { username, password } = jobCredential(plane, job);
+    const basic = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
+    const terraform = { kind: "worker", name: null, headers: { authorization: basic } } as const;
+    const ids = [spec];
+    secrets.push(password);
+    const lock = { ids, body: { ID: "a" } };
+    await log.step(terraform, "LOCK /api/state/:spec_id", [], lock);
+    const state = { version: 4, serial: 1, lineage: "l", outputs: { a: planted }, resources: [] };
+    await log.step(terraform, "POST /api/state/:spec_id", [], { ids, query: "?ID=a", body: state });
+    await setJob(plane, job, { status: "FAILED", ended_at: 1, released_at: 1 });
+    const versions = "/api/cli/configurations/:name/state/versions/:serial";
+    await does(`POST ${versions}/rollback`, [], { ids: [spec, "1"], status: 423 });
+    await does("DELETE /api/cli/configurations/:name/state/lock", ["state.unlock"], { ids });
+    await does("DELETE /api/cli/configurations/:name/state/lock", [], { ids });
+    await does(`GET ${versions}`, ["state.download"], { ids: [spec, "1"] });
+    await does(`GET ${versions}`, [], { ids: [spec, "7"], status: 404 });
+    await does(`POST ${versions}/rollback`, ["state.roll_back"], { ids: [spec, "1"] });
+  });
+
+  it("knows what pipelines do, which is no user's", async () => {
+    const pipeline = { kind: "pipeline", name: null, headers: bearer(releaseSecret) } as const;
+    const release = { body: { version: "1.2.3", release_notes: planted } };
+    const { entries } = await log.step(
+      pipeline,
+      "POST /api/releases/worker",
+      ["release.publish"],
+      release,
+    );
+    expect(entries[0]).toMatchObject({ owner_id: null, target_id: "1.2.3" });
+    await log.step(pipeline, "POST /api/releases/worker", [], { ...release, status: 409 });
+    const body = { name: "cloud" };
+    await log.step(pipeline, "POST /api/runners/register", ["worker.register"], { body });
+  });
+
+  it("has no secret and no value in any entry, and every entry is small", async () => {
+    const rows = await log.rows();
+    const text = JSON.stringify(rows);
+    expect(rows.length).toBeGreaterThan(40);
+    expect(secrets.length).toBeGreaterThan(15);
+    expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
+    expect(Math.max(...rows.map((row) => JSON.stringify(row).length))).toBeLessThan(2000);
+  });
+
+  it("has a decision for every route that changes something", () => {
+    const unsafe = routes
+      .filter(({ method, url }) => method !== "GET" && !isForm(url))
+      .map(({ method, url }) => `${method} ${url}`);
+    expect(unsafe.filter((key) => !log.recorded.has(key) && !unrecorded[key])).toEqual([]);
+    expect(
+      Object.keys(unrecorded).filter((key) => log.recorded.has(key) || !unsafe.includes(key)),
+    ).toEqual([]);
+  });
+});

@@ -1,0 +1,369 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { features, type Feature } from "../../../../protocol/features.ts";
+import { claimService } from "../../../../control-plane/services/claims/claims.ts";
+import { findWorkerCaller } from "../../../../control-plane/store/workers/workers.ts";
+import { callsOf, type Calls } from "../../../helpers/calls.ts";
+import {
+  addTestWorker,
+  clientHeaders,
+  readJob,
+  setJob,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../../../helpers/plane.ts";
+import { addJob, addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+import { origin } from "../../../helpers/sign-in.ts";
+
+const { claimJob, cancelJob, drainWorker, rotateWorkerToken, reportStatus, createJob } = endpoints;
+const { getJob, getWorker, heartbeat, updateConfiguration, updateWorker } = endpoints;
+
+describe("a claim", () => {
+  let plane: Plane;
+  let owner: Owner;
+  let worker: TestWorker;
+  let runner: Calls;
+  let client: Calls;
+  beforeAll(async () => {
+    plane = await startPlane();
+  });
+  afterAll(() => plane.close());
+  beforeEach(async () => {
+    owner = await addOwner(plane.context.store);
+    worker = await addTestWorker(plane, owner);
+    runner = callsOf(plane, worker.headers);
+    client = callsOf(plane, await clientHeaders(plane, owner));
+  });
+  const claim = (calls: Calls, wait?: number, key?: string) =>
+    calls.ask(
+      claimJob,
+      { query: wait === undefined ? {} : { wait } },
+      { headers: key ? { "idempotency-key": key } : {} },
+    );
+  const queue = async (change = {}) =>
+    client.get(createJob, {
+      body: {
+        job_type: "PLAN",
+        configuration_id: await addSpec(plane.context.store, owner),
+        ...change,
+      },
+    });
+  const parked = async (calls: Calls, key?: string) => {
+    const claimed = claim(calls, 20, key);
+    // The request is on its way; a job made a moment later finds it parked or is found by it: both must work.
+    await pause(30);
+    return claimed;
+  };
+
+  it("answers 204 at once without a job", async () => {
+    expect(await claim(runner)).toBeNull();
+  });
+
+  it("hands a job out whole: what it is, its attempt and its token", async () => {
+    const job = await queue();
+    expect(await claim(runner)).toMatchObject({
+      job: {
+        id: job.id,
+        job_type: "PLAN",
+        spec_id: job.spec_id,
+        zone_id: owner.zone,
+        attempt: 1,
+        timeout_seconds: 3600,
+        job_token: expect.stringMatching(/^wlj_/),
+        config_snapshot: { source: { type: "inline" } },
+      },
+      cloud_identity: null,
+    });
+    expect(await readJob(plane, job as never)).toMatchObject({
+      status: "PROCESSING",
+      started_at: null,
+    });
+  });
+
+  it("gives each of a hundred jobs exactly once to two hundred claims of twenty workers", async () => {
+    const jobs = await Promise.all(Array.from({ length: 100 }, () => queue()));
+    const workers = await Promise.all(
+      Array.from({ length: 20 }, () => addTestWorker(plane, owner)),
+    );
+    const claims = await Promise.all(
+      Array.from({ length: 200 }, (_, index) =>
+        claim(callsOf(plane, workers[index % 20]!.headers)),
+      ),
+    );
+    const given = claims.flatMap((answer) => answer?.job.id ?? []);
+    expect(given.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
+  });
+
+  it("gives each of a hundred jobs exactly once to parked claims", async () => {
+    const workers = await Promise.all(
+      Array.from({ length: 20 }, () => addTestWorker(plane, owner)),
+    );
+    const given: string[] = [];
+    const take = async (calls: Calls) => {
+      while (given.length < 100) {
+        const answer = await claim(calls, given.length < 95 ? 5 : 0.2);
+        if (answer) given.push(answer.job.id);
+      }
+    };
+    const taking = Promise.all(workers.map(({ headers }) => take(callsOf(plane, headers))));
+    const jobs = await Promise.all(Array.from({ length: 100 }, () => queue()));
+    await taking;
+    expect(given.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
+  });
+
+  it("that waits is answered as soon as a job comes", async () => {
+    const claimed = parked(runner);
+    const job = await queue();
+    expect((await claimed)?.job.id).toBe(job.id);
+  });
+
+  it("that waits gets the next job of a configuration when the one before it ends", async () => {
+    const first = await queue();
+    await claim(runner);
+    const second = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: first.spec_id! },
+    });
+    expect(second.waiting_reason).toBe("configuration_busy");
+    const claimed = parked(runner);
+    await runner.get(reportStatus, { params: { id: first.id }, body: { status: "SUCCESS" } });
+    expect((await claimed)?.job.id).toBe(second.id);
+  });
+
+  it("that waits leaves a job to others when its connection has closed", async () => {
+    const leaving = new AbortController();
+    const left = runner.ask(claimJob, { query: { wait: 20 } }, { signal: leaving.signal });
+    await pause(30);
+    leaving.abort();
+    await expect(left).rejects.toThrow(/abort/i);
+    const job = await queue();
+    const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+    expect((await claim(other, 5))?.job.id).toBe(job.id);
+  });
+
+  it("repeats its answer for the same Idempotency-Key until the job has started", async () => {
+    const job = await queue();
+    await queue();
+    const first = await claim(runner, 0, "key-1");
+    expect(first?.job.id).toBe(job.id);
+    expect(await claim(runner, 0, "key-1")).toEqual(first);
+    await runner.get(reportStatus, { params: { id: job.id }, body: { status: "PROCESSING" } });
+    expect((await claim(runner, 0, "key-1"))?.job.id).not.toBe(job.id);
+  });
+
+  it("gives one job to claims with one key that arrive together", async () => {
+    await queue();
+    const second = await queue();
+    const worker_caller = await plane.context.store.read.first(findWorkerCaller, worker);
+    const claims = claimService(plane.context);
+    const ask = () =>
+      claims.claim({
+        worker: { ...worker_caller!, presented_hash: worker_caller!.token_hash, origin },
+        key: "key-3",
+        waitMilliseconds: 0,
+        gone: () => new AbortController().signal,
+      });
+    const [one, two] = await Promise.all([ask(), ask()]);
+    await claims.close();
+    expect(one).not.toBeNull();
+    expect(two).toBe(one);
+    expect(await readJob(plane, second as never)).toMatchObject({ status: "QUEUED" });
+  });
+
+  it("with a key that is parked already joins it", async () => {
+    const twice = [parked(runner, "key-2"), parked(runner, "key-2")];
+    const job = await queue();
+    expect((await Promise.all(twice)).map((answer) => answer?.job.id)).toEqual([job.id, job.id]);
+    expect(await readJob(plane, job as never)).toMatchObject({ attempt: 1 });
+  });
+
+  it("gets nothing while its worker drains, and ends when the drain begins", async () => {
+    const claimed = parked(runner);
+    await pause(30);
+    await client.get(drainWorker, { params: { id: worker.id } });
+    expect(await claimed).toBeNull();
+    await queue();
+    expect(await claim(runner)).toBeNull();
+    await client.get(endpoints.undrainWorker, { params: { id: worker.id } });
+    expect(await claim(runner)).not.toBeNull();
+  });
+
+  it("ends with 401 when its worker's token is replaced or the worker removed", async () => {
+    const rotated = runner.refusal(claimJob, { query: { wait: 20 } });
+    await pause(50);
+    const identity = await client.get(rotateWorkerToken, {
+      params: { id: worker.id },
+      body: { overlap_seconds: 0 },
+    });
+    expect(await rotated).toBe("401 invalid_worker_token");
+    const renewed = callsOf(plane, {
+      "x-worker-id": identity.worker_id,
+      "x-worker-token": identity.worker_token,
+    });
+    const removed = renewed.refusal(claimJob, { query: { wait: 20 } });
+    await pause(50);
+    await client.ask(endpoints.deleteWorker, { params: { id: worker.id } });
+    expect(await removed).toBe("401 invalid_worker_token");
+  });
+
+  it("skips a job that was cancelled in the queue", async () => {
+    const job = await queue();
+    await client.get(cancelJob, { params: { id: job.id } });
+    expect(await claim(runner)).toBeNull();
+  });
+
+  it("finds a job whose wakeup was lost", async () => {
+    const claimed = parked(runner);
+    await pause(30);
+    // Straight into the store: nothing rings.
+    const job = await addJob(plane.context.store, owner);
+    expect((await claimed)?.job.id).toBe(job.id);
+  });
+
+  it("finds a job whose wakeup was lost behind a parked claim that may not have it", async () => {
+    const [idle, claimed] = [parked(runner), pause(60)];
+    await claimed;
+    const able = await addTestWorker(plane, owner);
+    await callsOf(plane, able.headers).get(endpoints.heartbeat, {
+      body: { version: "1.0.0", labels: ["gpu"] },
+    });
+    const waiting = parked(callsOf(plane, able.headers));
+    await pause(30);
+    const job = await addJob(plane.context.store, owner, { labels: '["gpu"]' });
+    expect((await waiting)?.job.id).toBe(job.id);
+    await client.get(drainWorker, { params: { id: worker.id } });
+    expect(await idle).toBeNull();
+  });
+
+  it.each([
+    ["a wait over its limit", { wait: "31" }, "400 invalid_request"],
+    ["a wait that is no number", { wait: "soon" }, "400 invalid_request"],
+  ])("refuses %s", async (_, query, refusal) => {
+    expect(await runner.refusal(claimJob, { query: query as never })).toBe(refusal);
+  });
+
+  it("is refused without the right token", async () => {
+    for (const headers of [
+      {},
+      { "x-worker-id": worker.id },
+      { "x-worker-id": worker.id, "x-worker-token": "wlw_wrong" },
+      { "x-worker-id": "nobody", "x-worker-token": worker.headers["x-worker-token"]! },
+    ])
+      expect(await callsOf(plane, headers as Record<string, string>).refusal(claimJob, {})).toBe(
+        "401 invalid_worker_token",
+      );
+  });
+
+  it("takes no body, whatever is sent as one", async () => {
+    for (const [type, body] of [
+      ["application/json", ""],
+      ["application/json", "{}"],
+      ["application/json", "not json"],
+      ["text/plain", "x"],
+    ] as const) {
+      const answer = await fetch(`${plane.url}/api/jobs/claim`, {
+        method: "POST",
+        headers: { ...worker.headers, "content-type": type },
+        body,
+      });
+      expect(answer.status).toBe(204);
+    }
+  });
+
+  describe("of a job whose configuration uses what not every runner can do", () => {
+    const uses: [feature: Feature, field: object][] = [
+      ["var_files", { var_files: ["prod.tfvars"] }],
+      ["backend_config", { backend_config: { bucket: "b" } }],
+      ["submodules", { submodules: true }],
+    ];
+    const queueUse = async (field: object, change = {}) => {
+      const configuration_id = await addSpec(plane.context.store, owner);
+      await client.get(updateConfiguration, { params: { name: configuration_id }, body: field });
+      return client.get(createJob, { body: { job_type: "PLAN", configuration_id, ...change } });
+    };
+    const beat = (reported: object) =>
+      runner.get(heartbeat, { body: { version: "1.0.0", ...reported } });
+    const waitsFor = async (id: string) =>
+      (await client.get(getJob, { params: { id } })).waiting_reason;
+
+    it.each(uses)("%s gets it once its agent reports that", async (feature, field) => {
+      const anybodys = await queueUse(field);
+      const own = await queueUse(field, { assigned_worker_id: worker.id });
+      // A label is a person's word; a heartbeat that lists no features is a runner's that knows only the interface.
+      await beat({ labels: [feature] });
+      expect(await claim(runner)).toBeNull();
+      const plain = await queue();
+      expect((await claim(runner))?.job.id).toBe(plain.id);
+      const others = features.filter((other) => other !== feature);
+      await beat({ features: others });
+      expect(await claim(runner)).toBeNull();
+      expect(await waitsFor(anybodys.id)).toBe(`needs_${feature}`);
+      expect(await waitsFor(own.id)).toBe(`needs_${feature}`);
+
+      await beat({ features: ["not_known_yet", feature] });
+      expect(await waitsFor(anybodys.id)).toBe("waiting_for_worker");
+      expect((await claim(runner))?.job.id).toBe(anybodys.id);
+      await beat({});
+      expect(await claim(runner)).toBeNull();
+      await beat({ features: [feature] });
+      expect((await claim(runner))?.job.id).toBe(own.id);
+      expect(await client.get(getWorker, { params: { id: worker.id } })).toMatchObject({
+        features: [feature],
+      });
+    });
+
+    it("needs all of it, and the labels of the job besides", async () => {
+      const job = await queueUse(Object.assign({}, ...uses.map(([, field]) => field)), {
+        labels: ["gpu"],
+      });
+      for (const missing of features) {
+        await beat({ features: features.filter((one) => one !== missing), labels: ["gpu"] });
+        expect(await claim(runner)).toBeNull();
+      }
+      await beat({ features, labels: [] });
+      expect(await claim(runner)).toBeNull();
+      expect(await waitsFor(job.id)).toBe("no_matching_worker");
+      await beat({ features, labels: ["gpu"] });
+      expect((await claim(runner))?.job.id).toBe(job.id);
+    });
+
+    it("finds it while it waits, when its agent is upgraded or its worker gets the label", async () => {
+      const first = await queueUse({ submodules: true });
+      const claimed = parked(runner);
+      await pause(30);
+      await beat({ features: ["submodules"] });
+      expect((await claimed)?.job.id).toBe(first.id);
+      const second = await queue({ labels: ["gpu"] });
+      const again = parked(runner);
+      await pause(30);
+      await client.get(updateWorker, { params: { id: worker.id }, body: { labels: ["gpu"] } });
+      expect((await again)?.job.id).toBe(second.id);
+    });
+
+    it("takes no label for a feature, and no name that could be a label's", async () => {
+      await queueUse({ submodules: true });
+      for (const labels of [["+submodules"], ['"submodules"']])
+        expect(await runner.refusal(heartbeat, { body: { version: "1.0.0", labels } })).toBe(
+          "400 invalid_request",
+        );
+      expect(
+        await runner.refusal(heartbeat, { body: { version: "1.0.0", features: ["+a"] } }),
+      ).toBe("400 invalid_request");
+      await beat({ labels: ["submodules", "a", "b"], features: ["a"] });
+      await queue({ labels: ["a"] });
+      expect(await claim(runner)).not.toBeNull();
+      await queue({ labels: ["c"] });
+      await beat({ labels: [], features: ["c"] });
+      expect(await claim(runner)).toBeNull();
+    });
+  });
+
+  it("gives an assigned job to its worker only", async () => {
+    const other = await addTestWorker(plane, owner);
+    const job = await queue({ assigned_worker_id: other.id });
+    expect(await claim(runner)).toBeNull();
+    expect((await claim(callsOf(plane, other.headers)))?.job.id).toBe(job.id);
+    await setJob(plane, job as never, { status: "SUCCESS", released_at: 1 });
+  });
+});

@@ -1,0 +1,123 @@
+import { hash, randomBytes } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { archiveLimit } from "../../../../protocol/configurations.ts";
+import { addOwner, type Owner } from "../../../helpers/rows.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  setJob,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../../../helpers/plane.ts";
+
+let plane: Plane;
+let owner: Owner;
+let worker: TestWorker;
+beforeAll(async () => {
+  plane = await startPlane();
+  owner = await addOwner(plane.context.store);
+  worker = await addTestWorker(plane, owner);
+});
+afterAll(() => plane.close());
+
+const archive = () => gzipSync(randomBytes(200_000));
+async function* inPieces(content: Buffer, size: number) {
+  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
+}
+const upload = async (content: Buffer, by = owner, size = 50_000) =>
+  ask(plane, "POST", "/api/cli/archives", {
+    headers: await clientHeaders(plane, by),
+    body: inPieces(content, size),
+  });
+
+/** A job whose source is the archive. */
+async function jobFrom(sha256: string, by = owner, holder = worker) {
+  const job = await addHeldJob(plane, by, holder);
+  const config_snapshot = JSON.stringify({ source: { type: "archive", sha256 } });
+  await plane.context.store.write((tx) =>
+    tx.sql
+      .updateTable("job_snapshots")
+      .set({ config_snapshot })
+      .where("job_id", "=", job.id)
+      .execute(),
+  );
+  return job;
+}
+const download = ({ id }: { id: string }, { headers }: TestWorker) =>
+  ask(plane, "GET", `/api/jobs/${id}/source`, { headers });
+
+test("the holder of a job reads the archive that is its source", async () => {
+  const content = archive();
+  const sha256 = hash("sha256", content);
+  const stored = await upload(content);
+  expect([stored.status, stored.json()]).toEqual([201, { sha256, size_bytes: content.length }]);
+  const job = await jobFrom(sha256);
+  const read = await download(job, worker);
+  expect(read.status).toBe(200);
+  expect(read.body.equals(content)).toBe(true);
+  expect(read.headers).toMatchObject({
+    "content-type": "application/gzip",
+    "content-digest": `sha-256=:${hash("sha256", content, "base64")}:`,
+  });
+});
+
+test("an archive is kept once per owner", async () => {
+  const content = archive();
+  await upload(content);
+  const before = await plane.blobs();
+  expect((await upload(content)).status).toBe(200);
+  expect(await plane.blobs()).toBe(before);
+  expect((await upload(content, await addOwner(plane.context.store))).status).toBe(201);
+  expect(await plane.blobs()).toBe(before + 1);
+});
+
+test("nobody else reads it: another worker, another owner's job, a job with another source", async () => {
+  const content = archive();
+  const sha256 = hash("sha256", content);
+  await upload(content);
+  const stranger = await addOwner(plane.context.store);
+  const theirs = await addTestWorker(plane, stranger);
+  const statuses = [
+    await download(await jobFrom(sha256), await addTestWorker(plane, owner)),
+    await download(await jobFrom(sha256, stranger, theirs), theirs),
+    await download(await addHeldJob(plane, owner, worker), worker),
+  ];
+  expect(statuses.map(({ status }) => status)).toEqual([404, 404, 404]);
+  const requeued = await jobFrom(sha256);
+  await setJob(plane, requeued, { status: "QUEUED", worker_id: null });
+  expect((await download(requeued, worker)).status).toBe(404);
+});
+
+test.for([
+  ["nothing", Buffer.alloc(0)],
+  ["one byte of it", Buffer.of(0x1f)],
+  ["a zip file", Buffer.from("PK\x03\x04 and more")],
+  ["a plain tar file", Buffer.alloc(1024)],
+])("%s is no gzip file, and is not stored", async ([, content]) => {
+  const before = await plane.blobs();
+  for (const size of [1, 50_000]) {
+    const refused = await upload(content as Buffer, owner, size);
+    expect([refused.status, refused.json().code]).toEqual([400, "bad_request"]);
+  }
+  expect(await plane.blobs()).toBe(before);
+});
+
+test("an archive over 50 MB is refused", async () => {
+  const before = await plane.blobs();
+  const over = Buffer.concat([Buffer.of(0x1f, 0x8b), Buffer.alloc(archiveLimit - 1)]);
+  expect((await upload(over)).json().code).toBe("payload_too_large");
+  expect(await plane.blobs()).toBe(before);
+});
+
+test("without a person's token nothing is taken", async () => {
+  const before = await plane.blobs();
+  for (const headers of [{}, worker.headers, { authorization: "Bearer x" }]) {
+    const refused = await ask(plane, "POST", "/api/cli/archives", { headers, body: archive() });
+    expect([refused.status, refused.json().code]).toEqual([401, "unauthenticated"]);
+  }
+  expect(await plane.blobs()).toBe(before);
+});

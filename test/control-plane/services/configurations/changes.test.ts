@@ -1,0 +1,347 @@
+import { hash, randomUUID } from "node:crypto";
+import canonicalize from "canonicalize";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { callsOf } from "../../../helpers/calls.ts";
+import {
+  addTestWorker,
+  clientHeaders,
+  setJob,
+  startPlane,
+  type Plane,
+} from "../../../helpers/plane.ts";
+import { addArtifact, addJob, addOwner } from "../../../helpers/rows.ts";
+
+const {
+  cancelJob,
+  claimJob,
+  createConfiguration,
+  createJob,
+  createZone,
+  deleteConfiguration,
+  deleteZone,
+  getConfiguration,
+  getJob,
+  getZone,
+  updateConfiguration,
+  updateZone,
+} = endpoints;
+const source = { type: "inline" as const, files: { "main.tf": "" } };
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+async function person() {
+  const owner = await addOwner(plane.context.store);
+  const client = callsOf(plane, await clientHeaders(plane, owner));
+  const worker = await addTestWorker(plane, owner);
+  const configure = (more: object = {}) =>
+    client.get(createConfiguration, {
+      body: { name: randomUUID(), zone_id: owner.zone, source, ...more },
+    });
+  return { owner, client, configure, runner: callsOf(plane, worker.headers) };
+}
+
+/** A version of the managed state that records this many resources. */
+const addState = async (spec_id: string, resources: number) => {
+  const { blob } = await plane.context.blobs.write(
+    (async function* () {
+      yield Buffer.from("{}");
+    })(),
+    10,
+  );
+  await plane.context.store.write((tx) =>
+    tx.sql
+      .insertInto("state_versions")
+      .values({
+        spec_id,
+        serial: 1,
+        lineage: "l",
+        md5: "",
+        size_bytes: 1,
+        resources,
+        blob,
+        job_id: null,
+        created_at: 1,
+      })
+      .execute(),
+  );
+};
+
+describe("a zone", () => {
+  it("can be renamed, but not to a name that is taken", async () => {
+    const { client } = await person();
+    const { id } = await client.get(createZone, { body: { name: "one" } });
+    await client.get(createZone, { body: { name: "two" } });
+    const renamed = await client.get(updateZone, { params: { id }, body: { name: "three" } });
+    expect(renamed.name).toBe("three");
+    expect(await client.refusal(updateZone, { params: { id }, body: { name: "two" } })).toBe(
+      "409 name_taken",
+    );
+  });
+
+  it("is deleted only when it is empty", async () => {
+    const { owner, client, configure } = await person();
+    const params = { id: owner.zone };
+    const { name } = await configure();
+    expect(await client.refusal(deleteZone, { params })).toBe("409 zone_not_empty");
+    await client.ask(deleteConfiguration, { params: { name } });
+    await client.ask(deleteZone, { params });
+    expect(await client.refusal(getZone, { params })).toBe("404 not_found");
+  });
+
+  it("is out of reach for others", async () => {
+    const [{ owner }, { client }] = [await person(), await person()];
+    const params = { id: owner.zone };
+    expect(await client.refusal(updateZone, { params, body: { name: "x" } })).toBe("404 not_found");
+    expect(await client.refusal(deleteZone, { params })).toBe("404 not_found");
+  });
+});
+
+describe("an update of a configuration", () => {
+  it("changes what it names and nothing else", async () => {
+    const { client, configure } = await person();
+    const before = await configure({ environment: { A: "1" }, labels: ["x"], timeout_seconds: 60 });
+    const after = await client.get(updateConfiguration, {
+      params: { name: before.id },
+      body: { name: "renamed", engine_version: "~> 1.9" },
+    });
+    expect(after).toEqual({
+      ...before,
+      name: "renamed",
+      engine_version: "~> 1.9",
+      updated_at: after.updated_at,
+    });
+  });
+
+  it("keeps a sensitive value that it does not name, and never shows it", async () => {
+    const { client, configure, runner } = await person();
+    const variables = {
+      secret: { value: "s3cret", sensitive: true },
+      gone: { value: 1 },
+      plain: { value: 2 },
+    };
+    const { name, id } = await configure({ variables });
+    const params = { name };
+    const change = { secret: { sensitive: true }, plain: { value: 3 }, more: { value: [1] } };
+    const after = await client.get(updateConfiguration, { params, body: { variables: change } });
+    expect(after.variables).toEqual({ ...change });
+    await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    const { job } = await runner.get(claimJob, { query: {} });
+    expect(job.config_snapshot.variables).toEqual({
+      ...change,
+      secret: { value: "s3cret", sensitive: true },
+    });
+    for (const secret of [{ sensitive: false }, undefined])
+      expect(
+        await client.refusal(updateConfiguration, {
+          params,
+          body: { variables: secret ? { secret } : { unknown: {} } },
+        }),
+      ).toBe("400 invalid_request");
+  });
+
+  it("keeps what is sensitive in the environment, and what it says of it", async () => {
+    const { client, configure, runner } = await person();
+    const { name, id } = await configure({
+      environment: { A_TOKEN: "one", PIN: { value: "two", sensitive: true }, PLAIN: "three" },
+    });
+    const params = { name };
+    const update = (environment: object) =>
+      client.ask(updateConfiguration, { params, body: { environment } as never });
+    await update({
+      A_TOKEN: {},
+      PIN: "new",
+      PLAIN: {},
+      B_KEY: { value: "four", sensitive: false },
+    });
+    await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    const { job } = await runner.get(claimJob, { query: {} });
+    expect(job.config_snapshot).toMatchObject({
+      environment: { A_TOKEN: "one", PIN: "new", PLAIN: "three", B_KEY: "four" },
+      sensitive_environment: ["A_TOKEN", "PIN"],
+    });
+    const refused = { params, body: { environment: { A_TOKEN: { sensitive: false } } } };
+    expect(await client.refusal(updateConfiguration, refused)).toBe("400 invalid_request");
+  });
+
+  it("has a hash that only the server can try values against, the same for the same values", async () => {
+    const { client, configure } = await person();
+    const { id } = await configure({ variables: { pin: { value: "1234", sensitive: true } } });
+    const body = { job_type: "PLAN" as const, configuration_id: id };
+    const { config_hash, config_snapshot } = await client.get(createJob, { body });
+    const tried = {
+      ...config_snapshot,
+      variables: { pin: { value: "1234", sensitive: true } },
+    };
+    expect(config_hash).not.toBe(hash("sha256", canonicalize(tried) ?? "", "hex"));
+    const set = (value: string) =>
+      client.get(updateConfiguration, {
+        params: { name: id },
+        body: { variables: { pin: { value, sensitive: true } } },
+      });
+    await set("4321");
+    expect((await client.get(createJob, { body })).config_hash).not.toBe(config_hash);
+    await set("1234");
+    expect((await client.get(createJob, { body })).config_hash).toBe(config_hash);
+  });
+
+  it("takes only addresses of git repositories that a runner fetches", async () => {
+    const { client, configure } = await person();
+    const { name } = await configure();
+    const update = (url: string) => ({
+      params: { name },
+      body: { source: { type: "git" as const, url } },
+    });
+    for (const url of [
+      "https://a.example/b.git",
+      "ssh://git@a.example/b",
+      "git@a.example:b/c.git",
+      "http://a.example/b",
+    ])
+      expect((await client.get(updateConfiguration, update(url))).source).toEqual({
+        type: "git",
+        url,
+      });
+    for (const url of [
+      "file:///etc",
+      "ftp://a.example/b",
+      "not a url",
+      "https://a.example",
+      "https://me:secret@a.example/b",
+      "ext::sh -c id",
+      "-upload-pack=x",
+    ])
+      expect(await client.refusal(updateConfiguration, update(url))).toBe("400 invalid_request");
+  });
+
+  it("makes plans of the former definition stale", async () => {
+    const { owner, client, configure } = await person();
+    const { id } = await configure();
+    const made = await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    const plan = await addJob(plane.context.store, owner, {
+      status: "SUCCESS",
+      spec_id: id,
+      config_hash: made.config_hash,
+    });
+    await addArtifact(plane.context.store, plan.id);
+    const deploy = {
+      body: { job_type: "DEPLOY" as const, configuration_id: id, plan_job_id: plan.id },
+    };
+    await client.get(updateConfiguration, { params: { name: id }, body: { engine: "opentofu" } });
+    expect(await client.refusal(createJob, deploy)).toBe("409 plan_is_stale");
+    await client.get(updateConfiguration, { params: { name: id }, body: { engine: "terraform" } });
+    expect((await client.get(createJob, deploy)).status).toBe("QUEUED");
+  });
+
+  it("that switches submodules on and off again leaves the definition that a plan was made of", async () => {
+    const { client, configure, runner } = await person();
+    const { id } = await configure({ source: { type: "git", url: "https://example.com/a.git" } });
+    const body = { job_type: "PLAN" as const, configuration_id: id };
+    const { config_hash } = await client.get(createJob, { body });
+    const update = (submodules: boolean) =>
+      client.get(updateConfiguration, { params: { name: id }, body: { submodules } });
+    expect((await update(true)).submodules).toBe(true);
+    const asked = await client.get(createJob, { body });
+    expect(asked.config_hash).not.toBe(config_hash);
+    expect(await update(false)).not.toHaveProperty("submodules");
+    expect((await client.get(createJob, { body })).config_hash).toBe(config_hash);
+    const { job } = await runner.get(claimJob, { query: {} });
+    expect(job.config_snapshot).not.toHaveProperty("submodules");
+  });
+
+  it("that takes back the choice of a backend leaves it to the files, unless the managed state records resources", async () => {
+    const { client, configure } = await person();
+    const { id, ...made } = await configure();
+    expect(made).not.toHaveProperty("backend");
+    const snapshot = async () => {
+      const body = { job_type: "PLAN" as const, configuration_id: id };
+      return (await client.get(createJob, { body })).config_snapshot?.backend;
+    };
+    expect(await snapshot()).toBeUndefined();
+    const choose = (backend: "managed" | "own" | null) =>
+      client.get(updateConfiguration, { params: { name: id }, body: { backend } });
+    expect((await choose("managed")).backend).toBe("managed");
+    expect(await snapshot()).toBe("managed");
+    expect(await choose(null)).not.toHaveProperty("backend");
+    await addState(id, 1);
+    expect(await snapshot()).toBe("managed");
+  });
+
+  it("is refused what a new configuration is refused", async () => {
+    const [{ client, configure }, other] = [await person(), await person()];
+    const taken = await configure();
+    const { name } = await configure();
+    const refusal = (body: object) =>
+      client.refusal(updateConfiguration, { params: { name }, body });
+    expect(await refusal({ name: taken.name })).toBe("409 name_taken");
+    expect(await refusal({ project_name: taken.project_name })).toBe("409 name_taken");
+    expect(await refusal({ zone_id: other.owner.zone })).toBe("404 not_found");
+    expect(await refusal({ cloud_identity_id: randomUUID() })).toBe("404 not_found");
+    expect(await refusal({ environment: { LD_PRELOAD: "x" } })).toBe(
+      "400 forbidden_environment_name",
+    );
+    expect(await refusal({ source: { type: "archive", sha256: "0".repeat(64) } })).toBe(
+      "400 invalid_request",
+    );
+    expect(await refusal({ colour: "red" })).toBe("400 invalid_request");
+    const params = { name: taken.id };
+    expect(await other.client.refusal(updateConfiguration, { params, body: {} })).toBe(
+      "404 not_found",
+    );
+    expect(await other.client.refusal(deleteConfiguration, { params })).toBe("404 not_found");
+  });
+});
+
+describe("a configuration", () => {
+  it("is not deleted while a job of it is not over; its jobs stay", async () => {
+    const { client, configure } = await person();
+    const { name, id } = await configure();
+    const job = await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    const params = { name };
+    expect(await client.refusal(deleteConfiguration, { params })).toBe("409 configuration_busy");
+    await client.get(cancelJob, { params: { id: job.id } });
+    await client.ask(deleteConfiguration, { params });
+    expect(await client.refusal(getConfiguration, { params })).toBe("404 not_found");
+    const kept = await client.get(getJob, { params: { id: job.id } });
+    expect(kept).toMatchObject({ status: "CANCELLED", configuration_id: null });
+  });
+
+  it("is not deleted, nor moved to another backend, while its state records resources", async () => {
+    const { client, configure } = await person();
+    const { name, id } = await configure();
+    const params = { name };
+    const before = await plane.blobs();
+    await addState(id, 2);
+    expect(await client.refusal(deleteConfiguration, { params })).toBe(
+      "409 configuration_not_empty",
+    );
+    const body = { backend: "own" as const };
+    expect(await client.refusal(updateConfiguration, { params, body })).toBe(
+      "409 configuration_not_empty",
+    );
+    await addState(id, 0);
+    expect(await plane.blobs()).toBe(before + 2);
+    await client.ask(deleteConfiguration, { params });
+    expect(await plane.blobs()).toBe(before);
+  });
+
+  it("is not deleted while a lost job has its state locked", async () => {
+    const { owner, client, configure } = await person();
+    const { name, id } = await configure();
+    const lost = await addJob(plane.context.store, owner, { status: "FAILED", spec_id: id });
+    await setJob(plane, lost, { released_at: 1 });
+    await plane.context.store.write((tx) =>
+      tx.sql
+        .insertInto("state_locks")
+        .values({ spec_id: id, lock_id: "a", job_id: lost.id, info: "{}", created_at: 1 })
+        .execute(),
+    );
+    expect(await client.refusal(deleteConfiguration, { params: { name } })).toBe(
+      "423 state_locked",
+    );
+  });
+});

@@ -1,0 +1,63 @@
+/** Environments that an earlier release stored in clear. */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { unseal, type Definition } from "../../../../control-plane/domain/snapshot.ts";
+import { sealEnvironments } from "../../../../control-plane/services/configurations/seal-environments.ts";
+import { environmentsSealed, removeFact } from "../../../../control-plane/store/facts.ts";
+import { startPlane, type Plane } from "../../../helpers/plane.ts";
+import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+it("are sealed once, with what was sealed before left as it is, and the job's hash goes", async () => {
+  const { store, box } = plane.context;
+  const owner = await addOwner(store);
+  const spec = await addSpec(store, owner);
+  const job = await addJob(store, owner, { status: "SUCCESS", spec_id: spec, config_hash: "told" });
+  const variables = { password: { sensitive: true, sealed: "as it was" } };
+  const source = { type: "inline", files: {} };
+  const text = JSON.stringify({
+    source,
+    variables,
+    environment: { REGION: "eu", API_TOKEN: "in-clear" },
+  });
+  await store.write(async (tx) => {
+    await tx.sql.updateTable("specs").set({ definition: text }).where("id", "=", spec).execute();
+    await tx.sql
+      .insertInto("job_snapshots")
+      .values({ job_id: job.id, config_snapshot: text })
+      .onConflict((conflict) => conflict.column("job_id").doUpdateSet({ config_snapshot: text }))
+      .execute();
+    await removeFact(tx, environmentsSealed);
+  });
+  await sealEnvironments(plane.context);
+  await sealEnvironments(plane.context);
+
+  const { definition } = await store.read.sql
+    .selectFrom("specs")
+    .select("definition")
+    .where("id", "=", spec)
+    .executeTakeFirstOrThrow();
+  const after = await store.read.sql
+    .selectFrom("job_snapshots")
+    .innerJoin("jobs", "jobs.id", "job_snapshots.job_id")
+    .select(["config_snapshot", "config_hash"])
+    .where("job_id", "=", job.id)
+    .executeTakeFirstOrThrow();
+  expect(after.config_hash).toBeNull();
+  for (const [id, sealed] of [
+    [spec, definition],
+    [job.id, after.config_snapshot],
+  ] as const) {
+    expect(sealed).not.toContain("in-clear");
+    const opened = JSON.parse(sealed ?? "") as Definition;
+    expect(opened).toMatchObject({ source, variables });
+    expect(unseal({ ...opened, variables: {} }, box("variables"), id).environment).toEqual({
+      REGION: "eu",
+      API_TOKEN: { value: "in-clear", sensitive: true },
+    });
+  }
+});

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { callsOf, type Calls } from "../../../helpers/calls.ts";
+import { addTestWorker, clientHeaders, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { addOwner } from "../../../helpers/rows.ts";
+
+const {
+  cancelJob,
+  claimJob,
+  createCloudIdentity,
+  createConfiguration,
+  createJob,
+  deleteCloudIdentity,
+  getCloudIdentity,
+  getTrustPolicy,
+  listCloudIdentities,
+  updateCloudIdentity,
+} = endpoints;
+const role_arn = "arn:aws:iam::123456789012:role/deployer";
+const body = { name: "production", provider: "aws" as const, role_arn };
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+async function person() {
+  const owner = await addOwner(plane.context.store);
+  const worker = await addTestWorker(plane, owner);
+  const client = callsOf(plane, await clientHeaders(plane, owner));
+  return { owner, client, runner: callsOf(plane, worker.headers) };
+}
+
+const configure = (client: Calls, zone_id: string, cloud_identity_id: string) =>
+  client.get(createConfiguration, {
+    body: {
+      name: "cluster",
+      zone_id,
+      cloud_identity_id,
+      source: { type: "inline", files: { "main.tf": "" } },
+    },
+  });
+
+describe("a cloud identity", () => {
+  it("has an external id of the server's making that no update changes", async () => {
+    const { client } = await person();
+    const made = await client.get(createCloudIdentity, { body });
+    const params = { id: made.id };
+    const other = "arn:aws-cn:iam::123456789012:role/path/other";
+    await client.get(updateCloudIdentity, { params, body: { name: "live", role_arn: other } });
+    expect(await client.get(getCloudIdentity, { params })).toMatchObject({
+      name: "live",
+      role_arn: other,
+      external_id: made.external_id,
+    });
+    const { cloud_identities } = await client.get(listCloudIdentities, { query: {} });
+    expect(cloud_identities.map(({ id }) => id)).toEqual([made.id]);
+    for (const foreign of [
+      { ...body, external_id: made.id },
+      { ...body, role_arn: "arn:x" },
+    ])
+      expect(await client.refusal(createCloudIdentity, { body: foreign })).toBe(
+        "400 invalid_request",
+      );
+    const external = { external_id: made.id } as object;
+    expect(await client.refusal(updateCloudIdentity, { params, body: external })).toBe(
+      "400 invalid_request",
+    );
+  });
+
+  it("is one of its owner's by name, and nobody else's", async () => {
+    const [mine, theirs] = [await person(), await person()];
+    const { id, external_id } = await mine.client.get(createCloudIdentity, { body });
+    const second = await theirs.client.get(createCloudIdentity, { body });
+    expect(second.external_id).not.toBe(external_id);
+    expect(await mine.client.refusal(createCloudIdentity, { body })).toBe("409 name_taken");
+    const params = { id };
+    const { refusal } = theirs.client;
+    const principal = "arn:aws:iam::123456789012:root";
+    expect(await refusal(getCloudIdentity, { params })).toBe("404 not_found");
+    expect(await refusal(updateCloudIdentity, { params, body: {} })).toBe("404 not_found");
+    expect(await refusal(deleteCloudIdentity, { params })).toBe("404 not_found");
+    expect(await refusal(getTrustPolicy, { params, query: { principal } })).toBe("404 not_found");
+    await expect(configure(theirs.client, theirs.owner.zone, id)).rejects.toThrow("cloud identity");
+  });
+
+  it("comes with the trust policy to paste", async () => {
+    const { client } = await person();
+    const { id, external_id } = await client.get(createCloudIdentity, { body });
+    const principal = "arn:aws:iam::210987654321:role/windlass";
+    expect(await client.get(getTrustPolicy, { params: { id }, query: { principal } })).toEqual({
+      Version: "2012-10-17",
+      Statement: [
+        {
+          Effect: "Allow",
+          Principal: { AWS: principal },
+          Action: "sts:AssumeRole",
+          Condition: { StringEquals: { "sts:ExternalId": external_id } },
+        },
+        { Effect: "Allow", Principal: { AWS: principal }, Action: "sts:TagSession" },
+      ],
+    });
+    for (const wrong of ["*", "arn:aws:iam::1:root", 'arn:aws:iam::210987654321:role/"'])
+      expect(
+        await client.refusal(getTrustPolicy, { params: { id }, query: { principal: wrong } }),
+      ).toBe("400 invalid_request");
+  });
+
+  it("reaches the runner with the job, also when its claim is repeated", async () => {
+    const { owner, client, runner } = await person();
+    const { id, external_id } = await client.get(createCloudIdentity, { body });
+    const spec = await configure(client, owner.zone, id);
+    expect(spec.cloud_identity_id).toBe(id);
+    const job = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec.id },
+    });
+    expect(job.cloud_identity_id).toBe(id);
+    const options = { headers: { "idempotency-key": "one" } };
+    const claimed = await runner.get(claimJob, { query: {} }, options);
+    expect(claimed.cloud_identity).toEqual({ provider: "aws", role_arn, external_id });
+    expect(await runner.get(claimJob, { query: {} }, options)).toEqual(claimed);
+    await client.get(cancelJob, { params: { id: job.id } });
+  });
+
+  it("is kept while something uses it", async () => {
+    const { owner, client } = await person();
+    const { id } = await client.get(createCloudIdentity, { body });
+    await configure(client, owner.zone, id);
+    const params = { id };
+    expect(await client.refusal(deleteCloudIdentity, { params })).toBe("409 cloud_identity_in_use");
+    const unused = await client.get(createCloudIdentity, { body: { ...body, name: "unused" } });
+    await client.ask(deleteCloudIdentity, { params: { id: unused.id } });
+    expect(await client.refusal(getCloudIdentity, { params: { id: unused.id } })).toBe(
+      "404 not_found",
+    );
+  });
+});

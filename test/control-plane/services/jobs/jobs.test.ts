@@ -1,0 +1,339 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import type { CreateConfiguration } from "../../../../protocol/configurations.ts";
+import { callsOf, type Calls } from "../../../helpers/calls.ts";
+import {
+  addTestWorker,
+  ask,
+  clientHeaders,
+  setJob,
+  startPlane,
+  type Plane,
+} from "../../../helpers/plane.ts";
+import { addArtifact, addJob, addOwner, type Owner } from "../../../helpers/rows.ts";
+
+const {
+  cancelJob,
+  claimJob,
+  createConfiguration,
+  createJob,
+  createZone,
+  getConfiguration,
+  getJob,
+  getZone,
+  listConfigurations,
+  listJobs,
+  listZones,
+  reportStatus,
+} = endpoints;
+const nobody = "01890000-0000-7000-8000-000000000000";
+const source = { type: "inline", files: { "main.tf": "" } } as const;
+
+let plane: Plane;
+let owner: Owner;
+let client: Calls;
+let stranger: Calls;
+let headers: Record<string, string>;
+let runner: Calls;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+beforeEach(async () => {
+  owner = await addOwner(plane.context.store);
+  headers = await clientHeaders(plane, owner);
+  client = callsOf(plane, headers);
+  stranger = callsOf(plane, await clientHeaders(plane, await addOwner(plane.context.store)));
+  runner = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+});
+const configure = (change: Partial<CreateConfiguration> = {}) =>
+  client.get(createConfiguration, { body: { name: "c", zone_id: owner.zone, source, ...change } });
+
+describe("a zone", () => {
+  it("is made once under its name, and read with its configurations", async () => {
+    const zone = await client.get(createZone, { body: { name: "Zürich 🏔" } });
+    expect(await client.refusal(createZone, { body: { name: "Zürich 🏔" } })).toBe("409 name_taken");
+    await stranger.get(createZone, { body: { name: "Zürich 🏔" } });
+    const spec = await configure({ zone_id: zone.id });
+    expect(await client.get(getZone, { params: zone })).toEqual({ ...zone, specs: [spec] });
+    const { zones } = await client.get(listZones, { query: {} });
+    expect(zones.map(({ name, specs }) => [name, specs.length])).toEqual([
+      ["Zürich 🏔", 1],
+      ["zone", 0],
+    ]);
+    expect(await stranger.refusal(getZone, { params: zone })).toBe("404 not_found");
+  });
+
+  it.each([
+    [{}],
+    [{ name: "" }],
+    [{ name: 5 }],
+    [{ name: null }],
+    [{ name: "x".repeat(101) }],
+    [{ name: "a\u0000" }],
+    [{ name: "z", extra: 1 }],
+    [[]],
+    ["z"],
+  ])("is refused from %j", async (body) => {
+    expect(await client.refusal(createZone, { body: body as never })).toBe("400 invalid_request");
+  });
+
+  it("is not made from what is no JSON", async () => {
+    const post = (body: string, type = "application/json") =>
+      ask(plane, "POST", "/api/cli/zones", { headers: { ...headers, "content-type": type }, body });
+    expect((await post('{"name":')).json()).toMatchObject({ status: 400, code: "malformed_json" });
+    expect((await post("")).json()).toMatchObject({ status: 400, code: "malformed_json" });
+    expect((await post("name=z", "application/x-www-form-urlencoded")).json()).toMatchObject({
+      status: 415,
+      code: "unsupported_media_type",
+    });
+    expect((await post(JSON.stringify({ name: "x".repeat(2_000_000) }))).json()).toMatchObject({
+      status: 413,
+      code: "payload_too_large",
+    });
+  });
+});
+
+describe("a configuration", () => {
+  it("is found by name, by id and by project name, by its owner only", async () => {
+    const spec = await configure({ name: "a/b c", project_name: "p?q" });
+    expect(spec).toMatchObject({
+      status: "NEW",
+      engine: "terraform",
+      components: [],
+    });
+    for (const name of ["a/b c", spec.id]) {
+      expect(await client.get(getConfiguration, { params: { name } })).toEqual(spec);
+      expect(await stranger.refusal(getConfiguration, { params: { name } })).toBe("404 not_found");
+    }
+    const byProject = { params: { project_name: "p?q" } };
+    expect(await client.get(endpoints.getConfigurationByProjectName, byProject)).toEqual(spec);
+    expect(await stranger.refusal(endpoints.getConfigurationByProjectName, byProject)).toBe(
+      "404 not_found",
+    );
+    expect((await client.get(listConfigurations, { query: {} })).configurations).toEqual([spec]);
+  });
+
+  it("has a name and a project name of its own", async () => {
+    await configure({ name: "one", project_name: "p" });
+    const refusal = (change: object) =>
+      client.refusal(createConfiguration, {
+        body: { name: "two", zone_id: owner.zone, source, ...change },
+      });
+    expect(await refusal({ name: "one" })).toBe("409 name_taken");
+    expect(await refusal({ project_name: "p" })).toBe("409 name_taken");
+    expect(await refusal({ name: "p" })).toBe("409 name_taken");
+  });
+
+  it("shows a sensitive value to the runner that holds the job, and to nobody else", async () => {
+    const value = "S3NSITIVE-hunter2";
+    const spec = await configure({
+      variables: { password: { value, sensitive: true }, size: { value: 3 } },
+      environment: {
+        REGION: "eu",
+        API_TOKEN: value,
+        KEY_OF_MAP: { value, sensitive: true },
+        PUBLIC_KEY: { value: "shown", sensitive: false },
+      },
+      backend_config: { bucket: "b", key: "path", password: value },
+    });
+    const environment = {
+      REGION: "eu",
+      API_TOKEN: { sensitive: true },
+      KEY_OF_MAP: { sensitive: true },
+      PUBLIC_KEY: { value: "shown", sensitive: false },
+    };
+    expect(spec).toMatchObject({
+      environment,
+      backend_config: { bucket: "b", key: "path", password: { sensitive: true } },
+    });
+    expect(spec.variables).toEqual({ password: { sensitive: true }, size: { value: 3 } });
+    const job = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec.id },
+    });
+    expect(job.config_snapshot?.variables).toEqual(spec.variables);
+    await runner.get(endpoints.heartbeat, {
+      body: { version: "1.0.0", features: ["backend_config"] },
+    });
+    const claimed = await runner.get(claimJob, {});
+    expect(claimed.job.config_snapshot.variables).toEqual({
+      password: { value, sensitive: true },
+      size: { value: 3 },
+    });
+    expect(claimed.job.config_snapshot).toMatchObject({
+      environment: { REGION: "eu", API_TOKEN: value, KEY_OF_MAP: value, PUBLIC_KEY: "shown" },
+      sensitive_environment: ["API_TOKEN", "KEY_OF_MAP"],
+      backend_config: { bucket: "b", key: "path", password: value },
+      sensitive_backend_config: ["password"],
+    });
+    expect(job.config_snapshot).toMatchObject({ environment });
+    expect(await plane.holds(value)).toEqual([]);
+  });
+
+  it.each<[string, object, string]>([
+    ["no source", { source: undefined }, "400 invalid_request"],
+    ["an unknown source", { source: { type: "ftp" } }, "400 invalid_request"],
+    ["an empty source", { source: { type: "inline", files: {} } }, "400 invalid_request"],
+    [
+      "an archive that is not there",
+      { source: { type: "archive", sha256: "a".repeat(64) } },
+      "400 invalid_request",
+    ],
+    ["an unknown field", { colour: "red" }, "400 invalid_request"],
+    ["an unknown engine", { engine: "pulumi" }, "400 invalid_request"],
+    ["a variable without a value", { variables: { a: {} } }, "400 invalid_request"],
+    ["a variable with a wrong name", { variables: { "a b": { value: 1 } } }, "400 invalid_request"],
+    ["a timeout of nothing", { timeout_seconds: 0 }, "400 invalid_request"],
+    ["no such zone", { zone_id: nobody }, "404 not_found"],
+    ["a zone id that is none", { zone_id: "zone" }, "400 invalid_request"],
+    ["PATH", { environment: { PATH: "/evil" } }, "400 forbidden_environment_name"],
+    ["LD_PRELOAD", { environment: { LD_PRELOAD: "x" } }, "400 forbidden_environment_name"],
+    [
+      "TF_CLI_ARGS_plan",
+      { environment: { TF_CLI_ARGS_plan: "-out=x" } },
+      "400 forbidden_environment_name",
+    ],
+    ["AWS_PROFILE", { environment: { AWS_PROFILE: "x" } }, "400 forbidden_environment_name"],
+  ])("is refused with %s", async (_, change, refusal) => {
+    const body = { name: "c", zone_id: owner.zone, source, ...change } as CreateConfiguration;
+    expect(await client.refusal(createConfiguration, { body })).toBe(refusal);
+    expect((await client.get(listConfigurations, { query: {} })).configurations).toEqual([]);
+  });
+
+  it("is not made in another user's zone", async () => {
+    const { id } = await stranger.get(createZone, { body: { name: "theirs" } });
+    expect(
+      await client.refusal(createConfiguration, { body: { name: "c", zone_id: id, source } }),
+    ).toBe("404 not_found");
+  });
+});
+
+describe("a job", () => {
+  it("is queued with what it needs fixed, and says why it waits", async () => {
+    const spec = await configure({ labels: ["gpu"], timeout_seconds: 60 });
+    const job = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec.id },
+    });
+    expect(job).toMatchObject({
+      status: "QUEUED",
+      configuration_id: spec.id,
+      spec_id: spec.id,
+      zone_id: owner.zone,
+      labels: ["gpu"],
+      timeout_seconds: 60,
+      attempt: 0,
+      waiting_reason: "no_matching_worker",
+      config_snapshot: { name: "c", source },
+    });
+    expect(await client.get(getJob, { params: job })).toEqual(job);
+    expect(await stranger.refusal(getJob, { params: job })).toBe("404 not_found");
+    expect(await stranger.refusal(cancelJob, { params: job })).toBe("404 not_found");
+    expect(await stranger.refusal(endpoints.getJobLogs, { params: job, query: {} })).toBe(
+      "404 not_found",
+    );
+    const cancelled = await client.get(cancelJob, { params: job });
+    expect(cancelled).toMatchObject({ status: "CANCELLED", waiting_reason: null });
+    expect(cancelled.released_at).not.toBeNull();
+    expect(await client.refusal(cancelJob, { params: job })).toBe("409 job_ended");
+  });
+
+  it.each<[string, object, string]>([
+    ["no type", { job_type: undefined }, "400 invalid_request"],
+    ["an unknown type", { job_type: "APPLY" }, "400 invalid_request"],
+    ["no configuration", { configuration_id: undefined }, "400 invalid_request"],
+    ["a configuration that is not there", { configuration_id: nobody }, "404 not_found"],
+    ["a worker that is not there", { assigned_worker_id: nobody }, "404 not_found"],
+    ["a plan with a PLAN", { plan_job_id: nobody }, "400 invalid_request"],
+    ["an unknown field", { force: true }, "400 invalid_request"],
+  ])("is refused with %s", async (_, change, refusal) => {
+    const spec = await configure();
+    const body = { job_type: "PLAN", configuration_id: spec.id, ...change } as never;
+    expect(await client.refusal(createJob, { body })).toBe(refusal);
+    expect((await client.get(listJobs, { query: {} })).jobs).toEqual([]);
+  });
+
+  it("deploys a plan once, and only as it was planned", async () => {
+    const spec = await configure();
+    const other = await configure({ name: "other" });
+    const plan = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec.id },
+    });
+    const deploy = (change = {}) =>
+      ({
+        body: { job_type: "DEPLOY", configuration_id: spec.id, plan_job_id: plan.id, ...change },
+      }) as const;
+    expect(await client.refusal(createJob, deploy())).toBe("400 invalid_plan");
+    await runner.get(claimJob, {});
+    const worker = await runner.ask(endpoints.heartbeat, { body: { version: "1" } });
+    expect(worker).not.toBeNull();
+    await runner.get(reportStatus, { params: plan, body: { status: "SUCCESS" } });
+    // A PLAN that left no artifact cannot be deployed.
+    expect(await client.refusal(createJob, deploy())).toBe("400 invalid_plan");
+    await addArtifact(plane.context.store, plan.id);
+    expect(await client.refusal(createJob, deploy({ configuration_id: other.id }))).toBe(
+      "400 invalid_plan",
+    );
+    expect(await stranger.refusal(createJob, deploy())).toBe("404 not_found");
+    const first = await client.get(createJob, deploy());
+    expect(await client.refusal(createJob, deploy())).toBe("409 plan_already_used");
+    // Cancelled before its start, it did not use the plan.
+    await client.get(cancelJob, { params: first });
+    const definition = JSON.stringify({ source, engine: "terraform" });
+    await plane.context.store.write((tx) =>
+      tx.sql.updateTable("specs").set({ definition }).where("id", "=", spec.id).execute(),
+    );
+    expect(await client.refusal(createJob, deploy())).toBe("409 plan_is_stale");
+  });
+
+  it("is listed newest first, by status and zone, whole or in pages", async () => {
+    const jobs = [];
+    for (let count = 0; count < 7; count += 1) jobs.push(await addJob(plane.context.store, owner));
+    await setJob(plane, jobs[3]!, { status: "FAILED", released_at: 1, ended_at: 1 });
+    const newestFirst = jobs.map(({ id }) => id).toReversed();
+    const list = async (query: object) => {
+      const page = await client.get(listJobs, { query });
+      return { ids: page.jobs.map(({ id }) => id), next: page.next_cursor };
+    };
+    expect(await list({})).toEqual({ ids: newestFirst, next: null });
+    expect((await list({ status: "FAILED" })).ids).toEqual([jobs[3]!.id]);
+    expect((await list({ zone_id: owner.zone })).ids).toHaveLength(7);
+    expect((await list({ zone_id: nobody })).ids).toEqual([]);
+    const first = await list({ limit: 4 });
+    expect(first.ids).toEqual(newestFirst.slice(0, 4));
+    expect(await list({ limit: 4, cursor: first.next! })).toEqual({
+      ids: newestFirst.slice(4),
+      next: null,
+    });
+    expect((await stranger.get(listJobs, { query: {} })).jobs).toEqual([]);
+    for (const query of [{ limit: "0" }, { limit: "1001" }, { status: "DONE" }, { zone_id: "x" }])
+      expect(await client.refusal(listJobs, { query: query as never })).toBe("400 invalid_request");
+    expect(await client.refusal(listJobs, { query: { cursor: "x" } })).toBe("400 invalid_cursor");
+  });
+
+  it("is listed however many there are", async () => {
+    await Promise.all(Array.from({ length: 450 }, () => addJob(plane.context.store, owner)));
+    const { jobs } = await client.get(listJobs, { query: {} });
+    expect(new Set(jobs.map(({ id }) => id)).size).toBe(450);
+  });
+
+  it("has an id; what is none is refused before anything is looked up", async () => {
+    expect(await client.refusal(getJob, { params: { id: "x" } })).toBe("400 invalid_request");
+    expect(await client.refusal(getJob, { params: { id: nobody } })).toBe("404 not_found");
+    const bare = await ask(plane, "GET", "/api/cli/jobs/x", {});
+    expect(bare.json()).toMatchObject({ status: 401, code: "unauthenticated" });
+  });
+});
+
+describe("every answer", () => {
+  it("carries a request id, the caller's where it is well formed", async () => {
+    const given = await ask(plane, "GET", "/healthz", { headers: { "x-request-id": "abc-1" } });
+    expect(given.headers["x-request-id"]).toBe("abc-1");
+    const made = await ask(plane, "GET", "/nowhere", { headers: { "x-request-id": "a b\tc" } });
+    expect(made.json()).toMatchObject({
+      code: "not_found",
+      request_id: made.headers["x-request-id"],
+    });
+    expect(made.headers["content-type"]).toMatch(/^application\/problem\+json/);
+    expect(made.headers["x-request-id"]).not.toBe("a b\tc");
+  });
+});

@@ -1,0 +1,460 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import type { AppendLogs } from "../../../../protocol/executions.ts";
+import { lose } from "../../../../control-plane/domain/job.ts";
+import { changeJob, writeJobs } from "../../../../control-plane/services/jobs/changes.ts";
+import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
+import { addLock, findLock } from "../../../../control-plane/store/states/states.ts";
+import { callsOf, type Calls } from "../../../helpers/calls.ts";
+import {
+  addTestWorker,
+  ask,
+  clientHeaders,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../../../helpers/plane.ts";
+import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+
+const {
+  appendLogs,
+  breakStateLock,
+  cancelJob,
+  claimJob,
+  createJob,
+  getConfiguration,
+  getJob,
+  reportStatus,
+} = endpoints;
+
+let plane: Plane;
+let owner: Owner;
+let worker: TestWorker;
+let runner: Calls;
+let client: Calls;
+let spec: string;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+beforeEach(async () => {
+  owner = await addOwner(plane.context.store);
+  spec = await addSpec(plane.context.store, owner);
+  worker = await addTestWorker(plane, owner);
+  runner = callsOf(plane, worker.headers);
+  client = callsOf(plane, await clientHeaders(plane, owner));
+});
+
+/** Queues a job and claims it; answers its path parameters. */
+async function held(job_type: "PLAN" | "DEPLOY" | "DESTROY" = "PLAN") {
+  const { id } = await client.get(createJob, { body: { job_type, configuration_id: spec } });
+  await runner.get(claimJob, {});
+  return { id };
+}
+const report = (
+  params: { id: string },
+  body: Parameters<typeof runner.get<typeof reportStatus>>[1]["body"],
+) => runner.get(reportStatus, { params, body });
+/** The job's terraform locks the state. */
+const lockAs = (id: string) =>
+  plane.context.store.write((tx) =>
+    addLock(tx, { spec_id: spec, lock_id: "l", job_id: id, info: "{}", created_at: Date.now() }),
+  );
+/** The job's worker is lost while terraform has the state locked. */
+async function loseWithLock(id: string) {
+  const now = Date.now();
+  await lockAs(id);
+  await writeJobs(plane.context, async (tx, rings) => {
+    const job = (await tx.first(findJob, { id }))!;
+    await changeJob(tx, rings, job, lose(job, now), now, { keepLock: true });
+  });
+  expect(await lockOf()).toMatchObject({ job_id: id });
+}
+const lockOf = () => plane.context.store.read.first(findLock, { spec });
+const specStatus = async () =>
+  (await client.get(getConfiguration, { params: { name: spec } })).status;
+
+describe("a report", () => {
+  it("of PROCESSING starts the job, and the spec's status follows", async () => {
+    const job = await held("DEPLOY");
+    expect(await specStatus()).toBe("NEW");
+    const started = await report(job, { status: "PROCESSING" });
+    expect(started.started_at).not.toBeNull();
+    expect(await specStatus()).toBe("DEPLOYING");
+    expect(await report(job, { status: "PROCESSING" })).toEqual(started);
+  });
+
+  it("of a DEPLOY's SUCCESS brings its outputs to the spec in one go", async () => {
+    const job = await held("DEPLOY");
+    await report(job, {
+      status: "SUCCESS",
+      execution_metadata: {
+        cluster_name: "c",
+        cluster_endpoint: "https://c.example.test",
+        gitops_url: "https://git.example.test/c",
+        outputs: {
+          cluster_name: { type: "string", value: "c", sensitive: false },
+          token: { type: "string", value: "never kept", sensitive: true },
+          bare: 5,
+        },
+      },
+    });
+    const after = await client.get(getConfiguration, { params: { name: spec } });
+    expect(after).toMatchObject({
+      status: "DEPLOYED",
+      cluster_name: "c",
+      cluster_endpoint: "https://c.example.test",
+      gitops_url: "https://git.example.test/c",
+    });
+    expect(after.components).toEqual([
+      { name: "bare", type: "number", value: 5, sensitive: false },
+      { name: "cluster_name", type: "string", value: "c", sensitive: false },
+      { name: "token", type: "string", sensitive: true },
+    ]);
+    await report(await held("DESTROY"), { status: "SUCCESS" });
+    expect(await client.get(getConfiguration, { params: { name: spec } })).toMatchObject({
+      status: "DESTROYED",
+      cluster_name: null,
+      components: [],
+    });
+  });
+
+  it("of FAILED carries its message to the spec", async () => {
+    const job = await held("PLAN");
+    const ended = await report(job, { status: "FAILED", error_message: "Error: no such region" });
+    expect(ended).toMatchObject({ status: "FAILED", error_message: "Error: no such region" });
+    expect(await client.get(getConfiguration, { params: { name: spec } })).toMatchObject({
+      status: "FAILED",
+      error_message: "Error: no such region",
+    });
+  });
+
+  it("of CANCELLED puts the spec back to what it was", async () => {
+    const job = await held("DEPLOY");
+    await report(job, { status: "PROCESSING" });
+    await report(job, { status: "CANCELLED" });
+    expect(await specStatus()).toBe("NEW");
+  });
+
+  it("that is repeated changes nothing", async () => {
+    const job = await held();
+    const body = { status: "SUCCESS", last_seq: 0 } as const;
+    const first = await report(job, body);
+    await pause(5);
+    expect(await report(job, body)).toEqual(first);
+  });
+
+  it("of SUCCESS after a cancel is recorded, because it is what happened", async () => {
+    const job = await held("DEPLOY");
+    await report(job, { status: "PROCESSING" });
+    const cancelled = await client.get(cancelJob, { params: job });
+    expect(cancelled).toMatchObject({ status: "CANCELLED", released_at: null });
+    expect(
+      await runner.refusal(reportStatus, { params: job, body: { status: "PROCESSING" } }),
+    ).toBe("409 job_ended");
+    expect(await report(job, { status: "SUCCESS" })).toMatchObject({ status: "SUCCESS" });
+    expect(await specStatus()).toBe("DEPLOYED");
+  });
+
+  it("moves the spec although a job that was made later has run before it", async () => {
+    const other = await addTestWorker(plane, owner);
+    const request = { job_type: "DEPLOY", configuration_id: spec } as const;
+    const waiting = await client.get(createJob, {
+      body: { ...request, assigned_worker_id: other.id },
+    });
+    await report(await held("DEPLOY"), { status: "SUCCESS" });
+    await pause(2);
+    const late = callsOf(plane, other.headers);
+    expect((await late.get(claimJob, {})).job.id).toBe(waiting.id);
+    await late.get(reportStatus, { params: waiting, body: { status: "PROCESSING" } });
+    expect(await specStatus()).toBe("DEPLOYING");
+    await late.get(reportStatus, { params: waiting, body: { status: "SUCCESS" } });
+    expect(await specStatus()).toBe("DEPLOYED");
+  });
+
+  it("of FAILED after a presumed loss replaces what was presumed, and ends the lock", async () => {
+    const job = await held("DEPLOY");
+    await report(job, { status: "PROCESSING" });
+    await loseWithLock(job.id);
+    const ended = await report(job, { status: "FAILED", error_message: "no such region" });
+    expect(ended.error_message).toBe("no such region");
+    expect(await client.get(getConfiguration, { params: { name: spec } })).toMatchObject({
+      status: "FAILED",
+      error_message: "no such region",
+    });
+    expect(await lockOf()).toBeUndefined();
+  });
+
+  it.each(["FAILED", "CANCELLED"] as const)(
+    "of a bare %s after a loss ends the lock, although it says nothing new",
+    async (status) => {
+      const job = await held("DEPLOY");
+      await report(job, { status: "PROCESSING" });
+      if (status === "CANCELLED") await client.get(cancelJob, { params: job });
+      await loseWithLock(job.id);
+      expect(await report(job, { status })).toMatchObject({ status, error_message: null });
+      expect(await lockOf()).toBeUndefined();
+      await report(job, { status });
+    },
+  );
+
+  it("of an unknown outcome leaves the state locked, before and after a presumed loss", async () => {
+    for (const isLost of [false, true]) {
+      const job = await held("DEPLOY");
+      await report(job, { status: "PROCESSING" });
+      if (isLost) await loseWithLock(job.id);
+      else await lockAs(job.id);
+      const end = { status: "FAILED", error_message: "restarted", outcome_unknown: true } as const;
+      for (const _ of ["told", "repeated"]) {
+        expect(await report(job, end)).toMatchObject({
+          status: "FAILED",
+          error_message: "restarted",
+        });
+        expect(await lockOf()).toMatchObject({ job_id: job.id });
+      }
+      await client.ask(breakStateLock, { params: { name: spec } });
+      expect(await lockOf()).toBeUndefined();
+    }
+  });
+
+  it("counts from the holder and its attempt only", async () => {
+    const job = await held();
+    const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+    const stranger = callsOf(
+      plane,
+      (await addTestWorker(plane, await addOwner(plane.context.store))).headers,
+    );
+    const input = { params: job, body: { status: "SUCCESS" } } as const;
+    expect(await other.refusal(reportStatus, input)).toBe("409 not_job_holder");
+    expect(await stranger.refusal(reportStatus, input)).toBe("404 not_found");
+    const attempt = (value: string) => ({ headers: { "x-job-attempt": value } });
+    expect(await runner.refusal(reportStatus, input, attempt("2"))).toBe("409 not_job_holder");
+    expect(await runner.refusal(reportStatus, input, attempt("x"))).toBe("400 invalid_request");
+    expect(await runner.get(reportStatus, input, attempt("1"))).toMatchObject({
+      status: "SUCCESS",
+    });
+  });
+
+  it.each([
+    [{}, "400 invalid_request"],
+    [{ status: "QUEUED" }, "400 invalid_request"],
+    [{ status: 1 }, "400 invalid_request"],
+  ])("with %j is refused", async (body, refusal) => {
+    const job = await held();
+    expect(await runner.refusal(reportStatus, { params: job, body: body as never })).toBe(refusal);
+    expect(await client.get(getJob, { params: job })).toMatchObject({ status: "PROCESSING" });
+  });
+
+  it.each<[string, object, object]>([
+    [
+      "null for a name",
+      { execution_metadata: { cluster_name: null, outputs: {} } },
+      { outputs: {} },
+    ],
+    [
+      "a name that is too long",
+      { execution_metadata: { cluster_name: "x".repeat(5000), gitops_url: "https://x" } },
+      { gitops_url: "https://x" },
+    ],
+    [
+      "outputs that are none",
+      { execution_metadata: { cluster_name: "c", outputs: [1] } },
+      { cluster_name: "c" },
+    ],
+    ["metadata that is none", { execution_metadata: "x" }, {}],
+    ["a message of its own type", { error_message: { text: "x" }, outcome_unknown: "yes" }, {}],
+    ["counts that are none", { last_seq: -1, plan_summary: [] }, {}],
+    ["a count without end", { last_seq: 1e300, plan_summary: { counts: {} } }, {}],
+    [
+      "more outputs than are kept",
+      {
+        execution_metadata: {
+          outputs: Object.fromEntries(Array.from({ length: 1500 }, (_, n) => [`o${n}`, n])),
+        },
+      },
+      { outputs: Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`o${n}`, n])) },
+    ],
+    [
+      "more values than are read",
+      {
+        execution_metadata: { outputs: { a: Array.from({ length: 110_000 }, () => 1) } },
+        last_seq: 0,
+      },
+      {},
+    ],
+  ])("of success is recorded, whatever else it says: %s", async (_, rest, kept) => {
+    const job = await held("DEPLOY");
+    const body = { status: "SUCCESS", ...rest } as never;
+    const ended = await report(job, body);
+    expect(ended).toMatchObject({ status: "SUCCESS", error_message: null });
+    expect(ended.execution_metadata ?? {}).toEqual(kept);
+    expect(await client.get(getConfiguration, { params: { name: spec } })).toMatchObject({
+      status: "DEPLOYED",
+    });
+  });
+
+  it("of failure has its message cut where it is too long", async () => {
+    const message = `${"x".repeat(8190)}😀${"y".repeat(100)}`;
+    const ended = await report(await held(), { status: "FAILED", error_message: message });
+    expect(ended.error_message).toBe(`${"x".repeat(8190)}\ufffd…`);
+  });
+
+  it("with fields of a newer agent is taken", async () => {
+    const job = await held();
+    const body = { status: "SUCCESS", invented_later: { a: 1 } } as never;
+    expect(await report(job, body)).toMatchObject({ status: "SUCCESS" });
+  });
+});
+
+describe("a log", () => {
+  const append = (params: { id: string }, body: AppendLogs) =>
+    runner.get(appendLogs, { params, body });
+  const chunk = (seq: number, log_chunk = `chunk ${seq}\n`) =>
+    ({ log_chunk, stream_type: "STDOUT", seq }) as const;
+  const read = async (params: { id: string }, query = {}) =>
+    client.get(endpoints.getJobLogs, { params, query });
+  const texts = async (job: { id: string }) =>
+    (await read(job)).logs.map(({ log_chunk }) => log_chunk);
+
+  it("of plain posts is kept in their order and starts the job", async () => {
+    const job = await held();
+    for (const log_chunk of ["one\n", "two", ""])
+      await append(job, { log_chunk, stream_type: "STDERR" });
+    expect(await texts(job)).toEqual(["one\n", "two", ""]);
+    expect((await client.get(getJob, { params: job })).started_at).not.toBeNull();
+    const whole = await read(job);
+    expect(whole.logs[0]).toMatchObject({ job_id: job.id, stream_type: "STDERR" });
+    expect(await runner.get(endpoints.readLogs, { params: job, query: {} })).toEqual(whole);
+  });
+
+  it("is read in pages, after an id", async () => {
+    const job = await held();
+    await append(job, { chunks: [1, 2, 3, 4, 5].map((seq) => chunk(seq)) });
+    const first = await read(job, { limit: 2 });
+    expect(first.logs).toHaveLength(2);
+    expect(first.next_after).toBe(first.logs[1]!.id);
+    const rest = await read(job, { after: first.next_after });
+    expect(rest.logs.map(({ log_chunk }) => log_chunk)).toEqual([
+      "chunk 3\n",
+      "chunk 4\n",
+      "chunk 5\n",
+    ]);
+    expect(rest.next_after).toBeNull();
+    expect((await read(job, { after: first.next_after, limit: 3 })).next_after).toBeNull();
+  });
+
+  it("stores a numbered chunk once, whatever is repeated", async () => {
+    const job = await held();
+    const first = await append(job, { chunks: [chunk(1), chunk(2)] });
+    expect(await append(job, { chunks: [chunk(1), chunk(2)] })).toEqual(first);
+    const second = await append(job, { chunks: [chunk(2), chunk(3)] });
+    expect(second.id).toBeGreaterThan(first.id);
+    expect(await append(job, chunk(3))).toEqual(second);
+    expect(await texts(job)).toEqual(["chunk 1\n", "chunk 2\n", "chunk 3\n"]);
+  });
+
+  it("answers 201 to what it stores and 200 to what it had", async () => {
+    const job = await held();
+    const post = () =>
+      ask(plane, "POST", `/api/jobs/${job.id}/logs`, {
+        headers: { ...worker.headers, "content-type": "application/json" },
+        body: JSON.stringify(chunk(1)),
+      });
+    expect((await post()).status).toBe(201);
+    expect((await post()).status).toBe(200);
+  });
+
+  it("waits for a predecessor that is on its way, and refuses a gap", async () => {
+    const job = await held();
+    const second = append(job, chunk(2));
+    await pause(50);
+    await append(job, chunk(1));
+    await second;
+    expect(await texts(job)).toEqual(["chunk 1\n", "chunk 2\n"]);
+    expect(await runner.refusal(appendLogs, { params: job, body: chunk(4) })).toBe("409 log_gap");
+    const answer = await ask(plane, "POST", `/api/jobs/${job.id}/logs`, {
+      headers: { ...worker.headers, "content-type": "application/json" },
+      body: JSON.stringify(chunk(9)),
+    });
+    expect(answer.json()).toMatchObject({ code: "log_gap", expected_seq: 3 });
+  });
+
+  it("keeps every character, and tells a cancel in its answer", async () => {
+    const job = await held();
+    const text = "\u0000 \u001b[31mred\u001b[0m \r\n \ufffd 🚀 \u2028";
+    await append(job, { log_chunk: text, stream_type: "STDOUT" });
+    expect(await texts(job)).toEqual([text]);
+    await client.get(cancelJob, { params: job });
+    expect(await append(job, { log_chunk: "late", stream_type: "STDOUT" })).toMatchObject({
+      job_status: "CANCELLED",
+    });
+  });
+
+  it("takes a MiB of text in one post, whatever JSON makes of it", async () => {
+    const job = await held();
+    const text = "\u0001".repeat(1024 ** 2);
+    await append(job, chunk(1, text));
+    expect(await texts(job)).toEqual([text]);
+  });
+
+  it("is complete when every chunk that the runner counted is there", async () => {
+    const job = await held();
+    await append(job, { chunks: [chunk(1), chunk(2)] });
+    expect(await report(job, { status: "SUCCESS", last_seq: 3 })).toMatchObject({
+      log_complete: false,
+    });
+    await append(job, chunk(3));
+    expect(await client.get(getJob, { params: job })).toMatchObject({ log_complete: true });
+    const other = await held();
+    expect(await report(other, { status: "SUCCESS" })).toMatchObject({ log_complete: null });
+  });
+
+  it("is read whole, however long it is", async () => {
+    const job = await held();
+    for (let from = 1; from <= 1000; from += 200)
+      await append(job, { chunks: Array.from({ length: 200 }, (_, index) => chunk(from + index)) });
+    expect(await texts(job)).toEqual(
+      Array.from({ length: 1000 }, (_, index) => `chunk ${index + 1}\n`),
+    );
+  });
+
+  it.each<[string, unknown, string]>([
+    ["nothing", {}, "400 invalid_request"],
+    ["no stream", { log_chunk: "x" }, "400 invalid_request"],
+    ["an unknown stream", { log_chunk: "x", stream_type: "STDLOG" }, "400 invalid_request"],
+    ["a chunk that is no string", { log_chunk: 5, stream_type: "STDOUT" }, "400 invalid_request"],
+    [
+      "both forms",
+      { log_chunk: "x", stream_type: "STDOUT", chunks: [chunk(1)] },
+      "400 invalid_request",
+    ],
+    ["no chunks", { chunks: [] }, "400 invalid_request"],
+    [
+      "too many chunks",
+      { chunks: Array.from({ length: 201 }, (_, i) => chunk(i + 1)) },
+      "400 invalid_request",
+    ],
+    ["a number of zero", { ...chunk(0) }, "400 invalid_request"],
+    ["a MiB and a byte of text", chunk(1, "x".repeat(1024 ** 2 + 1)), "413 too_large"],
+    [
+      "half a MiB of letters of two bytes and one more",
+      chunk(1, "é".repeat(1024 ** 2 / 2 + 1)),
+      "413 too_large",
+    ],
+    [
+      "more than a MiB in chunks",
+      { chunks: [chunk(1, "x".repeat(1024 ** 2)), chunk(2, "y")] },
+      "413 too_large",
+    ],
+    [
+      "a body of 7.9 MB",
+      { log_chunk: "x".repeat(7_900_000), stream_type: "STDOUT" },
+      "413 too_large",
+    ],
+  ])("refuses %s and keeps nothing of it", async (_, body, refusal) => {
+    const job = await held();
+    expect(await runner.refusal(appendLogs, { params: job, body: body as never })).toBe(refusal);
+    expect(await texts(job)).toEqual([]);
+  });
+});

@@ -1,0 +1,157 @@
+/** The wall clock steps by a day: who lives stays ONLINE, who is dead is found out on time, and nothing else waits for the length of the step. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { JobRow } from "../../../../control-plane/domain/job.ts";
+import {
+  followClock,
+  settleClock,
+} from "../../../../control-plane/services/operations/clock-steps.ts";
+import { findWorker } from "../../../../control-plane/store/workers/workers.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  readJob,
+  startPlane,
+  type Plane,
+} from "../../../helpers/plane.ts";
+import { addOwner, type Owner } from "../../../helpers/rows.ts";
+
+const day = 24 * 3600_000;
+const seconds = (milliseconds: number) => String(milliseconds / 1000);
+
+let plane: Plane;
+let owner: Owner;
+beforeEach(async () => {
+  plane = await startPlane({
+    WINDLASS_OFFLINE_SECONDS: seconds(2000),
+    WINDLASS_LOST_SECONDS: seconds(500),
+  });
+  owner = await addOwner(plane.context.store);
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await plane.close();
+});
+
+/** Sets the wall clock of this process and leaves its timers and its monotonic clock alone, as an operator or NTP does. */
+function stepClock(by: number): void {
+  const wall = Date.now;
+  vi.spyOn(Date, "now").mockImplementation(() => wall.call(Date) + by);
+}
+afterEach(() => vi.restoreAllMocks());
+
+const statusOf = async (id: string) => {
+  const worker = await plane.context.store.read.first(findWorker, { id });
+  return worker?.offline_at === null ? "ONLINE" : "OFFLINE";
+};
+
+describe.each([
+  ["forward", day],
+  ["back", -day],
+])("a wall clock that steps a day %s", (_, by) => {
+  it("keeps a living worker ONLINE, and decides a dead one's job in the usual time", async () => {
+    const [living, dead] = [await addTestWorker(plane, owner), await addTestWorker(plane, owner)];
+    const job: JobRow = await addHeldJob(plane, owner, dead, { started_at: Date.now() });
+    const headers = { ...living.headers, "content-type": "application/json" };
+    const beat = async () =>
+      expect(
+        (await ask(plane, "POST", "/api/workers/heartbeat", { headers, body: '{"version":"1"}' }))
+          .status,
+      ).toBe(200);
+    await beat();
+    stepClock(by);
+    const statuses = new Set<string>();
+    const startedAt = performance.now();
+    while ((await readJob(plane, job)).status === "PROCESSING") {
+      expect(performance.now() - startedAt).toBeLessThan(15_000);
+      await beat();
+      statuses.add(await statusOf(living.id));
+    }
+    expect([...statuses]).toEqual(["ONLINE"]);
+    expect(await statusOf(dead.id)).toBe("OFFLINE");
+    // The server now goes by the new time.
+    expect(Math.abs(plane.context.now() - Date.now())).toBeLessThan(1000);
+  });
+
+  it("leaves the ages of what is measured as they were", async () => {
+    const { context } = plane;
+    const before = context.now();
+    const worker = await addTestWorker(plane, owner);
+    const job = await addHeldJob(plane, owner, worker, {
+      status: "CANCELLED",
+      started_at: before,
+      cancelled_at: before - 60_000,
+      claimed_at: before - 120_000,
+    });
+    const code = {
+      device_code: `code-${by}`,
+      profile_id: owner.id,
+      wrong_guesses: 0,
+      created_at: before,
+      expires_at: before + 600_000,
+      used_at: null,
+    };
+    await context.store.write((tx) => tx.sql.insertInto("cli_logins").values(code).execute());
+    stepClock(by);
+    const step = await vi.waitFor(() => {
+      const moved = context.now() - before;
+      expect(Math.abs(moved)).toBeGreaterThan(day / 2);
+      return moved;
+    }, 10_000);
+    const after = await readJob(plane, job);
+    const near = (value: number | null, expected: number) =>
+      expect(Math.abs((value ?? 0) - expected)).toBeLessThan(10_000);
+    near(after.cancelled_at, before - 60_000 + step);
+    near(after.claimed_at, before - 120_000 + step);
+    const { expires_at } = await context.store.read.sql
+      .selectFrom("cli_logins")
+      .select("expires_at")
+      .executeTakeFirstOrThrow();
+    near(expires_at, before + 600_000 + step);
+  });
+});
+
+describe("a step back", () => {
+  it("does not make a claim look later than one that follows it", async () => {
+    const { context } = plane;
+    const worker = await addTestWorker(plane, owner);
+    const claimed_at = context.now() - 1000;
+    const ended = await addHeldJob(plane, owner, worker, {
+      status: "SUCCESS",
+      claimed_at,
+      released_at: claimed_at,
+    });
+    stepClock(-day);
+    await vi.waitFor(() => expect(context.now()).toBeLessThan(claimed_at), 10_000);
+    expect((await readJob(plane, ended)).claimed_at).toBeLessThanOrEqual(context.now());
+  });
+
+  it("while the server was stopped is noticed at its start", async () => {
+    const { context } = plane;
+    const ahead = context.now() + day;
+    const worker = await addTestWorker(plane, owner);
+    await context.store.write((tx) =>
+      tx.sql.updateTable("workers").set({ last_heartbeat_at: ahead }).execute(),
+    );
+    expect(await settleClock(context)).toBe(true);
+    expect(await settleClock(context)).toBe(false);
+    const row = await context.store.read.first(findWorker, { id: worker.id });
+    expect(row?.last_heartbeat_at).toBeLessThanOrEqual(context.now());
+  });
+});
+
+it("a step whose record fails is tried again as a whole", async () => {
+  const { context } = plane;
+  let offset = 0;
+  const clock = {
+    now: () => context.now() + offset,
+    ahead: () => day - offset,
+    shift: (by: number) => void (offset += by),
+  };
+  const broken = { ...context.store, write: () => Promise.reject(new Error("disk is full")) };
+  await expect(followClock({ store: broken }, clock)).rejects.toThrow("disk is full");
+  expect(offset).toBe(0);
+  expect(await followClock(context, clock)).toBe(day);
+  expect(offset).toBe(day);
+  expect(await followClock(context, clock)).toBe(0);
+});

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { withLists } from "../../../../control-plane/domain/worker.ts";
+import { addHeldJob, addTestWorker, ask, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { addJob, addOwner } from "../../../helpers/rows.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+describe("the metrics", () => {
+  it("count the queue, held jobs, workers, log bytes and requests, and name nobody", async () => {
+    const owner = await addOwner(plane.context.store);
+    const worker = await addTestWorker(plane, owner);
+    await addJob(plane.context.store, owner, { created_at: Date.now() - 5000, labels: '["busy"]' });
+    const job = await addHeldJob(plane, owner, worker);
+    const body = JSON.stringify({ log_chunk: "x", stream_type: "STDOUT" });
+    const headers = { ...worker.headers, "content-type": "application/json" };
+    await ask(plane, "POST", `/api/jobs/${job.id}/logs`, { headers, body });
+    await ask(plane, "GET", "/nothing/here");
+    const answer = await ask(plane, "GET", "/metrics");
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-type"]).toMatch(/^text\/plain; version=/);
+    const text = answer.body.toString();
+    const value = (name: string) =>
+      Number(
+        text
+          .split("\n")
+          .find((line) => line.startsWith(`${name} `))
+          ?.slice(name.length),
+      );
+    expect(value("windlass_jobs_queued")).toBe(1);
+    expect(value("windlass_jobs_queued_oldest_age_seconds")).toBeGreaterThanOrEqual(5);
+    expect(value('windlass_jobs_held{status="processing"}')).toBe(1);
+    expect(value('windlass_workers{status="online"}')).toBe(1);
+    expect(value("windlass_log_post_bytes_total")).toBe(body.length);
+    const counted = (labels: string) =>
+      value(`windlass_http_request_duration_seconds_count{${labels}}`);
+    expect(counted('method="POST",route="/api/jobs/:id/logs",status="2xx"')).toBe(1);
+    expect(counted('method="GET",route="none",status="4xx"')).toBe(1);
+    expect(value("process_resident_memory_bytes")).toBeGreaterThan(0);
+    for (const name of [owner.id, worker.id, job.id, "nothing/here"])
+      expect(text).not.toContain(name);
+  });
+
+  it("count parked claims, ended jobs by type and status, and the bytes of the database", async () => {
+    const owner = await addOwner(plane.context.store);
+    const worker = await addTestWorker(plane, owner);
+    const job = await addHeldJob(plane, owner, worker);
+    const headers = { ...worker.headers, "content-type": "application/json" };
+    const report = JSON.stringify({ status: "FAILED", error_message: "no" });
+    for (let n = 0; n < 2; n += 1)
+      await ask(plane, "PUT", `/api/jobs/${job.id}/status`, { headers, body: report });
+    const parking = ask(plane, "POST", "/api/jobs/claim?wait=20", { headers: worker.headers });
+    const scrape = async () => (await ask(plane, "GET", "/metrics")).body.toString();
+    await eventually(async () => expect(await scrape()).toMatch(/^windlass_claims_parked 1$/m));
+    expect(await scrape()).toMatch(/^windlass_jobs_ended_total\{type="plan",status="failed"\} 1$/m);
+    const bytes = /^windlass_database_bytes (\d+)$/m.exec(await scrape())?.[1];
+    expect(Number(bytes)).toBeGreaterThan(100_000);
+    const queued = await addJob(plane.context.store, owner);
+    plane.context.wakeups.ring("queue", withLists(queued));
+    expect((await parking).status).toBe(200);
+    await eventually(async () => expect(await scrape()).toMatch(/^windlass_claims_parked 0$/m));
+  });
+
+  it("keep the ecosystem's rules of names and units, and their labels cannot grow with what is asked", async () => {
+    for (let n = 0; n < 50; n += 1) await ask(plane, "GET", `/api/cli/zones/${n}?x=${n}`);
+    for (let n = 0; n < 50; n += 1) await ask(plane, "PUT", `/nothing/${n}`);
+    const text = (await ask(plane, "GET", "/metrics")).body.toString();
+    expect(offences(text)).toEqual([]);
+    const series = text.split("\n").filter((line) => line.startsWith("windlass_http_"));
+    expect(series.length).toBeLessThan(500);
+    expect(new Set(series.map((line) => /route="([^"]*)"/.exec(line)?.[1]))).toContain(
+      "/api/cli/zones/:id",
+    );
+    // The judge itself.
+    expect(
+      offences(
+        "# TYPE windlass_seconds_total gauge\n# HELP windlass_jobs x\n# TYPE windlass_jobs counter\n# HELP windlass_time_ms x\n# TYPE windlass_time_ms gauge\n",
+      ),
+    ).toHaveLength(4);
+  });
+});
+
+/** What https://prometheus.io/docs/practices/naming/ says of our own metrics, as far as a program can tell. */
+function offences(text: string): string[] {
+  const lines = text.split("\n");
+  const found: string[] = [];
+  for (const line of lines) {
+    const [, name = "", type] = /^# TYPE (\S+) (\S+)$/.exec(line) ?? [];
+    if (!name.startsWith("windlass_")) continue;
+    if (!/^[a-z][a-z0-9_]*$/.test(name)) found.push(`${name}: snake_case`);
+    if (!lines.some((other) => other.startsWith(`# HELP ${name} `))) found.push(`${name}: no help`);
+    if ((type === "counter") !== name.endsWith("_total")) found.push(`${name}: ${type} and _total`);
+    if (type === "histogram" && !/_(seconds|bytes)$/.test(name)) found.push(`${name}: no unit`);
+    if (/(_ms|milliseconds|minutes|_kb|_mb|kilobytes|megabytes|percent)(_|$)/.test(name))
+      found.push(`${name}: not a base unit`);
+  }
+  return found;
+}
+
+/** Waits for what comes a moment later, on a busy machine a long one. */
+const eventually = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 60_000 });

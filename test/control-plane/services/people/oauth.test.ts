@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { startPlane, type Plane } from "../../../helpers/plane.ts";
+import {
+  startOpenIdProvider,
+  startPlainProvider,
+  TestBrowser,
+  type FakeProvider,
+} from "../../../helpers/providers.ts";
+import { newLink, openBrowser, signIn } from "../../../helpers/sign-in.ts";
+import { providerNames, type ProviderName } from "../../../../control-plane/domain/providers.ts";
+
+const publicUrl = "http://127.0.0.1:47391";
+let plane: Plane;
+let providers: Record<ProviderName, FakeProvider>;
+beforeAll(async () => {
+  const callback = `${publicUrl}/api/auth/callback`;
+  const [github, gitlab, bitbucket, google] = await Promise.all([
+    startPlainProvider("github"),
+    startOpenIdProvider(callback),
+    startPlainProvider("bitbucket"),
+    startOpenIdProvider(callback),
+  ]);
+  providers = { github, gitlab, bitbucket, google };
+  const settings = providerNames.flatMap((name) => [
+    [`${name.toUpperCase()}_CLIENT_ID`, "client"],
+    [`${name.toUpperCase()}_CLIENT_SECRET`, "client-secret"],
+    [`${name.toUpperCase()}_BASE_URL`, providers[name].url],
+  ]);
+  plane = await startPlane({
+    ...(Object.fromEntries(settings) as Record<string, string>),
+    WINDLASS_PUBLIC_URL: publicUrl,
+    WINDLASS_SIGN_IN_ALLOW: "*",
+  });
+});
+afterAll(async () => {
+  await plane.close();
+  await Promise.all(Object.values(providers).map(({ close }) => close()));
+});
+
+let subjects = 1000;
+beforeEach(() => {
+  for (const { person } of Object.values(providers))
+    Object.assign(person, {
+      subject: String((subjects += 1)),
+      email: "ada@example.com",
+      verified: true,
+    });
+});
+
+const isCallback = (url: string) => url.startsWith(publicUrl);
+/** The plane listens on a port of its own: its public address is put back to that. */
+const local = (url: string) => url.replace(publicUrl, plane.url);
+
+/** Goes to a provider and stops where it sends the browser back. */
+const leave = (browser: TestBrowser, name: ProviderName, query = "") =>
+  browser.visit(`${plane.url}/api/auth/login/${name}${query}`, isCallback);
+
+async function goThrough(browser: TestBrowser, name: ProviderName, query = "") {
+  const { url } = await leave(browser, name, query);
+  return browser.visit(local(url), (next) => !next.includes("/api/auth/"));
+}
+
+const users = () => plane.context.store.read.sql.selectFrom("users").selectAll().execute();
+const entriesOf = (user: string) =>
+  plane.context.store.read.sql
+    .selectFrom("audit_entries")
+    .selectAll()
+    .where("owner_id", "=", user)
+    .orderBy("id")
+    .execute();
+const accounts = () => plane.context.store.read.sql.selectFrom("accounts").selectAll().execute();
+
+describe.each(providerNames)("sign-in with %s", (name) => {
+  test("signs in and goes on to the page asked for; the same account is the same person", async () => {
+    const before = (await users()).length;
+    const { url, way } = await (async () => {
+      const browser = new TestBrowser();
+      const started = await leave(browser, name, "?next=/jobs%3Fa=1");
+      const sent = new URL(started.way[1] ?? "").searchParams;
+      expect(sent.get("code_challenge_method")).toBe("S256");
+      expect(sent.get("redirect_uri")).toBe(`${publicUrl}/api/auth/callback`);
+      return browser.visit(local(started.url), (next) => next.includes("/jobs"));
+    })();
+    expect([url, way.length]).toEqual([`${plane.url}/jobs?a=1`, 2]);
+    await goThrough(new TestBrowser(), name);
+    expect(await users()).toHaveLength(before + 1);
+  });
+
+  test("shows the person's e-mail, and keeps no token in clear", async () => {
+    const browser = new TestBrowser();
+    await goThrough(browser, name);
+    const { status, text } = await browser.visit(`${plane.url}/`);
+    expect(status).toBe(200);
+    expect(text).toContain("ada@example.com");
+    const [account] = (await accounts()).slice(-1);
+    expect(account).toMatchObject({ provider: name, subject: providers[name].person.subject });
+    expect(Buffer.from(account?.access_token ?? "", "base64url")[0]).toBe(1);
+  });
+
+  test("is in the audit log with its way, and so is a renewal; a refusal is not", async () => {
+    const browser = new TestBrowser();
+    await goThrough(browser, name);
+    const [account] = (await accounts()).slice(-1);
+    const mine = () => entriesOf(account?.user_id ?? "");
+    const signedIn = await mine();
+    expect(signedIn).toMatchObject([{ action: "login.create", ip_address: "127.0.0.1" }]);
+    expect(JSON.parse(signedIn[0]?.details ?? "")).toEqual({ way: name });
+    // Once more, by the person who is signed in: the account is renewed.
+    await goThrough(browser, name);
+    const [, connected, ...more] = await mine();
+    expect(connected).toMatchObject({
+      action: "account.connect",
+      actor_kind: "session",
+      actor_id: signedIn[0]?.target_id,
+      target_id: account?.subject,
+      details: JSON.stringify({ provider: name }),
+    });
+    expect(more).toEqual([]);
+    const stranger = new TestBrowser();
+    await stranger.visit(plane.url + (await newLink(plane, `${account?.subject}@example.com`)));
+    expect((await goThrough(stranger, name)).status).toBe(409);
+    expect(await mine()).toHaveLength(2);
+  });
+
+  test("refuses an e-mail that is not verified", async () => {
+    providers[name].person.verified = false;
+    const before = (await accounts()).length;
+    const { status, text } = await goThrough(new TestBrowser(), name);
+    expect(status).toBe(403);
+    expect(text).toContain("no verified e-mail");
+    expect(await accounts()).toHaveLength(before);
+  });
+
+  test("refuses a code that was used before", async () => {
+    const browser = new TestBrowser();
+    const { url } = await leave(browser, name);
+    const { host } = new URL(plane.url);
+    const jar = new Map(browser.jars.get(host));
+    expect((await browser.visit(local(url), (next) => next.endsWith("/"))).status).toBe(303);
+    browser.jars.set(host, jar);
+    const { status } = await browser.visit(local(url));
+    expect(status).toBe(400);
+  });
+});
+
+describe("the way back", () => {
+  test("needs the browser that left", async () => {
+    const { url } = await leave(new TestBrowser(), "github");
+    const { status, text } = await new TestBrowser().visit(local(url));
+    expect([status, text]).toEqual([400, expect.stringContaining("in another browser")]);
+  });
+
+  test("needs the state of the sign-in that this browser began", async () => {
+    const browser = new TestBrowser();
+    const { url } = await leave(new TestBrowser(), "github");
+    await leave(browser, "github");
+    const { status, text } = await browser.visit(local(url));
+    expect([status, text]).toEqual([400, expect.stringContaining("not the sign-in")]);
+  });
+
+  test("refuses another provider's code under the state of this one", async () => {
+    const browser = new TestBrowser();
+    const theirs = new URL((await leave(new TestBrowser(), "bitbucket")).url);
+    const own = new URL(local((await leave(browser, "gitlab")).url));
+    own.searchParams.set("code", theirs.searchParams.get("code") ?? "");
+    expect((await browser.visit(own.href)).status).toBe(400);
+  });
+
+  test("explains a refusal of the provider's, and shows nothing of its text", async () => {
+    const browser = new TestBrowser();
+    const url = new URL(local((await leave(browser, "github")).url));
+    url.searchParams.delete("code");
+    url.searchParams.set("error", "access_denied");
+    url.searchParams.set("error_description", "<script>");
+    const { status, text } = await browser.visit(url.href);
+    expect([status, text]).toEqual([400, expect.stringContaining("You said no at GitHub")]);
+    expect(text).not.toContain("script");
+  });
+
+  test.each(["https://evil.example/", "//evil.example", "/\\evil.example"])(
+    "leads to a path of this site only, not to %s",
+    async (next) => {
+      const query = `?next=${encodeURIComponent(next)}`;
+      const { url } = await goThrough(new TestBrowser(), "github", query);
+      expect(url).toBe(`${plane.url}/`);
+    },
+  );
+});
+
+describe("accounts", () => {
+  test("with the same e-mail are two people, unless the signed-in one adds the other", async () => {
+    const before = (await users()).length;
+    const browser = new TestBrowser();
+    await goThrough(browser, "github");
+    await goThrough(new TestBrowser(), "gitlab");
+    expect(await users()).toHaveLength(before + 2);
+    await goThrough(browser, "bitbucket");
+    expect(await users()).toHaveLength(before + 2);
+    const taken = await goThrough(browser, "gitlab");
+    expect([taken.status, taken.text]).toEqual([409, expect.stringContaining("another person")]);
+  });
+
+  test("meet the operator's link only where its person adds one", async () => {
+    await goThrough(new TestBrowser(), "github");
+    const browser = new TestBrowser();
+    await browser.visit(plane.url + (await newLink(plane, "ada@example.com")));
+    const before = (await users()).length;
+    const taken = await goThrough(browser, "github");
+    expect(taken.status).toBe(409);
+    await goThrough(browser, "google");
+    expect(await users()).toHaveLength(before);
+    const account = (await accounts()).find(
+      ({ subject }) => subject === providers.google.person.subject,
+    );
+    const person = (await users()).find(({ id }) => id === account?.user_id);
+    expect(person?.link_email).toBe("ada@example.com");
+  });
+
+  test("of a code host give their token to the command line; of nobody else", async () => {
+    const browser = new TestBrowser();
+    await goThrough(browser, "github");
+    const cookie = [...(browser.jars.get(new URL(plane.url).host) ?? [])]
+      .map(([name, value]) => `${name}=${value}`)
+      .join("; ");
+    const headers = { cookie, origin: plane.url };
+    const tokens = await signIn(plane, { email: "ada@example.com", headers });
+    expect(tokens.provider_token).toMatch(/^ey/);
+    const other = await signIn(plane, await openBrowser(plane));
+    expect(other.provider_token).toBeNull();
+  });
+});
+
+test("the sign-in page offers what is switched on, and no other provider has a start", async () => {
+  const browser = new TestBrowser();
+  const { text } = await browser.visit(`${plane.url}/login?next=/jobs`);
+  for (const name of providerNames) expect(text).toContain(`/api/auth/login/${name}?next=%2Fjobs`);
+  expect((await browser.visit(`${plane.url}/api/auth/login/myspace`)).status).toBe(404);
+});
+
+test("a provider that is down is a page that says so", async () => {
+  const settings = plane.context.providers.gitlab;
+  if (!settings) throw new Error("gitlab is off");
+  const down = { ...settings, baseUrl: "http://127.0.0.1:1" };
+  Object.assign(plane.context.providers, { gitlab: down });
+  const { status, text } = await leave(new TestBrowser(), "gitlab");
+  Object.assign(plane.context.providers, { gitlab: settings });
+  expect([status, text]).toEqual([424, expect.stringContaining("GitLab cannot be reached")]);
+});

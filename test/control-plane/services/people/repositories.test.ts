@@ -1,0 +1,243 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { codeHosts, type CodeHost } from "../../../../control-plane/domain/providers.ts";
+import { signInWithAccount } from "../../../../control-plane/services/people/accounts.ts";
+import { callsOf } from "../../../helpers/calls.ts";
+import { clientHeaders, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { sendJson, serve } from "../../../helpers/providers.ts";
+import { origin } from "../../../helpers/sign-in.ts";
+
+/** How many repositories the host has. */
+const count = 250;
+const numbers = Array.from({ length: count }, (_, index) => count - index);
+type Answer = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
+
+let plane: Plane;
+let host: { url: string; close(): Promise<void> };
+let answer: Answer;
+let seen: { path: string; authorization: string | undefined }[];
+beforeAll(async () => {
+  host = await serve((address) => (incoming, response) => {
+    const url = new URL(incoming.url ?? "", address);
+    seen.push({ path: url.pathname + url.search, authorization: incoming.headers.authorization });
+    answer(incoming, response, url);
+  });
+  const settings = codeHosts.flatMap((name) => [
+    [`${name.toUpperCase()}_CLIENT_ID`, "client"],
+    [`${name.toUpperCase()}_CLIENT_SECRET`, "secret"],
+    [`${name.toUpperCase()}_BASE_URL`, host.url],
+  ]);
+  plane = await startPlane(Object.fromEntries(settings) as Record<string, string>);
+});
+afterAll(async () => {
+  await plane.close();
+  await host.close();
+});
+beforeEach(() => {
+  seen = [];
+  answer = honest;
+});
+
+/** Each of the three ways of paging, by its path. */
+const honest: Answer = (_, response, url) => {
+  const query = url.searchParams;
+  if (url.pathname === "/api/v3/user/repos") {
+    const [page, size] = [Number(query.get("page") ?? 1), Number(query.get("per_page"))];
+    if (page * size < count) {
+      query.set("page", String(page + 1));
+      response.setHeader("link", `<${url.href}>; rel="next", <${url.href}>; rel="last"`);
+    }
+    const list = numbers.slice((page - 1) * size, page * size);
+    return sendJson(
+      response,
+      list.map((id) => ({
+        id,
+        full_name: `ada/r${id}`,
+        clone_url: `https://github.com/ada/r${id}.git`,
+        default_branch: "main",
+        private: true,
+      })),
+    );
+  }
+  if (url.pathname === "/api/v4/projects") {
+    const before = Number(query.get("id_before") ?? Infinity);
+    const left = numbers.filter((id) => id < before);
+    const list = left.slice(0, Number(query.get("per_page")));
+    if (list.length < left.length) {
+      query.set("id_before", String(list.at(-1)));
+      response.setHeader("link", `<${url.href}>; rel="next"`);
+    }
+    return sendJson(
+      response,
+      list.map((id) => ({
+        id,
+        path_with_namespace: `ada/r${id}`,
+        http_url_to_repo: `https://gitlab.com/ada/r${id}.git`,
+        default_branch: null,
+        visibility: "internal",
+      })),
+    );
+  }
+  if (url.pathname === "/2.0/repositories") {
+    const [page, size] = [Number(query.get("page") ?? 1), Number(query.get("pagelen"))];
+    query.set("page", String(page + 1));
+    return sendJson(response, {
+      ...(page * size < count ? { next: url.href } : {}),
+      values: numbers.slice((page - 1) * size, page * size).map((id) => ({
+        uuid: `{${id}}`,
+        full_name: `ada/r${id}`,
+        is_private: false,
+        mainbranch: { name: "main" },
+        links: { clone: [{ name: "https", href: `https://bitbucket.org/ada/r${id}.git` }] },
+      })),
+    });
+  }
+  return sendJson(response, {}, 404);
+};
+
+/** A signed-in person with an account at the host. */
+async function person(provider: CodeHost, tokens: { expires_in?: number; refresh?: string } = {}) {
+  const caller = await signInWithAccount(
+    plane.context,
+    {
+      provider,
+      subject: randomUUID(),
+      email: "ada@example.com",
+      tokens: {
+        access_token: "first-token",
+        refresh_token: tokens.refresh,
+        expires_in: tokens.expires_in,
+        subject: undefined,
+      },
+    },
+    undefined,
+    origin,
+  );
+  if (caller === "someone_else") throw new Error("the account is taken");
+  return callsOf(plane, await clientHeaders(plane, { id: caller.user_id } as never));
+}
+const of = (git_provider: string, query: { limit?: number; cursor?: string } = {}) =>
+  ({ params: { git_provider }, query }) as const;
+const { listRepositories } = endpoints;
+
+describe.each(codeHosts)("the repositories at %s", (name) => {
+  test("are all listed, or page by page, in the host's own pages", async () => {
+    const { get } = await person(name);
+    const all = await get(listRepositories, of(name));
+    expect(all.repositories.map(({ full_name }) => full_name)).toEqual(
+      numbers.map((id) => `ada/r${id}`),
+    );
+    expect(all.next_cursor).toBeNull();
+    expect(seen).toHaveLength(3);
+    expect(new Set(seen.map(({ authorization }) => authorization))).toEqual(
+      new Set(["Bearer first-token"]),
+    );
+
+    const paged: string[] = [];
+    for (let cursor: string | null | undefined; cursor !== null;) {
+      const page = await get(
+        listRepositories,
+        of(name, { limit: 90, ...(cursor ? { cursor } : {}) }),
+      );
+      paged.push(...page.repositories.map(({ id }) => id));
+      cursor = page.next_cursor;
+    }
+    expect(paged).toEqual(all.repositories.map(({ id }) => id));
+    const [first] = all.repositories;
+    expect(first).toMatchObject({
+      clone_url: `https://${name}.${name === "bitbucket" ? "org" : "com"}/ada/r250.git`,
+      default_branch: name === "gitlab" ? null : "main",
+      private: name !== "bitbucket",
+    });
+  });
+
+  test("tell apart: not connected, refused, and a host that fails", async () => {
+    const other = await person(name === "github" ? "gitlab" : "github");
+    expect(await other.refusal(listRepositories, of(name))).toBe("409 provider_not_connected");
+    const { refusal } = await person(name);
+    const is = () => refusal(listRepositories, of(name));
+    for (const status of [401, 403]) {
+      answer = (_, response) => sendJson(response, {}, status);
+      expect(await is()).toBe("409 provider_token_rejected");
+    }
+    const failures: Answer[] = [
+      (_, response) => sendJson(response, {}, 500),
+      (_, response) => sendJson(response, {}, 429),
+      (_, response) => sendJson(response, { what: "is this" }),
+      (_, response) => sendJson(response, [{ id: {} }]),
+      (_, response) => void response.end("<html>"),
+      (_, response) => void response.destroy(),
+      (_, response) => void response.writeHead(302, { location: host.url }).end(),
+      (_, response) => void response.setHeader("retry-after", "60").writeHead(403).end("{}"),
+      (_, response) => void response.end(Buffer.alloc(9 * 1024 * 1024, " ")),
+    ];
+    for (const failure of failures) {
+      answer = failure;
+      expect(await is()).toBe("424 provider_unavailable");
+    }
+  });
+});
+
+test("a host that does not answer is given up", async () => {
+  const { refusal } = await person("github");
+  const settings = plane.context.providers.github;
+  Object.assign(plane.context.providers, { github: { ...settings, timeoutMilliseconds: 50 } });
+  answer = (_, response) => void sleep(300).then(() => sendJson(response, []));
+  const refused = await refusal(listRepositories, of("github"));
+  Object.assign(plane.context.providers, { github: settings });
+  expect(refused).toBe("424 provider_unavailable");
+});
+
+test("the token never goes to an address that an answer or a cursor names", async () => {
+  const { get, refusal } = await person("github");
+  answer = (_, response) => {
+    response.setHeader("link", `<http://127.0.0.1:1/x?page=2&per_page=9>; rel="next"`);
+    sendJson(response, []);
+  };
+  const { next_cursor } = await get(listRepositories, of("github", { limit: 1 }));
+  expect(Buffer.from(next_cursor ?? "", "base64url").toString()).toBe("page=2");
+  for (const text of ["", "visibility=all", "http://127.0.0.1:1/"]) {
+    const cursor = Buffer.from(text).toString("base64url") || "!";
+    expect(await refusal(listRepositories, of("github", { cursor }))).toBe("400 invalid_cursor");
+  }
+});
+
+test("an ended token is refreshed once for all who ask at the same time, and kept", async () => {
+  const { get } = await person("bitbucket", { expires_in: 0, refresh: "the-refresh-token" });
+  let refreshes = 0;
+  answer = (incoming, response, url) => {
+    if (url.pathname !== "/site/oauth2/access_token") return honest(incoming, response, url);
+    refreshes += 1;
+    sendJson(response, { access_token: "second-token", token_type: "bearer", expires_in: 7200 });
+  };
+  const list = () => get(listRepositories, of("bitbucket", { limit: 1 }));
+  await Promise.all([list(), list(), list()]);
+  await list();
+  expect(refreshes).toBe(1);
+  const asked = seen.filter(({ path }) => path.startsWith("/2.0"));
+  expect(asked.map(({ authorization }) => authorization)).toEqual(
+    asked.map(() => "Bearer second-token"),
+  );
+});
+
+test("a refresh token that the host refuses is told as such", async () => {
+  const { refusal } = await person("bitbucket", { expires_in: 0, refresh: "dead" });
+  answer = (_, response) => sendJson(response, { error: "invalid_grant" }, 400);
+  expect(await refusal(listRepositories, of("bitbucket"))).toBe("409 provider_token_rejected");
+});
+
+test("a token sealed with a lost key is refused as such", async () => {
+  const { refusal } = await person("github");
+  await plane.context.store.write((tx) =>
+    tx.sql.updateTable("accounts").set({ access_token: "AAAA" }).execute(),
+  );
+  expect(await refusal(listRepositories, of("github"))).toBe("409 provider_token_rejected");
+});
+
+test("another word than the three is not found", async () => {
+  const { refusal } = await person("github");
+  expect(await refusal(listRepositories, of("google"))).toBe("404 not_found");
+});

@@ -1,0 +1,253 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { signToken } from "../../../../control-plane/services/people/jwt.ts";
+import { ask, startPlane, type Plane } from "../../../helpers/plane.ts";
+import {
+  approve,
+  bearer,
+  cookieOf,
+  newLink,
+  openBrowser,
+  signIn,
+  type Browser,
+} from "../../../helpers/sign-in.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+const generate = (headers: Record<string, string>, device_code = randomUUID()) =>
+  ask(plane, "POST", "/api/auth/cli/generate", {
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify({ device_code }),
+  });
+const addZone = (headers: Record<string, string>) =>
+  ask(plane, "POST", "/api/cli/zones", {
+    headers: { "content-type": "application/json", ...headers },
+    body: JSON.stringify({ name: randomUUID() }),
+  });
+const zones = (headers: Record<string, string>) => ask(plane, "GET", "/api/cli/zones", { headers });
+
+const moreThanAWeekAgo = () => Date.now() - 7 * 24 * 3600_000 - 1000;
+const loginOf = ({ email }: Browser) =>
+  plane.context.store.read.sql
+    .selectFrom("logins")
+    .innerJoin("users", "users.id", "logins.user_id")
+    .select(["logins.id", "user_id"])
+    .where("email", "=", email)
+    .executeTakeFirstOrThrow();
+const own = (): Record<string, string>[] => [
+  { origin: plane.url },
+  { "sec-fetch-site": "same-origin" },
+  { "sec-fetch-site": "none" },
+  { origin: "null", "sec-fetch-site": "same-origin" },
+];
+const foreign = (): Record<string, string>[] => [
+  {},
+  { origin: "null" },
+  { origin: "https://evil.example" },
+  { origin: `${plane.url}.evil.example` },
+  { origin: plane.url.replace(/\d+$/, "1") },
+  { origin: "no url" },
+  { "sec-fetch-site": "cross-site" },
+  { "sec-fetch-site": "same-site" },
+  { origin: "https://evil.example", "sec-fetch-site": "same-origin" },
+];
+
+describe("a one-time link", () => {
+  test("sets a session that no script can read and no other site can send along, and goes to the start", async () => {
+    const opened = await ask(plane, "GET", await newLink(plane, "ada@example.com"));
+    expect(opened.status).toBe(303);
+    expect(opened.headers["location"]).toBe("/");
+    expect(opened.headers["cache-control"]).toBe("no-store");
+    expect(opened.headers["set-cookie"]).toMatch(
+      /^windlass_session=[\w.-]+; Max-Age=604800; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+  });
+
+  test("works once: then a page says how to get a new one, and there is no session", async () => {
+    const link = await newLink(plane, "ada@example.com");
+    expect((await ask(plane, "GET", link)).status).toBe(303);
+    const again = await ask(plane, "GET", link);
+    expect(again.status).toBe(410);
+    expect(again.headers["set-cookie"]).toBeUndefined();
+    expect(again.headers["content-type"]).toContain("text/html");
+    expect(again.body.toString()).toContain("windlass server login-link");
+  });
+
+  test("opened by twenty at once lets one in", async () => {
+    const link = await newLink(plane, "ada@example.com");
+    const opened = await Promise.all(Array.from({ length: 20 }, () => ask(plane, "GET", link)));
+    expect(opened.filter(({ status }) => status === 303)).toHaveLength(1);
+    expect(opened.filter(({ status }) => status === 410)).toHaveLength(19);
+  });
+
+  test("is not used up by a program that only looks whether it is there", async () => {
+    const link = await newLink(plane, "ada@example.com");
+    expect((await ask(plane, "HEAD", link)).status).toBe(404);
+    expect((await ask(plane, "GET", link)).status).toBe(303);
+  });
+
+  test("ends after 15 minutes; one that never was looks the same", async () => {
+    const link = await newLink(plane, "late@example.com");
+    await plane.context.store.write((tx) =>
+      tx.sql
+        .updateTable("login_links")
+        .set((set) => ({ expires_at: set("expires_at", "-", 15 * 60_000) }))
+        .where("email", "=", "late@example.com")
+        .execute(),
+    );
+    expect((await ask(plane, "GET", link)).status).toBe(410);
+    expect((await ask(plane, "GET", "/login/link/wll_never")).status).toBe(410);
+  });
+
+  test("is not stored, only its hash", async () => {
+    const link = await newLink(plane, "ada@example.com");
+    expect(await plane.holds(link.slice("/login/link/".length))).toEqual([]);
+  });
+
+  test("leads the same address to the same account, and others to others", async () => {
+    const [first, second] = [
+      await openBrowser(plane, "eve@example.com"),
+      await openBrowser(plane, "eve@example.com"),
+    ];
+    const zone = (await addZone(first.headers)).json();
+    expect((await zones(second.headers)).json()).toMatchObject({ zones: [{ id: zone["id"] }] });
+    expect((await zones((await openBrowser(plane)).headers)).json()).toEqual({
+      zones: [],
+      next_cursor: null,
+    });
+  });
+});
+
+describe("a session", () => {
+  test("is renewed by every request, for a week each", async () => {
+    const { headers } = await openBrowser(plane);
+    for (const path of ["/", "/api/cli/zones"]) {
+      const answer = await ask(plane, "GET", path, { headers });
+      expect(answer.headers["set-cookie"]).toContain("Max-Age=604800");
+      const cookie = cookieOf(answer)!;
+      expect((await zones({ cookie })).status).toBe(200);
+    }
+  });
+
+  test("is an own credential: no bearer token, and a bearer token is no session", async () => {
+    const { headers } = await openBrowser(plane);
+    const token = headers.cookie.split("=")[1]!;
+    expect((await zones(bearer(token))).status).toBe(401);
+    const { access_token, refresh_token } = await signIn(plane);
+    for (const cookie of [access_token, refresh_token].map(
+      (token) => `windlass_session=${token}`,
+    )) {
+      expect((await zones({ cookie })).status).toBe(401);
+      expect((await generate({ cookie, origin: plane.url })).status).toBe(401);
+    }
+    expect((await generate(bearer(access_token))).json()).toMatchObject({
+      status: 401,
+      code: "unauthenticated",
+    });
+  });
+
+  test("ends at once when the person signs out, in every copy of the cookie", async () => {
+    const { headers } = await openBrowser(plane);
+    const out = await ask(plane, "POST", "/logout", { headers });
+    expect(out.status).toBe(303);
+    expect(out.headers["set-cookie"]).toMatch(/^windlass_session=; Max-Age=0; /);
+    expect((await zones(headers)).status).toBe(401);
+    expect((await ask(plane, "GET", "/", { headers })).headers["location"]).toBe("/login?next=%2F");
+  });
+
+  test("ends when its time is over, or the login's", async () => {
+    const browser = await openBrowser(plane);
+    const login = await loginOf(browser);
+    const claims = { sub: login.user_id, email: browser.email, sid: login.id, jti: login.id };
+    const { jwtSecret } = plane.context;
+    const old = await signToken({ jwtSecret, now: moreThanAWeekAgo }, "session", claims);
+    expect((await zones({ cookie: `windlass_session=${old}` })).status).toBe(401);
+    await plane.context.store.write((tx) =>
+      tx.sql
+        .updateTable("logins")
+        .set({ expires_at: Date.now() })
+        .where("id", "=", login.id)
+        .execute(),
+    );
+    expect((await zones(browser.headers)).status).toBe(401);
+  });
+});
+
+describe("a request that changes something, sent with a session,", () => {
+  test("is taken from our own pages", async () => {
+    const { headers } = await openBrowser(plane);
+    for (const from of own()) {
+      expect([from, (await generate({ cookie: headers.cookie, ...from })).status]).toEqual([
+        from,
+        201,
+      ]);
+      expect([from, (await addZone({ cookie: headers.cookie, ...from })).status]).toEqual([
+        from,
+        201,
+      ]);
+    }
+  });
+
+  test("is refused from any other, and changes nothing", async () => {
+    const { headers } = await openBrowser(plane);
+    for (const from of foreign()) {
+      for (const refused of [
+        await generate({ cookie: headers.cookie, ...from }),
+        await addZone({ cookie: headers.cookie, ...from }),
+      ])
+        expect([from, refused.json()]).toMatchObject([
+          from,
+          { status: 403, code: "foreign_origin" },
+        ]);
+      expect(
+        (await ask(plane, "POST", "/logout", { headers: { cookie: headers.cookie, ...from } }))
+          .status,
+      ).toBe(403);
+    }
+    expect((await zones(headers)).json()).toMatchObject({ zones: [] });
+  });
+
+  test("needs no origin where the credential is not the browser's", async () => {
+    const { access_token } = await signIn(plane);
+    const answer = await addZone({ ...bearer(access_token), origin: "https://evil.example" });
+    expect(answer.status).toBe(201);
+  });
+});
+
+test("without https nothing is said of it: the browser could not come back", async () => {
+  const { headers } = await ask(plane, "GET", "/login");
+  expect(headers["strict-transport-security"]).toBeUndefined();
+});
+
+describe("under https", () => {
+  test("the cookie is only for this host and only sent encrypted, and a page without encryption is a stranger", async () => {
+    const secure = await startPlane({ WINDLASS_PUBLIC_URL: "https://windlass.example" });
+    try {
+      const opened = await ask(secure, "GET", await newLink(secure, "ada@example.com"));
+      expect(opened.headers["set-cookie"]).toMatch(
+        /^__Host-windlass_session=[\w.-]+; Max-Age=604800; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+      );
+      const cookie = cookieOf(opened)!;
+      const from = (origin: string) =>
+        approve(secure, { email: "", headers: { cookie, origin } }).then(
+          () => 201,
+          (error: { status: number }) => error.status,
+        );
+      expect(await from("https://windlass.example")).toBe(201);
+      expect(await from("http://windlass.example")).toBe(403);
+      expect(await from(secure.url)).toBe(403);
+      // Whatever is asked and however it ends: a browser that was here once comes without encryption never again.
+      for (const path of ["/login", "/assets/windlass.css", "/api/cli/zones", "/nothing", "/docs"])
+        expect([
+          path,
+          (await ask(secure, "GET", path)).headers["strict-transport-security"],
+        ]).toEqual([path, "max-age=31536000"]);
+    } finally {
+      await secure.close();
+    }
+  });
+});

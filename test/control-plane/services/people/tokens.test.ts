@@ -1,0 +1,314 @@
+import { createHmac, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { signToken, type TokenType } from "../../../../control-plane/services/people/jwt.ts";
+import type { TokenPair } from "../../../../protocol/auth.ts";
+import { ask, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { bearer, openBrowser, signIn } from "../../../helpers/sign-in.ts";
+
+const proving = process.env["WINDLASS_PROVE"] === "1";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+const zones = (headers: Record<string, string>) => ask(plane, "GET", "/api/cli/zones", { headers });
+const refresh = (refresh_token: unknown) =>
+  ask(plane, "POST", "/api/auth/cli/refresh", {
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ refresh_token }),
+  });
+const refused = { status: 401, code: "invalid_refresh_token" };
+/** A refresh that must work. */
+async function refreshed({ refresh_token }: Pick<TokenPair, "refresh_token">): Promise<TokenPair> {
+  const answer = await refresh(refresh_token);
+  expect(answer.status).toBe(200);
+  return answer.json() as unknown as TokenPair;
+}
+/** Whether an access token lets in. */
+const letsIn = async ({ access_token }: Pick<TokenPair, "access_token">) =>
+  (await zones(bearer(access_token))).status === 200;
+
+interface Claims {
+  readonly sub: string;
+  readonly email: string;
+  readonly sid: string;
+  readonly jti: string;
+  readonly iat: number;
+  readonly exp: number;
+}
+const partsOf = (token: string) => token.split(".") as [string, string, string];
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
+const claimsOf = (token: string) =>
+  JSON.parse(Buffer.from(partsOf(token)[1], "base64url").toString()) as Claims;
+/** A token that somebody with the key made of a real one's claims. */
+function forge(token: string, header: object, change: object = {}, hash = "sha256"): string {
+  const text = `${encode(header)}.${encode({ ...claimsOf(token), ...change })}`;
+  const key = plane.context.jwtSecret;
+  return `${text}.${createHmac(hash, key).update(text).digest("base64url")}`;
+}
+const hs256 = { alg: "HS256", typ: "JWT" };
+/** A token of a login as it was made some time ago. */
+const signedBefore = (milliseconds: number, type: TokenType, { access_token }: TokenPair) =>
+  signToken(
+    { jwtSecret: plane.context.jwtSecret, now: () => Date.now() - milliseconds },
+    type,
+    claimsOf(access_token),
+  );
+const setLogin = (pair: TokenPair, change: { rotated_at?: number; expires_at?: number }) =>
+  plane.context.store.write((tx) =>
+    tx.sql
+      .updateTable("logins")
+      .set(change)
+      .where("id", "=", claimsOf(pair.access_token).sid)
+      .execute(),
+  );
+
+/** Everything that is no access token, by what is wrong with it. */
+function broken(token: string): [string, string][] {
+  const [header, payload, signature] = partsOf(token);
+  const hour = 3600;
+  const now = Math.floor(Date.now() / 1000);
+  return [
+    ["nothing", ""],
+    ["a word", "token"],
+    ["two parts", `${header}.${payload}`],
+    ["four parts", `${token}.${signature}`],
+    ["no signature", `${header}.${payload}.`],
+    ["alg none", `${encode({ alg: "none" })}.${payload}.`],
+    ["alg none in other letters", `${encode({ alg: "nOnE" })}.${payload}.${signature}`],
+    ["alg none in a signed header", forge(token, { alg: "none" })],
+    ["another algorithm", forge(token, { alg: "HS512" }, {}, "sha512")],
+    ["a critical extension", forge(token, { ...hs256, crit: ["b64"], b64: false })],
+    [
+      "another's claims under this signature",
+      `${header}.${encode({ ...claimsOf(token), sub: randomUUID() })}.${signature}`,
+    ],
+    ["another issuer", forge(token, hs256, { iss: "https://evil.example" })],
+    ["another audience", forge(token, hs256, { aud: "others" })],
+    ["no end", forge(token, hs256, { exp: undefined })],
+    ["an end that is no number", forge(token, hs256, { exp: "2099" })],
+    ["an end in the past", forge(token, hs256, { iat: now - 2 * hour, exp: now - 1 })],
+    ["no type", forge(token, hs256, { type: undefined })],
+    ["another type", forge(token, hs256, { type: "ACCESS" })],
+    ["no login", forge(token, hs256, { sid: undefined })],
+    ["a login that never was", forge(token, hs256, { sid: randomUUID() })],
+    ["a login that is no text", forge(token, hs256, { sid: { $ne: null } })],
+    ["its padding", `${token}=`],
+    ["a space inside", `${header}. ${payload}.${signature}`],
+  ];
+}
+
+describe("an access token", () => {
+  test("carries who it is for, where it counts and until when: one hour", async () => {
+    const browser = await openBrowser(plane);
+    const { access_token } = await signIn(plane, browser);
+    const [header] = partsOf(access_token);
+    expect(JSON.parse(Buffer.from(header, "base64url").toString())).toEqual(hs256);
+    const claims = claimsOf(access_token);
+    expect(claims).toEqual({
+      sub: expect.stringMatching(/^[\da-f-]{36}$/),
+      email: browser.email,
+      type: "access",
+      iss: "windlass",
+      aud: "windlass",
+      iat: expect.any(Number),
+      exp: claims.iat + 3600,
+      jti: expect.any(String),
+      sid: expect.stringMatching(/^[\da-f-]{36}$/),
+    });
+    expect(Math.abs(claims.iat * 1000 - Date.now())).toBeLessThan(10_000);
+  });
+
+  test("is refused when anything is wrong with it, and the answer says which credential is asked for", async () => {
+    const tokens = await signIn(plane);
+    expect(await letsIn(tokens)).toBe(true);
+    expect(await letsIn({ access_token: forge(tokens.access_token, hs256) })).toBe(true);
+    for (const [what, token] of broken(tokens.access_token)) {
+      const answer = await zones(bearer(token));
+      expect([what, answer.json()]).toMatchObject([what, { status: 401, code: "unauthenticated" }]);
+      expect([what, answer.headers["www-authenticate"]]).toEqual([what, "Bearer"]);
+    }
+    const { access_token } = tokens;
+    for (const authorization of [
+      "",
+      access_token,
+      "Bearer",
+      `Basic ${access_token}`,
+      `Bearer ${access_token} x`,
+    ])
+      expect([authorization, (await zones({ authorization })).status]).toEqual([
+        authorization,
+        401,
+      ]);
+    expect((await zones({})).json()).toMatchObject({ status: 401, code: "unauthenticated" });
+  });
+
+  test("is refused with any one character changed", async () => {
+    const { access_token } = await signIn(plane);
+    const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    for (let at = 0; at < access_token.length; at += proving ? 1 : 7) await refusesChangeAt(at);
+    // The last character has two bits that no decoder looks at.
+    await refusesChangeAt(access_token.length - 1);
+
+    async function refusesChangeAt(at: number) {
+      const flipped = alphabet[alphabet.indexOf(access_token[at]!) ^ 1] ?? "A";
+      const changed = access_token.slice(0, at) + flipped + access_token.slice(at + 1);
+      expect([at, await letsIn({ access_token: changed })]).toEqual([at, false]);
+    }
+  });
+
+  test("ends after its hour", async () => {
+    const pair = await signIn(plane);
+    const minute = 60_000;
+    expect(await letsIn({ access_token: await signedBefore(59 * minute, "access", pair) })).toBe(
+      true,
+    );
+    expect(await letsIn({ access_token: await signedBefore(60 * minute, "access", pair) })).toBe(
+      false,
+    );
+  });
+
+  test("and the other kinds are refused in each other's place", async () => {
+    const pair = await signIn(plane);
+    const session = await signedBefore(0, "session", pair);
+    expect(await letsIn({ access_token: pair.refresh_token })).toBe(false);
+    expect(await letsIn({ access_token: session })).toBe(false);
+    expect((await refresh(pair.access_token)).json()).toMatchObject(refused);
+    expect((await refresh(session)).json()).toMatchObject(refused);
+    // A type alone is not enough: the login itself must be of that kind.
+    expect((await zones({ cookie: `windlass_session=${session}` })).status).toBe(401);
+    await refreshed(pair);
+  });
+
+  test("of a person shows that person's things only", async () => {
+    const [ada, eve] = [await signIn(plane), await signIn(plane)];
+    const name = randomUUID();
+    await ask(plane, "POST", "/api/cli/zones", {
+      headers: { ...bearer(ada.access_token), "content-type": "application/json" },
+      body: JSON.stringify({ name }),
+    });
+    expect((await zones(bearer(ada.access_token))).body.toString()).toContain(name);
+    expect((await zones(bearer(eve.access_token))).body.toString()).not.toContain(name);
+  });
+});
+
+describe("a refresh", () => {
+  test("gives a new pair of the same login; the old refresh token is dead, the old access token lives out its hour", async () => {
+    const old = await signIn(plane);
+    const pair = await refreshed(old);
+    expect(pair).toEqual({
+      access_token: expect.any(String),
+      refresh_token: expect.any(String),
+      token_type: "Bearer",
+      expires_in: 3600,
+    });
+    expect(pair.access_token).not.toBe(old.access_token);
+    expect(pair.refresh_token).not.toBe(old.refresh_token);
+    expect(claimsOf(pair.access_token).sid).toBe(claimsOf(old.access_token).sid);
+    const { iat, exp } = claimsOf(pair.refresh_token);
+    expect(exp - iat).toBe(90 * 24 * 3600);
+    expect(await letsIn(pair)).toBe(true);
+    expect(await letsIn(old)).toBe(true);
+    expect((await refresh(old.refresh_token)).json()).toMatchObject(refused);
+  });
+
+  test("refuses what is no refresh token, in the same words", async () => {
+    const { refresh_token } = await signIn(plane);
+    for (const [what, token] of broken(refresh_token))
+      expect([what, (await refresh(token)).json()]).toMatchObject([what, refused]);
+    await refreshed({ refresh_token });
+    for (const body of [5, null, undefined, "x".repeat(4097)])
+      expect((await refresh(body)).json()).toMatchObject({ status: 400, code: "invalid_request" });
+  });
+
+  test("shown by fifty at once has exactly one winner, and the losers do no harm", async () => {
+    let pair: TokenPair = await signIn(plane);
+    for (let round = 0; round < (proving ? 1000 : 100); round += 1) {
+      const answers = await Promise.all(
+        Array.from({ length: 50 }, () => refresh(pair.refresh_token)),
+      );
+      const winners = answers.filter(({ status }) => status === 200);
+      expect(winners).toHaveLength(1);
+      for (const answer of answers)
+        if (answer !== winners[0]) expect(answer.json()).toMatchObject(refused);
+      pair = winners[0]!.json() as unknown as TokenPair;
+      expect(await letsIn(pair)).toBe(true);
+    }
+  });
+
+  test("with the predecessor is only refused for ten seconds; later it ends the login", async () => {
+    const old = await signIn(plane);
+    const pair = await refreshed(old);
+    await setLogin(pair, { rotated_at: Date.now() - 9_000 });
+    expect((await refresh(old.refresh_token)).json()).toMatchObject(refused);
+    expect(await letsIn(pair)).toBe(true);
+    await setLogin(pair, { rotated_at: Date.now() - 10_500 });
+    expect((await refresh(old.refresh_token)).json()).toMatchObject(refused);
+    expect(await letsIn(pair)).toBe(false);
+    expect((await refresh(pair.refresh_token)).json()).toMatchObject(refused);
+  });
+
+  test("with an older generation ends the login at once, every time", async () => {
+    for (let round = 0; round < (proving ? 1000 : 20); round += 1) {
+      const first = await signIn(plane);
+      const third = await refreshed(await refreshed(first));
+      expect((await refresh(first.refresh_token)).json()).toMatchObject(refused);
+      expect(await letsIn(third)).toBe(false);
+      expect((await refresh(third.refresh_token)).json()).toMatchObject(refused);
+    }
+  });
+
+  test("with an old token whose own time is over still ends the login: it is a theft all the same", async () => {
+    const old = await signIn(plane);
+    const pair = await refreshed(await refreshed(old));
+    const { iat } = claimsOf(old.refresh_token);
+    const expired = forge(old.refresh_token, hs256, { exp: iat - 1 });
+    expect((await refresh(expired)).json()).toMatchObject(refused);
+    expect(await letsIn(pair)).toBe(false);
+  });
+
+  test("with the right token too late is refused, and nothing else happens", async () => {
+    const pair = await signIn(plane);
+    const expired = forge(pair.refresh_token, hs256, { exp: claimsOf(pair.refresh_token).iat - 1 });
+    expect((await refresh(expired)).json()).toMatchObject(refused);
+    await refreshed(pair);
+  });
+
+  test("keeps a login alive for 90 days from then, not from its start", async () => {
+    const old = await signIn(plane);
+    await setLogin(old, { expires_at: Date.now() + 60_000 });
+    const pair = await refreshed(old);
+    const { expires_at } = await plane.context.store.read.sql
+      .selectFrom("logins")
+      .select("expires_at")
+      .where("id", "=", claimsOf(pair.access_token).sid)
+      .executeTakeFirstOrThrow();
+    expect(expires_at - Date.now()).toBeGreaterThan(89 * 24 * 3600_000);
+    await setLogin(pair, { expires_at: Date.now() });
+    expect((await refresh(pair.refresh_token)).json()).toMatchObject(refused);
+    expect(await letsIn(pair)).toBe(false);
+  });
+
+  test("of one login leaves the person's other logins alone", async () => {
+    const browser = await openBrowser(plane);
+    const [one, other] = [await signIn(plane, browser), await signIn(plane, browser)];
+    await refreshed(await refreshed(one));
+    await refresh(one.refresh_token);
+    expect(await letsIn(one)).toBe(false);
+    expect(await letsIn(other)).toBe(true);
+    expect((await zones(browser.headers)).status).toBe(200);
+  });
+});
+
+test("a revoked login's access token is refused from the next call on", async () => {
+  const pair = await signIn(plane);
+  expect(await letsIn(pair)).toBe(true);
+  const { sid } = claimsOf(pair.access_token);
+  await plane.context.store.write((tx) =>
+    tx.sql.updateTable("logins").set({ revoked_at: Date.now() }).where("id", "=", sid).execute(),
+  );
+  expect(await letsIn(pair)).toBe(false);
+  expect((await refresh(pair.refresh_token)).json()).toMatchObject(refused);
+});

@@ -1,0 +1,302 @@
+import { hash, randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { readdirSync, readlinkSync } from "node:fs";
+import { connect } from "node:net";
+import { lockName } from "../../../../control-plane/data-directory/lock.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { addOwner, type Owner } from "../../../helpers/rows.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  readJob,
+  setJob,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../../../helpers/plane.ts";
+
+let plane: Plane;
+let owner: Owner;
+let worker: TestWorker;
+beforeAll(async () => {
+  plane = await startPlane();
+  owner = await addOwner(plane.context.store);
+  worker = await addTestWorker(plane, owner);
+});
+afterAll(() => plane.close());
+
+const limit = 52_428_800;
+const digestOf = (content: Buffer) => `sha-256=:${hash("sha256", content, "base64")}:`;
+const pathOf = ({ id }: { id: string }) => `/api/jobs/${id}/plan-artifact`;
+const upload = (
+  job: { id: string },
+  body: Buffer | AsyncIterable<Uint8Array>,
+  headers: Record<string, string> = {},
+  by = worker,
+) => ask(plane, "POST", pathOf(job), { headers: { ...by.headers, ...headers }, body });
+const download = (job: { id: string }, headers: Record<string, string> = {}, by = worker) =>
+  ask(plane, "GET", pathOf(job), { headers: { ...by.headers, ...headers } });
+
+async function* inPieces(content: Buffer, size = 100_000) {
+  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
+}
+
+test("a plan comes back byte for byte, with its size and digest", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  const plan = randomBytes(300_000);
+  const stored = await upload(job, plan, { "content-digest": digestOf(plan) });
+  expect(stored.status).toBe(201);
+  expect(stored.json()).toEqual({
+    job_id: job.id,
+    size_bytes: plan.length,
+    sha256: hash("sha256", plan),
+  });
+  const read = await download(job);
+  expect(read.status).toBe(200);
+  expect(read.body.equals(plan)).toBe(true);
+  expect(read.headers).toMatchObject({
+    "content-type": "application/octet-stream",
+    "content-length": String(plan.length),
+    "content-digest": digestOf(plan),
+    etag: `"${hash("sha256", plan)}"`,
+    "accept-ranges": "bytes",
+  });
+});
+
+test.for([
+  ["no content type", {}],
+  ["application/gzip", { "content-type": "application/gzip" }],
+  ["application/json, which it is not", { "content-type": "application/json" }],
+] as const)("the bytes are taken with %s, with and without a length", async ([, headers]) => {
+  for (const body of [Buffer.from("{plan"), inPieces(Buffer.from("{plan"))]) {
+    const job = await addHeldJob(plane, owner, worker);
+    expect((await upload(job, body, headers)).status).toBe(201);
+    expect((await download(job)).body.toString()).toBe("{plan");
+  }
+});
+
+test("an artifact of no bytes is an artifact", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  expect((await upload(job, Buffer.alloc(0))).json()).toMatchObject({ size_bytes: 0 });
+  expect((await download(job)).body).toHaveLength(0);
+});
+
+test("an upload is the start of its job", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  await upload(job, Buffer.from("plan"));
+  expect((await readJob(plane, job)).started_at).not.toBeNull();
+});
+
+test("the runner of a DEPLOY reads the artifact of the plan it names, by either id", async () => {
+  const plan = await addHeldJob(plane, owner, worker);
+  await upload(plan, Buffer.from("the plan"));
+  const other = await addTestWorker(plane, owner);
+  const deploy = await addHeldJob(plane, owner, other, {
+    job_type: "DEPLOY",
+    plan_job_id: plan.id,
+  });
+  expect((await download(deploy, {}, other)).body.toString()).toBe("the plan");
+  expect((await download(plan, {}, other)).body.toString()).toBe("the plan");
+  await setJob(plane, deploy, { worker_id: null, status: "QUEUED" });
+  expect((await download(deploy, {}, other)).status).toBe(404);
+  expect((await download(plan, {}, other)).status).toBe(404);
+});
+
+test("exactly 50 MB are stored, one byte more is refused, and nothing of that stays", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  const most = Buffer.alloc(limit, "x");
+  expect((await upload(job, most)).json()).toMatchObject({ size_bytes: limit });
+  const before = await plane.blobs();
+  const another = await addHeldJob(plane, owner, worker);
+  const over = Buffer.alloc(limit + 1, "x");
+  for (const body of [over, inPieces(over)]) {
+    const refused = await upload(another, body);
+    expect([refused.status, refused.json().code]).toEqual([413, "payload_too_large"]);
+  }
+  expect(await plane.blobs()).toBe(before);
+  expect((await download(another)).status).toBe(404);
+});
+
+test("a length over the limit is refused before any of the body is there", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  const answer = await speak(job, { "content-length": String(limit + 1) });
+  expect(answer.text).toMatch(/^HTTP\/1\.1 413 /);
+});
+
+test.for([
+  ["says its length", { "content-length": String(limit + 1) }, (text: string) => text],
+  [
+    "does not",
+    { "transfer-encoding": "chunked" },
+    (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`,
+  ],
+] as const)(
+  "a client that writes a whole body over the limit before it reads, and %s, still gets the answer",
+  async ([, headers, encode]) => {
+    const job = await addHeldJob(plane, owner, worker);
+    const { socket } = await speak(job, headers, encode("x".repeat(limit + 1)));
+    socket.pause();
+    await once(socket, "drain");
+    const [answer] = (await once(socket.resume(), "data")) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 .*payload_too_large/s);
+    socket.destroy();
+  },
+);
+
+test("an upload that breaks off leaves nothing behind, and can be made again", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  const before = await plane.blobs();
+  for (const headers of [{ "content-length": "1000000" }, { "transfer-encoding": "chunked" }]) {
+    const { socket } = await speak(job, headers, "7530\r\n" + "x".repeat(30_000) + "\r\n");
+    await expect.poll(() => plane.blobs()).toBe(before + 1);
+    socket.destroy();
+    await expect.poll(() => plane.blobs()).toBe(before);
+  }
+  expect((await download(job)).status).toBe(404);
+  expect((await readJob(plane, job)).started_at).toBeNull();
+  expect((await upload(job, Buffer.from("plan"))).status).toBe(201);
+});
+
+test("content that does not match its digest is refused and not stored", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  const before = await plane.blobs();
+  const wrong = await upload(job, Buffer.from("plan"), {
+    "content-digest": digestOf(Buffer.from("another")),
+  });
+  expect([wrong.status, wrong.json().code]).toEqual([400, "digest_mismatch"]);
+  const unreadable = await upload(job, Buffer.from("plan"), { "content-digest": "sha-256=plan" });
+  expect([unreadable.status, unreadable.json().code]).toEqual([400, "invalid_request"]);
+  expect(await plane.blobs()).toBe(before);
+  expect((await readJob(plane, job)).started_at).toBeNull();
+});
+
+test("within an attempt the artifact is written once; the same bytes again are the same answer", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  const first = await upload(job, Buffer.from("plan"));
+  const before = await plane.blobs();
+  const again = await upload(job, Buffer.from("plan"));
+  expect([first.status, again.status]).toEqual([201, 200]);
+  expect(again.json()).toEqual(first.json());
+  const other = await upload(job, Buffer.from("another plan"));
+  expect([other.status, other.json().code]).toEqual([409, "artifact_exists"]);
+  expect(await plane.blobs()).toBe(before);
+  expect((await download(job)).body.toString()).toBe("plan");
+});
+
+test("of ten uploads at once exactly one is stored", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  const before = await plane.blobs();
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => upload(job, Buffer.from(`plan ${index}`))),
+  );
+  const winners = answers.filter(({ status }) => status === 201);
+  expect(winners).toHaveLength(1);
+  expect(answers.filter(({ status }) => status === 409)).toHaveLength(9);
+  expect(await plane.blobs()).toBe(before + 1);
+  expect(hash("sha256", (await download(job)).body)).toBe(winners[0]?.json()["sha256"]);
+});
+
+test("a newer attempt's artifact takes the place of the older one's", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  await upload(job, Buffer.from("first"), { "x-job-attempt": "1" });
+  const before = await plane.blobs();
+  await setJob(plane, job, { attempt: 2 });
+  const late = await upload(job, Buffer.from("first"), { "x-job-attempt": "1" });
+  expect([late.status, late.json().code]).toEqual([409, "not_job_holder"]);
+  expect((await upload(job, Buffer.from("second"), { "x-job-attempt": "2" })).status).toBe(201);
+  expect((await download(job)).body.toString()).toBe("second");
+  expect(await plane.blobs()).toBe(before);
+});
+
+test("only the holder may upload; to others the job is held by someone else or is not there", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  const before = await plane.blobs();
+  const colleague = await addTestWorker(plane, owner);
+  const stranger = await addTestWorker(plane, await addOwner(plane.context.store));
+  const codeOf = async (by: TestWorker, method: typeof upload) =>
+    (await method(job, Buffer.from("plan"), {}, by)).json().code;
+  expect(await codeOf(colleague, upload)).toBe("not_job_holder");
+  expect(await codeOf(stranger, upload)).toBe("not_found");
+  await upload(job, Buffer.from("plan"));
+  for (const by of [colleague, stranger])
+    expect((await download(job, {}, by)).json().code).toBe("not_found");
+  const nobody = { ...worker, headers: { ...worker.headers, "x-worker-token": "wlw_wrong" } };
+  expect(await codeOf(nobody, upload)).toBe("invalid_worker_token");
+  expect((await download(job, {}, nobody)).status).toBe(401);
+  expect(await plane.blobs()).toBe(before + 1);
+});
+
+test("an upload during which the job is given to another attempt is not stored", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  const before = await plane.blobs();
+  const slow = (async function* () {
+    yield Buffer.from("half of the plan");
+    await expect.poll(() => plane.blobs()).toBe(before + 1);
+    await setJob(plane, job, { attempt: 2 });
+    yield Buffer.from("the other half");
+  })();
+  const answer = await upload(job, slow, { "x-job-attempt": "1" });
+  expect([answer.status, answer.json().code]).toEqual([409, "not_job_holder"]);
+  expect(await plane.blobs()).toBe(before);
+});
+
+test("a read can be resumed, and saved when nothing changed", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  const plan = randomBytes(200_000);
+  await upload(job, plan);
+  const { etag } = (await download(job)).headers as { etag: string };
+  const rest = await download(job, { range: "bytes=70000-", "if-range": etag });
+  expect(rest.status).toBe(206);
+  expect(rest.headers["content-range"]).toBe("bytes 70000-199999/200000");
+  expect(rest.headers["content-digest"]).toBeUndefined();
+  expect(rest.body.equals(plan.subarray(70_000))).toBe(true);
+  const outside = await download(job, { range: "bytes=200000-" });
+  expect([outside.status, outside.headers["content-range"]]).toEqual([416, "bytes */200000"]);
+  const unchanged = await download(job, { "if-none-match": etag });
+  expect([unchanged.status, unchanged.body.length]).toEqual([304, 0]);
+  const head = await ask(plane, "HEAD", pathOf(job), { headers: worker.headers });
+  expect([head.status, head.headers["content-length"]]).toEqual([200, "200000"]);
+});
+
+test("a reader that goes away in the middle leaves no file open", async () => {
+  const job = await addHeldJob(plane, owner, worker);
+  await upload(job, randomBytes(5_000_000));
+  const { socket } = await speak(job, {}, "", "GET");
+  await once(socket, "data");
+  expect(openBlobs()).toBe(1);
+  socket.destroy();
+  await expect.poll(openBlobs).toBe(0);
+  expect((await download(job)).body).toHaveLength(5_000_000);
+});
+
+/** How many blobs this process, and with it the server, has open. */
+const openBlobs = () =>
+  readdirSync("/proc/self/fd").filter((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      return path.includes("/blobs/") && !path.includes(lockName);
+    } catch {
+      // Closed meanwhile.
+      return false;
+    }
+  }).length;
+
+/** Speaks HTTP by hand: sends the headers and `body`, and waits for an answer only if there is no body. */
+async function speak(
+  job: { id: string },
+  headers: Record<string, string>,
+  body = "",
+  method = "POST",
+) {
+  const { hostname, port } = new URL(plane.url);
+  const socket = connect(Number(port), hostname);
+  await once(socket, "connect");
+  const lines = Object.entries({ host: hostname, ...worker.headers, ...headers });
+  const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  socket.write(`${method} ${pathOf(job)} HTTP/1.1\r\n${head}\r\n${body}`);
+  if (body !== "" || method === "GET") return { socket, text: "" };
+  const [answer] = (await once(socket, "data")) as [Buffer];
+  socket.destroy();
+  return { socket, text: answer.toString() };
+}

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { planSummaryLimit, type PlanSummary } from "../../../../protocol/plan-summary.ts";
+import { callsOf } from "../../../helpers/calls.ts";
+import { addTestWorker, clientHeaders, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
+
+const { getPlanSummary, reportStatus, getJob } = endpoints;
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+const summary: PlanSummary = {
+  counts: { create: 0, update: 0, replace: 0, delete: 1, forget: 0, move: 0, import: 0 },
+  changes: [{ address: "aws_db_instance.main", action: "delete" }],
+  changes_omitted: 0,
+  drift: [],
+  drift_omitted: 0,
+  outputs: [],
+  outputs_omitted: 0,
+  checks: [],
+  applyable: true,
+  complete: true,
+};
+
+/** A worker that runs a PLAN of its owner. */
+async function planning() {
+  const { store } = plane.context;
+  const owner = await addOwner(store);
+  const client = callsOf(plane, await clientHeaders(plane, owner));
+  const spec = await addSpec(store, owner);
+  const worker = await addTestWorker(plane, owner);
+  const plan = await addJob(store, owner, {
+    status: "PROCESSING",
+    spec_id: spec,
+    worker_id: worker.id,
+    attempt: 1,
+    started_at: 1,
+  });
+  return { owner, client, spec, plan, runner: callsOf(plane, worker.headers) };
+}
+
+describe("the summary of a plan", () => {
+  it("comes with the end of the PLAN and is what a DEPLOY of it shows", async () => {
+    const { owner, client, spec, plan, runner } = await planning();
+    const params = { id: plan.id };
+    expect(await client.get(getPlanSummary, { params })).toEqual({
+      job_id: plan.id,
+      plan_job_id: plan.id,
+      plan_summary: null,
+    });
+    const body = { status: "SUCCESS" as const, plan_summary: summary };
+    await runner.get(reportStatus, { params, body });
+    await runner.get(reportStatus, { params, body });
+    expect((await client.get(getPlanSummary, { params })).plan_summary).toEqual(summary);
+    const deploy = await addJob(plane.context.store, owner, {
+      job_type: "DEPLOY",
+      spec_id: spec,
+      plan_job_id: plan.id,
+    });
+    expect(await client.get(getPlanSummary, { params: { id: deploy.id } })).toEqual({
+      job_id: deploy.id,
+      plan_job_id: plan.id,
+      plan_summary: summary,
+    });
+  });
+
+  it("is nobody else's to read", async () => {
+    const { plan } = await planning();
+    const stranger = callsOf(
+      plane,
+      await clientHeaders(plane, await addOwner(plane.context.store)),
+    );
+    expect(await stranger.refusal(getPlanSummary, { params: { id: plan.id } })).toBe(
+      "404 not_found",
+    );
+  });
+
+  it("that is malformed or too long is ignored: the end of the job counts", async () => {
+    const odd = { ...summary, applyable: "yes" } as unknown as PlanSummary;
+    const changes = Array.from({ length: 1000 }, (_, at) => ({
+      address: String(at).padEnd(1000, "x"),
+      action: "create" as const,
+    }));
+    expect(JSON.stringify(changes).length).toBeGreaterThan(planSummaryLimit);
+    for (const plan_summary of [odd, { ...summary, changes }]) {
+      const { client, plan, runner } = await planning();
+      const params = { id: plan.id };
+      await runner.get(reportStatus, { params, body: { status: "SUCCESS", plan_summary } });
+      expect(await client.get(getJob, { params })).toMatchObject({ status: "SUCCESS" });
+      expect((await client.get(getPlanSummary, { params })).plan_summary).toBeNull();
+    }
+  });
+});

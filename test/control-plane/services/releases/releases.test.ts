@@ -1,0 +1,138 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compareVersions } from "../../../../control-plane/domain/version-order.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { callsOf } from "../../../helpers/calls.ts";
+import {
+  addTestWorker,
+  ask,
+  clientHeaders,
+  startPlane,
+  type Plane,
+} from "../../../helpers/plane.ts";
+import { addOwner, addSpec } from "../../../helpers/rows.ts";
+import { bearer } from "../../../helpers/sign-in.ts";
+
+const { publishRelease, registerCloudWorker, heartbeat, claimJob, createJob, getWorker } =
+  endpoints;
+const secret = "the secret of a pipeline ".repeat(2).trim().replaceAll(" ", "-");
+
+let plane: Plane;
+let without: Plane;
+beforeAll(async () => {
+  [plane, without] = await Promise.all([startPlane({ RELEASE_API_SECRET: secret }), startPlane()]);
+});
+afterAll(() => Promise.all([plane.close(), without.close()]));
+const pipeline = () => callsOf(plane, bearer(secret));
+
+describe("the release endpoints", () => {
+  it.each([publishRelease, registerCloudWorker])(
+    "let nobody in without the secret: $path",
+    async (endpoint) => {
+      const owner = await addOwner(plane.context.store);
+      const worker = await addTestWorker(plane, owner);
+      const wrong = [
+        {},
+        bearer(`${secret}x`),
+        bearer(secret.slice(1)),
+        { authorization: `Basic ${secret}` },
+        { authorization: secret },
+        await clientHeaders(plane, owner),
+        worker.headers,
+      ];
+      for (const headers of wrong)
+        expect(
+          await callsOf(plane, headers).refusal(endpoint, {
+            body: { version: "0.0.1", name: "x" },
+          }),
+        ).toBe("401 unauthenticated");
+    },
+  );
+
+  it("are closed where no secret is set", async () => {
+    for (const headers of [bearer(secret), bearer("undefined"), { authorization: "Bearer " }])
+      expect(
+        await callsOf(without, headers).refusal(publishRelease, { body: { version: "0.0.1" } }),
+      ).toBe("401 unauthenticated");
+  });
+
+  it("tell workers the highest version, whatever the order they came in", async () => {
+    const worker = await addTestWorker(plane, await addOwner(plane.context.store));
+    const latest = async () =>
+      (
+        await callsOf(plane, worker.headers).get(heartbeat, {
+          query: {},
+          body: { version: "1.0.0" },
+        })
+      ).latest_version;
+    expect(await latest()).toBeNull();
+    const seen = [];
+    for (const version of ["1.9.0", "1.10.0-rc.1", "1.2.0", "1.10.0", "1.10.0-rc.2"]) {
+      await pipeline().get(publishRelease, { body: { version, release_notes: "notes" } });
+      seen.push(await latest());
+    }
+    expect(seen).toEqual(["1.9.0", "1.10.0-rc.1", "1.10.0-rc.1", "1.10.0", "1.10.0"]);
+  });
+
+  it("publish a version once and only what is a semantic version", async () => {
+    await pipeline().get(publishRelease, { body: { version: "0.3.0" } });
+    expect(await pipeline().refusal(publishRelease, { body: { version: "0.3.0" } })).toBe(
+      "409 version_exists",
+    );
+    for (const version of ["v1.0.0", "1.0", "01.0.0", "1.0.0-", "", "1.0.0-01", "latest"])
+      expect(await pipeline().refusal(publishRelease, { body: { version } })).toBe(
+        "400 invalid_request",
+      );
+  });
+
+  it("register a runner that serves every user and belongs to none", async () => {
+    const { worker_id, worker_token } = await pipeline().get(registerCloudWorker, {
+      body: { name: "in the cloud", metadata: { region: "eu", deploy_configuration: {} } },
+    });
+    const runner = callsOf(plane, { "x-worker-id": worker_id, "x-worker-token": worker_token });
+    const owner = await addOwner(plane.context.store);
+    const client = callsOf(plane, await clientHeaders(plane, owner));
+    const shown = await client.get(getWorker, { params: { id: worker_id } });
+    expect(shown).toMatchObject({ name: "in the cloud", mode: "cloud-hosted", metadata: {} });
+    const job = await client.get(createJob, {
+      body: {
+        job_type: "PLAN",
+        configuration_id: await addSpec(plane.context.store, owner),
+        assigned_worker_id: worker_id,
+      },
+    });
+    expect((await runner.get(claimJob, { query: {} })).job.id).toBe(job.id);
+    for (const path of ["", "/drain", "/rotate-token"]) {
+      const method = path === "" ? "DELETE" : "POST";
+      const headers = await clientHeaders(plane, owner);
+      const answer = await ask(plane, method, `/api/cli/workers/${worker_id}${path}`, { headers });
+      expect(answer.status).toBe(404);
+    }
+  });
+
+  it("refuse metadata that is too large", async () => {
+    const body = { name: randomUUID(), metadata: { big: "x".repeat(65_536) } };
+    expect(await pipeline().refusal(registerCloudWorker, { body })).toBe("413 payload_too_large");
+  });
+});
+
+describe("versions", () => {
+  it("are ordered as semver.org says", () => {
+    const ordered = [
+      "1.0.0-alpha",
+      "1.0.0-alpha.1",
+      "1.0.0-alpha.beta",
+      "1.0.0-beta",
+      "1.0.0-beta.2",
+      "1.0.0-beta.11",
+      "1.0.0-rc.1",
+      "1.0.0",
+      "1.0.1",
+      "1.2.0",
+      "1.10.0",
+      "2.0.0",
+    ];
+    expect(ordered.toReversed().toSorted(compareVersions)).toEqual(ordered);
+    expect(compareVersions("1.0.0+a", "1.0.0+b")).toBe(0);
+  });
+});

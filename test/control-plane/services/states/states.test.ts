@@ -1,0 +1,332 @@
+import { hash } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { releaseLock } from "../../../../control-plane/store/states/states.ts";
+import type { JobRow } from "../../../../control-plane/domain/job.ts";
+import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  jobCredential,
+  readJob,
+  setJob,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../../../helpers/plane.ts";
+
+let plane: Plane;
+let owner: Owner;
+let worker: TestWorker;
+beforeAll(async () => {
+  plane = await startPlane();
+  owner = await addOwner(plane.context.store);
+  worker = await addTestWorker(plane, owner);
+});
+afterAll(() => plane.close());
+
+/** A job that is held, of a configuration of its own. */
+async function heldJob(change: Partial<JobRow> = {}): Promise<JobRow> {
+  const spec_id = change.spec_id ?? (await addSpec(plane.context.store, owner));
+  return addHeldJob(plane, owner, worker, { job_type: "DEPLOY", spec_id, ...change });
+}
+
+const basic = (user: string, password: string) =>
+  `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
+function authorization(job: JobRow): string {
+  const { username, password } = jobCredential(plane, job);
+  return basic(username, password);
+}
+const call = (
+  job: JobRow,
+  method: string,
+  options: { body?: string; query?: string; headers?: Record<string, string> } = {},
+) =>
+  ask(plane, method, `/api/state/${job.spec_id}${options.query ?? ""}`, {
+    headers: { authorization: authorization(job), ...options.headers },
+    ...(options.body === undefined ? {} : { body: options.body }),
+  });
+
+const lockDocument = (ID: string) =>
+  JSON.stringify({ ID, Operation: "OperationTypeApply", Info: "", Who: "me@here", Path: "" });
+const lock = (job: JobRow, id = "lock-1") => call(job, "LOCK", { body: lockDocument(id) });
+const unlock = (job: JobRow, id = "lock-1") => call(job, "UNLOCK", { body: lockDocument(id) });
+const stateText = (serial: number, more: object = {}) =>
+  JSON.stringify({ version: 4, serial, lineage: "line", outputs: {}, resources: [], ...more });
+const post = (job: JobRow, body: string, id = "lock-1", headers: Record<string, string> = {}) =>
+  call(job, "POST", { body, query: `?ID=${id}`, headers });
+const versions = (job: JobRow) =>
+  plane.context.store.read.sql
+    .selectFrom("state_versions")
+    .selectAll()
+    .where("spec_id", "=", job.spec_id ?? "")
+    .orderBy("id")
+    .execute();
+
+test("a state is locked, read, written, unlocked, and read back as it was written", async () => {
+  const job = await heldJob();
+  expect((await lock(job)).status).toBe(200);
+  expect((await call(job, "GET")).status).toBe(204);
+  const text = stateText(1, { resources: [{}, {}] });
+  const written = await post(job, text, "lock-1", { "content-md5": hash("md5", text, "base64") });
+  expect([written.status, written.body.length]).toEqual([200, 0]);
+  expect((await unlock(job)).status).toBe(200);
+  const read = await call(job, "GET");
+  expect([read.status, read.body.toString()]).toEqual([200, text]);
+  expect(read.headers).toMatchObject({
+    "content-type": "application/json",
+    "content-md5": hash("md5", text, "base64"),
+    "cache-control": "no-store",
+  });
+  expect(await versions(job)).toMatchObject([
+    { serial: 1, lineage: "line", resources: 2, size_bytes: text.length, job_id: job.id },
+  ]);
+});
+
+test("a LOCK repeated by its holder is success; anyone else gets the holder's own words", async () => {
+  const job = await heldJob();
+  expect((await lock(job)).status).toBe(200);
+  expect((await lock(job)).status).toBe(200);
+  const refused = await lock(job, "lock-2");
+  expect([refused.status, refused.body.toString()]).toEqual([423, lockDocument("lock-1")]);
+  expect(refused.headers["content-type"]).toMatch("application/json");
+  await setJob(plane, job, { released_at: 1 });
+  const next = await heldJob({ spec_id: job.spec_id });
+  const sameId = await lock(next, "lock-1");
+  expect([sameId.status, sameId.body.toString()]).toEqual([423, lockDocument("lock-1")]);
+});
+
+test("of twenty LOCKs at once one holds the lock", async () => {
+  const job = await heldJob();
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => lock(job, `lock-${n}`)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(answers.filter(({ status }) => status === 423)).toHaveLength(19);
+});
+
+test("an UNLOCK needs the holder's ID; without a lock it is success; an empty one is refused", async () => {
+  const job = await heldJob();
+  expect((await unlock(job)).status).toBe(200);
+  await lock(job);
+  const wrong = await unlock(job, "lock-2");
+  expect([wrong.status, wrong.body.toString()]).toEqual([423, lockDocument("lock-1")]);
+  expect((await call(job, "UNLOCK")).status).toBe(400);
+  expect((await call(job, "UNLOCK", { body: "" })).status).toBe(400);
+  expect((await lock(job, "lock-2")).status).toBe(423);
+  expect((await unlock(job)).status).toBe(200);
+  expect((await lock(job, "lock-2")).status).toBe(200);
+});
+
+test.for([
+  ["no JSON", "{ID"],
+  ["no object", "null"],
+  ["no ID", "{}"],
+  ["an ID that is no text", '{"ID":5}'],
+  ["an empty ID", '{"ID":""}'],
+  ["an endless ID", JSON.stringify({ ID: "x".repeat(201) })],
+])("a lock document with %s is refused", async ([, body]) => {
+  const job = await heldJob();
+  for (const method of ["LOCK", "UNLOCK"])
+    expect((await call(job, method, { body: body as string })).status).toBe(400);
+  expect((await readJob(plane, job)).started_at).toBeNull();
+});
+
+test("a lock document over 64 KiB is refused", async () => {
+  const job = await heldJob();
+  const body = JSON.stringify({ ID: "lock-1", Info: "x".repeat(65_536) });
+  expect((await call(job, "LOCK", { body })).status).toBe(413);
+});
+
+test("a POST without the holder's ID is refused and stores nothing", async () => {
+  const job = await heldJob();
+  const before = await plane.blobs();
+  expect((await post(job, stateText(1))).json().code).toBe("state_conflict");
+  await lock(job);
+  for (const query of ["", "?ID=", "?ID=lock-2"]) {
+    const refused = await call(job, "POST", { body: stateText(1), query });
+    expect([refused.status, refused.json().code]).toEqual([409, "state_conflict"]);
+  }
+  expect(await versions(job)).toEqual([]);
+  expect(await plane.blobs()).toBe(before);
+});
+
+test("the same state again is success and stored once; every other is kept as a version of its own", async () => {
+  const job = await heldJob();
+  await lock(job);
+  const before = await plane.blobs();
+  expect((await post(job, stateText(3))).status).toBe(200);
+  expect((await post(job, stateText(3))).status).toBe(200);
+  expect((await post(job, stateText(4))).status).toBe(200);
+  expect((await post(job, stateText(9))).status).toBe(200);
+  expect((await versions(job)).map(({ serial }) => serial)).toEqual([3, 4, 9]);
+  expect(await plane.blobs()).toBe(before + 3);
+});
+
+test.for([
+  ["the same serial with other content", stateText(5, { outputs: { a: {} } })],
+  ["a lower serial", stateText(4)],
+  ["another lineage", stateText(6, { lineage: "other" })],
+])("%s does not replace the state", async ([, text]) => {
+  const job = await heldJob();
+  await lock(job);
+  await post(job, stateText(5));
+  const before = await plane.blobs();
+  const refused = await post(job, text as string);
+  expect([refused.status, refused.json().code]).toEqual([409, "state_conflict"]);
+  expect((await call(job, "GET")).body.toString()).toBe(stateText(5));
+  expect(await plane.blobs()).toBe(before);
+});
+
+test("a state whose MD5 does not match, or that is none, is refused and not stored", async () => {
+  const job = await heldJob();
+  await lock(job);
+  const before = await plane.blobs();
+  const wrong = { "content-md5": hash("md5", "another", "base64") };
+  expect((await post(job, stateText(1), "lock-1", wrong)).json().code).toBe("digest_mismatch");
+  expect((await post(job, stateText(1), "lock-1", { "content-md5": "?" })).status).toBe(400);
+  for (const text of ["", "{}", "[]", stateText(1).slice(0, -1), "<html>"])
+    expect((await post(job, text)).status).toBe(400);
+  expect(await versions(job)).toEqual([]);
+  expect(await plane.blobs()).toBe(before);
+});
+
+test("of twenty different states with one serial exactly one is stored", async () => {
+  const job = await heldJob();
+  await lock(job);
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => post(job, stateText(1, { outputs: { [n]: {} } }))),
+  );
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+  expect(await versions(job)).toHaveLength(1);
+});
+
+test("LOCK and POST start the job; reading does not", async () => {
+  const job = await heldJob();
+  await call(job, "GET");
+  expect((await readJob(plane, job)).started_at).toBeNull();
+  await lock(job);
+  expect((await readJob(plane, job)).started_at).not.toBeNull();
+});
+
+test("the credential must be the job's own, for its own configuration", async () => {
+  const [job, other] = [await heldJob(), await heldJob()];
+  const { username, password } = jobCredential(plane, job);
+  const wrong = [
+    "",
+    "Basic",
+    "Basic !!!",
+    `Bearer ${password}`,
+    basic(username, ""),
+    basic("", password),
+    basic(username, `${password}x`),
+    basic(username, password.slice(0, -1)),
+    basic(username, password.toUpperCase()),
+    basic(other.id, password),
+    basic(username, jobCredential(plane, other).password),
+    basic(username, jobCredential(plane, { ...job, attempt: 2 }).password),
+    basic(username, worker.headers["x-worker-token"] ?? ""),
+    authorization(other),
+  ];
+  for (const value of wrong)
+    for (const method of ["GET", "POST", "LOCK", "UNLOCK"]) {
+      const refused = await call(job, method, {
+        headers: { authorization: value },
+        ...(method === "GET" ? {} : { body: lockDocument("lock-1") }),
+      });
+      expect([refused.status, refused.json().code]).toEqual([401, "unauthenticated"]);
+      expect(refused.headers["www-authenticate"]).toMatch(/^Basic realm=/);
+    }
+  const noSpec = await ask(plane, "GET", "/api/state/not-an-id", {
+    headers: { authorization: authorization(job) },
+  });
+  expect(noSpec.status).toBe(401);
+});
+
+test("a token works from the claim to the release, and through a cancel", async () => {
+  const job = await heldJob();
+  expect((await call(job, "GET")).status).toBe(204);
+  // Cancelled just now: a cancel that nobody answers for 15 minutes is released by the watch.
+  const now = Date.now();
+  const cancelled = { started_at: now, cancelled_at: now, ended_at: now };
+  await setJob(plane, job, { status: "CANCELLED", ...cancelled });
+  expect((await lock(job)).status).toBe(200);
+  expect((await post(job, stateText(1))).status).toBe(200);
+  expect((await unlock(job)).status).toBe(200);
+  await setJob(plane, job, { released_at: 1 });
+  expect((await call(job, "GET")).status).toBe(401);
+  expect((await lock(job)).status).toBe(401);
+});
+
+test("a job that was given out again has a new token, and the old one is dead", async () => {
+  const job = await heldJob();
+  await setJob(plane, job, { attempt: 2 });
+  expect((await call(job, "GET")).status).toBe(401);
+  const again = await readJob(plane, job);
+  expect((await call(again, "GET")).status).toBe(204);
+  await setJob(plane, job, { status: "QUEUED", worker_id: null });
+  expect((await call(again, "GET")).status).toBe(401);
+});
+
+test("a job that was lost under its lock may still save and unlock; not after somebody took the lock away", async () => {
+  const job = await heldJob();
+  await lock(job);
+  await setJob(plane, job, { status: "FAILED", ended_at: 1, released_at: 1 });
+  expect((await post(job, stateText(1))).status).toBe(200);
+  expect((await unlock(job)).status).toBe(200);
+  expect((await post(job, stateText(2))).status).toBe(401);
+  expect((await lock(job)).status).toBe(401);
+});
+
+test("a job that was lost reads what it saved last until it reports its end, so that the report has its outputs", async () => {
+  const job = await heldJob();
+  await lock(job);
+  await setJob(plane, job, {
+    status: "FAILED",
+    error_message: "runner lost, outcome unknown",
+    ended_at: 1,
+    released_at: 1,
+  });
+  await post(job, stateText(1));
+  await unlock(job);
+  expect((await call(job, "GET")).body.toString()).toBe(stateText(1));
+  expect((await lock(job)).status).toBe(401);
+  await setJob(plane, job, { error_message: "it failed" });
+  expect((await call(job, "GET")).status).toBe(401);
+  // Another job of the configuration has gone on from there.
+  await setJob(plane, job, { error_message: "runner lost, outcome unknown" });
+  const next = await heldJob({ spec_id: job.spec_id });
+  await lock(next, "lock-2");
+  await post(next, stateText(2), "lock-2");
+  expect((await call(job, "GET")).status).toBe(401);
+});
+
+test("releasing a job ends its lock and no other's", async () => {
+  const [job, other] = [await heldJob(), await heldJob()];
+  await lock(job);
+  await lock(other);
+  const { store } = plane.context;
+  expect(await store.write((tx) => releaseLock(tx, job.id))).toBe(true);
+  expect(await store.write((tx) => releaseLock(tx, job.id))).toBe(false);
+  expect((await lock(job, "lock-2")).status).toBe(200);
+  expect((await lock(other, "lock-2")).status).toBe(423);
+});
+
+test("64 MiB are taken, one byte more is refused", async () => {
+  const job = await heldJob();
+  await lock(job);
+  const limit = 64 * 1024 * 1024;
+  const padding = limit - stateText(1, { pad: "" }).length;
+  const most = stateText(1, { pad: "x".repeat(padding) });
+  expect(most).toHaveLength(limit);
+  expect((await post(job, most)).status).toBe(200);
+  const over = stateText(2, { pad: "x".repeat(padding + 1) });
+  const refused = await post(job, over);
+  expect([refused.status, refused.json().code]).toEqual([413, "payload_too_large"]);
+  expect(hash("md5", (await call(job, "GET")).body)).toBe(hash("md5", most));
+});
+
+test("a state is on no disk in clear", async () => {
+  const job = await heldJob();
+  await lock(job);
+  await post(job, stateText(1, { outputs: { password: { value: "S3NSITIVE-MARKER" } } }));
+  expect(await plane.holds("S3NSITIVE-MARKER")).toEqual([]);
+});

@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { withSerial } from "../../../../control-plane/domain/state-serial.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { callsOf } from "../../../helpers/calls.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  jobCredential,
+  setJob,
+  startPlane,
+  type Plane,
+} from "../../../helpers/plane.ts";
+import { addOwner, addSpec } from "../../../helpers/rows.ts";
+
+const { breakStateLock, claimJob, createJob, getJob, listStateVersions, rollBackState } = endpoints;
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+
+/** Not as JSON.stringify writes it: the big number must come through. */
+const state = (serial: number, lineage = "lineage") =>
+  `{\n  "version": 4,\n  "note": "\\"serial\\": 9",\n  "serial": ${serial},\n  "lineage": "${lineage}",\n  "outputs": {"serial": 12345678901234567890},\n  "resources": []\n}\n`;
+
+/** A configuration whose running job holds the lock and has written these serials. */
+async function written(...serials: number[]) {
+  const owner = await addOwner(plane.context.store);
+  const headers = await clientHeaders(plane, owner);
+  const client = callsOf(plane, headers);
+  const spec = await addSpec(plane.context.store, owner);
+  const worker = await addTestWorker(plane, owner);
+  const job = await addHeldJob(plane, owner, worker, { spec_id: spec, job_type: "DEPLOY" });
+  const { username, password } = jobCredential(plane, job);
+  const basic = {
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+  };
+  const speak = (method: string, body: string, query = "") =>
+    ask(plane, method, `/api/state/${spec}${query}`, { headers: basic, body });
+  await speak("LOCK", '{"ID":"a"}');
+  for (const serial of serials)
+    expect((await speak("POST", state(serial), "?ID=a")).status).toBe(200);
+  const unlock = () => speak("UNLOCK", '{"ID":"a"}');
+  const read = () => ask(plane, "GET", `/api/state/${spec}`, { headers: basic });
+  return { client, headers, spec, worker, job, unlock, read, params: { name: spec } };
+}
+
+describe("the versions of a state", () => {
+  it("are listed newest first, in pages, and downloaded as they were written", async () => {
+    const { client, headers, params, spec, job } = await written(1, 2, 5);
+    const all = await client.get(listStateVersions, { params, query: {} });
+    expect(all.state_versions.map(({ serial }) => serial)).toEqual([5, 2, 1]);
+    expect(all.state_versions[0]).toMatchObject({ lineage: "lineage", job_id: job.id });
+    const first = await client.get(listStateVersions, { params, query: { limit: 2 } });
+    expect(first.state_versions.map(({ serial }) => serial)).toEqual([5, 2]);
+    const cursor = first.next_cursor ?? "";
+    const rest = await client.get(listStateVersions, { params, query: { limit: 2, cursor } });
+    expect(rest).toMatchObject({ state_versions: [{ serial: 1 }], next_cursor: null });
+    const path = `/api/cli/configurations/${spec}/state/versions`;
+    const download = await ask(plane, "GET", `${path}/2`, { headers });
+    expect(download.body.toString()).toBe(state(2));
+    expect((await ask(plane, "GET", `${path}/3`, { headers })).status).toBe(404);
+    expect((await ask(plane, "GET", `${path}/x`, { headers })).status).toBe(400);
+  });
+
+  it("are gone back to as a new version above the highest, every other byte the same", async () => {
+    const { client, params, unlock, read } = await written(1, 2, 7);
+    await unlock();
+    const made = await client.get(rollBackState, { params: { ...params, serial: "1" } });
+    expect(made).toMatchObject({ serial: 8, job_id: null, lineage: "lineage" });
+    expect((await read()).body.toString()).toBe(state(8));
+    const { state_versions } = await client.get(listStateVersions, { params, query: {} });
+    expect(state_versions.map(({ serial }) => serial)).toEqual([8, 7, 2, 1]);
+  });
+
+  it("are not gone back to while the state is locked", async () => {
+    const { client, params } = await written(1, 2);
+    expect(await client.refusal(rollBackState, { params: { ...params, serial: "1" } })).toBe(
+      "423 state_locked",
+    );
+  });
+
+  it("are their owner's alone", async () => {
+    const { spec, params } = await written(1);
+    const stranger = await clientHeaders(plane, await addOwner(plane.context.store));
+    const { refusal } = callsOf(plane, stranger);
+    expect(await refusal(listStateVersions, { params, query: {} })).toBe("404 not_found");
+    expect(await refusal(breakStateLock, { params })).toBe("404 not_found");
+    expect(await refusal(rollBackState, { params: { ...params, serial: "1" } })).toBe(
+      "404 not_found",
+    );
+    const path = `/api/cli/configurations/${spec}/state/versions/1`;
+    expect((await ask(plane, "GET", path, { headers: stranger })).status).toBe(404);
+  });
+});
+
+describe("a person's unlock", () => {
+  it("lets the waiting job go to the runner that waits for it", async () => {
+    const { client, params, spec, job, worker } = await written(1);
+    await setJob(plane, job, { status: "FAILED", ended_at: 1, released_at: 1 });
+    const body = { job_type: "PLAN" as const, configuration_id: spec };
+    const { id } = await client.get(createJob, { body });
+    expect((await client.get(getJob, { params: { id } })).waiting_reason).toBe("state_locked");
+    const claim = callsOf(plane, worker.headers).get(claimJob, { query: { wait: 20 } });
+    await client.ask(breakStateLock, { params });
+    expect((await claim).job.id).toBe(id);
+    // Nothing is locked any more: again is no error.
+    await client.ask(breakStateLock, { params });
+  });
+
+  it("does not rob a job that runs of its lock", async () => {
+    const { client, params } = await written(1);
+    expect(await client.refusal(breakStateLock, { params })).toBe("409 configuration_busy");
+  });
+});
+
+describe("another serial", () => {
+  it.each([
+    ['{"serial":1}', '{"serial":42}'],
+    [
+      '{"a":{"serial":1},"b":["serial",2],"serial" : 3 }',
+      '{"a":{"serial":1},"b":["serial",2],"serial" : 42 }',
+    ],
+    ['{"x":"serial","y\\\\":"{","serial":0}', '{"x":"serial","y\\\\":"{","serial":42}'],
+  ])("is written in its place: %s", (before, after) => {
+    expect(withSerial(Buffer.from(before), 42).toString()).toBe(after);
+  });
+});

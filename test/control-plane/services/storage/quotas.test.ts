@@ -1,0 +1,139 @@
+/** Quotas of an owner: what is too much is refused with the figure, and a running job is never refused. */
+import { gzipSync } from "node:zlib";
+import { randomBytes } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  startPlane,
+  type Plane,
+} from "../../../helpers/plane.ts";
+import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+import { addState } from "../../../../control-plane/store/states/states.ts";
+import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane({
+    WINDLASS_QUOTA_QUEUED_JOBS: "2",
+    WINDLASS_QUOTA_CONFIGURATIONS: "2",
+    WINDLASS_QUOTA_ARCHIVE_MIB: "0.002",
+    WINDLASS_QUOTA_STATE_MIB: "0.001",
+    WINDLASS_QUOTA_LOG_MIB: "0.001",
+  });
+});
+afterAll(() => plane.close());
+
+async function person() {
+  const owner = await addOwner(plane.context.store);
+  const headers = await clientHeaders(plane, owner);
+  const json = { ...headers, "content-type": "application/json" };
+  const post = async (path: string, body: object) => {
+    const answer = await ask(plane, "POST", path, { headers: json, body: JSON.stringify(body) });
+    return {
+      status: answer.status,
+      body: JSON.parse(answer.body.toString()) as Record<string, unknown>,
+    };
+  };
+  return { owner, headers, post };
+}
+
+const fillStates = async (owner: Owner, spec_id: string, size_bytes: number): Promise<void> => {
+  const row = { serial: 1, lineage: "l", md5: "", resources: 0, blob: spec_id, job_id: null };
+  await plane.context.store.write((tx) =>
+    addState(tx, { spec_id, ...row, size_bytes, created_at: 1 }),
+  );
+  const usage = await plane.context.store.read.first(findUsage, { owner: owner.id });
+  expect(usage?.state_bytes).toBe(size_bytes);
+};
+
+describe("a quota", () => {
+  it("of queued jobs refuses the next, and lets it in when one has ended", async () => {
+    const { owner, headers, post } = await person();
+    const spec = await addSpec(plane.context.store, owner);
+    const create = () => post("/api/jobs", { job_type: "PLAN", configuration_id: spec });
+    const first = await create();
+    expect([first.status, (await create()).status]).toEqual([201, 201]);
+    const refused = await create();
+    expect(refused).toMatchObject({ status: 409, body: { code: "quota_exceeded" } });
+    expect(refused.body["detail"]).toContain("2 jobs");
+    await ask(plane, "POST", `/api/cli/jobs/${String(first.body["id"])}/cancel`, { headers });
+    expect((await create()).status).toBe(201);
+    const metrics = (await ask(plane, "GET", "/metrics")).body.toString();
+    expect(metrics).toContain('windlass_quota_refusals_total{quota="queued_jobs"}');
+  });
+
+  it("of configurations is each owner's own", async () => {
+    const [one, other] = [await person(), await person()];
+    const create = ({ owner, post }: typeof one, name: string) =>
+      post("/api/cli/configurations", {
+        name,
+        zone_id: owner.zone,
+        source: { type: "inline", files: { "main.tf": "" } },
+      });
+    expect((await create(one, "a")).status).toBe(201);
+    expect((await create(one, "b")).status).toBe(201);
+    expect(await create(one, "c")).toMatchObject({ status: 409, body: { code: "quota_exceeded" } });
+    expect((await create(other, "c")).status).toBe(201);
+  });
+
+  it("of archives counts each content once", async () => {
+    const { owner, headers } = await person();
+    const upload = async (body: Buffer) =>
+      (
+        await ask(plane, "POST", "/api/cli/archives", {
+          headers: { ...headers, "content-type": "application/gzip" },
+          body,
+        })
+      ).status;
+    const [first, second] = [gzipSync(randomBytes(1200)), gzipSync(randomBytes(1200))];
+    expect(await upload(first)).toBe(201);
+    expect(await upload(second)).toBe(409);
+    expect(await upload(first)).toBe(200);
+    const usage = await plane.context.store.read.first(findUsage, { owner: owner.id });
+    expect(usage?.archive_bytes).toBe(first.length);
+  });
+
+  it("of states refuses a new DEPLOY, and neither a PLAN nor a DESTROY", async () => {
+    const { owner, post } = await person();
+    const spec = await addSpec(plane.context.store, owner);
+    await fillStates(owner, spec, 2000);
+    const create = (job_type: string) => post("/api/jobs", { job_type, configuration_id: spec });
+    expect(await create("DEPLOY")).toMatchObject({ status: 409, body: { code: "quota_exceeded" } });
+    expect((await create("PLAN")).status).toBe(201);
+    expect((await create("DESTROY")).status).toBe(201);
+  });
+});
+
+it("drops what a job logs beyond its volume, and goes on to answer 201", async () => {
+  const owner = await addOwner(plane.context.store);
+  const worker = await addTestWorker(plane, owner);
+  const job = await addHeldJob(plane, owner, worker);
+  const headers = { ...worker.headers, "content-type": "application/json" };
+  const append = async (seq: number, length: number) => {
+    const body = JSON.stringify({ log_chunk: "x".repeat(length), stream_type: "STDOUT", seq });
+    const answer = await ask(plane, "POST", `/api/jobs/${job.id}/logs`, { headers, body });
+    return { status: answer.status, id: (JSON.parse(answer.body.toString()) as { id: number }).id };
+  };
+  const first = await append(1, 900);
+  const dropped = await append(2, 900);
+  expect(dropped).toEqual({ status: 201, id: first.id });
+  // A log has no holes: what would still fit is dropped too.
+  expect((await append(3, 10)).status).toBe(201);
+  // Sent once more, nothing is counted twice and nothing is missing.
+  expect((await append(3, 10)).status).toBe(200);
+  expect((await append(4, 10)).status).toBe(201);
+  const report = JSON.stringify({ status: "SUCCESS", last_seq: 4 });
+  const ended = await ask(plane, "PUT", `/api/jobs/${job.id}/status`, { headers, body: report });
+  expect(JSON.parse(ended.body.toString())).toMatchObject({
+    status: "SUCCESS",
+    log_complete: false,
+  });
+  const log = await ask(plane, "GET", `/api/jobs/${job.id}/logs`, { headers: worker.headers });
+  const { logs } = JSON.parse(log.body.toString()) as { logs: { log_chunk: string }[] };
+  expect(logs.map(({ log_chunk }) => log_chunk.length)).toEqual([900]);
+  const metrics = (await ask(plane, "GET", "/metrics")).body.toString();
+  expect(metrics).toMatch(/^windlass_log_dropped_bytes_total \d+$/m);
+});

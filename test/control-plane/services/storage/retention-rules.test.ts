@@ -1,0 +1,279 @@
+/** Whatever happened in whatever order of time: the kept and the pruned are exactly those that the rules name. */
+import { randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { JobRow } from "../../../../control-plane/domain/job.ts";
+import { day, type Retention } from "../../../../control-plane/domain/retention.ts";
+import type { Context } from "../../../../control-plane/services/context.ts";
+import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
+import { startPlane, type Plane } from "../../../helpers/plane.ts";
+import { addJob, addOwner, addSpec, addWorker } from "../../../helpers/rows.ts";
+
+let plane: Plane;
+beforeAll(async () => {
+  plane = await startPlane({
+    // The server's own round, which comes some time after its start, must find nothing to do.
+    WINDLASS_RETENTION_LOG_DAYS: "forever",
+    WINDLASS_RETENTION_ARTIFACT_DAYS: "forever",
+    WINDLASS_RETENTION_ARCHIVE_DAYS: "forever",
+    WINDLASS_RETENTION_STATE_DAYS: "forever",
+  });
+});
+afterAll(() => plane.close());
+
+const retention: Retention = {
+  logs: 10 * day,
+  artifacts: 5 * day,
+  archives: 30 * day,
+  states: 20 * day,
+  stateVersions: 2,
+};
+const blob = () => randomBytes(16).toString("hex");
+const sha256 = () => randomBytes(32).toString("hex");
+/** Ages in days, never on a boundary. */
+const age = fc.integer({ min: 0, max: 40 }).map((days) => days + 0.5);
+const past = fc.record({
+  type: fc.constantFrom("PLAN" as const, "DEPLOY" as const),
+  state: fc.constantFrom("queued", "claimed", "running", "cancelling", "unstarted", "ended"),
+  released: age,
+  /** A late report came so long after the release. */
+  late: fc.constantFrom(0, 7),
+  chunk: fc.option(age),
+  artifact: fc.boolean(),
+  /** Which earlier job it deploys. */
+  plan: fc.option(fc.nat(5)),
+  locks: fc.boolean(),
+  archive: fc.option(fc.nat(3)),
+});
+const world = fc.record({
+  jobs: fc.array(past, { maxLength: 6 }),
+  archives: fc.array(fc.record({ seen: age, by: fc.constantFrom("nobody", "spec", "worker") }), {
+    minLength: 4,
+    maxLength: 4,
+  }),
+  states: fc.array(age, { maxLength: 6 }),
+});
+type Past = typeof past extends fc.Arbitrary<infer T> ? T : never;
+type World = typeof world extends fc.Arbitrary<infer T> ? T : never;
+
+const longAgo: Past = {
+  type: "PLAN",
+  state: "ended",
+  released: 39.5,
+  late: 0,
+  chunk: null,
+  artifact: false,
+  plan: null,
+  locks: false,
+  archive: null,
+};
+
+function rowOf({ type, state, released, late }: Past, now: number): Partial<JobRow> {
+  const at = (days: number) => now - days * day;
+  const begun = { job_type: type, worker_id: "w", claimed_at: at(41), attempt: 1 };
+  switch (state) {
+    case "queued":
+      return { job_type: type, status: "QUEUED" };
+    case "claimed":
+      return { ...begun, status: "PROCESSING" };
+    case "running":
+      return { ...begun, status: "PROCESSING", started_at: at(41) };
+    case "cancelling":
+      return { ...begun, status: "CANCELLED", started_at: at(41), ended_at: at(41) };
+    case "unstarted":
+      return {
+        job_type: type,
+        status: "CANCELLED",
+        ended_at: at(released),
+        released_at: at(released),
+      };
+    default:
+      return {
+        ...begun,
+        status: "SUCCESS",
+        started_at: at(41),
+        released_at: at(released),
+        ended_at: at(Math.max(0.5, released - late)),
+      };
+  }
+}
+
+async function build(context: Context, { jobs, archives, states }: World) {
+  const now = context.now();
+  const at = (days: number) => now - days * day;
+  const owner = await addOwner(context.store);
+  const digests = archives.map(sha256);
+  const ids: string[] = [];
+  const stateSpec = await addSpec(context.store, owner);
+  for (const job of jobs) {
+    const spec_id = await addSpec(context.store, owner);
+    const plan_job_id = job.plan === null ? null : (ids[job.plan] ?? null);
+    const { id } = await addJob(context.store, owner, { ...rowOf(job, now), spec_id, plan_job_id });
+    ids.push(id);
+    await context.store.write(async ({ sql: db }) => {
+      if (job.chunk !== null)
+        await db
+          .insertInto("log_chunks")
+          .values({
+            job_id: id,
+            seq: 1,
+            stream_type: "STDOUT",
+            log_chunk: "x",
+            created_at: at(job.chunk),
+          })
+          .execute();
+      if (job.artifact)
+        await db
+          .insertInto("plan_artifacts")
+          .values({
+            job_id: id,
+            attempt: 1,
+            blob: blob(),
+            size_bytes: 1,
+            sha256: "",
+            created_at: at(40.5),
+          })
+          .execute();
+      if (job.locks)
+        await db
+          .insertInto("state_locks")
+          .values({ spec_id, job_id: id, lock_id: "l", info: "{}", created_at: at(40) })
+          .execute();
+      if (job.archive !== null)
+        await db
+          .updateTable("job_snapshots")
+          .set({
+            config_snapshot: JSON.stringify({
+              source: { type: "archive", sha256: digests[job.archive] },
+            }),
+          })
+          .where("job_id", "=", id)
+          .execute();
+    });
+  }
+  for (const [index, { seen, by }] of archives.entries()) {
+    const digest = digests[index] ?? "";
+    const source = { type: "archive", sha256: digest };
+    if (by === "worker")
+      await addWorker(context.store, owner, {
+        metadata: JSON.stringify({ deploy_configuration: { snapshot: { source } } }),
+      });
+    const spec = by === "spec" ? await addSpec(context.store, owner) : undefined;
+    await context.store.write(async ({ sql: db }) => {
+      await db
+        .insertInto("archives")
+        .values({
+          owner_id: owner.id,
+          sha256: digest,
+          blob: blob(),
+          size_bytes: 1,
+          created_at: at(45),
+          named_at: at(seen),
+        })
+        .execute();
+      if (spec !== undefined)
+        await db
+          .updateTable("specs")
+          .set({ definition: JSON.stringify({ source }) })
+          .where("id", "=", spec)
+          .execute();
+    });
+  }
+  const oldestFirst = states.toSorted((a, b) => b - a);
+  await context.store.write(async ({ sql: db }) => {
+    for (const [index, days] of oldestFirst.entries())
+      await db
+        .insertInto("state_versions")
+        .values({
+          spec_id: stateSpec,
+          serial: index + 1,
+          lineage: "l",
+          md5: "",
+          size_bytes: 1,
+          resources: 0,
+          blob: blob(),
+          job_id: null,
+          created_at: at(days),
+        })
+        .execute();
+  });
+  return { ids, digests, stateSpec, oldestFirst };
+}
+
+test("nothing that is needed is ever removed, and all that is old and not needed is", async () => {
+  await fc.assert(
+    fc.asyncProperty(world, async (given) => {
+      const { store } = plane.context;
+      const context: Context = { ...plane.context, retention };
+      const { ids, digests, stateSpec, oldestFirst } = await build(context, given);
+      await retainOnce(context);
+
+      const isOver = ({ state }: Past) => state === "ended" || state === "unstarted";
+      /** Days since the last thing that happened to it. */
+      const over = ({ state, released, late }: Past) =>
+        state === "ended" ? Math.max(0.5, Math.min(released, released - late)) : released;
+      const isPast = (job: Past, days: number) => isOver(job) && over(job) > days;
+      const usersOf = (index: number) =>
+        given.jobs.filter((job, other) => other > index && job.plan === index);
+      const keepsArtifact = (job: Past, index: number) =>
+        job.artifact && ![job, ...usersOf(index)].every((one) => isPast(one, 5));
+      const losesLog = (job: Past, index: number) =>
+        job.state === "ended" &&
+        isPast(job, 10) &&
+        (job.chunk ?? 99) > 10 &&
+        !job.locks &&
+        !keepsArtifact(job, index);
+      const expected = {
+        artifacts: ids.filter((_, index) => keepsArtifact(given.jobs[index]!, index)),
+        pruned: ids.filter((_, index) => losesLog(given.jobs[index]!, index)),
+        logs: ids.filter(
+          (_, index) => given.jobs[index]!.chunk !== null && !losesLog(given.jobs[index]!, index),
+        ),
+        archives: digests.filter((_, index) => {
+          const { seen, by } = given.archives[index]!;
+          const isWanted = given.jobs.some((job) => job.archive === index && !isOver(job));
+          return by !== "nobody" || isWanted || seen < 31;
+        }),
+        states: oldestFirst.flatMap((days, index) =>
+          days < 20 || index >= oldestFirst.length - 2 ? [index + 1] : [],
+        ),
+      };
+
+      const db = store.read.sql;
+      const jobsOf = (rows: readonly { job_id: string }[]) =>
+        ids.filter((id) => rows.some(({ job_id }) => job_id === id));
+      const jobs = await db.selectFrom("jobs").select(["id", "log_pruned_at"]).execute();
+      const archives = await db.selectFrom("archives").select("sha256").execute();
+      expect({
+        artifacts: jobsOf(await db.selectFrom("plan_artifacts").select("job_id").execute()),
+        pruned: ids.filter((id) => jobs.find((job) => job.id === id)?.log_pruned_at !== null),
+        logs: jobsOf(await db.selectFrom("log_chunks").select("job_id").execute()),
+        archives: digests.filter((digest) => archives.some((row) => row.sha256 === digest)),
+        states: (
+          await db
+            .selectFrom("state_versions")
+            .select("serial")
+            .where("spec_id", "=", stateSpec)
+            .orderBy("serial")
+            .execute()
+        ).map(({ serial }) => serial),
+      }).toEqual(expected);
+    }),
+    {
+      numRuns: 60,
+      // A plan whose only use was reported so late that it is recent.
+      examples: [
+        [
+          {
+            jobs: [
+              { ...longAgo, type: "PLAN", artifact: true },
+              { ...longAgo, type: "DEPLOY", plan: 0, released: 7.5, late: 7 },
+            ],
+            archives: Array.from({ length: 4 }, () => ({ seen: 0.5, by: "nobody" as const })),
+            states: [],
+          },
+        ],
+      ],
+    },
+  );
+});

@@ -1,0 +1,291 @@
+import { hash, randomBytes, randomUUID } from "node:crypto";
+import { readdir, stat, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { expect, test, vi } from "vitest";
+import { readConfig } from "../../../../control-plane/config.ts";
+import type { Context } from "../../../../control-plane/services/context.ts";
+import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
+import { day } from "../../../../control-plane/domain/retention.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { callsOf } from "../../../helpers/calls.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  jobCredential,
+  readJob,
+  setJob,
+  startPlane,
+  type Plane,
+} from "../../../helpers/plane.ts";
+import { addOwner, addSpec } from "../../../helpers/rows.ts";
+
+/** As the server will be so much later. */
+const later = (plane: Plane, days: number): Context => ({
+  ...plane.context,
+  now: () => Date.now() + days * day,
+});
+
+/** A PLAN that ran: with a log, an artifact, and so many versions of its state. */
+async function finishedPlan(plane: Plane, versions = 0) {
+  const owner = await addOwner(plane.context.store);
+  const worker = await addTestWorker(plane, owner);
+  const spec = await addSpec(plane.context.store, owner);
+  const job = await addHeldJob(plane, owner, worker, { spec_id: spec });
+  const runner = callsOf(plane, worker.headers);
+  const params = { id: job.id };
+  const chunk = (seq: number) => ({
+    log_chunk: `line ${seq}\n`,
+    stream_type: "STDOUT" as const,
+    seq,
+  });
+  await runner.ask(endpoints.appendLogs, { params, body: { chunks: [chunk(1), chunk(2)] } });
+  await ask(plane, "POST", `/api/jobs/${job.id}/plan-artifact`, {
+    headers: { ...worker.headers, "content-type": "application/octet-stream" },
+    body: randomBytes(100_000),
+  });
+  const { username, password } = jobCredential(plane, await readJob(plane, job));
+  const headers = {
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+    "content-type": "application/json",
+  };
+  const id = randomUUID();
+  const lock = { headers, body: JSON.stringify({ ID: id }) };
+  await ask(plane, "LOCK", `/api/state/${spec}`, lock);
+  for (let serial = 1; serial <= versions; serial += 1) {
+    const body = JSON.stringify({ version: 4, serial, lineage: id, resources: [] });
+    const answer = await ask(plane, "POST", `/api/state/${spec}?ID=${id}`, { headers, body });
+    expect(answer.status).toBe(200);
+  }
+  await ask(plane, "UNLOCK", `/api/state/${spec}`, lock);
+  await runner.ask(endpoints.reportStatus, { params, body: { status: "SUCCESS", last_seq: 2 } });
+  return { owner, worker, runner, spec, job, client: await clientHeaders(plane, owner) };
+}
+
+test("by its settings a running server removes what is old, rows and files, and says so", async () => {
+  const soon = "0.00001";
+  const plane = await startPlane({
+    WINDLASS_RETENTION_LOG_DAYS: soon,
+    WINDLASS_RETENTION_ARTIFACT_DAYS: soon,
+    WINDLASS_RETENTION_ARCHIVE_DAYS: soon,
+    WINDLASS_RETENTION_STATE_DAYS: soon,
+    WINDLASS_RETENTION_STATE_VERSIONS: "2",
+  });
+  const { spec, job, client, runner } = await finishedPlan(plane, 5);
+  const archive = await ask(plane, "POST", "/api/cli/archives", {
+    headers: client,
+    body: gzipSync("old"),
+  });
+  expect(archive.status).toBe(201);
+  // The two newest versions of the state are what is left.
+  await vi.waitFor(async () => expect(await plane.blobs()).toBe(2), { timeout: 15_000 });
+  const { log_pruned_at, log_complete, status } = await callsOf(plane, client).get(
+    endpoints.getJob,
+    { params: { id: job.id } },
+  );
+  expect([status, log_complete, log_pruned_at]).toEqual(["SUCCESS", null, expect.any(String)]);
+  const nothing = { logs: [], next_after: null, log_pruned_at };
+  for (const query of [{}, { limit: 1 }, { after: 1 }]) {
+    const asked = { params: { id: job.id }, query };
+    expect(await callsOf(plane, client).get(endpoints.getJobLogs, asked)).toEqual(nothing);
+    expect(await runner.get(endpoints.readLogs, asked)).toEqual(nothing);
+  }
+  const stream = await ask(plane, "GET", `/api/jobs/${job.id}/logs/stream`, { headers: client });
+  const events = stream.body.toString();
+  expect(events).not.toContain("event: log");
+  expect(events).toMatch(/event: end\ndata: .*"log_pruned_at":"2/);
+  const deploy = { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id: job.id };
+  const refused = await ask(plane, "POST", "/api/jobs", {
+    headers: { ...client, "content-type": "application/json" },
+    body: JSON.stringify(deploy),
+  });
+  expect([refused.status, refused.json()]).toEqual([
+    400,
+    expect.objectContaining({
+      code: "invalid_plan",
+      detail: expect.stringContaining("plan again"),
+    }),
+  ]);
+  const { state_versions: left } = await callsOf(plane, client).get(endpoints.listStateVersions, {
+    params: { name: spec },
+  });
+  expect(left.map(({ serial }) => serial)).toEqual([5, 4]);
+  for (const { serial } of left) {
+    const path = `/api/cli/configurations/${spec}/state/versions/${serial}`;
+    expect((await ask(plane, "GET", path, { headers: client })).json()).toMatchObject({ serial });
+  }
+  await plane.close();
+});
+
+test("a runner that was lost so long that its log is pruned can still say how its job ended", async () => {
+  const plane = await startPlane();
+  const { job, runner } = await finishedPlan(plane);
+  await setJob(plane, job, { status: "FAILED", error_message: "runner lost, outcome unknown" });
+  await retainOnce(later(plane, 91));
+  await retainOnce(later(plane, 91));
+  const params = { id: job.id };
+  const body = { log_chunk: "late", stream_type: "STDOUT" as const, seq: 3 };
+  expect(await runner.get(endpoints.appendLogs, { params, body })).toMatchObject({
+    job_status: "FAILED",
+  });
+  const report = { status: "SUCCESS" as const, last_seq: 3 };
+  await runner.get(endpoints.reportStatus, { params, body: report });
+  expect((await readJob(plane, job)).status).toBe("SUCCESS");
+  await plane.close();
+});
+
+test("whoever read a row just before finds its file: files follow a round later", async () => {
+  const plane = await startPlane();
+  await finishedPlan(plane);
+  expect(await plane.blobs()).toBe(1);
+  expect(await retainOnce(later(plane, 31))).toMatchObject({ artifacts: 1, blobs: 0 });
+  expect(await plane.blobs()).toBe(1);
+  expect(await retainOnce(later(plane, 31))).toMatchObject({ artifacts: 0, blobs: 1 });
+  expect(await plane.blobs()).toBe(0);
+  await plane.close();
+});
+
+test("while a backup reads the files, none is removed", async () => {
+  const plane = await startPlane();
+  await finishedPlan(plane);
+  await retainOnce(later(plane, 31));
+  const until = String(Date.now() + 60 * day);
+  await plane.context.store.write(({ sql: db }) =>
+    db.insertInto("facts").values({ name: "backup:it", value: until }).execute(),
+  );
+  await retainOnce(later(plane, 31));
+  expect(await plane.blobs()).toBe(1);
+  await retainOnce(later(plane, 61));
+  expect(await plane.blobs()).toBe(0);
+  await plane.close();
+});
+
+test("a file that no row names is removed a week after it was found, never a young or a named one", async () => {
+  const plane = await startPlane();
+  const { spec } = await finishedPlan(plane, 1);
+  const forever: Context["retention"] = { ...plane.context.retention, artifacts: Infinity };
+  const round = (days: number) => retainOnce({ ...later(plane, days), retention: forever });
+  const content = async function* () {
+    yield Buffer.from("a crash came before its row");
+  };
+  const { blob } = await plane.context.blobs.write(content(), 100);
+  const file = join(plane.directory, "blobs", blob.slice(0, 2), blob.slice(2));
+  await round(0);
+  await round(8);
+  // Found young in the first round, so the week began with the second.
+  expect((await stat(file)).isFile()).toBe(true);
+  const hoursAgo = new Date(Date.now() - 2 * 3600_000);
+  await utimes(file, hoursAgo, hoursAgo);
+  await round(8);
+  await round(14);
+  expect(await plane.blobs()).toBe(3);
+  await round(16);
+  await expect(stat(file)).rejects.toThrow("ENOENT");
+  const versions = plane.context.store.read.sql.selectFrom("state_versions").select("blob");
+  const [version] = await versions.where("spec_id", "=", spec).execute();
+  expect(await plane.blobs()).toBe(2);
+  expect(await readdir(join(plane.directory, "blobs", version!.blob.slice(0, 2)))).toContain(
+    version!.blob.slice(2),
+  );
+  await plane.close();
+});
+
+test("an archive that is uploaded again is kept as long as a new one", async () => {
+  const plane = await startPlane({ WINDLASS_RETENTION_ARCHIVE_DAYS: "forever" });
+  const retention = { ...plane.context.retention, archives: day };
+  const context: Context = { ...plane.context, retention };
+  const owner = await addOwner(plane.context.store);
+  const headers = await clientHeaders(plane, owner);
+  const body = gzipSync("again");
+  await ask(plane, "POST", "/api/cli/archives", { headers, body });
+  await plane.context.store.write(({ sql: db }) =>
+    db.updateTable("archives").set({ named_at: 1, created_at: 1 }).execute(),
+  );
+  expect((await ask(plane, "POST", "/api/cli/archives", { headers, body })).status).toBe(200);
+  expect(await retainOnce(context)).toMatchObject({ archives: 0 });
+  const { sha256 } = await plane.context.store.read.sql
+    .selectFrom("archives")
+    .select("sha256")
+    .executeTakeFirstOrThrow();
+  expect(sha256).toBe(hash("sha256", body));
+  await plane.close();
+});
+
+test("a long log goes in many small turns, between which others write", async () => {
+  const plane = await startPlane();
+  const { job, client } = await finishedPlan(plane);
+  const { store } = plane.context;
+  const log_chunk = "x".repeat(2000);
+  for (let batch = 0; batch < 20; batch += 1)
+    await store.write(({ sql: db }) =>
+      db
+        .insertInto("log_chunks")
+        .values(
+          Array.from({ length: 200 }, (_, n) => ({
+            job_id: job.id,
+            seq: batch * 200 + n + 3,
+            stream_type: "STDOUT" as const,
+            log_chunk,
+            created_at: 1,
+          })),
+        )
+        .execute(),
+    );
+  const count = async () => {
+    const rows = await store.read.sql.selectFrom("log_chunks").select("id").execute();
+    return rows.length;
+  };
+  const stop = new AbortController();
+  const first = retainOnce(later(plane, 91), stop.signal);
+  let beside = 0;
+  const largest = { gap: 0 };
+  for (let left = await count(); left > 2000;) {
+    await store.write(async () => void (beside += 1));
+    const now = await count();
+    largest.gap = Math.max(largest.gap, left - now);
+    left = now;
+  }
+  stop.abort();
+  await first;
+  expect(beside).toBeGreaterThan(10);
+  expect(largest.gap).toBeLessThanOrEqual(400);
+  // Stopped half way: a later round goes on.
+  expect(await count()).toBeGreaterThan(0);
+  // Its rest is no log: readers are told that it is gone.
+  const path = `/api/jobs/${job.id}/logs/stream`;
+  const stream = await ask(plane, "GET", path, { headers: client });
+  expect(stream.body.toString()).not.toContain("xxx");
+  const asked = { params: { id: job.id } };
+  const { logs } = await callsOf(plane, client).get(endpoints.getJobLogs, asked);
+  expect(logs).toEqual([]);
+  await retainOnce(later(plane, 91));
+  expect(await count()).toBe(0);
+  await plane.close();
+});
+
+test.each([
+  ["WINDLASS_RETENTION_LOG_DAYS", "0"],
+  ["WINDLASS_RETENTION_ARTIFACT_DAYS", "-1"],
+  ["WINDLASS_RETENTION_ARCHIVE_DAYS", "never"],
+  ["WINDLASS_RETENTION_STATE_DAYS", "NaN"],
+  ["WINDLASS_RETENTION_STATE_VERSIONS", "0"],
+  ["WINDLASS_RETENTION_STATE_VERSIONS", "1.5"],
+])("%s=%s ends the start, by name", (name, value) => {
+  expect(() => readConfig({ [name]: value })).toThrow(name);
+});
+
+test("forever keeps everything", async () => {
+  const plane = await startPlane({
+    WINDLASS_RETENTION_LOG_DAYS: "forever",
+    WINDLASS_RETENTION_ARTIFACT_DAYS: "forever",
+    WINDLASS_RETENTION_ARCHIVE_DAYS: "forever",
+    WINDLASS_RETENTION_STATE_DAYS: "forever",
+    WINDLASS_RETENTION_STATE_VERSIONS: "1",
+  });
+  await finishedPlan(plane, 3);
+  const none = { logs: 0, artifacts: 0, archives: 0, state_versions: 0, blobs: 0 };
+  expect(await retainOnce(later(plane, 36_500))).toEqual(none);
+  await plane.close();
+});

@@ -1,0 +1,245 @@
+/** What a worker was deployed with: who sets it, what is refused, and what a DESTROY_WORKER job makes of it. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import type { DeployConfiguration } from "../../../../protocol/deploy-configurations.ts";
+import { callsOf, type Calls } from "../../../helpers/calls.ts";
+import { addTestWorker, clientHeaders, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+import type { TestWorker } from "../../../helpers/plane.ts";
+
+const { claimJob, createJob, getWorker, reportStatus, retryJob, updateWorker } = endpoints;
+const source = { type: "git", url: "https://git.example.com/pools.git" } as const;
+
+let plane: Plane;
+let owner: Owner;
+let target: TestWorker;
+let spec: string;
+let client: Calls;
+beforeAll(async () => {
+  plane = await startPlane();
+});
+afterAll(() => plane.close());
+beforeEach(async () => {
+  owner = await addOwner(plane.context.store);
+  target = await addTestWorker(plane, owner);
+  spec = await addSpec(plane.context.store, owner);
+  client = callsOf(plane, await clientHeaders(plane, owner));
+});
+
+const update = (body: object) => client.get(updateWorker, { params: target, body });
+const set = (deploy_configuration: unknown) => update({ deploy_configuration });
+const refusal = (deploy_configuration: unknown) =>
+  client.refusal(updateWorker, { params: target, body: { deploy_configuration } as never });
+const teardown = () => ({ job_type: "DESTROY_WORKER", assigned_worker_id: target.id }) as const;
+const plantMetadata = (metadata: object) =>
+  plane.context.store.write((tx) =>
+    tx.sql
+      .updateTable("workers")
+      .set({ metadata: JSON.stringify(metadata) })
+      .where("id", "=", target.id)
+      .execute(),
+  );
+
+describe("a person", () => {
+  it("renames a worker and gives it labels; only what is given changes", async () => {
+    expect(await update({ name: "new", labels: ["eu"] })).toMatchObject({
+      name: "new",
+      labels: ["eu"],
+    });
+    expect(await update({ labels: [] })).toMatchObject({ name: "new", labels: [] });
+    expect(await update({})).toMatchObject({ name: "new", labels: [] });
+    const unknown = { params: target, body: { metadata: {} } as never };
+    expect(await client.refusal(updateWorker, unknown)).toBe("400 invalid_request");
+  });
+
+  it("says what tearing it down destroys; without targets that is everything, and the answer says so", async () => {
+    const shown = async () => (await client.get(getWorker, { params: target })).metadata;
+    await callsOf(plane, target.headers).get(endpoints.updateWorkerMetadata, {
+      params: target,
+      body: { kept: 1 },
+    });
+    const some = { configuration_id: spec, targets: ["module.worker"] };
+    expect((await set(some)).metadata).toEqual({ kept: 1, deploy_configuration: some });
+    await set({ configuration_id: spec });
+    const all = { configuration_id: spec, all: true };
+    expect(await shown()).toEqual({ kept: 1, deploy_configuration: all });
+    // What is shown can be sent back.
+    expect((await set(all)).metadata).toEqual({ kept: 1, deploy_configuration: all });
+    await set(null);
+    expect(await shown()).toEqual({ kept: 1 });
+  });
+
+  it.each<[string, () => unknown, string]>([
+    ["neither a configuration nor a snapshot", () => ({}), "400 invalid_request"],
+    ["only targets", () => ({ targets: ["module.a"] }), "400 invalid_request"],
+    ["both", () => ({ configuration_id: spec, snapshot: { source } }), "400 invalid_request"],
+    ["no configuration of anybody", () => ({ configuration_id: target.id }), "404 not_found"],
+    ["an unknown field", () => ({ configuration_id: spec, more: 1 }), "400 invalid_request"],
+    ["no targets", () => ({ configuration_id: spec, targets: [] }), "400 invalid_request"],
+    [
+      "targets and everything",
+      () => ({ configuration_id: spec, targets: ["module.a"], all: true }),
+      "400 invalid_request",
+    ],
+    ["not everything", () => ({ configuration_id: spec, all: false }), "400 invalid_request"],
+    [
+      "too many targets",
+      () => ({ configuration_id: spec, targets: Array.from({ length: 101 }, (_, i) => `a.b${i}`) }),
+      "400 invalid_request",
+    ],
+    ["a snapshot without a source", () => ({ snapshot: {} }), "400 invalid_request"],
+    [
+      "a managed snapshot",
+      () => ({ snapshot: { source, backend: "managed" } }),
+      "400 invalid_request",
+    ],
+    [
+      "an environment that could run code",
+      () => ({ snapshot: { source, environment: { LD_PRELOAD: "/tmp/x.so" } } }),
+      "400 forbidden_environment_name",
+    ],
+    [
+      "an archive that was not uploaded",
+      () => ({ snapshot: { source: { type: "archive", sha256: "0".repeat(64) } } }),
+      "400 invalid_request",
+    ],
+    [
+      "a secret without its value",
+      () => ({ snapshot: { source, variables: { a: { sensitive: true } } } }),
+      "400 invalid_request",
+    ],
+    [
+      "more than 64 KiB",
+      () => ({ snapshot: { source, variables: { a: { value: "x".repeat(70_000) } } } }),
+      "413 payload_too_large",
+    ],
+  ])("cannot set %s", async (_, make, refused) => {
+    expect(await refusal(make())).toBe(refused);
+    expect((await client.get(getWorker, { params: target })).metadata).toEqual({});
+  });
+
+  it.each([
+    "module.worker",
+    "aws_instance.worker",
+    'module.a[0].module.b["x.y"].aws_instance.worker["a\\"b"]',
+    "data.aws_ami.image",
+    "module.größe",
+  ])("can name the target %s", async (address) => {
+    await set({ configuration_id: spec, targets: [address] });
+  });
+
+  it.each([
+    "worker",
+    "-destroy",
+    "module.worker -auto-approve",
+    "module.worker\n",
+    "module.",
+    "module.a.module",
+    'a.b["x]',
+    "a.b[-1]",
+    `a.${"b".repeat(1024)}`,
+    "module.a.".repeat(110),
+  ])("cannot name the target %j", async (address) => {
+    expect(await refusal({ configuration_id: spec, targets: [address] })).toBe(
+      "400 invalid_request",
+    );
+  });
+
+  it("cannot name what is another owner's, nor change another owner's worker or a cloud-hosted one", async () => {
+    const other = await addOwner(plane.context.store);
+    const theirs = await addSpec(plane.context.store, other);
+    expect(await refusal({ configuration_id: theirs })).toBe("404 not_found");
+    for (const worker of [await addTestWorker(plane, other), await addTestWorker(plane, null)])
+      expect(await client.refusal(updateWorker, { params: worker, body: { name: "x" } })).toBe(
+        "404 not_found",
+      );
+  });
+
+  it("is shown no secret of a snapshot, and keeps it by not repeating it", async () => {
+    const secret = "the-secret-of-this-snapshot";
+    const variables = { key: { value: secret, sensitive: true }, plain: { value: 1 } };
+    const texts = { name: { value: secret, sensitive: true }, plain: "1" };
+    const snapshot = { source, variables, environment: texts, backend_config: texts };
+    const answer = await set({ snapshot, targets: ["module.a"] });
+    expect(JSON.stringify(answer)).not.toContain(secret);
+    expect(await plane.holds(secret)).toEqual([]);
+    const runner = callsOf(plane, target.headers);
+    const own = await runner.get(endpoints.readWorker, { params: target });
+    expect(JSON.stringify(own)).not.toContain(secret);
+    // What was shown is sent back with other targets.
+    const { deploy_configuration } = answer.metadata as {
+      deploy_configuration: DeployConfiguration;
+    };
+    await set({ ...deploy_configuration, targets: ["module.b"] });
+    await client.get(createJob, { body: teardown() });
+    const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+    await other.get(endpoints.heartbeat, {
+      body: { version: "1.0.0", features: ["backend_config"] },
+    });
+    expect((await other.get(claimJob, {})).job).toMatchObject({
+      spec_id: null,
+      zone_id: null,
+      targets: ["module.b"],
+      config_snapshot: {
+        source,
+        backend: "own",
+        variables: { key: { value: secret } },
+        environment: { name: secret, plain: "1" },
+        backend_config: { name: secret, plain: "1" },
+      },
+    });
+  });
+});
+
+describe("a DESTROY_WORKER job", () => {
+  it("destroys everything without targets, and says so", async () => {
+    await set({ configuration_id: spec });
+    const job = await client.get(createJob, { body: teardown() });
+    expect(job.config_snapshot).toMatchObject({ all: true });
+    const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+    expect((await other.get(claimJob, {})).job).toMatchObject({ spec_id: spec, targets: [] });
+  });
+
+  it.each<[string, () => unknown]>([
+    ["nothing", () => undefined],
+    ["null", () => null],
+    ["a text", () => "x"],
+    ["what an older version stored unchecked", () => ({ configuration_id: spec })],
+    ["a snapshot that no schema judged", () => ({ snapshot: { source, evil: 1 }, all: true })],
+    ["a snapshot of null", () => ({ snapshot: null, all: true })],
+    ["variables of null", () => ({ snapshot: { source, variables: { a: null } }, all: true })],
+    [
+      "a secret that does not open",
+      () => ({
+        snapshot: { source, variables: { a: { sensitive: true, sealed: "AAAA" } } },
+        all: true,
+      }),
+    ],
+    ["an option as target", () => ({ configuration_id: spec, targets: ["-lock=false"] })],
+    ["a configuration of nobody", () => ({ configuration_id: target.id, all: true })],
+    [
+      "an archive that is gone",
+      () => ({ snapshot: { source: { type: "archive", sha256: "0".repeat(64) } }, all: true }),
+    ],
+  ])("is refused, and drains nothing, where the store holds %s", async (_, make) => {
+    await plantMetadata({ deploy_configuration: make() });
+    expect(await client.refusal(createJob, { body: teardown() })).toBe(
+      "409 no_deploy_configuration",
+    );
+    expect(await client.get(getWorker, { params: target })).toMatchObject({ status: "ONLINE" });
+  });
+
+  it("is not run again when it would destroy something else now", async () => {
+    await set({ configuration_id: spec, targets: ["module.worker"] });
+    const job = await client.get(createJob, { body: teardown() });
+    const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+    await other.get(claimJob, {});
+    await other.get(reportStatus, { params: job, body: { status: "FAILED" } });
+    for (const changed of [{ configuration_id: spec }, { snapshot: { source } }]) {
+      await set(changed);
+      expect(await client.refusal(retryJob, { params: job })).toBe("409 job_not_retryable");
+    }
+    await set({ configuration_id: spec, targets: ["module.worker"] });
+    expect(await client.get(retryJob, { params: job })).toMatchObject({ status: "QUEUED" });
+  });
+});

@@ -1,0 +1,75 @@
+/**
+ * Random orders of everything that can happen to jobs, with every invariant after every event: two configurations, three runners, lost
+ * answers, late reports, cancels, drains, removals, retries, restarts, silence. A failure names its seed and what led to it.
+ */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { events, happen, openScene, type Random } from "./events.ts";
+import { check, readJobs } from "./invariants.ts";
+import { openWorld, type World } from "./world.ts";
+
+const proving = process.env["WINDLASS_PROVE"] === "1";
+const seeds = proving ? 100_000 : 300;
+const length = 60;
+/** One seed to look at closely. */
+const only = process.env["WINDLASS_TEST_SEED"];
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+it(`holds every invariant after every event of ${seeds} random orders`, async () => {
+  const seen = new Set<string>();
+  let jobs = 0;
+  const [from, to] = only ? [Number(only), Number(only) + 1] : [0, seeds];
+  for (let seed = from; seed < to; seed++) jobs += await play(seed, seen);
+  // The orders reach what they are about.
+  if (!only) {
+    expect([...seen].toSorted()).toEqual([
+      "CANCELLED",
+      "FAILED",
+      "PROCESSING",
+      "QUEUED",
+      "SUCCESS",
+    ]);
+    expect(jobs / seeds).toBeGreaterThan(3);
+  }
+});
+
+async function play(seed: number, seen: Set<string>): Promise<number> {
+  const random = randomOf(seed);
+  const names = Object.entries(events).flatMap(([name, [weight]]) =>
+    Array.from({ length: weight }, () => name),
+  );
+  const scene = await openScene(world, random);
+  const trail: string[] = [];
+  let jobs = readJobs(scene);
+  try {
+    for (let count = 0; count < length; count++) {
+      const name = names[random(names.length)]!;
+      trail.push(name);
+      await happen(scene, name);
+      jobs = check(scene, jobs, name);
+    }
+  } catch (error) {
+    throw new Error(`seed ${seed}: ${(error as Error).message}\nafter ${trail.join(", ")}`, {
+      cause: error,
+    });
+  } finally {
+    world.clear();
+  }
+  for (const { status } of jobs.values()) seen.add(status);
+  return jobs.size;
+}
+
+/** mulberry32: small, and good enough to draw events. */
+function randomOf(seed: number): Random {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * below) | 0;
+  };
+}

@@ -1,0 +1,167 @@
+/** The heads of the queue are what the jobs say, and a claim gets the oldest job that the worker may have, whatever happened before. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { isHeld, type JobRow } from "../../../../control-plane/domain/job.ts";
+import { mayTake, withLists, type Claimant } from "../../../../control-plane/domain/worker.ts";
+import { claimAnyJob, claimOwnJob } from "../../../../control-plane/store/claims/claims.ts";
+import type { Store } from "../../../../control-plane/store/db.ts";
+import { fillQueueHeads } from "../../../../control-plane/store/migrations/0014-features.ts";
+import { saveJob } from "../../../../control-plane/store/jobs/jobs.ts";
+import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
+import { addLock, releaseLock } from "../../../../control-plane/store/states/states.ts";
+import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpers/rows.ts";
+
+let directory: string;
+let store: Store;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "heads-"));
+  store = await openSqlite(join(directory, "windlass.db"));
+});
+afterEach(async () => {
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
+/** The same numbers for the same seed. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}
+
+const labelSets = ["[]", '["a"]', '["b"]', '["a","b"]', '["b","a"]', '["c"]'];
+
+const featureSets = ["[]", "[]", '["a"]', '["a","submodules"]', '["submodules"]'];
+
+interface World {
+  readonly owners: readonly Owner[];
+  readonly specs: readonly (readonly string[])[];
+  readonly workers: readonly Claimant[];
+}
+
+async function makeWorld(): Promise<World> {
+  const owners = [await addOwner(store), await addOwner(store)];
+  const specs = [];
+  for (const owner of owners)
+    specs.push([
+      await addSpec(store, owner),
+      await addSpec(store, owner),
+      await addSpec(store, owner),
+    ]);
+  const workers = [];
+  for (const [owner, labels, features] of [
+    [owners[0], "[]", "[]"],
+    [owners[0], '["a"]', '["submodules"]'],
+    [owners[0], '["submodules"]', '["a"]'],
+    [owners[1], '["a","b"]', '["a","submodules"]'],
+    [null, '["b"]', '["submodules"]'],
+  ] as const)
+    workers.push(await addWorker(store, owner ?? null, { labels, features }));
+  return { owners, specs, workers: workers.map(withLists) };
+}
+
+const readJobs = (): Promise<JobRow[]> =>
+  store.read.sql.selectFrom("jobs").selectAll().orderBy("id").execute();
+
+const readHeads = () => store.read.sql.selectFrom("queue_heads").selectAll().execute();
+
+async function freeJobs(): Promise<JobRow[]> {
+  const jobs = await readJobs();
+  const locks = await store.read.sql.selectFrom("state_locks").select("spec_id").execute();
+  const occupied = new Set([
+    ...jobs.filter(isHeld).map(({ spec_id }) => spec_id),
+    ...locks.map(({ spec_id }) => spec_id),
+  ]);
+  const holders = new Set(jobs.filter(isHeld).map(({ worker_id }) => worker_id));
+  return jobs.filter(
+    (job) =>
+      job.status === "QUEUED" &&
+      (job.spec_id === null || !occupied.has(job.spec_id)) &&
+      !(job.job_type === "DESTROY_WORKER" && holders.has(job.assigned_worker_id)),
+  );
+}
+
+async function claim({ id: worker, owner_id: owner }: Claimant) {
+  const params = { worker, claim_key: null, now: 5 };
+  const job = await store.write((tx) =>
+    owner === null ? tx.first(claimAnyJob, params) : tx.first(claimOwnJob, { ...params, owner }),
+  );
+  return job?.id;
+}
+
+it.each([1, 2, 3, 4, 5, 6])("after any events, seed %i", async (seed) => {
+  const random = randomOf(seed);
+  const pick = <T>(things: readonly T[]): T => things[random(things.length)]!;
+  const world = await makeWorld();
+  for (let step = 0; step < 150; step += 1) {
+    const jobs = await readJobs();
+    const held = jobs.filter(isHeld);
+    const event = random(10);
+    if (event < 4) {
+      const place = random(2);
+      const owner = world.owners[place]!;
+      const isTeardown = random(8) === 0;
+      const own = world.workers.filter(({ owner_id }) => owner_id === owner.id);
+      await addJob(store, owner, {
+        labels: pick(labelSets),
+        features: pick(featureSets),
+        spec_id: random(6) === 0 ? null : pick(world.specs[place]!),
+        job_type: isTeardown ? "DESTROY_WORKER" : "PLAN",
+        assigned_worker_id: isTeardown || random(4) === 0 ? pick(own).id : null,
+      });
+    } else if (event < 7) {
+      const worker = pick(world.workers);
+      const expected = (await freeJobs()).find((job) => mayTake(worker, withLists(job)));
+      expect(await claim(worker)).toBe(expected?.id);
+    } else if (event === 7 && held.length > 0) {
+      const job = pick(held);
+      const isBack = random(3) === 0;
+      await store.write((tx) =>
+        saveJob(
+          tx,
+          isBack
+            ? { ...job, status: "QUEUED", worker_id: null, claimed_at: null }
+            : { ...job, status: "SUCCESS", released_at: 6, ended_at: 6 },
+        ),
+      );
+    } else if (event === 8 && jobs.length > 0) {
+      const spec_id = pick(world.specs.flat());
+      await store.write(async (tx) => {
+        if (await releaseLock(tx, spec_id)) return;
+        await addLock(tx, { spec_id, lock_id: "l", job_id: spec_id, info: "{}", created_at: 1 });
+      });
+    } else {
+      const queued = jobs.filter(({ status }) => status === "QUEUED");
+      if (queued.length > 0)
+        await store.write((tx) =>
+          saveJob(tx, { ...pick(queued), status: "CANCELLED", ended_at: 6, released_at: 6 }),
+        );
+    }
+    const heads = await readHeads();
+    const free = new Set((await freeJobs()).map(({ id }) => id));
+    expect(heads.filter((head) => (head.is_free === 1) !== free.has(head.job_id))).toEqual([]);
+    const kinds = Map.groupBy(
+      (await readJobs()).filter(({ status }) => status === "QUEUED"),
+      (job) => {
+        const isTeardown = job.job_type === "DESTROY_WORKER";
+        const labels = !isTeardown && job.assigned_worker_id !== null ? "[]" : job.labels;
+        return [job.spec_id, isTeardown, job.assigned_worker_id, labels, job.features].join("|");
+      },
+    );
+    expect(heads.map(({ job_id }) => job_id).toSorted()).toEqual(
+      [...kinds.values()].map(([oldest]) => oldest?.id ?? "").toSorted(),
+    );
+    if (step % 10 !== 0) continue;
+    // What the upgrade of a store finds, whose jobs were queued and claimed before there were heads.
+    await store.write(async (tx) => {
+      await tx.sql.deleteFrom("queue_heads").execute();
+      await sql.raw(fillQueueHeads).execute(tx.sql);
+    });
+    expect(await readHeads()).toEqual(heads);
+  }
+});

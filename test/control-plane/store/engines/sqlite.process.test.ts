@@ -1,0 +1,79 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import Database from "better-sqlite3";
+import { expect, it } from "vitest";
+import { findSystemChunks } from "../../../../control-plane/store/logs/logs.ts";
+import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
+import type { CompiledStatement } from "../../../../control-plane/store/statement.ts";
+import { storeContract } from "./contract.ts";
+
+async function openStore() {
+  const directory = await mkdtemp(join(tmpdir(), "store-"));
+  const file = join(directory, "windlass.db");
+  const store = await openSqlite(file);
+  return {
+    file,
+    store,
+    remove: async () => {
+      await store.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}
+
+storeContract("SQLite", openStore);
+
+it("lets several processes that start together make one schema", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "store-"));
+  const script = `
+    import { openSqlite } from ${JSON.stringify(new URL("../../../../control-plane/store/engines/sqlite.ts", import.meta.url).href)};
+    const store = await openSqlite(process.argv[1]);
+    await store.close();`;
+  const start = () =>
+    promisify(execFile)(process.execPath, [
+      "--input-type=module-typescript",
+      "--eval",
+      script,
+      join(directory, "windlass.db"),
+    ]);
+  await Promise.all([start(), start(), start(), start()]);
+  await rm(directory, { recursive: true });
+});
+
+it("refuses data of a newer release and leaves it as it is", async () => {
+  const { file, store, remove } = await openStore();
+  const database = new Database(file);
+  database.exec("update schema_version set version = 999");
+  await expect(openSqlite(file)).rejects.toThrow(/newer Windlass/);
+  expect(database.prepare("select version from schema_version").pluck().get()).toBe(999);
+  database.close();
+  await store.read.sql.selectFrom("jobs").selectAll().execute();
+  await remove();
+});
+
+it("writes ahead, so that readers never wait for the writer", async () => {
+  const { file, remove } = await openStore();
+  const database = new Database(file);
+  expect(database.pragma("journal_mode", { simple: true })).toBe("wal");
+  database.close();
+  await remove();
+});
+
+it("finds a runner's own lines among all others of a log by their index", async () => {
+  const { file, store, remove } = await openStore();
+  const database = new Database(file);
+  const plan = planOf(database, findSystemChunks.build(store.read.sql));
+  expect(plan.join()).toMatch(/^SEARCH .* log_chunks_system [^,]*$/);
+  database.close();
+  await remove();
+});
+
+/** As the store runs it: it hides its parameters from the planner. */
+const planOf = (database: Database.Database, { sql, bindings }: CompiledStatement): string[] =>
+  database
+    .prepare<string[], { detail: string }>(`explain query plan ${sql.replaceAll("?", "+?")}`)
+    .all(...bindings.map(() => "1"))
+    .map(({ detail }) => detail);

@@ -1,0 +1,201 @@
+/** The data of the first release, one row of every kind, under this one. */
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import Database from "better-sqlite3";
+import { sql } from "kysely";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { knownSchema } from "../../../../control-plane/store/migrate.ts";
+import { up as first } from "../../../../control-plane/store/migrations/0001-start.ts";
+import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
+import { Connection } from "../../../../control-plane/store/engines/sqlite-connection.ts";
+
+interface Column {
+  readonly name: string;
+  readonly type: string;
+}
+type Rows = Record<string, Record<string, unknown>[]>;
+
+const managed = '{"source":{"type":"archive","sha256":"1"},"backend":"managed"}';
+const json: Record<string, string> = {
+  labels: "[]",
+  metadata: "{}",
+  definition: managed,
+  config_snapshot: '{"source":{"type":"archive","sha256":"1"}}',
+};
+/** Jobs that wait, and what they ask of a worker. */
+const queued: [
+  id: string,
+  labels: string,
+  assigned: string | null,
+  snapshot: string,
+  wanted: string,
+][] = [
+  [
+    "q-all",
+    '["a"]',
+    null,
+    '{"submodules":true,"var_files":["x"],"backend_config":{"a":"b"}}',
+    '["a","+backend_config","+submodules","+var_files"]',
+  ],
+  ["q-assigned", '["a"]', "1", '{"submodules":true}', '["+submodules"]'],
+  [
+    "q-none",
+    '["a","b"]',
+    null,
+    '{"submodules":false,"var_files":[],"backend_config":{}}',
+    '["a","b"]',
+  ],
+  ["q-plain", "[]", null, "{}", "[]"],
+];
+const shown = "SHOWN2";
+let directory: string;
+let file: string;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "upgrade-"));
+  file = join(directory, "windlass.db");
+  await fill();
+});
+afterAll(() => rm(directory, { recursive: true }));
+
+const columnsOf = (database: Database.Database, table: string) =>
+  database.pragma(`table_info(${table})`) as Column[];
+
+const tablesOf = (database: Database.Database): string[] =>
+  database
+    .prepare("select name from sqlite_schema where type = 'table' and name not like 'sqlite_%'")
+    .pluck()
+    .all() as string[];
+
+/** Every id is "1", so every reference holds. */
+function valueOf({ name, type }: Column): string | number {
+  if (name === "verification_code") return shown;
+  if (name === "used_at" || name === "worker_id") return 1;
+  return type === "TEXT" ? (json[name] ?? "1") : 1;
+}
+
+async function fill(): Promise<void> {
+  const connection = new Connection(file, {});
+  await first(connection.sql as never);
+  await sql`create table schema_version (version integer not null)`.execute(connection.sql);
+  await sql`insert into schema_version (version) values (1)`.execute(connection.sql);
+  const { database } = connection;
+  for (const table of tablesOf(database).filter((name) => name !== "schema_version")) {
+    const columns = columnsOf(database, table);
+    database
+      .prepare(`insert into ${table} values (${columns.map(() => "?").join()})`)
+      .run(...columns.map(valueOf));
+  }
+  // Every configuration was managed, whether it had a state or not.
+  database
+    .prepare(
+      `insert into specs select 'stateless', owner_id, zone_id, cloud_identity_id, 'a', 'a', labels, ?, status, error_message,
+        cluster_name, cluster_endpoint, gitops_url, created_at, updated_at from specs`,
+    )
+    .run(managed);
+  database.exec(
+    `insert into workers (id, owner_id, name, mode, token_hash, labels, created_at, metadata)
+      values ('2', '1', 'w', 'self-hosted', '2', '[]', 2, '{"a":1,"deploy_configuration":{"targets":["x"]}}')`,
+  );
+  for (const [id, labels, assigned, snapshot] of queued) {
+    const job = `insert into jobs (id, owner_id, job_type, status, labels, assigned_worker_id, timeout_seconds, attempt, created_at)
+      values (?, '1', 'PLAN', 'QUEUED', ?, ?, 1, 0, 1)`;
+    database.prepare(job).run(id, labels, assigned);
+    database.prepare("insert into job_snapshots values (?, ?)").run(id, snapshot);
+  }
+  database.exec(
+    `insert into cli_logins (device_code, profile_id, verification_code, created_at, expires_at) values ('open', '1', '${shown}', 5, 9)`,
+  );
+  database.close();
+}
+
+/** As a server does that starts beside another one. */
+const openInProcess = () =>
+  promisify(execFile)(process.execPath, [
+    "--input-type=module-typescript",
+    "--eval",
+    `import { openSqlite } from ${JSON.stringify(new URL("../../../../control-plane/store/engines/sqlite.ts", import.meta.url).href)};
+    await (await openSqlite(process.argv[1])).close();`,
+    file,
+  ]);
+
+function read(): Rows {
+  const database = new Database(file);
+  const rows = tablesOf(database).map((table) => [
+    table,
+    database.prepare(`select * from ${table} order by 1`).all(),
+  ]);
+  database.close();
+  return Object.fromEntries(rows) as Rows;
+}
+
+it("keeps every row of the first release, but no code that it showed", async () => {
+  const before = read();
+  expect(Object.values(before).filter(({ length }) => length === 0)).toEqual([]);
+  await Promise.all([openInProcess(), openInProcess()]);
+  const after = read();
+  // The user and the zone of configurations that are being removed.
+  for (const table of ["users", "zones"])
+    expect(after[table]?.shift()).toMatchObject({ id: "", created_at: 0 });
+
+  expect(after.schema_version).toEqual([{ version: knownSchema }]);
+  for (const [table, rows] of Object.entries(before).filter(([name]) => name !== "schema_version"))
+    for (const [index, row] of rows.entries()) {
+      const { verification_code, ...rest } = row;
+      const kept =
+        table === "workers" && row.id === "2"
+          ? { ...rest, metadata: '{"a":1,"unchecked_deploy_configuration":{"targets":["x"]}}' }
+          : rest;
+      const now = after[table]?.[index];
+      const ended = verification_code !== undefined && row.used_at === null;
+      if (row.id === "stateless")
+        expect(now?.definition).toBe('{"source":{"type":"archive","sha256":"1"}}');
+      else expect(now).toMatchObject(ended ? { ...kept, expires_at: row.created_at } : kept);
+      expect(JSON.stringify(now)).not.toContain(shown);
+    }
+  const wanted = (after.queue_heads ?? []).map((head) => [head.job_id, head.wanted]);
+  expect(Object.fromEntries(wanted)).toEqual(
+    Object.fromEntries(queued.map(([id, , , , wants]) => [id, wants])),
+  );
+  expect(after.archives).toMatchObject([{ named_at: 1 }]);
+  expect(after.accounts).toMatchObject([{ host: "" }]);
+});
+
+it("ends up with the schema of a new store, whole", async () => {
+  const fresh = join(directory, "fresh.db");
+  await (await openSqlite(fresh)).close();
+  await (await openSqlite(file)).close();
+  const [upgraded, made] = [file, fresh].map((name) => {
+    const database = new Database(name);
+    const schema = database
+      .prepare("select type, name, sql from sqlite_schema order by name")
+      .all();
+    const faults = [
+      database.pragma("foreign_key_check"),
+      database.pragma("integrity_check", { simple: true }),
+    ];
+    database.close();
+    return { schema, faults };
+  });
+  expect(upgraded).toEqual(made);
+  expect(made?.faults).toEqual([[], "ok"]);
+});
+
+it("keeps audit entries from being changed or removed, by whatever statement", async () => {
+  const store = await openSqlite(join(directory, "audit.db"));
+  const entry = { id: "1", action: "zone.create", actor_kind: "system", details: "{}" } as const;
+  await store.write((tx) =>
+    tx.sql
+      .insertInto("audit_entries")
+      .values({ ...entry, created_at: 1 } as never)
+      .execute(),
+  );
+  const kept = store.read.sql.selectFrom("audit_entries").selectAll();
+  const [before] = await kept.execute();
+  for (const change of [sql`delete from audit_entries`, sql`update audit_entries set action = 'x'`])
+    await expect(store.write((tx) => change.execute(tx.sql))).rejects.toThrow("only added");
+  expect(await kept.execute()).toEqual([before]);
+  await store.close();
+});

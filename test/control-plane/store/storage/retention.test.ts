@@ -1,0 +1,80 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Database from "better-sqlite3";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import type { Store } from "../../../../control-plane/store/db.ts";
+import {
+  deleteChunks,
+  deleteOldArtifacts,
+  deleteOldStates,
+  deleteUnnamedArchive,
+  findOldState,
+  listArchives,
+  listSpecsWithState,
+  markOldLogs,
+} from "../../../../control-plane/store/storage/retention.ts";
+import {
+  findDue,
+  findUnnamed,
+  findUnnoted,
+} from "../../../../control-plane/store/storage/orphaned-blobs.ts";
+import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
+
+let directory: string;
+let file: string;
+let store: Store;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "store-"));
+  file = join(directory, "windlass.db");
+  store = await openSqlite(file);
+});
+afterEach(async () => {
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
+it.each([
+  ["markOldLogs", markOldLogs],
+  ["deleteChunks", deleteChunks],
+  ["deleteOldArtifacts", deleteOldArtifacts],
+  ["deleteOldStates", deleteOldStates],
+  ["findOldState", findOldState],
+  ["listSpecsWithState", listSpecsWithState],
+  ["listArchives", listArchives],
+  ["deleteUnnamedArchive", deleteUnnamedArchive],
+  ["findDue", findDue],
+  ["findUnnamed", findUnnamed],
+  ["findUnnoted", findUnnoted],
+] as const)("%s walks indexes and sorts nothing", (_, statement) => {
+  const { sql, bindings } = statement.build(store.read.sql);
+  const database = new Database(file);
+  const plan = database
+    .prepare(`explain query plan ${sql.replaceAll("?", "+?")}`)
+    .all(...bindings.map(() => "1")) as { detail: string }[];
+  database.close();
+  const details = plan.map(({ detail }) => detail);
+  expect(details.length).toBeGreaterThan(0);
+  expect(details.filter((detail) => /SCAN (?!json_each)/.test(detail))).toEqual([]);
+  expect(details.filter((detail) => detail.includes("TEMP B-TREE"))).toEqual([]);
+});
+
+it("gives the space of deleted rows back to the disk, a little at a time", async () => {
+  const log_chunk = "x".repeat(50_000);
+  const rows = Array.from({ length: 200 }, (_, n) => ({
+    job_id: "j",
+    seq: n,
+    stream_type: "STDOUT" as const,
+    log_chunk,
+    created_at: 1,
+  }));
+  await store.write(({ sql: db }) => db.insertInto("log_chunks").values(rows).execute());
+  await store.write(({ sql: db }) => db.deleteFrom("log_chunks").execute());
+  let turns = 1;
+  while (await store.shrink()) turns += 1;
+  expect(turns).toBeGreaterThan(3);
+  const checkpoint = new Database(file);
+  checkpoint.pragma("wal_checkpoint(TRUNCATE)");
+  checkpoint.close();
+  expect((await stat(file)).size).toBeLessThan(1_000_000);
+});
