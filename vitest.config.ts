@@ -23,7 +23,7 @@ export default defineConfig({
     pool: "forks",
     // Files share a process: loading the control plane costs more than most of them. What one leaves behind fails that file.
     isolate: false,
-    // A test spends most of its time waiting for processes and disks, so more files than cores run at once. In CI nobody waits, and
+    // A test spends most of its time waiting for processes and disks, so more files than cores run at once. CI can wait, and
     // a machine that is not overloaded judges better.
     maxWorkers: process.env["CI"] ? 2 : 3,
     setupFiles: ["test/helpers/nothing-left-behind.ts"],
