@@ -6,6 +6,6 @@ export function proxyAddress(text: string): string | null {
   return url && /^(https?|socks5h?):$/.test(url.protocol) ? url.href : null;
 }
 
-/** What is said of one that is none. The value is not repeated: it may hold a password. */
+/** The message for an invalid address. It does not repeat the value, which may contain a password. */
 export const noProxyAddress = (name: string): string =>
   `${name} is no address of a proxy: write it like http://proxy.example.com:3128`;
