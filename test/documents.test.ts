@@ -97,6 +97,24 @@ describe("documents", () => {
     },
   );
 
+  it("show the tree that there is", () => {
+    const [, tree = ""] = (documents.get("docs/architecture.md") ?? "").split("```");
+    const shown: string[] = [];
+    const above: string[] = [];
+    for (const [, indent = "", names = ""] of tree.matchAll(/^( *)((?:[\w-]+\/ *)+)/gm)) {
+      const depth = indent.length / 2;
+      for (const [, name = ""] of names.matchAll(/([\w-]+)\//g)) {
+        above.splice(depth, above.length, name);
+        shown.push(above.join("/"));
+      }
+    }
+    expect(shown.filter((folder) => !folders.has(folder))).toEqual([]);
+    const expected = [...folders].filter((folder) =>
+      /^[^./][^/]*$|^agent\/(?:job\/)?[^/]+$|^control-plane\/[^/]+$/.test(folder),
+    );
+    expect(expected.filter((folder) => !shown.includes(folder))).toEqual([]);
+  });
+
   it("define each word of the glossary once, and name folders that exist", () => {
     const rows = [...(documents.get("docs/glossary.md") ?? "").matchAll(/^\| (.+) \|$/gm)]
       .map(([, row = ""]) => row.split(" | "))
