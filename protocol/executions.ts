@@ -2,7 +2,7 @@
 import { Type, type Static } from "typebox";
 import { ClaimedSnapshot } from "./configurations.ts";
 import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts";
-import { ExecutionMetadata, JobStatus, JobType, StreamType } from "./jobs.ts";
+import { ExecutionMetadata, JobStatus, JobType, LogStep, StreamType } from "./jobs.ts";
 import { PlanSummary } from "./plan-summary.ts";
 
 export { planArtifactLimit } from "./limits.ts";
@@ -104,6 +104,8 @@ const Seq = Type.Integer({
   description: "The chunk's place in the log of this attempt, from 1 without a gap.",
 });
 
+const Step = about(LogStep, "Of a SYSTEM chunk: a step of the job starts or ends here.");
+
 /** Its limit is that of the post, whose bytes the service counts. */
 const LogText = Type.String({ maxLength: logBodyLimit });
 
@@ -111,6 +113,7 @@ export const SequencedChunk = Type.Object({
   log_chunk: LogText,
   stream_type: StreamType,
   seq: Seq,
+  step: Type.Optional(Step),
 });
 export type SequencedChunk = Static<typeof SequencedChunk>;
 
@@ -119,6 +122,7 @@ export const AppendLogs = Type.Object({
   log_chunk: Type.Optional(LogText),
   stream_type: Type.Optional(StreamType),
   seq: Type.Optional(Seq),
+  step: Type.Optional(Step),
   chunks: Type.Optional(
     Type.Array(SequencedChunk, {
       minItems: 1,

@@ -6,6 +6,7 @@ import {
   ErrorMessage,
   JsonObject,
   Labels,
+  Name,
   Nullable,
   OneOf,
   Paging,
@@ -95,6 +96,14 @@ export const Job = Type.Object({
   waiting_reason: about(Nullable(WaitingReason), "Why it is not running yet; null unless QUEUED."),
   attempt: about(Type.Integer(), "How often the job was handed out; 0 before the first time."),
   timeout_seconds: about(Type.Integer(), "After so long the runner stops it."),
+  presumed_lost_at: about(
+    Nullable(Timestamp),
+    "When its runner was found lost; null again once that runner has reported how the job ended.",
+  ),
+  outcome_unknown: about(
+    Type.Boolean(),
+    "Whether it is unknown what an ended job did: its runner was lost, or could not say.",
+  ),
   log_complete: about(
     LogComplete,
     "Whether every chunk that the runner counted is here; null while nobody knows.",
@@ -137,6 +146,14 @@ export type CreateJob = Static<typeof CreateJob>;
 export const StreamType = OneOf(["STDOUT", "STDERR", "SYSTEM"]);
 export type StreamType = Static<typeof StreamType>;
 
+/** The start or the end of a step of a job, such as `plan`. For people; no decision rests on it. */
+export const LogStep = Type.Object({
+  name: about(Name, "What the runner calls the step."),
+  event: OneOf(["started", "ended"]),
+  at: about(Timestamp, "By the runner's clock."),
+});
+export type LogStep = Static<typeof LogStep>;
+
 /** One stored chunk of a log. `id` grows with every chunk and orders them. */
 export const LogChunk = Type.Object({
   id: about(Type.Integer(), "Grows with every chunk and orders them."),
@@ -146,6 +163,7 @@ export const LogChunk = Type.Object({
     "Text with terraform's colours (ANSI), cut anywhere; sensitive values are masked.",
   ),
   stream_type: StreamType,
+  step: Type.Optional(about(LogStep, "The step of the job that starts or ends here.")),
   created_at: Timestamp,
 });
 export type LogChunk = Static<typeof LogChunk>;

@@ -3,6 +3,7 @@
  * later one comes before it.
  */
 import { join } from "node:path";
+import type { LogStep } from "../../protocol/jobs.ts";
 import type { Entry } from "./offsets.ts";
 import type { Redactor } from "./redactor.ts";
 import type { Sources } from "./sources.ts";
@@ -27,6 +28,7 @@ export interface CutterOptions {
 export interface Chunk {
   readonly entry: Omit<Entry, "seq">;
   readonly text: string;
+  readonly step?: LogStep | undefined;
 }
 
 export class Cutter {
@@ -67,7 +69,8 @@ export class Cutter {
       const source = this.#options.sources.list[this.#at];
       if (!source) return undefined;
       if ("system" in source) {
-        return { entry: { at: this.#at++, stream: "SYSTEM" }, text: `${source.system}\n` };
+        const { system, step } = source;
+        return { entry: { at: this.#at++, stream: "SYSTEM" }, text: lineOf(system), step };
       }
       const spool = this.#open(source.run);
       spool.look(this.#options.isEnded(source.run));
@@ -88,11 +91,17 @@ export class Cutter {
     if (entry.text !== undefined) return entry.text;
     const source = this.#options.sources.list[entry.at];
     if (!source) throw new Error(`chunk ${entry.seq} of the log refers to source ${entry.at}`);
-    if ("system" in source) return `${source.system}\n`;
+    if ("system" in source) return lineOf(source.system);
     const { stream, from = 0, to = 0, skip = 0, tail = 0 } = entry;
     if (stream === "SYSTEM") throw new Error(`chunk ${entry.seq} of the log has no text`);
     const piece = { stream, from, to, skip, tail };
     return readPiece(this.#directoryOf(source.run), this.#options.redactor(), piece);
+  }
+
+  /** The step that starts or ends with a chunk that an earlier process cut. */
+  stepOf({ at, text }: Entry): LogStep | undefined {
+    const source = text === undefined ? this.#options.sources.list[at] : undefined;
+    return source && "system" in source ? source.step : undefined;
   }
 
   /** Gives back the disk space of output beyond the log's limit. */
@@ -156,6 +165,9 @@ export class Cutter {
     }
   }
 }
+
+/** A mark of a step adds nothing to what people read. */
+const lineOf = (text: string): string => (text === "" ? "" : `${text}\n`);
 
 const atStart = (): Positions => ({
   STDOUT: { position: 0, carry: 0 },

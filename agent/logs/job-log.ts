@@ -1,6 +1,6 @@
 /** The log of one job, as its steps see it. */
 import type { SequencedChunk } from "../../protocol/executions.ts";
-import type { JobStatus } from "../../protocol/jobs.ts";
+import type { JobStatus, LogStep } from "../../protocol/jobs.ts";
 import { Cutter } from "./chunker.ts";
 import { Ledger } from "./offsets.ts";
 import { LogShipper, usualTiming, type Timing } from "./shipper.ts";
@@ -19,7 +19,7 @@ export interface JobLogOptions {
   readonly sink: LogSink;
   /** Values that must not appear in the log. More can be added later. */
   readonly secrets: readonly string[];
-  /** The server takes `chunks` and parallel posts (its claim carried `attempt`). */
+  /** The server takes `chunks`, steps and parallel posts (its claim carried `attempt`). */
   readonly batching: boolean;
   /** Bytes of output that are shipped; the rest is dropped and counted. Default 256 MiB. */
   readonly volumeLimit?: number;
@@ -31,8 +31,10 @@ export interface JobLogOptions {
 
 /** What a job does with its log. */
 export interface JobLog {
-  /** Appends one SYSTEM line; the newline is added. */
-  system(text: string): void;
+  /** Appends one SYSTEM line; the newline is added. `starts`: the step that starts with it. */
+  system(text: string, starts?: string): void;
+  /** Tells that a step ended, without a line. */
+  stepEnded(name: string): void;
   /** Ships `runs/<name>/{stdout,stderr}` until `ended` resolves and both are read to their end. The same name again, after a restart, goes on. */
   run(name: string, ended: Promise<void>): void;
   addSecrets(secrets: readonly string[]): void;
@@ -61,6 +63,9 @@ export async function openJobLog(
   const drains = new Set<PromiseWithResolvers<number>>();
   let refusal: { error: unknown } | undefined;
   let isClosed = false;
+  /** A server that knows only the interface is told no steps. */
+  const stepOf = (name: string, event: LogStep["event"]): LogStep | undefined =>
+    options.batching ? { name, event, at: new Date().toISOString() } : undefined;
 
   const cutter = new Cutter({
     directory,
@@ -96,8 +101,15 @@ export async function openJobLog(
   );
 
   return {
-    system(text) {
-      sources.system(redactor.redact(Buffer.from(text)).slice(0, systemLineLimit));
+    system(text, starts) {
+      const line = redactor.redact(Buffer.from(text)).slice(0, systemLineLimit);
+      sources.system(line, starts === undefined ? undefined : stepOf(starts, "started"));
+      shipper.ring();
+    },
+    stepEnded(name) {
+      const step = stepOf(name, "ended");
+      if (!step) return;
+      sources.system("", step);
       shipper.ring();
     },
     run(name, ended) {
@@ -145,6 +157,7 @@ export async function openJobLog(
 /** A log that takes everything and ships nothing: for a job whose record of what was shipped is damaged. */
 export const silentLog: JobLog = {
   system: () => undefined,
+  stepEnded: () => undefined,
   run: () => undefined,
   addSecrets: () => undefined,
   drained: () => Promise.resolve(0),

@@ -3,6 +3,7 @@
  * them, writes the numbers down, and hands them to `deliver`. Memory holds what is in flight and nothing else.
  */
 import type { SequencedChunk } from "../../protocol/executions.ts";
+import type { LogStep } from "../../protocol/jobs.ts";
 import { retryLimits, type BackoffLimits } from "../api/backoff.ts";
 import { Bell } from "./notifier.ts";
 import { chunkBytes, type Chunk, type Cutter } from "./chunker.ts";
@@ -124,9 +125,9 @@ export class LogShipper {
     let seq = this.#options.ledger.lastSeq;
     const entries: Entry[] = [];
     const post: SequencedChunk[] = [];
-    for (const { entry, text } of chunks) {
+    for (const { entry, text, step } of chunks) {
       entries.push({ seq: ++seq, ...entry });
-      post.push({ log_chunk: text, stream_type: entry.stream, seq });
+      post.push(chunkOf(text, { ...entry, seq }, step));
     }
     return { entries, post };
   }
@@ -189,11 +190,8 @@ export class LogShipper {
   }
 
   #postOf(entries: readonly Entry[]): Post {
-    return entries.map((entry) => ({
-      log_chunk: this.#options.cutter.textOf(entry),
-      stream_type: entry.stream,
-      seq: entry.seq,
-    }));
+    const { cutter } = this.#options;
+    return entries.map((entry) => chunkOf(cutter.textOf(entry), entry, cutter.stepOf(entry)));
   }
 
   #giveUp(error: unknown): void {
@@ -203,3 +201,9 @@ export class LogShipper {
     this.#options.onGiveUp(error);
   }
 }
+
+const chunkOf = (
+  log_chunk: string,
+  { stream, seq }: Pick<Entry, "stream" | "seq">,
+  step: LogStep | undefined,
+): SequencedChunk => ({ log_chunk, stream_type: stream, seq, ...(step ? { step } : {}) });

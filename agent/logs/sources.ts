@@ -1,11 +1,18 @@
 /** What a job's log consists of, in order: lines of the agent and outputs of runs. Kept in `log.ndjson`. */
 import { join } from "node:path";
+import type { LogStep } from "../../protocol/jobs.ts";
 import { isDiskFull, openNdjson, type Ndjson } from "./ndjson.ts";
 
-type Line = { readonly system: string } | { readonly run: string } | { readonly ended: string };
+type Line = SystemLine | { readonly run: string } | { readonly ended: string };
+
+/** A line of the agent, or a mark without text: a step of the job starts or ends here. */
+interface SystemLine {
+  readonly system: string;
+  readonly step?: LogStep;
+}
 
 export type Source =
-  | { readonly system: string }
+  | SystemLine
   /** `ended`: nothing more will be written to its files. */
   | { readonly run: string; ended: boolean };
 
@@ -19,8 +26,8 @@ export class Sources {
     for (const line of this.#file.read()) this.#apply(line);
   }
 
-  system(text: string): void {
-    this.#append({ system: text });
+  system(text: string, step?: LogStep): void {
+    this.#append({ system: text, ...(step ? { step } : {}) });
   }
 
   /** Adds a run; one that is known already stays where it is. */

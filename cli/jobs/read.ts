@@ -87,6 +87,9 @@ export function showJob(run: Run, job: Job): void {
     status: statusOf(job.status),
     waiting: job.waiting_reason && waitingWords[job.waiting_reason],
     error: job.error_message,
+    lost:
+      job.presumed_lost_at &&
+      `its worker was lost at ${time(job.presumed_lost_at)}; if it comes back, its report replaces this one`,
     plan: job.plan_job_id,
     worker: job.worker_id ?? job.assigned_worker_id,
     labels: job.labels.join(", "),

@@ -19,8 +19,10 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   const begun = Date.now();
   let trouble: string | undefined;
   let progress: JobProgress | undefined;
-  /** What the runner said last, such as the step that it has come to. */
+  /** The step that runs. */
   let step: string | undefined;
+  /** The runner's last line, for what it does outside of steps, such as a download. */
+  let note: string | undefined;
   const onProgress = (next: JobProgress): void => {
     const before = progress;
     progress = next;
@@ -30,7 +32,7 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   };
   live.set(() => {
     const stands = standing(progress) ?? "queued";
-    const what = trouble ?? (stands === running ? (step ?? running) : stands);
+    const what = trouble ?? (stands === running ? (step ?? note ?? running) : stands);
     return `${nameOf(job)} · ${duration(Date.now() - begun)} · ${what}`;
   });
   using _ = run.onInterrupt(interrupts(run, job, live, left));
@@ -38,7 +40,11 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
     const end = await followJob(run.api, job.id, {
       signal: left.signal,
       onChunk: (chunk) => {
-        if (chunk.stream_type === "SYSTEM") step = chunk.log_chunk.trim().split("\n").at(-1);
+        if (chunk.step) {
+          step = chunk.step.event === "started" ? chunk.step.name : undefined;
+          note = undefined;
+        } else if (chunk.stream_type === "SYSTEM")
+          note = chunk.log_chunk.trim().split("\n").at(-1) || note;
         if (log) lines.add(chunk);
       },
       onProgress,

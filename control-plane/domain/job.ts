@@ -26,6 +26,8 @@ export type JobState = Pick<
   | "ended_at"
   | "released_at"
   | "omitted_at"
+  | "presumed_lost_at"
+  | "outcome_unknown"
   | "error_message"
   | "execution_metadata"
   | "last_seq"
@@ -43,6 +45,8 @@ export const newlyQueued = {
   ended_at: null,
   released_at: null,
   omitted_at: null,
+  presumed_lost_at: null,
+  outcome_unknown: 0,
   spec_status_before: null,
   error_message: null,
   execution_metadata: null,
@@ -50,7 +54,7 @@ export const newlyQueued = {
   log_pruned_at: null,
 } as const satisfies Partial<JobRow>;
 
-/** Why a lost job is FAILED. */
+/** What a person reads of a lost job; that it was lost is told by `presumed_lost_at`. */
 export const lostMessage = "runner lost, outcome unknown";
 
 /** A cancel that nobody answered releases the job after this long: longer than the apply grace of an agent (10 minutes). */
@@ -91,14 +95,18 @@ export interface End {
   /** JSON. */
   readonly execution_metadata: string | null;
   readonly last_seq: number | null;
+  /** 1 if the runner cannot say what it did. */
+  readonly outcome_unknown: 0 | 1;
 }
 
-/** The holder's end report, which is the truth whatever the server presumed before. The same report again changes nothing. */
+/** The holder's end report, which replaces what the server presumed. The same report again changes nothing. */
 export function reportEnd<J extends JobState>(job: J, end: End, now: number): J {
   const isRepeated =
     hasEnded(job) &&
     job.status === end.status &&
     job.released_at !== null &&
+    job.presumed_lost_at === null &&
+    job.outcome_unknown === end.outcome_unknown &&
     job.error_message === end.error_message &&
     job.execution_metadata === end.execution_metadata &&
     job.last_seq === end.last_seq;
@@ -109,6 +117,7 @@ export function reportEnd<J extends JobState>(job: J, end: End, now: number): J 
     started_at: job.started_at ?? now,
     ended_at: job.status === end.status ? (job.ended_at ?? now) : now,
     released_at: job.released_at ?? now,
+    presumed_lost_at: null,
   };
 }
 
@@ -136,16 +145,10 @@ export function lose<J extends JobState>(job: J, now: number): J {
       claimed_at: null,
       omitted_at: null,
     };
-  if (hasEnded(job)) return { ...job, released_at: now };
-  return { ...job, status: "FAILED", error_message: lostMessage, ended_at: now, released_at: now };
+  const lost = { released_at: now, presumed_lost_at: now, outcome_unknown: 1 } as const;
+  if (hasEnded(job)) return { ...job, ...lost };
+  return { ...job, ...lost, status: "FAILED", error_message: lostMessage, ended_at: now };
 }
-
-/** Its loss was presumed, and its runner has not said since how it ended. */
-export const isPresumedLost = ({
-  status,
-  error_message,
-}: Pick<JobState, "status" | "error_message">): boolean =>
-  status === "FAILED" && error_message === lostMessage;
 
 /** Its sensitive values were sealed with a key that the server does not have: no worker can run it. */
 export const endUnreadable = <J extends JobState>(job: J, now: number): J => ({
@@ -159,10 +162,11 @@ export const endUnreadable = <J extends JobState>(job: J, now: number): J => ({
 
 /** The server was restored from a backup of `from`: what was not over then may have run since, and is never handed out again. */
 export function outliveRestore<J extends JobState>(job: J, from: string, now: number): J {
-  if (hasEnded(job)) return { ...job, released_at: job.released_at ?? now };
+  if (hasEnded(job)) return { ...job, released_at: job.released_at ?? now, outcome_unknown: 1 };
   return {
     ...job,
     status: "FAILED",
+    outcome_unknown: 1,
     error_message: `outcome unknown: the server was restored from a backup of ${from}`,
     ended_at: now,
     released_at: now,

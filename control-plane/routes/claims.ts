@@ -4,7 +4,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import type { Claims } from "../services/claims/claims.ts";
 import type { Context } from "../services/context.ts";
 import { appendLogs, reportStatus } from "../services/jobs/reports.ts";
-import { repairReport } from "../services/jobs/report-repair.ts";
+import { repairLogPost, repairReport } from "../services/jobs/report-repair.ts";
 import { goneSignal } from "../http/gone.ts";
 import { bodilessRoutes, route, sent, type Guards } from "../http/route.ts";
 
@@ -54,6 +54,6 @@ export function executionRoutes(
       reply.code(stored ? 201 : 200).send(appended);
       return sent;
     },
-    { quiet: true },
+    { quiet: true, repair: repairLogPost },
   );
 }

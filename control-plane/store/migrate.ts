@@ -13,6 +13,7 @@ import * as definitions from "./migrations/0011-definitions.ts";
 import * as tokenOverlap from "./migrations/0013-token-overlap.ts";
 import * as features from "./migrations/0014-features.ts";
 import * as removals from "./migrations/0016-removals.ts";
+import * as facts from "./migrations/0017-facts.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -29,6 +30,7 @@ const migrations = [
   tokenOverlap,
   features,
   removals,
+  facts,
 ];
 
 export interface SchemaTransaction {

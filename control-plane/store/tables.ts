@@ -135,6 +135,10 @@ export interface JobsTable {
   released_at: Millis | null;
   /** When a heartbeat first listed its active jobs without this one. */
   omitted_at: Millis | null;
+  /** When its runner was found lost; null again once that runner has reported how the job ended. */
+  presumed_lost_at: Millis | null;
+  /** Whether what an ended job did is not known: its runner was lost or could not say, or the server was restored meanwhile. */
+  outcome_unknown: 0 | 1;
   /** What the spec's status was before this job changed it: a cancel goes back to it. */
   spec_status_before: ConfigurationStatus | null;
   error_message: string | null;
@@ -191,6 +195,8 @@ export interface LogChunksTable {
   seq: number | null;
   stream_type: StreamType;
   log_chunk: string;
+  /** The start or end of a step of the job, a `LogStep`. */
+  step: Json | null;
   created_at: Millis;
 }
 

@@ -84,6 +84,8 @@ export async function writeState(plane: Plane, stage: Stage, spec: string): Prom
   await setJob(plane, job, {
     status: "FAILED",
     error_message: "runner lost, outcome unknown",
+    presumed_lost_at: Date.now(),
+    outcome_unknown: 1,
     ended_at: Date.now(),
     released_at: Date.now(),
   });

@@ -1,7 +1,7 @@
 /** A control plane with something of everything, made through its own interface: for screenshots and for tests of all pages. */
 import { randomUUID } from "node:crypto";
 import { endpoints } from "../../protocol/endpoints.ts";
-import type { CreateJob, Job } from "../../protocol/jobs.ts";
+import type { CreateJob, Job, LogStep } from "../../protocol/jobs.ts";
 import type { PlanSummary } from "../../protocol/plan-summary.ts";
 import { callsOf, type Calls } from "./calls.ts";
 import { addTestWorker, ask, type Plane } from "./plane.ts";
@@ -34,6 +34,8 @@ export interface Stage {
   /** Hands out the oldest job and starts it. */
   start(): Promise<string>;
   log(job: string, text: string, stream?: "STDOUT" | "STDERR" | "SYSTEM"): Promise<void>;
+  /** A step of the job starts or ends; `second`: by the runner's clock, from some moment. */
+  step(job: string, name: string, event: LogStep["event"], second?: number): Promise<void>;
   end(job: string, status: "SUCCESS" | "FAILED", more?: object): Promise<void>;
   read(job: string): Promise<Job>;
 }
@@ -85,6 +87,12 @@ export async function openStage(
     },
     log: async (id, log_chunk, stream_type = "STDOUT") => {
       const body = { log_chunk, stream_type };
+      await runner.get(endpoints.appendLogs, { params: { id }, body });
+    },
+    step: async (id, name, event, second = 0) => {
+      const at = new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
+      const log_chunk = event === "started" ? `terraform 1.11.4: ${name}\n` : "";
+      const body = { log_chunk, stream_type: "SYSTEM" as const, step: { name, event, at } };
       await runner.get(endpoints.appendLogs, { params: { id }, body });
     },
     end: async (id, status, more = {}) => {
@@ -154,8 +162,9 @@ export async function fillStage(plane: Plane, stage: Stage): Promise<Record<stri
     return stage.start();
   };
   const failed = await run("DEPLOY", network);
-  await stage.log(failed, "terraform 1.11.4: init\n", "SYSTEM");
-  await stage.log(failed, "terraform 1.11.4: apply\n", "SYSTEM");
+  await stage.step(failed, "init", "started");
+  await stage.step(failed, "init", "ended", 3);
+  await stage.step(failed, "apply", "started", 3);
   await stage.log(failed, planLog);
   const message = "Error: creating EC2 Instance: UnauthorizedOperation";
   await stage.log(failed, `\u001b[31m╷\n│ ${message}\n╵\u001b[0m\n`, "STDERR");
@@ -171,7 +180,7 @@ export async function fillStage(plane: Plane, stage: Stage): Promise<Record<stri
   await stage.log(plan, planLog);
   await stage.end(plan, "SUCCESS", { plan_summary: richPlan });
   const running = await run("DEPLOY", network);
-  await stage.log(running, "terraform 1.11.4: apply\n", "SYSTEM");
+  await stage.step(running, "apply", "started");
   await stage.log(running, "aws_instance.web[0]: Still creating... [10s elapsed]\n");
   const { id: waiting } = await stage.queue({ job_type: "PLAN", configuration_id: network ?? "" });
   return { failed, deployed, plan, running, waiting };

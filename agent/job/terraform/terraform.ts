@@ -56,7 +56,7 @@ export async function runTerraform(
     if (options.changes) await journal.flush();
     if (options.logged) {
       const { engine, version } = known(context, "engine");
-      log.system(`${engine} ${version}: ${name}`);
+      log.system(`${engine} ${version}: ${name}`, name);
     }
   }
   const process = openRun(command, takePrepared(context, command), () => endRest(context));
@@ -68,6 +68,7 @@ export async function runTerraform(
       process.ended.then(() => undefined),
     );
   const end = await stoppable(context, run, process, options);
+  if (options.logged) log.stepEnded(name);
   if (end.kind === "never started") {
     if (context.stop.aborted) throw new JobStopped(context.stop.reason as StopReason);
     throw new StepFailed(`${name}: terraform could not be started: ${end.reason}`);

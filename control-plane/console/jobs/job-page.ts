@@ -7,7 +7,7 @@ import type { JobStep } from "../../services/jobs/progress.ts";
 import { html, type Html } from "../page/html.ts";
 import { logView, type LogStart } from "../logs/log-view.ts";
 import { planView } from "../plans/plan-view.ts";
-import { badge, between, clock, isOpen, waiting } from "../page/words.ts";
+import { badge, between, clock, isOpen, lengthOfTime, waiting } from "../page/words.ts";
 
 export interface JobStory {
   readonly job: Job;
@@ -30,6 +30,7 @@ export const jobPage = (story: JobStory): Html => {
         ${badge(job.status)}
       </header>
       ${job.error_message === null ? null : html`<p class="error" role="alert">${job.error_message}</p>`}
+      ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
       ${actionsOf(story)} ${stepsOf(story)} ${plan === null ? null : planView(plan)}
       ${outputsOf(job)}
@@ -40,6 +41,12 @@ export const jobPage = (story: JobStory): Html => {
     </div>
     ${logView(job, story.log)}`;
 };
+
+const lostNotice = (at: string): Html =>
+  html`<p class="notice">
+    Its worker was lost at ${clock(at)}, so what the job did is not known. If the worker comes back,
+    its report replaces this one.
+  </p>`;
 
 const nameOf = ({ config_snapshot, job_type }: Job): string =>
   config_snapshot?.name ?? (job_type === "DESTROY_WORKER" ? "a worker" : "a configuration");
@@ -88,14 +95,11 @@ const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
     ${step("Queued", created_at, claimed_at === null && ended_at === null ? `waits for ${between(created_at, now)}` : null)}
     ${step(`Taken${by}`, claimed_at, claimed_at === null ? null : `after ${between(created_at, claimed_at)}`)}
     ${step("Started", started_at, started_at !== null && ended_at === null ? `runs for ${running}` : null)}
-    ${steps.map(({ name, started_at: at }, index) => {
-      const next = steps[index + 1]?.started_at ?? ended_at;
-      return step(
-        name,
-        at,
-        next === null ? `for ${between(at, now)}` : between(at, next),
-        next === null,
-      );
+    ${steps.map(({ name, started_at: at, took_ms }) => {
+      const isNow = took_ms === null && ended_at === null;
+      const took =
+        took_ms === null ? between(at, ended_at ?? now) : lengthOfTime(Math.round(took_ms / 1000));
+      return step(name, at, isNow ? `for ${took}` : took, isNow);
     })}
     ${step(ended_at === null ? "Ended" : `Ended: ${status}`, ended_at, running !== null && ended_at !== null ? `ran for ${running}` : null)}
     ${

@@ -3,7 +3,7 @@
  * not stored.
  */
 import type { FastifyRequest } from "fastify";
-import { isHeld, isPresumedLost, type JobRow } from "../../domain/job.ts";
+import { isHeld, type JobRow } from "../../domain/job.ts";
 import { equalSecrets } from "../../domain/tokens.ts";
 import { Refusal } from "../problem.ts";
 import type { Guard } from "../route.ts";
@@ -44,7 +44,7 @@ export function jobGuard(context: Context): Guard<JobCaller> {
 
 /** Nobody has changed the state since the lost job saved it. */
 async function isItsOwnState(queries: Queries, job: JobRow): Promise<boolean> {
-  if (job.spec_id === null || !isPresumedLost(job)) return false;
+  if (job.spec_id === null || job.presumed_lost_at === null) return false;
   return (await queries.first(findState, { spec: job.spec_id }))?.job_id === job.id;
 }
 

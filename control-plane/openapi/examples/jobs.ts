@@ -58,6 +58,8 @@ export const jobExamples = [
     attempt: 1,
     timeout_seconds: 3600,
     log_complete: true,
+    presumed_lost_at: null,
+    outcome_unknown: false,
     log_pruned_at: null,
     created_at: at(120),
     claimed_at: at(121),
@@ -95,7 +97,12 @@ export const jobExamples = [
   example(AppendLogs, {
     chunks: [
       { log_chunk: "Initializing the backend...\n", stream_type: "STDOUT", seq: 1 },
-      { log_chunk: "windlass: terraform 1.14.3 starts\n", stream_type: "SYSTEM", seq: 2 },
+      {
+        log_chunk: "terraform 1.14.3: plan\n",
+        stream_type: "SYSTEM",
+        seq: 2,
+        step: { name: "plan", event: "started", at: "2026-11-21T10:15:02.120Z" },
+      },
     ],
   }),
   example(AppendedLogs, { id: 1042, job_status: "PROCESSING" }),

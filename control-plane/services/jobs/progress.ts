@@ -1,29 +1,51 @@
-/** How far a job has come, as its log tells it. */
+/** How far a job has come, as its runner says. */
 import { stripVTControlCharacters } from "node:util";
-import { findLastChunk, findSystemChunks, readChunk } from "../../store/logs/logs.ts";
+import type { LogStep } from "../../../protocol/jobs.ts";
+import { findLastChunk, findStepEvents, readChunk } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
 import { time } from "./views.ts";
 
-/** A command of terraform's that the runner said it starts. */
+/** A step of a job, such as a command of terraform. */
 export interface JobStep {
   readonly name: string;
+  /** When the server heard of it. */
   readonly started_at: string;
+  /** By the runner's clock; null while it runs. */
+  readonly took_ms: number | null;
 }
 
-/** The runner's own lines of a job; it writes a few dozen. */
-const systemChunks = 200;
-/** So much of a line is shown. */
+/** The runner's starts and ends of steps that are read; it sends a few dozen. */
+const stepEvents = 400;
+/** Characters of a line that are shown. */
 const lineLength = 200;
 
-/** The steps of a job so far, in order. A runner that knows only the interface says none. */
+/** The steps of a job so far, in order. None if its runner sends none, as one that knows only the interface. */
 export async function findSteps({ store }: Context, job: string): Promise<JobStep[]> {
-  const chunks = await store.read.all(findSystemChunks, { job, limit: systemChunks });
-  return chunks.flatMap(({ log_chunk, created_at }) =>
-    linesOf(log_chunk).flatMap((line) => {
-      const [, name] = stepLine.exec(line) ?? [];
-      return name === undefined ? [] : [{ name, started_at: time(created_at) }];
-    }),
-  );
+  const rows = await store.read.all(findStepEvents, { job, limit: stepEvents });
+  return stepsOf(rows.map((row) => ({ ...row, step: JSON.parse(row.step) as LogStep })));
+}
+
+/** Pairs each start with the end of the same name that follows it. */
+export function stepsOf(
+  events: readonly { readonly step: LogStep; readonly created_at: number }[],
+): JobStep[] {
+  const steps: JobStep[] = [];
+  /** Index in `steps` of each that has not ended, and when it started by the runner's clock. */
+  const open = new Map<string, { index: number; at: number }>();
+  for (const { step, created_at } of events) {
+    const { name, event } = step;
+    const at = Date.parse(step.at);
+    const started = open.get(name);
+    if (event === "started") {
+      open.set(name, { index: steps.length, at });
+      steps.push({ name, started_at: time(created_at), took_ms: null });
+    } else if (started) {
+      open.delete(name);
+      const took_ms = Math.max(0, at - started.at);
+      steps[started.index] = { ...(steps[started.index] as JobStep), took_ms };
+    }
+  }
+  return steps;
 }
 
 /** The last line of a job's log; null while there is none. */
@@ -32,9 +54,6 @@ export async function findLastLine({ store }: Context, job: string): Promise<str
   const chunk = last && (await store.read.first(readChunk, { id: last.id }));
   return chunk ? (linesOf(chunk.log_chunk).at(-1)?.slice(0, lineLength) ?? null) : null;
 }
-
-/** `terraform 1.14.1: plan` */
-const stepLine = /^\w+ \d\S*: (\w+)$/;
 
 const linesOf = (chunk: string): string[] =>
   stripVTControlCharacters(chunk)

@@ -1,7 +1,9 @@
-/** Reports of runners, made to fit: how a job ended is never lost over what else its report says. */
+/** What runners send, made to fit: how a job ended, or its log, is never lost over what else is said beside it. */
+import type { TSchema } from "typebox";
+import { logChunksLimit } from "../../../protocol/executions.ts";
 import { reasonLimit } from "../../../protocol/fields.ts";
 import { PlanSummary, planSummaryLimit } from "../../../protocol/plan-summary.ts";
-import { outputsLimit, outputTextLimit } from "../../../protocol/jobs.ts";
+import { LogStep, outputsLimit, outputTextLimit } from "../../../protocol/jobs.ts";
 import { compileValidator } from "../../http/validation.ts";
 
 /** Keeps of each field what can be stored: cuts a message that is too long, leaves out what is not valid. The status is judged later. */
@@ -27,6 +29,19 @@ export function repairReport(body: unknown): unknown {
   };
 }
 
+/** Leaves out each step of a log post that is not valid, or not of a SYSTEM chunk. Changes the body. */
+export function repairLogPost(body: unknown): unknown {
+  if (!isMap(body)) return body;
+  dropWrongStep(body);
+  if (Array.isArray(body["chunks"])) body["chunks"].slice(0, logChunksLimit).forEach(dropWrongStep);
+  return body;
+}
+
+function dropWrongStep(chunk: unknown): void {
+  if (!isMap(chunk) || chunk["step"] === undefined) return;
+  if (chunk["stream_type"] !== "SYSTEM" || !isStep(chunk["step"])) delete chunk["step"];
+}
+
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -46,9 +61,16 @@ const isKept = ([name, value]: [string, unknown]): boolean =>
 const texts: ReadonlySet<string> = new Set(["cluster_name", "cluster_endpoint", "gitops_url"]);
 
 /** A plan without a summary is shown as one that nothing is known of. */
-function isSummary(value: unknown): boolean {
-  if (!isMap(value)) return false;
-  judgeSummary ??= compileValidator({ schema: PlanSummary, method: "", url: "", httpPart: "body" });
-  return judgeSummary(value) === true && JSON.stringify(value).length <= planSummaryLimit;
+const isSummary = (value: unknown): boolean =>
+  isMap(value) && fitsSummary(value) && JSON.stringify(value).length <= planSummaryLimit;
+
+/** Whether a value is as the schema says. Compiled when it is first needed. */
+function fits(schema: TSchema): (value: unknown) => boolean {
+  let validate: ReturnType<typeof compileValidator> | undefined;
+  return (value) => {
+    validate ??= compileValidator({ schema, method: "", url: "", httpPart: "body" });
+    return validate(value) === true;
+  };
 }
-let judgeSummary: ReturnType<typeof compileValidator> | undefined;
+const fitsSummary = fits(PlanSummary);
+const isStep = fits(LogStep);

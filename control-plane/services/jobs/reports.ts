@@ -6,16 +6,9 @@ import {
   type ReportStatus,
   type SequencedChunk,
 } from "../../../protocol/executions.ts";
-import type { Job } from "../../../protocol/jobs.ts";
+import type { Job, LogStep } from "../../../protocol/jobs.ts";
 import type { WorkerCaller } from "../callers.ts";
-import {
-  fence,
-  lostMessage,
-  reportEnd,
-  reportProcessing,
-  start,
-  type JobRow,
-} from "../../domain/job.ts";
+import { fence, reportEnd, reportProcessing, start, type JobRow } from "../../domain/job.ts";
 import { invalid, notFound, Refusal } from "../../http/problem.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob, findJobBriefly, findLaterStarted } from "../../store/jobs/jobs.ts";
@@ -23,9 +16,8 @@ import { appendChunk, findBySeq, findLastChunk, findLastSeq } from "../../store/
 import { findLogVolume, saveLogVolume } from "../../store/storage/quotas.ts";
 import { runner } from "../audit/audit.ts";
 import { setDeployedBackend } from "../../store/configurations/configurations.ts";
-import { releaseLock } from "../../store/states/states.ts";
 import type { Context } from "../context.ts";
-import { changeJob, ringNextOfSpec, writeJobs, type Rings } from "./changes.ts";
+import { changeJob, writeJobs, type Rings } from "./changes.ts";
 import { readJobView } from "./views.ts";
 import { recordOutcome } from "./outcomes.ts";
 import { keepPlanSummary } from "../plans/summaries.ts";
@@ -72,26 +64,25 @@ export async function reportStatus(
     const job = await findFenced(tx, worker, id, attempt);
     if (report.status === "PROCESSING")
       return changeJob(tx, rings, job, reportProcessing(job, now), now);
+    // What it did is for a person to look at, before another job goes on from a state that may not know of it.
+    const keepLock = report.status !== "SUCCESS" && report.outcome_unknown === true;
+    // A report without a message keeps the known one, unless that only said that the outcome was unknown.
+    const known = job.outcome_unknown === 1 ? null : job.error_message;
     const end = {
       status: report.status,
-      error_message:
-        report.status === "SUCCESS" ? null : (report.error_message ?? knownMessage(job)),
+      outcome_unknown: keepLock ? 1 : 0,
+      error_message: report.status === "SUCCESS" ? null : (report.error_message ?? known),
       execution_metadata: report.execution_metadata
         ? JSON.stringify(report.execution_metadata)
         : job.execution_metadata,
       last_seq: report.last_seq ?? job.last_seq,
-    };
-    // What it did is for a person to look at, before another job goes on from a state that may not know of it.
-    const keepLock = report.status !== "SUCCESS" && report.outcome_unknown === true;
+    } as const;
     const ended = await changeJob(tx, rings, job, reportEnd(job, end, now), now, { keepLock });
     await recordOutcome(
       tx,
       { by: runner(worker), action: "job.end", before: job, after: ended },
       now,
     );
-    // A late report ends the lock of a lost job, also when it says no more than was presumed.
-    if (ended === job && !keepLock && job.spec_id !== null && (await releaseLock(tx, job.id)))
-      await ringNextOfSpec(tx, rings, job.spec_id);
     if (report.plan_summary) await keepPlanSummary(tx, id, report.plan_summary);
     await keepBackend(tx, ended, report);
     await removeTornDownWorker(tx, rings, ended, runner(worker), now);
@@ -111,10 +102,6 @@ async function keepBackend(
   if (await tx.first(findLaterStarted, { spec, id, claimed_at: claimed_at ?? 0 })) return;
   await tx.run(setDeployedBackend, { id: spec, backend: isGone ? null : (backend ?? null) });
 }
-
-/** What a report without a message leaves as it was; that the outcome is unknown is no longer true. */
-const knownMessage = ({ error_message: message }: JobRow): string | null =>
-  message === lostMessage ? null : message;
 
 /** POST /api/jobs/{id}/logs. What is answered is committed; a numbered chunk is stored once, in its turn. */
 export async function appendLogs(
@@ -152,7 +139,7 @@ export async function appendLogs(
   }
 }
 
-type Chunk = Omit<SequencedChunk, "seq"> & { seq: number | null };
+type Chunk = Omit<SequencedChunk, "seq"> & { readonly seq: number | null };
 
 function chunksOf(post: AppendLogs): Chunk[] {
   const chunks = listedChunks(post);
@@ -165,7 +152,7 @@ function chunksOf(post: AppendLogs): Chunk[] {
   return chunks;
 }
 
-function listedChunks({ chunks, log_chunk, stream_type, seq }: AppendLogs): Chunk[] {
+function listedChunks({ chunks, log_chunk, stream_type, seq, step }: AppendLogs): Chunk[] {
   if (chunks !== undefined) {
     if (log_chunk !== undefined || stream_type !== undefined || seq !== undefined)
       throw invalid("body.chunks", "goes without log_chunk, stream_type and seq");
@@ -173,7 +160,7 @@ function listedChunks({ chunks, log_chunk, stream_type, seq }: AppendLogs): Chun
   }
   if (log_chunk === undefined) throw invalid("body.log_chunk", "is missing");
   if (stream_type === undefined) throw invalid("body.stream_type", "is missing");
-  return [{ log_chunk, stream_type, seq: seq ?? null }];
+  return [{ log_chunk, stream_type, seq: seq ?? null, ...(step ? { step } : {}) }];
 }
 
 const noVolume = { bytes: 0, dropped_bytes: 0, dropped_seq: 0 };
@@ -192,7 +179,7 @@ async function appendChunks(
   const last = isNumbered ? await tx.first(findLastSeq, { job }) : undefined;
   let expected = Math.max(last?.seq ?? 0, before.dropped_seq) + 1;
   let stored: number | undefined;
-  for (const { seq, stream_type, log_chunk } of chunks) {
+  for (const { seq, stream_type, log_chunk, step } of chunks) {
     if (seq !== null && seq < expected) continue;
     if (seq !== null && seq > expected)
       throw new Refusal("log_gap", `chunk ${expected} comes before chunk ${seq}`, {
@@ -208,7 +195,8 @@ async function appendChunks(
       continue;
     }
     volume.bytes += size;
-    const row = await tx.first(appendChunk, { job, seq, stream_type, log_chunk, now });
+    const chunk = { job, seq, stream_type, log_chunk, step: stepText(step), now };
+    const row = await tx.first(appendChunk, chunk);
     stored = row?.id;
     if (seq !== null) expected += 1;
   }
@@ -223,6 +211,9 @@ async function appendChunks(
   const repeated = await tx.first(findBySeq, { job, seq: chunks.at(-1)?.seq ?? 0 });
   return { id: repeated?.id ?? last?.id ?? 0, stored: false, dropped };
 }
+
+const stepText = (step: LogStep | undefined): string | null =>
+  step ? JSON.stringify({ name: step.name, event: step.event, at: step.at }) : null;
 
 /** Resolves when the job's wakeup rings, or after some milliseconds. */
 function jobRings({ wakeups }: Context, id: string, milliseconds: number): Promise<void> {

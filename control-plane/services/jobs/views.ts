@@ -51,6 +51,8 @@ async function viewJob(
     waiting_reason: await findWaitingReason(queries, job),
     attempt: job.attempt,
     timeout_seconds: job.timeout_seconds,
+    presumed_lost_at: timeOrNull(job.presumed_lost_at),
+    outcome_unknown: job.outcome_unknown === 1,
     log_complete: await logComplete(queries, job),
     log_pruned_at: timeOrNull(job.log_pruned_at),
     created_at: time(job.created_at),

@@ -1,5 +1,5 @@
 /** Reading a job's log. Who may read it was judged before. */
-import type { LogChunk } from "../../../protocol/jobs.ts";
+import type { LogChunk, LogStep } from "../../../protocol/jobs.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { notFound } from "../../http/problem.ts";
 import { findJob, findJobBriefly, findOwnJob } from "../../store/jobs/jobs.ts";
@@ -38,7 +38,11 @@ export async function readLog(
   const lastId = sizes[last - 1]?.id;
   if (lastId === undefined) return { logs: [], isLast: true };
   const rows = await store.read.all(readChunks, { job, after, last: lastId });
-  const logs = rows.map((row) => ({ ...row, created_at: time(row.created_at) }));
+  const logs = rows.map(({ step, created_at, ...row }) => ({
+    ...row,
+    ...(step === null ? {} : { step: JSON.parse(step) as LogStep }),
+    created_at: time(created_at),
+  }));
   return { logs, isLast: last === sizes.length };
 }
 

@@ -67,6 +67,8 @@ const saveState = statement<Pick<JobRow, "id" | Mutable>>((db, job) =>
       ended_at: job.ended_at,
       released_at: job.released_at,
       omitted_at: job.omitted_at,
+      presumed_lost_at: job.presumed_lost_at,
+      outcome_unknown: job.outcome_unknown,
       spec_status_before: job.spec_status_before,
       error_message: job.error_message,
       execution_metadata: job.execution_metadata,

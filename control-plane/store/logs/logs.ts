@@ -3,7 +3,10 @@ import { sql } from "kysely";
 import type { LogChunk, StreamType } from "../../../protocol/jobs.ts";
 import { statement } from "../statement.ts";
 
-export type LogRow = Omit<LogChunk, "created_at"> & { created_at: number };
+export type LogRow = Omit<LogChunk, "created_at" | "step"> & {
+  step: string | null;
+  created_at: number;
+};
 
 /** Appends a chunk; answers its id. */
 export const appendChunk = statement<
@@ -12,13 +15,14 @@ export const appendChunk = statement<
     seq: number | null;
     stream_type: StreamType;
     log_chunk: string;
+    step: string | null;
     now: number;
   },
   { id: number }
->((db, { job, seq, stream_type, log_chunk, now }) =>
+>((db, { job, seq, stream_type, log_chunk, step, now }) =>
   db
     .insertInto("log_chunks")
-    .values({ job_id: job, seq, stream_type, log_chunk, created_at: now })
+    .values({ job_id: job, seq, stream_type, log_chunk, step, created_at: now })
     .returning("id"),
 );
 
@@ -67,7 +71,7 @@ export const readChunks = statement<{ job: string; after: number; last: number }
   (db, { job, after, last }) =>
     db
       .selectFrom("log_chunks")
-      .select(["id", "job_id", "log_chunk", "stream_type", "created_at"])
+      .select(["id", "job_id", "log_chunk", "stream_type", "step", "created_at"])
       .where("job_id", "=", job)
       .where("id", ">", after)
       .where("id", "<=", last)
@@ -79,17 +83,17 @@ export const findLastChunk = statement<{ job: string }, { id: number }>((db, { j
   db.selectFrom("log_chunks").select("id").where("job_id", "=", job).orderBy("id", "desc").limit(1),
 );
 
-/** The first of the runner's own lines. */
-export const findSystemChunks = statement<
+/** The first starts and ends of steps, in order. */
+export const findStepEvents = statement<
   { job: string; limit: number },
-  Pick<LogRow, "log_chunk" | "created_at">
+  { step: string; created_at: number }
 >((db, { job, limit }) =>
   db
     .selectFrom("log_chunks")
-    .select(["log_chunk", "created_at"])
+    .select(["step", "created_at"])
+    .$narrowType<{ step: string }>()
     .where("job_id", "=", job)
-    // A literal, so that the partial index is known to fit.
-    .where("stream_type", "=", sql.lit("SYSTEM"))
+    .where("step", "is not", null)
     .orderBy("id")
     .limit(limit),
 );

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { punchHole } from "../../../agent/machine/files.ts";
+import { punchHole, readIfExists } from "../../../agent/machine/files.ts";
 import { openJobLog, type JobLog, type JobLogOptions } from "../../../agent/logs/job-log.ts";
 import { usualTiming, type Timing } from "../../../agent/logs/shipper.ts";
 import { problem, sinkTo, startLogServer, type LogServer } from "./log-server.ts";
@@ -58,6 +58,8 @@ const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await sleep(5);
 };
 
+const shipped = (): string => readIfExists(join(directory, "shipped.ndjson")) ?? "";
+
 const shown = (): [string, string][] =>
   server.chunks.map(({ stream_type, log_chunk }) => [stream_type, log_chunk]);
 
@@ -82,6 +84,51 @@ describe("a job's log", () => {
       ["STDOUT", "no newline at the end"],
       ["SYSTEM", "bye\n"],
     ]);
+  });
+
+  test("says when a step starts, with its line, and when it ended, without one", async () => {
+    const log = await open();
+    log.system("terraform 1.14.1: plan", "plan");
+    write("01-plan", "stdout", "planned\n");
+    log.run("01-plan", Promise.resolve());
+    log.stepEnded("plan");
+    log.system("SUCCESS");
+    await log.drained();
+    const at = expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) as string;
+    expect(shown()).toEqual([
+      ["SYSTEM", "terraform 1.14.1: plan\n"],
+      ["STDOUT", "planned\n"],
+      ["SYSTEM", ""],
+      ["SYSTEM", "SUCCESS\n"],
+    ]);
+    expect(server.chunks.map(({ step }) => step)).toEqual([
+      { name: "plan", event: "started", at },
+      undefined,
+      { name: "plan", event: "ended", at },
+      undefined,
+    ]);
+  });
+
+  test("sends the same step again under its number after a restart", async () => {
+    const refused = await open({ sink: { appendLogs: () => Promise.reject(new TypeError()) } });
+    refused.system("terraform 1.14.1: plan", "plan");
+    refused.stepEnded("plan");
+    await until(() => shipped().includes('"seq":2'));
+    const log = await open();
+    await log.drained();
+    expect(server.chunks.map(({ seq, step }) => [seq, step?.event])).toEqual([
+      [1, "started"],
+      [2, "ended"],
+    ]);
+  });
+
+  test("names no step to a server that knows only the interface", async () => {
+    const log = await open({ batching: false });
+    log.system("terraform 1.14.1: plan", "plan");
+    log.stepEnded("plan");
+    expect(await log.drained()).toBe(1);
+    expect(shown()).toEqual([["SYSTEM", "terraform 1.14.1: plan\n"]]);
+    expect(server.chunks[0]).not.toHaveProperty("step");
   });
 
   test("of a job that said nothing is empty, and of a run that never started too", async () => {

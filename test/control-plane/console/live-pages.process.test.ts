@@ -113,14 +113,16 @@ describe("a job that runs", () => {
   test("says on the overview how far it is, and on its page when each step began", async () => {
     const id = await run("on its way");
     expect(await read("/")).toMatch(/on its way\D+\d+ s\s+worker/);
-    await stage.log(id, "Windlass agent 0.1.0\nterraform 1.14.1: init\n", "SYSTEM");
+    await stage.log(id, "Windlass agent 0.1.0\nterraform 1.14.1: show\n", "SYSTEM");
+    await stage.step(id, "init", "started");
     await stage.log(id, "Initializing...\n");
-    await stage.log(id, "terraform 1.14.1: apply\n", "SYSTEM");
+    await stage.step(id, "init", "ended", 67);
+    await stage.step(id, "apply", "started", 67);
     await stage.log(id, "\u001b[1mnull.a: Creating...\u001b[0m\nnull.a: <b>half a li");
     expect(await read("/")).toContain("apply null.a: <b>half a li worker");
     const page = await read(`/jobs/${id}`);
     expect(page).toMatch(
-      /Started .* init [\d: UTC-]+ \d+ s apply [\d: UTC-]+ for \d+ s Ended not yet/,
+      /Started [^a-z]* runs for \d+ s init [\d: UTC-]+ 1 min 7 s apply [\d: UTC-]+ for \d+ s Ended not yet/,
     );
     await stage.end(id, "SUCCESS");
     expect(await read(`/jobs/${id}`)).toMatch(/apply [\d: UTC-]+ \d+ s Ended: SUCCESS/);

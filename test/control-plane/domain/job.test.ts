@@ -27,6 +27,8 @@ const queued: JobState = {
   error_message: null,
   execution_metadata: null,
   last_seq: null,
+  presumed_lost_at: null,
+  outcome_unknown: 0,
 };
 const claimed: JobState = { ...queued, status: "PROCESSING", worker_id: "w", claimed_at: 1 };
 const started: JobState = { ...claimed, started_at: 2 };
@@ -40,14 +42,23 @@ const cancelledInQueue: JobState = {
   ended_at: 3,
   released_at: 3,
 };
-const lost: JobState = { ...started, status: "FAILED", error_message: lostMessage, ...released };
+const lost: JobState = {
+  ...started,
+  status: "FAILED",
+  error_message: lostMessage,
+  presumed_lost_at: 4,
+  outcome_unknown: 1,
+  ...released,
+};
 
 const success = {
   status: "SUCCESS",
   error_message: null,
   execution_metadata: null,
   last_seq: null,
+  outcome_unknown: 0,
 } as const;
+const sameMessage = { ...success, status: "FAILED", error_message: lostMessage } as const;
 const failure = { ...success, status: "FAILED", error_message: "boom" } as const;
 
 const change = {
@@ -55,6 +66,9 @@ const change = {
   log: (job: JobState) => start(job, now),
   success: (job: JobState) => reportEnd(job, success, now),
   failure: (job: JobState) => reportEnd(job, failure, now),
+  "the same message": (job: JobState) => reportEnd(job, sameMessage, now),
+  "an unknown outcome": (job: JobState) =>
+    reportEnd(job, { ...sameMessage, outcome_unknown: 1 }, now),
   cancel: (job: JobState) => cancel(job, now),
   lose: (job: JobState) => lose(job, now),
 } as const;
@@ -75,7 +89,15 @@ describe("a job", () => {
     ["started", started, "failure", { status: "FAILED", error_message: "boom", released_at: now }],
     // What happened is recorded, even after a cancel or a presumed loss.
     ["cancelled and running", cancelling, "success", { status: "SUCCESS", released_at: now }],
-    ["lost", lost, "success", { status: "SUCCESS", error_message: null, released_at: 4 }],
+    [
+      "lost",
+      lost,
+      "success",
+      { status: "SUCCESS", error_message: null, presumed_lost_at: null, outcome_unknown: 0 },
+    ],
+    // Even when the report says no more than was presumed: the message decides nothing.
+    ["lost", lost, "the same message", { presumed_lost_at: null, outcome_unknown: 0 }],
+    ["lost", lost, "an unknown outcome", { presumed_lost_at: null, outcome_unknown: 1 }],
     ["succeeded", succeeded, "success", "unchanged"],
     ["queued", queued, "cancel", { status: "CANCELLED", ended_at: now, released_at: now }],
     ["claimed", claimed, "cancel", { status: "CANCELLED", ended_at: now, released_at: now }],
@@ -89,9 +111,14 @@ describe("a job", () => {
       "started",
       started,
       "lose",
-      { status: "FAILED", error_message: lostMessage, released_at: now },
+      { status: "FAILED", released_at: now, presumed_lost_at: now, outcome_unknown: 1 },
     ],
-    ["cancelled and running", cancelling, "lose", { status: "CANCELLED", released_at: now }],
+    [
+      "cancelled and running",
+      cancelling,
+      "lose",
+      { status: "CANCELLED", released_at: now, presumed_lost_at: now, outcome_unknown: 1 },
+    ],
     ["succeeded", succeeded, "lose", "unchanged"],
     ["lost", lost, "lose", "unchanged"],
   ])("that is %s, on %3$s", (_from, job, event, to) => {

@@ -25,6 +25,7 @@ const {
   createJob,
   getConfiguration,
   getJob,
+  getJobLogs,
   reportStatus,
 } = endpoints;
 
@@ -218,6 +219,21 @@ describe("a report", () => {
     }
   });
 
+  it("of a loss says so in fields, until the late report", async () => {
+    const job = await held("DEPLOY");
+    await report(job, { status: "PROCESSING" });
+    await loseWithLock(job.id);
+    const read = () => client.get(getJob, { params: job });
+    expect(await read()).toMatchObject({
+      presumed_lost_at: expect.any(String),
+      outcome_unknown: true,
+    });
+    // The very words of a presumed loss, as an end that the runner reports.
+    await report(job, { status: "FAILED", error_message: "runner lost, outcome unknown" });
+    expect(await read()).toMatchObject({ presumed_lost_at: null, outcome_unknown: false });
+    expect(await lockOf()).toBeUndefined();
+  });
+
   it("counts from the holder and its attempt only", async () => {
     const job = await held();
     const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
@@ -396,6 +412,28 @@ describe("a log", () => {
     const text = "\u0001".repeat(1024 ** 2);
     await append(job, chunk(1, text));
     expect(await texts(job)).toEqual([text]);
+  });
+
+  it("keeps which step of the job a SYSTEM chunk starts or ends, and passes over what is none", async () => {
+    const job = await held();
+    const step = { name: "plan", event: "started", at: "2026-11-21T10:15:02.120Z" } as const;
+    const system = { stream_type: "SYSTEM", log_chunk: "" } as const;
+    const wrong = [
+      { ...step, event: "paused" },
+      { ...step, name: "x\u0000" },
+      { ...step, at: "noon" },
+      "plan",
+    ];
+    const chunks = [
+      { ...system, step },
+      { ...system, stream_type: "STDOUT" as const, step },
+      ...wrong.map((one) => ({ ...system, step: one as never })),
+    ].map((chunk, index) => ({ ...chunk, seq: index + 1 }));
+    await runner.get(appendLogs, { params: job, body: { chunks } });
+    await runner.get(appendLogs, { params: job, body: { ...system, step } });
+    const { logs } = await client.get(getJobLogs, { params: job, query: {} });
+    expect(logs.map((chunk) => chunk.step)).toEqual([step, ...Array(5), step]);
+    expect(logs[1]).not.toHaveProperty("step");
   });
 
   it("is complete when every chunk that the runner counted is there", async () => {

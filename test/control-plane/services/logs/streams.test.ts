@@ -375,6 +375,7 @@ describe("the log stream", () => {
           seq: null,
           stream_type: "STDOUT",
           log_chunk: "nobody rang",
+          step: null,
           now: Date.now(),
         }),
       );

@@ -281,7 +281,7 @@ test("a job that was lost reads what it saved last until it reports its end, so 
   await lock(job);
   await setJob(plane, job, {
     status: "FAILED",
-    error_message: "runner lost, outcome unknown",
+    presumed_lost_at: 1,
     ended_at: 1,
     released_at: 1,
   });
@@ -289,10 +289,10 @@ test("a job that was lost reads what it saved last until it reports its end, so 
   await unlock(job);
   expect((await call(job, "GET")).body.toString()).toBe(stateText(1));
   expect((await lock(job)).status).toBe(401);
-  await setJob(plane, job, { error_message: "it failed" });
+  await setJob(plane, job, { presumed_lost_at: null });
   expect((await call(job, "GET")).status).toBe(401);
   // Another job of the configuration has gone on from there.
-  await setJob(plane, job, { error_message: "runner lost, outcome unknown" });
+  await setJob(plane, job, { presumed_lost_at: 1 });
   const next = await heldJob({ spec_id: job.spec_id });
   await lock(next, "lock-2");
   await post(next, stateText(2), "lock-2");

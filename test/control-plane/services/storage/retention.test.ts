@@ -122,7 +122,7 @@ test("by its settings a running server removes what is old, rows and files, and 
 test("a runner that was lost so long that its log is pruned can still say how its job ended", async () => {
   const plane = await startPlane();
   const { job, runner } = await finishedPlan(plane);
-  await setJob(plane, job, { status: "FAILED", error_message: "runner lost, outcome unknown" });
+  await setJob(plane, job, { status: "FAILED", presumed_lost_at: 1, outcome_unknown: 1 });
   await retainOnce(later(plane, 91));
   await retainOnce(later(plane, 91));
   const params = { id: job.id };

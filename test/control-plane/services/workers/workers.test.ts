@@ -414,6 +414,8 @@ describe("a worker", () => {
     expect(await client.get(getJob, { params: started })).toMatchObject({
       status: "FAILED",
       error_message: "runner lost, outcome unknown",
+      presumed_lost_at: expect.any(String),
+      outcome_unknown: true,
     });
   });
 

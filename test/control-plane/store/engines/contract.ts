@@ -198,7 +198,14 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       ];
       for (const [index, log_chunk] of texts.entries())
         await store.write((tx) =>
-          tx.first(appendChunk, { job, seq: index + 1, stream_type: "STDOUT", log_chunk, now: 1 }),
+          tx.first(appendChunk, {
+            job,
+            seq: index + 1,
+            stream_type: "STDOUT",
+            log_chunk,
+            step: null,
+            now: 1,
+          }),
         );
       const sizes = await store.read.all(sizeChunks, { job, after: 0, limit: 100 });
       expect(sizes.map(({ bytes }) => bytes)).toEqual(texts.map((text) => Buffer.byteLength(text)));

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { findSystemChunks } from "../../../../control-plane/store/logs/logs.ts";
+import { findStepEvents } from "../../../../control-plane/store/logs/logs.ts";
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
 import type { CompiledStatement } from "../../../../control-plane/store/statement.ts";
 import { storeContract } from "./contract.ts";
@@ -62,11 +62,11 @@ it("writes ahead, so that readers never wait for the writer", async () => {
   await remove();
 });
 
-it("finds a runner's own lines among all others of a log by their index", async () => {
+it("finds the steps of a job among all chunks of its log by their index", async () => {
   const { file, store, remove } = await openStore();
   const database = new Database(file);
-  const plan = planOf(database, findSystemChunks.build(store.read.sql));
-  expect(plan.join()).toMatch(/^SEARCH .* log_chunks_system [^,]*$/);
+  const plan = planOf(database, findStepEvents.build(store.read.sql));
+  expect(plan.join()).toMatch(/^SEARCH .* log_chunks_step [^,]*$/);
   database.close();
   await remove();
 });

@@ -50,6 +50,12 @@ const queued: [
   ],
   ["q-plain", "[]", null, "{}", "[]"],
 ];
+/** Ended jobs whose fields are read from what their messages said. */
+const ended: [id: string, message: string, presumed_lost_at: number | null, unknown: 0 | 1][] = [
+  ["e-lost", "runner lost, outcome unknown", 7, 1],
+  ["e-restored", "outcome unknown: the server was restored from a backup of 2026-01-01", null, 1],
+  ["e-failed", "plan failed: runner lost, outcome unknown", null, 0],
+];
 const shown = "SHOWN2";
 let directory: string;
 let file: string;
@@ -105,6 +111,13 @@ async function fill(): Promise<void> {
     database.prepare(job).run(id, labels, assigned);
     database.prepare("insert into job_snapshots values (?, ?)").run(id, snapshot);
   }
+  for (const [id, message] of ended)
+    database
+      .prepare(
+        `insert into jobs (id, owner_id, job_type, status, labels, timeout_seconds, attempt, created_at, ended_at, error_message)
+          values (?, '1', 'DEPLOY', 'FAILED', '[]', 1, 1, 1, 7, ?)`,
+      )
+      .run(id, message);
   database.exec(
     `insert into cli_logins (device_code, profile_id, verification_code, created_at, expires_at) values ('open', '1', '${shown}', 5, 9)`,
   );
@@ -159,6 +172,10 @@ it("keeps every row of the first release, but no code that it showed", async () 
   expect(Object.fromEntries(wanted)).toEqual(
     Object.fromEntries(queued.map(([id, , , , wants]) => [id, wants])),
   );
+  const jobs = new Map(after.jobs?.map((job) => [job.id, job]));
+  for (const [id, error_message, presumed_lost_at, outcome_unknown] of ended)
+    expect(jobs.get(id)).toMatchObject({ error_message, presumed_lost_at, outcome_unknown });
+  expect(after.log_chunks).toMatchObject([{ log_chunk: "1", step: null }]);
   expect(after.archives).toMatchObject([{ named_at: 1 }]);
   expect(after.accounts).toMatchObject([{ host: "" }]);
 });
