@@ -19,6 +19,8 @@ const project = (name: string, include: string[], more: object = {}) => ({
 });
 
 export default defineConfig({
+  // Scripts of the pages import it by its address.
+  resolve: { alias: { "/assets/ansi-sequence-parser.js": "ansi-sequence-parser" } },
   test: {
     pool: "forks",
     // Files share a process: loading the control plane costs more than most of them. What one leaves behind fails that file.

@@ -65,7 +65,7 @@ export async function openJobLog(
   let isClosed = false;
   /** A server that knows only the interface is told no steps. */
   const stepOf = (name: string, event: LogStep["event"]): LogStep | undefined =>
-    options.batching ? { name, event, at: new Date().toISOString() } : undefined;
+    options.batching ? { name, event, at: steadyTime() } : undefined;
 
   const cutter = new Cutter({
     directory,
@@ -172,6 +172,9 @@ function openLedger(directory: string, sources: Sources): Ledger {
     throw error;
   }
 }
+
+/** The time by the clock as it was when the agent started: how long a step takes does not depend on a change of the clock. */
+const steadyTime = (): string => new Date(performance.timeOrigin + performance.now()).toISOString();
 
 const usualVolumeLimit = 256 * 1024 * 1024;
 /** The agent's own lines are short; an error of a tool that it quotes need not be. */

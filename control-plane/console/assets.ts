@@ -8,18 +8,20 @@ import { notFound } from "../http/problem.ts";
 
 const here = import.meta.dirname;
 
+const paths: readonly (readonly [name: string, path: string])[] = [
+  ["windlass.css", join(here, "windlass.css")],
+  ["ansi-sequence-parser.js", fileURLToPath(import.meta.resolve("ansi-sequence-parser"))],
+  ...readdirSync(join(here, "browser"))
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => [name, join(here, "browser", name)] as const),
+];
+
 const files = new Map(
-  [
-    join(here, "windlass.css"),
-    fileURLToPath(import.meta.resolve("ansi_up")),
-    ...readdirSync(join(here, "browser"))
-      .filter((name) => name.endsWith(".js"))
-      .map((name) => join(here, "browser", name)),
-  ].map((path) => {
+  paths.map(([name, path]) => {
     const content = readFileSync(path);
     const type = path.endsWith(".css") ? "text/css" : "text/javascript";
     return [
-      path.split("/").at(-1),
+      name,
       {
         content,
         type,
