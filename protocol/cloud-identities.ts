@@ -6,12 +6,14 @@ import { about, Name, NextCursor, OneOf, Paging, Timestamp, Uuid } from "./field
 const RoleArn = Type.String({
   maxLength: 600,
   pattern: "^arn:aws[a-z-]*:iam::\\d{12}:role/[\\w+=,.@/-]{1,512}$",
+  "x-form": "the ARN of a role, such as arn:aws:iam::123456789012:role/windlass",
 });
 /** Who may take a role on: an account, a user, a role. */
 const PrincipalArn = Type.String({
   maxLength: 600,
   pattern:
     "^arn:aws[a-z-]*:(iam|sts)::\\d{12}:(root|(user|role|assumed-role)/[\\w+=,.@/-]{1,512})$",
+  "x-form": "the ARN of an account, a user or a role",
   examples: ["arn:aws:iam::210987654321:role/runners"],
 });
 

@@ -26,6 +26,7 @@ export const archiveLimit = 52_428_800;
 const RelativePath = Type.String({
   maxLength: 1024,
   pattern: "^(?!\\.{1,2}(/|$))[^/\\u0000-\\u001f]+(/(?!\\.{1,2}(/|$))[^/\\u0000-\\u001f]+)*$",
+  "x-form": "a path inside the source, such as modules/network/main.tf",
 });
 
 export const GitSource = Type.Object(
@@ -52,8 +53,17 @@ export const InlineSource = Type.Object(
   { additionalProperties: false },
 );
 /** Where the terraform files come from. */
-export const Source = Type.Union([GitSource, ArchiveSource, InlineSource]);
-export type Source = Static<typeof Source>;
+export type Source =
+  | Static<typeof GitSource>
+  | Static<typeof ArchiveSource>
+  | Static<typeof InlineSource>;
+/** Judged by its `type`: what is wrong with one kind is no fault of the others. */
+export const Source = Type.Unsafe<Source>({
+  type: "object",
+  required: ["type"],
+  discriminator: { propertyName: "type" },
+  oneOf: [GitSource, ArchiveSource, InlineSource],
+});
 
 /** A terraform variable. `value` is any JSON; of a sensitive one it is shown only to the runner that holds the job. */
 export const Variable = Type.Object(
@@ -94,8 +104,14 @@ export const Backend = OneOf(["managed", "own"]);
 
 export { timeoutSecondsDefault } from "./limits.ts";
 
-const VariableName = "^[A-Za-z_][A-Za-z0-9_-]{0,254}$";
-const EnvironmentName = "^[A-Za-z_][A-Za-z0-9_]{0,254}$";
+const VariableName = Type.String({
+  pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,254}$",
+  "x-form": "up to 255 letters, digits, _ and -, beginning with a letter or _",
+});
+const EnvironmentName = Type.String({
+  pattern: "^[A-Za-z_][A-Za-z0-9_]{0,254}$",
+  "x-form": "up to 255 letters, digits and _, beginning with a letter or _",
+});
 
 const snapshotFields = {
   source: Source,
@@ -110,13 +126,13 @@ const snapshotFields = {
     Type.String({ maxLength: 1024, description: "Where terraform runs, below the source." }),
   ),
   variables: Type.Optional(
-    MapOf(Type.String({ pattern: VariableName }), Variable, {
+    MapOf(VariableName, Variable, {
       maxProperties: 1000,
       description: "Terraform variables by name.",
     }),
   ),
   environment: Type.Optional(
-    MapOf(Type.String({ pattern: EnvironmentName }), TextValue, {
+    MapOf(EnvironmentName, TextValue, {
       maxProperties: 200,
       description:
         "What terraform and its providers find in their environment: text, or `{value, sensitive}`. Text under a name that ends in TOKEN, SECRET, PASSWORD, KEY or CREDENTIALS is sensitive.",
@@ -137,7 +153,7 @@ const snapshotFields = {
     }),
   ),
   backend_config: Type.Optional(
-    MapOf(Type.String({ pattern: VariableName }), TextValue, {
+    MapOf(VariableName, TextValue, {
       maxProperties: backendSettingsLimit,
       description:
         "What the backend that the files declare leaves open (`terraform init -backend-config`): text, or `{value, sensitive}`. Terraform keeps these values in plan files. Text under a name that ends in token, secret, password, key or credentials is sensitive, except `key` itself.",

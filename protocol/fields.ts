@@ -9,6 +9,8 @@ export const about = <T extends TSchema>(schema: T, description: string): T =>
     description: { value: description, enumerable: true },
   });
 
+/** Beside each `pattern` stands in `x-form`, for people, what it wants: it completes "must be …". */
+
 /** An id. The server makes UUIDs of version 7, so ids sort by time; any UUID is accepted. */
 export const Uuid = Type.String({ format: "uuid", maxLength: 36 });
 
@@ -20,11 +22,17 @@ export const Name = Type.String({
   minLength: 1,
   maxLength: 100,
   pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
+  "x-form": "text without control characters",
 });
 
 /** Labels say which workers may take a job: all labels of the job must be among the worker's. */
 export const Labels = Type.Array(
-  Type.String({ minLength: 1, maxLength: 63, pattern: "^[A-Za-z0-9][A-Za-z0-9._/:=-]*$" }),
+  Type.String({
+    minLength: 1,
+    maxLength: 63,
+    pattern: "^[A-Za-z0-9][A-Za-z0-9._/:=-]*$",
+    "x-form": "letters, digits and . _ / : = -, beginning with a letter or a digit",
+  }),
   { maxItems: 32, uniqueItems: true },
 );
 
@@ -38,6 +46,7 @@ export const ResourceAddress = Type.String({
   minLength: 3,
   maxLength: 1024,
   pattern: `^(${moduleAddress}(\\.${moduleAddress})*(\\.${resourceInModule})?|${resourceInModule})$`,
+  "x-form": "the address of a resource or a module, such as module.worker",
   examples: ["module.worker", 'aws_instance.worker["a"]'],
 });
 
@@ -63,7 +72,10 @@ export const MapOf = <T extends TSchema>(name: TSchema, value: T, limits: object
   });
 
 /** SHA-256 in lower-case hex. */
-export const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
+export const Sha256 = Type.String({
+  pattern: "^[0-9a-f]{64}$",
+  "x-form": "a SHA-256 digest: 64 hexadecimal digits in lower case",
+});
 
 /** RFC 9530; the header of an upload. */
 export const ContentDigest = Type.String({

@@ -10,6 +10,7 @@ const pre = "(0|[1-9]\\d*|\\d*[A-Za-z-][0-9A-Za-z-]*)";
 export const SemanticVersion = Type.String({
   maxLength: 100,
   pattern: `^${part}\\.${part}\\.${part}(-${pre}(\\.${pre})*)?(\\+[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*)?$`,
+  "x-form": "a semantic version, such as 1.4.0",
 });
 
 export const PublishRelease = Type.Object({

@@ -42,3 +42,13 @@ const planReasons: Readonly<Record<string, string>> = {
 /** A reason that is in no table, of a newer terraform, is said in its own words. */
 export const planReason = (reason: string): string =>
   planReasons[reason] ?? reason.replaceAll("_", " ");
+
+/** A field by the name that people know it by: where in a request it came does not matter to them. */
+export const fieldName = (path: string): string =>
+  path
+    .replace(/^(body|params|querystring|query|headers)\./, "")
+    .replace(/\.(\d{1,6})(?=\.|$)/g, (_, index: string) => ` (entry ${Number(index) + 1})`);
+
+/** What is wrong with one field of a request: `name must not be empty`. */
+export const faultText = ({ path, message }: { path: string; message: string }): string =>
+  `${fieldName(path)} ${message}`;

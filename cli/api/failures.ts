@@ -1,6 +1,7 @@
 /** Failed calls in words: what happened, and what to do. */
 import type { Problem } from "../../protocol/problem.ts";
 import { ProblemError } from "../../protocol/transport.ts";
+import { faultText } from "../../protocol/words.ts";
 import { Failure } from "../terminal/output.ts";
 
 /** The error as the user reads it. What is not about the network or an answer stays as it is. */
@@ -57,20 +58,8 @@ function problemText({ status, problem, message }: ProblemError, server: string)
   return `${faultsText(problem) ?? message}${id}${remedy === undefined ? "" : `: ${remedy}`}`;
 }
 
-/** Input that the server does not take, field by field; of a field that is wrong in several ways, the first. */
+/** Input that the server does not take, field by field. */
 function faultsText({ errors = [] }: Partial<Problem>): string | undefined {
-  const wrong = new Map<string, string>();
-  for (const { path, message } of errors) {
-    const field = path.replace(/^(body|params|querystring)\./, "");
-    if (!wrong.has(field)) wrong.set(field, faults[message] ?? message);
-  }
-  const lines = [...wrong].map(([field, text]) => `${field} ${text}`);
+  const lines = errors.map(faultText);
   return lines.length > 1 ? `this is not accepted:\n  ${lines.join("\n  ")}` : lines[0];
 }
-
-/** In words, where a schema's own are none for people. */
-const faults: Readonly<Record<string, string>> = {
-  'must match format "uuid"': "is not of the form that ids have: see the list commands",
-  "must NOT have fewer than 1 characters": "is empty",
-  "must be equal to one of the allowed values": "is none of those that there are",
-};

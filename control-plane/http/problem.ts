@@ -1,6 +1,9 @@
 /** Refusals: how every layer below the routes says no, and how a no is written on the wire (RFC 9457). */
+import type { ErrorObject } from "ajv";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
+import { faultText } from "../../protocol/words.ts";
+import { describeFaults } from "./fault-messages.ts";
 import { answerUnread } from "./unread-body.ts";
 
 /** Thrown to answer a request with the problem `code`. What was written in the same transaction is undone. */
@@ -25,7 +28,7 @@ export class Refusal extends Error {
 
 /** A refusal for one field of the input. */
 export const invalid = (path: string, message: string): Refusal =>
-  new Refusal("invalid_request", `${path} ${message}`, { errors: [{ path, message }] });
+  new Refusal("invalid_request", faultText({ path, message }), { errors: [{ path, message }] });
 
 /** The same words for what is missing and for what is someone else's. */
 export const notFound = (what: string): Refusal =>
@@ -76,19 +79,18 @@ export function refusalOf(error: unknown, request: FastifyRequest): Refusal {
   return refusal;
 }
 
+/** Faults that one refusal lists. */
+const faultsListed = 20;
+
 /** What a validator found, as the refusal that names each field. */
 export function refusedFields(
   validation: NonNullable<FastifyError["validation"]>,
   context = "body",
 ): Refusal {
-  const errors = validation.slice(0, 20).map(({ instancePath, params, message }) => ({
-    path: pathOf(context, instancePath, params),
-    message: message ?? "is invalid",
-  }));
+  // Fastify's type of what Ajv found leaves out half of it.
+  const errors = describeFaults(validation as ErrorObject[], context, faultsListed);
   const [first] = errors;
-  return new Refusal("invalid_request", first ? `${first.path} ${first.message}` : undefined, {
-    errors,
-  });
+  return new Refusal("invalid_request", first && faultText(first), { errors });
 }
 
 function asRefusal(error: unknown): Refusal {
@@ -128,10 +130,3 @@ const storageTroubles: readonly (readonly [codes: RegExp, trouble: string])[] = 
   [/^(EIO|SQLITE_IOERR.*|SQLITE_CANTOPEN.*)$/, "the server's disk fails"],
   [/^(EMFILE|ENFILE)$/, "the server has no file descriptors left"],
 ];
-
-/** `body.labels.0`; for a field that is missing or not known, that field's name. */
-function pathOf(context: string, pointer: string, params: Record<string, unknown>): string {
-  const field = params["additionalProperty"] ?? params["missingProperty"];
-  const parts = pointer.split("/").slice(1);
-  return [context, ...parts, ...(typeof field === "string" ? [field] : [])].join(".");
-}

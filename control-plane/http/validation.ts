@@ -1,9 +1,10 @@
 /** How input is checked: bodies strictly as they are, the text of paths, queries and headers converted to its type first. */
-import { Ajv, type Options } from "ajv";
+import { _, Ajv, type Options } from "ajv";
 import addFormats, { type FormatsPlugin } from "ajv-formats";
 import type { FastifySchemaCompiler } from "fastify";
 
-const common: Options = { discriminator: true, strict: false };
+/** `verbose`: a message can say what the schema around a fault says. */
+const common: Options = { discriminator: true, strict: false, verbose: true };
 const coercion: Options = { coerceTypes: true, useDefaults: true };
 /** Each stops at the first fault: what is wrong with a large body must not take longer to list than to find. */
 const strict = makeAjv(common);
@@ -30,7 +31,7 @@ function makeAjv(options: Options): Ajv {
     before: "minLength",
     validate: (limit: number, text: string) =>
       text.length <= limit || (text.length <= 2 * limit && characters(text) <= limit),
-    error: { message: ({ schema }) => `must NOT have more than ${schema} characters` },
+    error: { message: "is too long", params: ({ schema }) => _`{limit: ${schema as number}}` },
   });
   return ajv;
 }

@@ -1,6 +1,7 @@
 /** The problem documents of each endpoint (RFC 9457): one response per status, with the codes that it can have there. */
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
+import { faultMessages } from "../http/fault-messages.ts";
 import { anyEndpointRefuses, refusalsOf } from "./refusals.ts";
 import type { Json } from "./schemas.ts";
 
@@ -83,7 +84,7 @@ export function problemExample(code: ProblemCode): Problem {
   const [status, title] = problemCodes[code];
   const more: Partial<Problem> = {
     ...(code === "invalid_request"
-      ? { errors: [{ path: "body.name", message: "must have required property 'name'" }] }
+      ? { errors: [{ path: "body.name", message: faultMessages.required() }] }
       : {}),
     ...(code === "log_gap" ? { expected_seq: 7 } : {}),
   };

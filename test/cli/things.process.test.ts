@@ -129,7 +129,7 @@ describe.concurrent("from the command line", () => {
     const wrong = await ada.run("identities", "create", "", "--role", "admin");
     expect(wrong).toMatchObject({ exitCode: 1, stdout: "" });
     expect(wrong.stderr).toMatch(
-      /^windlass: this is not accepted:\n {2}name is empty\n {2}role_arn must match pattern/,
+      /^windlass: this is not accepted:\n {2}name must not be empty\n {2}role_arn must be the ARN of a role, such as arn:/,
     );
   });
 

@@ -1,5 +1,6 @@
 /** The fields of forms: label, hint, what was typed, and what is wrong with it, tied together for those who do not see them. */
-import { inWords, isAt, type Form } from "./form.ts";
+import { faultText } from "../../../protocol/words.ts";
+import { isAt, type Form } from "./form.ts";
 import { html, type Html } from "./html.ts";
 
 interface Field {
@@ -89,7 +90,7 @@ export function trouble({ refusal }: Form, paths: readonly string[] = []): Html 
   const words =
     errors.length === 0
       ? [sentence(refusal.message)]
-      : rest.map(({ path, message }) => `${path.replace(/^body\./, "")} ${inWords(message)}.`);
+      : rest.map((fault) => sentence(faultText(fault)));
   return html`<p class="error flow" role="alert" tabindex="-1" autofocus>
     Nothing was changed. ${words.length === 0 ? "See what is marked below." : words.join(" ")}
   </p>`;

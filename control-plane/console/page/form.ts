@@ -43,7 +43,7 @@ export class Form {
   wrong(path: string): string | undefined {
     const { errors = [] } = this.refusal?.more ?? {};
     const found = errors.find((one) => isAt(one.path, path));
-    return found && inWords(found.message);
+    return found?.message;
   }
 
   /** The status of an answer that shows it. */
@@ -83,11 +83,3 @@ export function refuseStale(form: Form, now: unknown): void {
 /** Whether a problem lies at a path or below it. */
 export const isAt = (path: string, at: string): boolean =>
   path === `body.${at}` || path.startsWith(`body.${at}.`);
-
-/** What the validator says, for people. */
-export const inWords = (message: string): string =>
-  message
-    .replace("must NOT have fewer than 1 characters", "must not be empty")
-    .replace(/must NOT have more than (\d+) characters/, "is longer than $1 characters")
-    .replace(/must match pattern .*/s, "has a character or a shape that is not taken here")
-    .replace("must NOT have duplicate items", "names something twice");

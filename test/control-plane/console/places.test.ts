@@ -50,7 +50,7 @@ const idOf = ({ headers }: Answer): string =>
 describe("what is wrong is said beside the form, what was typed is kept, and nothing changes", () => {
   test.each([
     ["no name", { name: " " }, "Must not be empty."],
-    ["a name of a line break", { name: "a\nb" }, "Has a character or a shape"],
+    ["a name of a line break", { name: "a\nb" }, "Must be text without control characters."],
     ["no address", { url: "" }, "Must not be empty."],
     ["no files", { source: "inline" }, "There must be one at least"],
     [
@@ -70,13 +70,13 @@ describe("what is wrong is said beside the form, what was typed is kept, and not
     ],
     ["an archive of nobody", { source: "archive", sha256: "a".repeat(64) }, "Names no archive"],
     ["no archive", { source: "archive" }, "Is missing: upload an archive first."],
-    ["half a digest", { source: "archive", sha256: "abc" }, "Has a character or a shape"],
+    ["half a digest", { source: "archive", sha256: "abc" }, "Must be a SHA-256 digest"],
     ["an unknown source", { source: "ftp" }, "is none of the kinds that there are"],
-    ["a label", { labels: "-eu" }, "Has a character or a shape"],
-    ["a label twice", { labels: "eu eu" }, "Names something twice"],
-    ["an unknown engine", { engine: "make" }, "engine must be equal to"],
-    ["a time that is none", { timeout_seconds: "soon" }, "Must be integer"],
-    ["a time too long", { timeout_seconds: "9999999" }, "Must be &lt;= 604800"],
+    ["a label", { labels: "-eu" }, "Must be letters, digits and"],
+    ["a label twice", { labels: "eu eu" }, "Must not name the same thing twice"],
+    ["an unknown engine", { engine: "make" }, "Engine must be one of terraform, opentofu."],
+    ["a time that is none", { timeout_seconds: "soon" }, "Must be a whole number"],
+    ["a time too long", { timeout_seconds: "9999999" }, "Must be 604800 or less"],
     ["nobody's identity", { cloud_identity_id: randomUUID() }, "There is no such cloud identity."],
   ])("%s", async (_, fields, said) => {
     const before = await dump(plane);
@@ -162,7 +162,7 @@ describe("variables", () => {
     const before = await dump(plane);
     const wrong: [Fields, string][] = [
       [{ do: "add", name: "count", value: "" }, "Is there already: change that one."],
-      [{ do: "add", name: "1st", value: "" }, "Has a character or a shape"],
+      [{ do: "add", name: "1st", value: "" }, "which must be up to 255 letters, digits"],
       [{ do: "set", name: "list", value: "x" }, "There is no such variable any more."],
       [{ do: "set", name: "count", value: "{" }, "Begins with { and is no JSON"],
     ];

@@ -92,7 +92,12 @@ describe("nothing changes, and the form says what is wrong, when", () => {
       400,
       "contradicts targets: give one of them",
     ],
-    ["a target is an option", () => ({ targets: "-destroy" }), 400, "has a character or a shape"],
+    [
+      "a target is an option",
+      () => ({ targets: "-destroy" }),
+      400,
+      "must be the address of a resource",
+    ],
     [
       "the configuration is nobody's",
       () => ({ configuration_id: id, all: "on" }),

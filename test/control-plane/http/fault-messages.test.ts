@@ -1,0 +1,147 @@
+import { describe, expect, it } from "vitest";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { faultText } from "../../../protocol/words.ts";
+import { faultMessages } from "../../../control-plane/http/fault-messages.ts";
+import { judge } from "../../../control-plane/services/judge.ts";
+import type { Refusal } from "../../../control-plane/http/problem.ts";
+
+/** What a person reads of this input. */
+function faultsOf(schema: Parameters<typeof judge>[0], input: unknown): string[] {
+  try {
+    judge(schema)(input);
+    return [];
+  } catch (error) {
+    return ((error as Refusal).more.errors ?? []).map(faultText);
+  }
+}
+const { createCloudIdentity, createConfiguration, createJob } = endpoints;
+const given = { name: "n", zone_id: "019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04" };
+const inline = { type: "inline", files: { "main.tf": "" } };
+
+describe("the words for a fault", () => {
+  it.each<[schema: Parameters<typeof judge>[0], input: unknown, faults: string[]]>([
+    [createJob.body, {}, ["job_type is missing"]],
+    [
+      createJob.body,
+      { job_type: "RUN" },
+      ["job_type must be one of PLAN, DEPLOY, DESTROY, DESTROY_WORKER"],
+    ],
+    [
+      createJob.body,
+      { job_type: "PLAN", configuration_id: "x" },
+      ["configuration_id must be an id, such as 019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04"],
+    ],
+    [createJob.body, { job_type: "PLAN", color: 1 }, ["color is not a field that is known here"]],
+    [
+      createJob.body,
+      { job_type: "PLAN", labels: ["a", "-b"] },
+      [
+        "labels (entry 2) must be letters, digits and . _ / : = -, beginning with a letter or a digit",
+      ],
+    ],
+    [
+      createJob.body,
+      { job_type: "PLAN", labels: ["a", "a"] },
+      ["labels must not name the same thing twice"],
+    ],
+    [createJob.body, { job_type: "PLAN", plan_job_id: 5 }, ["plan_job_id must be text or null"]],
+    [createJob.body, [], ["body must be an object"]],
+    [
+      createCloudIdentity.body,
+      { name: "", provider: "aws", role_arn: "admin" },
+      [
+        "name must not be empty",
+        "role_arn must be the ARN of a role, such as arn:aws:iam::123456789012:role/windlass",
+      ],
+    ],
+    [
+      createCloudIdentity.body,
+      { name: "x".repeat(101), provider: "aws", role_arn: "arn:aws:iam::123456789012:role/a" },
+      ["name must have at most 100 characters"],
+    ],
+    [
+      createConfiguration.body,
+      { ...given, source: inline, timeout_seconds: 0, parallelism: 1.5 },
+      ["parallelism must be a whole number or null", "timeout_seconds must be 1 or more"],
+    ],
+    [
+      createConfiguration.body,
+      { ...given, source: inline, variables: { "1a": {} } },
+      [
+        'variables has the name "1a", which must be up to 255 letters, digits, _ and -, beginning with a letter or _',
+      ],
+    ],
+    [
+      createConfiguration.body,
+      { ...given, source: inline, environment: { A: 5 } },
+      ["environment.A must be text or an object"],
+    ],
+    [
+      createConfiguration.body,
+      { ...given, source: { type: "inline", files: {} } },
+      ["source.files must not be empty"],
+    ],
+    [
+      createConfiguration.body,
+      { ...given, source: { type: "ftp", url: "x" } },
+      ["source.type must be one of git, archive, inline"],
+    ],
+    [createConfiguration.body, { ...given, source: {} }, ["source.type is missing"]],
+  ])("%#", (schema, input, faults) => {
+    expect(faultsOf(schema, input)).toEqual(faults);
+  });
+
+  it("repeat no name that is longer than a line", () => {
+    const name = "-".repeat(100_000);
+    const body = { ...given, source: inline, variables: { [name]: {} } };
+    const [fault = ""] = faultsOf(createConfiguration.body, body);
+    expect(fault.length).toBeLessThan(300);
+    expect(faultsOf(createJob.body, { job_type: "PLAN", [name]: 1 })[0]?.length).toBeLessThan(300);
+  });
+
+  it("are there for every keyword of every endpoint, and say the form of every pattern of what people write", () => {
+    const words = new Set<string>();
+    const formless: string[] = [];
+    const walk = (schema: unknown, isOfPerson: boolean): void => {
+      if (typeof schema !== "object" || schema === null) return;
+      const {
+        properties = {},
+        patternProperties = {},
+        examples: _,
+        ...rest
+      } = schema as Record<string, unknown>;
+      for (const name of Object.keys(rest)) words.add(name);
+      if (isOfPerson && "pattern" in rest && !("x-form" in rest))
+        formless.push(String(rest["pattern"]));
+      for (const inner of [
+        ...Object.values({ ...(properties as object), ...(patternProperties as object) }),
+        ...Object.values(rest),
+      ])
+        if (Array.isArray(inner)) for (const one of inner) walk(one, isOfPerson);
+        else walk(inner, isOfPerson);
+    };
+    for (const { params, query, headers, body, caller } of Object.values(
+      endpoints,
+    ) as never as Record<string, unknown>[])
+      for (const schema of [params, query, headers, body]) walk(schema, caller === "client");
+    const judged = [...words].filter((word) => isKeyword(word));
+    expect(judged.length).toBeGreaterThan(15);
+    expect(judged.filter((word) => !(word in faultMessages))).toEqual([]);
+    expect(formless).toEqual([]);
+  });
+});
+
+/** Whether Ajv judges by it. */
+function isKeyword(word: string): boolean {
+  const annotations = [
+    "description",
+    "default",
+    "title",
+    "items",
+    "x-form",
+    "deprecated",
+    "contentEncoding",
+    "propertyName",
+  ];
+  return !annotations.includes(word) && !word.startsWith("~");
+}
