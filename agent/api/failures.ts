@@ -1,6 +1,6 @@
 /** What a failed call means, decided once and by type and status, never by text. */
 import { ProblemError } from "../../protocol/transport.ts";
-import { JobRefused } from "../job/job-api.ts";
+import { JobRefused } from "../job/job-refused.ts";
 
 export type Failure =
   /** Not answered, or not now: the same call again, later. `after` is the server's wish in seconds. */

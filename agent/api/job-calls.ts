@@ -10,7 +10,8 @@ import { planArtifactLimit } from "../../protocol/limits.ts";
 import { ProblemError, send } from "../../protocol/transport.ts";
 import { describe, persist, readLeniently, type Persistence } from "./calls.ts";
 import { sortFailure } from "./failures.ts";
-import { JobRefused, type JobApi } from "../job/job-api.ts";
+import { type JobApi } from "../job/job-api.ts";
+import { JobRefused } from "../job/job-refused.ts";
 
 export interface JobCalls extends Persistence {
   readonly server: string;

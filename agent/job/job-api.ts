@@ -1,6 +1,6 @@
 /** All that a job needs of the control plane, declared by its user. Whoever implements it repeats a call until it is answered. */
 import type { ReportStatus } from "../../protocol/executions.ts";
-import type { LogSink } from "../logs/job-log.ts";
+import type { LogSink } from "../logs/delivery.ts";
 
 export interface JobApi extends LogSink {
   reportStatus(report: ReportStatus): Promise<void>;
@@ -12,18 +12,4 @@ export interface JobApi extends LogSink {
   stateAddress(specId: string): string;
   /** Whether the control plane keeps a state of this spec that knows of anything. */
   hasState(specId: string, jobToken: string, signal: AbortSignal): Promise<boolean>;
-}
-
-/** The server refuses for good; the job must not repeat the call. */
-export class JobRefused extends Error {
-  override readonly name = "JobRefused";
-  /** `lost`: another runner or attempt holds the job. `ended`: it may not start. */
-  readonly reason: "lost" | "ended" | "refused";
-  /** The server's word for it, where it has one. */
-  readonly code: string | undefined;
-  constructor(reason: JobRefused["reason"], message: string, code?: string) {
-    super(message);
-    this.reason = reason;
-    this.code = code;
-  }
 }

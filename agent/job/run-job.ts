@@ -21,8 +21,10 @@ import {
 import { appliedBackend } from "./terraform/backend.ts";
 import type { Facts } from "./facts.ts";
 import { crashesIn, crashLimit, giveUp } from "./give-up.ts";
-import { isolationOf, processWarning } from "./isolation/isolation.ts";
-import { JobRefused, type JobApi } from "./job-api.ts";
+import { processWarning } from "./isolation/isolation.ts";
+import { isolationOf } from "./isolation/open.ts";
+import { type JobApi } from "./job-api.ts";
+import { JobRefused } from "./job-refused.ts";
 import type { JobStop } from "./job-stop.ts";
 import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
 import { checkSecrets, maskerOf, secretsOf } from "./secrets.ts";

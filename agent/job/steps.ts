@@ -9,7 +9,16 @@ import { downloadPlan, uploadPlan } from "./plan/artifact.ts";
 import { engineCache, holdEngine } from "./shared-cache.ts";
 import { fetchSource } from "./source/source.ts";
 import { apply, checkPlan, checkTeardown, init, plan, readOutputs } from "./terraform/steps.ts";
-import { prepareWorkspace } from "./workspace.ts";
+import { emptyFolder } from "./workspace.ts";
+
+/** An empty workspace, whatever an earlier try left there. */
+const prepareWorkspace: Step = {
+  name: "workspace",
+  run: async ({ workspace }) => {
+    for (const folder of Object.values(workspace.folders)) emptyFolder(folder);
+    return {};
+  },
+};
 
 const findEngine: Step = {
   name: "engine",

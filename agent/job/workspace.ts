@@ -5,7 +5,6 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ClaimedJob } from "../../protocol/executions.ts";
-import type { Step } from "./context.ts";
 
 export interface Workspace {
   readonly root: string;
@@ -77,15 +76,6 @@ export const localStateFolder = (workDir: string, { job }: ClaimedJob): string |
 /** Where a state goes that could be saved nowhere else. */
 export const rescuedState = (workDir: string, jobId: string): string =>
   join(workDir, "rescued-states", `${jobId}.tfstate`);
-
-/** An empty workspace, whatever an earlier try left there. */
-export const prepareWorkspace: Step = {
-  name: "workspace",
-  run: async ({ workspace }) => {
-    for (const folder of Object.values(workspace.folders)) emptyFolder(folder);
-    return {};
-  },
-};
 
 /**
  * Makes it a folder with nothing in it: a step that was cut short begins again. Synchronous, like all small file work of a job:

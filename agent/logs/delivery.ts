@@ -1,10 +1,16 @@
 /** Brings posts to the server: each is repeated until it is acknowledged, refused for good, or the log is closed. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SequencedChunk } from "../../protocol/executions.ts";
+import type { JobStatus } from "../../protocol/jobs.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import { backoff, type BackoffLimits } from "../api/backoff.ts";
 import { sortFailure } from "../api/failures.ts";
-import type { LogSink } from "./job-log.ts";
+
+/** Where chunks go. Declared here, by its user; `agent/api/job-calls.ts` implements it. */
+export interface LogSink {
+  /** One attempt. Throws ProblemError when the server refuses, or a network error; the shipper decides what to repeat. */
+  appendLogs(chunks: SequencedChunk[], signal: AbortSignal): Promise<{ job_status: JobStatus }>;
+}
 
 export type Post = readonly SequencedChunk[];
 

@@ -1,32 +1,21 @@
 /** The log of one job, as its steps see it. */
-import type { SequencedChunk } from "../../protocol/executions.ts";
-import type { JobStatus, LogStep } from "../../protocol/jobs.ts";
+import type { LogStep } from "../../protocol/jobs.ts";
 import { Cutter } from "./chunker.ts";
 import { Ledger } from "./offsets.ts";
-import { LogShipper, usualTiming, type Timing } from "./shipper.ts";
+import { LogShipper, usualTiming, type ShipperOptions, type Timing } from "./shipper.ts";
 import { redactorOf } from "./redactor.ts";
 import { Sources } from "./sources.ts";
 
-/** Where chunks go. Declared here, by its user; `agent/api/api.ts` implements it. */
-export interface LogSink {
-  /** One attempt. Throws ProblemError when the server refuses, or a network error; the shipper decides what to repeat. */
-  appendLogs(chunks: SequencedChunk[], signal: AbortSignal): Promise<{ job_status: JobStatus }>;
-}
-
-export interface JobLogOptions {
+export interface JobLogOptions extends Pick<
+  ShipperOptions,
+  "sink" | "batching" | "onJobStatus" | "onGiveUp"
+> {
   /** `jobs/<id>`; its `runs/<name>/{stdout,stderr}` are shipped. */
   readonly directory: string;
-  readonly sink: LogSink;
   /** Values that must not appear in the log. More can be added later. */
   readonly secrets: readonly string[];
-  /** The server takes `chunks`, steps and parallel posts (its claim carried `attempt`). */
-  readonly batching: boolean;
   /** Bytes of output that are shipped; the rest is dropped and counted. Default 256 MiB. */
   readonly volumeLimit?: number;
-  /** Called with each answer's `job_status`: how a cancel arrives while there is output. */
-  onJobStatus(status: JobStatus): void;
-  /** The server refuses this log for good (not the holder, unknown job, …); nothing more is sent. */
-  onGiveUp(error: unknown): void;
 }
 
 /** What a job does with its log. */

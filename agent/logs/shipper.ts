@@ -3,12 +3,11 @@
  * them, writes the numbers down, and hands them to `deliver`. Memory holds what is in flight and nothing else.
  */
 import type { SequencedChunk } from "../../protocol/executions.ts";
-import type { LogStep } from "../../protocol/jobs.ts";
+import type { JobStatus, LogStep } from "../../protocol/jobs.ts";
 import { retryLimits, type BackoffLimits } from "../api/backoff.ts";
 import { Bell } from "./notifier.ts";
 import { chunkBytes, type Chunk, type Cutter } from "./chunker.ts";
-import { deliver, type Post } from "./delivery.ts";
-import type { JobLogOptions } from "./job-log.ts";
+import { deliver, type LogSink, type Post } from "./delivery.ts";
 import type { Entry, Ledger } from "./offsets.ts";
 import { isDiskFull } from "./ndjson.ts";
 import type { Sources } from "./sources.ts";
@@ -34,9 +33,10 @@ export const usualTiming: Timing = {
 /** Chunks of one post to a server that takes several. */
 const postChunks = 8;
 
-type Callbacks = Pick<JobLogOptions, "sink" | "batching" | "onJobStatus" | "onGiveUp">;
-
-export interface ShipperOptions extends Callbacks {
+export interface ShipperOptions {
+  readonly sink: LogSink;
+  /** The server takes `chunks`, steps and parallel posts (its claim carried `attempt`). */
+  readonly batching: boolean;
   readonly cutter: Cutter;
   readonly sources: Sources;
   readonly ledger: Ledger;
@@ -45,6 +45,10 @@ export interface ShipperOptions extends Callbacks {
   isDraining(): boolean;
   /** Everything there is was sent and acknowledged. */
   onIdle(): void;
+  /** Called with each answer's `job_status`: how a cancel arrives while there is output. */
+  onJobStatus(status: JobStatus): void;
+  /** The server refuses this log for good (not the holder, unknown job, …); nothing more is sent. */
+  onGiveUp(error: unknown): void;
 }
 
 export class LogShipper {

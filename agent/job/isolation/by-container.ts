@@ -16,13 +16,6 @@ import { containerLimits } from "./limits.ts";
 import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
 import { sandboxTemporary } from "./temporary.ts";
 
-export interface ContainerSettings {
-  readonly engine: "docker" | "podman";
-  readonly image: string | undefined;
-  /** What the engine's client needs to find its engine: HOME, DOCKER_HOST and the like. Never the job's. */
-  readonly environment: Readonly<Record<string, string>>;
-}
-
 /** The job in a container. */
 export function byContainer(place: Place, settings: IsolationSettings): Isolation {
   const outer = place.user === undefined ? byProcess(place) : byUser(place, settings);

@@ -5,13 +5,8 @@ import { dirname, join } from "node:path";
 import { openRun, type RunEnd } from "../terraform/process.ts";
 import { workspaceAt } from "../workspace.ts";
 import { closedFolder, openWorkDir } from "./by-user.ts";
-import {
-  freeUser,
-  levels,
-  openIsolation,
-  type IsolationSettings,
-  type Level,
-} from "./isolation.ts";
+import { levels, type IsolationSettings, type Level } from "./isolation.ts";
+import { freeUser, openIsolation } from "./open.ts";
 import { closeTemporary } from "./temporary.ts";
 
 /** The level that was asked for does not work here; the message says what is missing. */

@@ -2,17 +2,8 @@
  * What sets the processes of one job apart from the agent, from other jobs and from the machine. One file per level; what each
  * guards against stands in docs/isolation.md. No level ties a job's life to the agent's: an apply goes on when its agent is killed.
  */
-import { randomInt } from "node:crypto";
-import { processesOf } from "./processes.ts";
-import type { ClaimedJob } from "../../../protocol/executions.ts";
-import type { Journal } from "../journal.ts";
 import type { RunCommand } from "../terraform/spawn.ts";
-import { localStateFolder, type Workspace } from "../workspace.ts";
-import { byBubblewrap } from "./by-bubblewrap.ts";
-import { byContainer, type ContainerSettings } from "./by-container.ts";
-import { byProcess } from "./by-process.ts";
-import { byUser } from "./by-user.ts";
-import { limited, type JobLimits } from "./limits.ts";
+import type { Workspace } from "../workspace.ts";
 
 /** Weakest first. */
 export const levels = ["process", "uid", "bubblewrap", "container"] as const;
@@ -37,6 +28,23 @@ export interface Isolation {
   wipe(): Promise<void>;
 }
 
+export interface ContainerSettings {
+  readonly engine: "docker" | "podman";
+  readonly image: string | undefined;
+  /** What the engine's client needs to find its engine: HOME, DOCKER_HOST and the like. Never the job's. */
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** How much of the machine one job may take; 0: no limit. */
+export interface JobLimits {
+  /** Of one process: what it has allocated (RLIMIT_DATA). Go reserves far more address space than it uses, so that is not limited. */
+  readonly memoryBytes: number;
+  /** Processes and threads. Counted by user, so it holds where the job has a user of its own. */
+  readonly processes: number;
+  /** Of one file, its holes included. */
+  readonly fileBytes: number;
+}
+
 export interface IsolationSettings {
   readonly level: Level;
   readonly workDir: string;
@@ -58,71 +66,4 @@ export interface Place {
   readonly state: string | undefined;
   /** The user that the job runs as, and its group of the same number. */
   readonly user: number | undefined;
-}
-
-/** The isolation of one job at this level. */
-export function openIsolation(level: Level, place: Place, settings: IsolationSettings): Isolation {
-  const isolation = isolationAt(level, place, settings);
-  const { limits } = settings;
-  if (!limits || level === "container") return isolation;
-  return { ...isolation, wrap: (command) => limited(isolation.wrap(command), place, limits) };
-}
-
-function isolationAt(level: Level, place: Place, settings: IsolationSettings): Isolation {
-  switch (level) {
-    case "process":
-      return byProcess(place);
-    case "uid":
-      return byUser(place, settings);
-    case "bubblewrap":
-      return byBubblewrap(place, settings);
-    case "container":
-      return byContainer(place, settings);
-  }
-}
-
-/** Users of the jobs that this agent holds. */
-const taken = new Set<number>();
-
-/** Opens the isolation of a job, the same one after every restart: level and user stand in its journal. */
-export function isolationOf(
-  journal: Journal,
-  claim: ClaimedJob,
-  workspace: Workspace,
-  settings: IsolationSettings,
-): Isolation {
-  let placed = journal.find("placed");
-  if (!placed) {
-    // One that an agent without levels has begun goes on as it began.
-    const level = journal.find("run") ? "process" : settings.level;
-    placed = { at: "placed", level, user: level === "process" ? null : freeUser(settings) };
-    journal.append(placed);
-  }
-  const user = placed.user ?? undefined;
-  if (user !== undefined) taken.add(user);
-  const state = localStateFolder(settings.workDir, claim);
-  const place = { id: claim.job.id, workspace, state, user };
-  const isolation = openIsolation(placed.level, place, settings);
-  return {
-    ...isolation,
-    async wipe() {
-      const left = await isolation.killAll();
-      await isolation.wipe();
-      if (user !== undefined && left.length === 0) taken.delete(user);
-    },
-  };
-}
-
-/**
- * A user that nothing runs as. Drawn by lot, so that several agents on one machine need not know of each other: the usual range holds
- * sixteen million.
- */
-export function freeUser({ users }: Pick<IsolationSettings, "users">): number | null {
-  if (!users) return null;
-  const [first, last] = users;
-  for (let tries = 0; tries < 1000; tries++) {
-    const user = randomInt(first, last + 1);
-    if (!taken.has(user) && processesOf(user).length === 0) return user;
-  }
-  throw new Error(`no user of WINDLASS_JOB_UIDS=${first}-${last} is free`);
 }

@@ -1,16 +1,6 @@
 /** How much of the machine one job may take. The limits are the kernel's own, set on the way into the job, which cannot raise them. */
 import type { RunCommand } from "../terraform/spawn.ts";
-import type { Place } from "./isolation.ts";
-
-/** 0: no limit. */
-export interface JobLimits {
-  /** Of one process: what it has allocated (RLIMIT_DATA). Go reserves far more address space than it uses, so that is not limited. */
-  readonly memoryBytes: number;
-  /** Processes and threads. Counted by user, so it holds where the job has a user of its own. */
-  readonly processes: number;
-  /** Of one file, its holes included. */
-  readonly fileBytes: number;
-}
+import type { JobLimits, Place } from "./isolation.ts";
 
 /** The command under these limits; it keeps its process id. */
 export function limited(command: RunCommand, { user }: Place, limits: JobLimits): RunCommand {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Revocation, sortFailure } from "../../../agent/api/failures.ts";
-import { JobRefused } from "../../../agent/job/job-api.ts";
+import { JobRefused } from "../../../agent/job/job-refused.ts";
 import { ProblemError } from "../../../protocol/transport.ts";
 
 test.each([

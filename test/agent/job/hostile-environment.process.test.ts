@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { environmentOf } from "../../../agent/job/terraform/environment.ts";
-import { openIsolation } from "../../../agent/job/isolation/isolation.ts";
+import { openIsolation } from "../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../agent/job/terraform/process.ts";
 import { workspaceOf } from "../../../agent/job/workspace.ts";
 import { scratch } from "../../helpers/agent-process.ts";

@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JobSettings } from "../../../agent/job/context.ts";
-import { JobRefused, type JobApi } from "../../../agent/job/job-api.ts";
+import { type JobApi } from "../../../agent/job/job-api.ts";
+import { JobRefused } from "../../../agent/job/job-refused.ts";
 import {
   JournalFailed,
   openJournal,

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import type { SequencedChunk } from "../../../protocol/executions.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { call } from "../../../protocol/transport.ts";
-import type { LogSink } from "../../../agent/logs/job-log.ts";
+import type { LogSink } from "../../../agent/logs/delivery.ts";
 
 export interface Received extends SequencedChunk {
   readonly at: number;

@@ -7,10 +7,8 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { chooseIsolation } from "../../../../agent/job/isolation/choose.ts";
-import {
-  openIsolation,
-  type IsolationSettings,
-} from "../../../../agent/job/isolation/isolation.ts";
+import { type IsolationSettings } from "../../../../agent/job/isolation/isolation.ts";
+import { openIsolation } from "../../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../../agent/job/terraform/process.ts";
 import { workspaceAt } from "../../../../agent/job/workspace.ts";
 import { scratch } from "../../../helpers/agent-process.ts";

@@ -15,12 +15,8 @@ import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { chooseIsolation, IsolationMissing } from "../../../../agent/job/isolation/choose.ts";
-import {
-  freeUser,
-  openIsolation,
-  type Isolation,
-  type Level,
-} from "../../../../agent/job/isolation/isolation.ts";
+import { type Isolation, type Level } from "../../../../agent/job/isolation/isolation.ts";
+import { freeUser, openIsolation } from "../../../../agent/job/isolation/open.ts";
 import { openRun, type Run } from "../../../../agent/job/terraform/process.ts";
 import type { RunCommand } from "../../../../agent/job/terraform/spawn.ts";
 import { workspaceAt, type Workspace } from "../../../../agent/job/workspace.ts";

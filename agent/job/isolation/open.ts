@@ -1,0 +1,79 @@
+/** Opens the isolation of a job: its level, and the user that it runs as. */
+import { randomInt } from "node:crypto";
+import type { ClaimedJob } from "../../../protocol/executions.ts";
+import type { Journal } from "../journal.ts";
+import { localStateFolder, type Workspace } from "../workspace.ts";
+import { byBubblewrap } from "./by-bubblewrap.ts";
+import { byContainer } from "./by-container.ts";
+import { byProcess } from "./by-process.ts";
+import { byUser } from "./by-user.ts";
+import type { Isolation, IsolationSettings, Level, Place } from "./isolation.ts";
+import { limited } from "./limits.ts";
+import { processesOf } from "./processes.ts";
+
+/** The isolation of one job at this level. */
+export function openIsolation(level: Level, place: Place, settings: IsolationSettings): Isolation {
+  const isolation = isolationAt(level, place, settings);
+  const { limits } = settings;
+  if (!limits || level === "container") return isolation;
+  return { ...isolation, wrap: (command) => limited(isolation.wrap(command), place, limits) };
+}
+
+function isolationAt(level: Level, place: Place, settings: IsolationSettings): Isolation {
+  switch (level) {
+    case "process":
+      return byProcess(place);
+    case "uid":
+      return byUser(place, settings);
+    case "bubblewrap":
+      return byBubblewrap(place, settings);
+    case "container":
+      return byContainer(place, settings);
+  }
+}
+
+/** Users of the jobs that this agent holds. */
+const taken = new Set<number>();
+
+/** Opens the isolation of a job, the same one after every restart: level and user stand in its journal. */
+export function isolationOf(
+  journal: Journal,
+  claim: ClaimedJob,
+  workspace: Workspace,
+  settings: IsolationSettings,
+): Isolation {
+  let placed = journal.find("placed");
+  if (!placed) {
+    // One that an agent without levels has begun goes on as it began.
+    const level = journal.find("run") ? "process" : settings.level;
+    placed = { at: "placed", level, user: level === "process" ? null : freeUser(settings) };
+    journal.append(placed);
+  }
+  const user = placed.user ?? undefined;
+  if (user !== undefined) taken.add(user);
+  const state = localStateFolder(settings.workDir, claim);
+  const place = { id: claim.job.id, workspace, state, user };
+  const isolation = openIsolation(placed.level, place, settings);
+  return {
+    ...isolation,
+    async wipe() {
+      const left = await isolation.killAll();
+      await isolation.wipe();
+      if (user !== undefined && left.length === 0) taken.delete(user);
+    },
+  };
+}
+
+/**
+ * A user that nothing runs as. Drawn by lot, so that several agents on one machine need not know of each other: the usual range holds
+ * sixteen million.
+ */
+export function freeUser({ users }: Pick<IsolationSettings, "users">): number | null {
+  if (!users) return null;
+  const [first, last] = users;
+  for (let tries = 0; tries < 1000; tries++) {
+    const user = randomInt(first, last + 1);
+    if (!taken.has(user) && processesOf(user).length === 0) return user;
+  }
+  throw new Error(`no user of WINDLASS_JOB_UIDS=${first}-${last} is free`);
+}
