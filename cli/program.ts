@@ -112,7 +112,7 @@ const entries: readonly Entry[] = [
     name: "completion",
     group: "Start here",
     description: "print what lets a shell complete these commands",
-    load: async () => (await import("./commands/completion.ts")).completionCommand(),
+    load: async () => (await import("./commands/completion.ts")).completionCommand(wholeProgram),
   },
   // main.ts at the root starts these two before the client is loaded; here they are listed.
   {

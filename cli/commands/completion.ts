@@ -1,18 +1,15 @@
 /** `windlass completion`: what lets a shell complete these commands. */
-import { Argument, Command } from "@commander-js/extra-typings";
+import { Argument, Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { examples } from "../noun.ts";
 
-/** The command with its help; the whole parser is loaded when it runs. */
-export const completionCommand = () =>
+/** The command with its help. `wholeProgram` loads every command, so it is called only when this one runs. */
+export const completionCommand = (wholeProgram: () => Promise<CommandUnknownOpts>) =>
   examples(
     new Command("completion")
       .description("print what lets a shell complete these commands")
       .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"] as const))
       .action(async (shell) => {
-        const [{ completionScript }, { wholeProgram }] = await Promise.all([
-          import("../completion/script.ts"),
-          import("../program.ts"),
-        ]);
+        const { completionScript } = await import("../completion/script.ts");
         process.stdout.write(completionScript(await wholeProgram(), shell));
       }),
     [
