@@ -4,7 +4,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { cutStalled } from "../http/open-responses.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
-import { logStreams, type StreamReader } from "../services/logs/streams.ts";
+import type { StreamReader } from "../services/logs/feed.ts";
+import { logStreams } from "../services/logs/streams.ts";
 import {
   checkHeldJob,
   checkOwnJob,

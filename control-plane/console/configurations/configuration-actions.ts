@@ -1,5 +1,5 @@
 /** What a person starts on the page of a configuration: the safe way first, the others behind a question. */
-import type { ConfigurationStory } from "./configuration-page.ts";
+import type { ConfigurationStory } from "./configuration-story.ts";
 import { ask, line, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";

@@ -1,11 +1,7 @@
 /** The page of a configuration: how it stands, what it made, what is done with it, and its values. */
-import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import { timeoutSecondsDefault, type Configuration } from "../../../protocol/configurations.ts";
-import type { JobSummary } from "../../services/jobs/views.ts";
-import type { StateVersion } from "../../../protocol/state-versions.ts";
-import type { StateLock } from "../../services/states/versions.ts";
-import type { ZoneName } from "../../services/zones/names.ts";
 import { actionsOf } from "./configuration-actions.ts";
+import type { ConfigurationStory } from "./configuration-story.ts";
 import { entriesView, entryKinds, type Entries } from "./entries-view.ts";
 import { ask, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
@@ -15,25 +11,6 @@ import { sourceView } from "./source-view.ts";
 import { stateView } from "../states/state-view.ts";
 import { table } from "../page/table.ts";
 import { badge, between, clock, lengthOfTime, waiting } from "../page/words.ts";
-
-/** A page of a list, newest first; `next` continues it. */
-export interface Slice<T> {
-  readonly items: readonly T[];
-  readonly next: string | undefined;
-  readonly isFirst: boolean;
-}
-
-export interface ConfigurationStory {
-  readonly configuration: Configuration;
-  readonly zone: ZoneName;
-  readonly identity: CloudIdentity | null;
-  /** The job that runs, or the one that waits for the longest. */
-  readonly open: JobSummary | undefined;
-  readonly jobs: Slice<JobSummary>;
-  readonly versions: Slice<StateVersion>;
-  readonly lock: StateLock | null;
-  readonly now: string;
-}
 
 /** The forms of the page that can be refused; the one that was is shown with the reason. */
 export interface ConfigurationForms {

@@ -1,14 +1,39 @@
 /** What the page of a configuration tells, gathered. */
 import { validate } from "uuid";
+import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
+import type { StateVersion } from "../../../protocol/state-versions.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { getCloudIdentity } from "../../services/identities/identities.ts";
 import type { Context } from "../../services/context.ts";
 import { listJobSummaries } from "../../services/jobs/jobs.ts";
-import { findStateLock, listStateVersions } from "../../services/states/versions.ts";
-import { getZoneName } from "../../services/zones/names.ts";
-import type { ConfigurationStory, Slice } from "./configuration-page.ts";
+import type { JobSummary } from "../../services/jobs/views.ts";
+import {
+  findStateLock,
+  listStateVersions,
+  type StateLock,
+} from "../../services/states/versions.ts";
+import { getZoneName, type ZoneName } from "../../services/zones/names.ts";
 import { isOpen } from "../page/words.ts";
+
+/** A page of a list, newest first; `next` continues it. */
+export interface Slice<T> {
+  readonly items: readonly T[];
+  readonly next: string | undefined;
+  readonly isFirst: boolean;
+}
+
+export interface ConfigurationStory {
+  readonly configuration: Configuration;
+  readonly zone: ZoneName;
+  readonly identity: CloudIdentity | null;
+  /** The job that runs, or the one that waits for the longest. */
+  readonly open: JobSummary | undefined;
+  readonly jobs: Slice<JobSummary>;
+  readonly versions: Slice<StateVersion>;
+  readonly lock: StateLock | null;
+  readonly now: string;
+}
 
 /** Jobs and versions at a time. */
 const shown = 20;

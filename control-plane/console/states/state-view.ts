@@ -2,7 +2,7 @@
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { StateVersion } from "../../../protocol/state-versions.ts";
 import type { StateLock } from "../../services/states/versions.ts";
-import type { Slice } from "../configurations/configuration-page.ts";
+import type { Slice } from "../configurations/configuration-story.ts";
 import { ask } from "../page/fields.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";

@@ -4,8 +4,21 @@ import type { LogChunk } from "../../../protocol/jobs.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
 import { viewProgress } from "../jobs/views.ts";
-import type { StreamReader } from "./streams.ts";
 import { readLog } from "./logs.ts";
+
+/** The connection of a reader, as far as streams need it: a Node response. */
+export interface StreamReader {
+  readonly destroyed: boolean;
+  readonly writableEnded: boolean;
+  readonly writableLength: number;
+  /** Whether it wants time before it is given more. */
+  readonly writableNeedDrain: boolean;
+  write(bytes: Buffer | string): boolean;
+  end(): unknown;
+  destroy(): unknown;
+  once(event: "close" | "drain", listener: () => void): unknown;
+  off(event: "close" | "drain", listener: () => void): unknown;
+}
 
 /** A live reader with more bytes than these still unsent is not live any more: it catches up at its own pace. */
 const behindLimit = 256 * 1024;

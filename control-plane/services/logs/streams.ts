@@ -11,21 +11,7 @@ import { findJob } from "../../store/jobs/jobs.ts";
 import { findLastChunk } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
 import { viewProgress } from "../jobs/views.ts";
-import { JobFeed } from "./feed.ts";
-
-/** The connection of a reader, as far as streams need it: a Node response. */
-export interface StreamReader {
-  readonly destroyed: boolean;
-  readonly writableEnded: boolean;
-  readonly writableLength: number;
-  /** Whether it wants time before it is given more. */
-  readonly writableNeedDrain: boolean;
-  write(bytes: Buffer | string): boolean;
-  end(): unknown;
-  destroy(): unknown;
-  once(event: "close" | "drain", listener: () => void): unknown;
-  off(event: "close" | "drain", listener: () => void): unknown;
-}
+import { JobFeed, type StreamReader } from "./feed.ts";
 
 export interface LogStreams {
   /** Streams the log after a chunk's id. `begin` is called when nothing can be refused any more. */
