@@ -87,6 +87,18 @@ describe("the rules find", () => {
     expect(planted("agent/api/api.ts", `${comments}${"go();\n".repeat(300)}`)).toEqual([]);
   });
 
+  it("a cycle, also through types", () => {
+    const text = (target: string) => `import type { A } from "${target}"; export type B = A;`;
+    const files = [
+      sourceFile("agent/a.ts", text("./b.ts")),
+      sourceFile("agent/b.ts", text("./c.ts")),
+      sourceFile("agent/c.ts", text("./b.ts")),
+    ];
+    expect(breaches(files)).toEqual([
+      "agent/b.ts imports agent/c.ts imports agent/b.ts: a cycle, so none can be read by itself",
+    ]);
+  });
+
   it("nothing in what the rules allow", () => {
     expect([
       ...planted("main.ts", `await import("./cli/main.ts"); await import("./agent/main.ts");`),

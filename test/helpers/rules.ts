@@ -105,8 +105,9 @@ const clockReaders: Readonly<Record<string, string>> = {
 const codeLineLimit = 300;
 
 /** Every breach of every rule, one readable line each. */
-export const breaches = (files: readonly SourceFile[]): string[] =>
-  files.flatMap((file) => [
+export const breaches = (files: readonly SourceFile[]): string[] => [
+  ...cycles(files),
+  ...files.flatMap((file) => [
     ...file.imports.flatMap((target) =>
       importRules
         .filter((rule) => rule.files.test(file.path))
@@ -128,4 +129,26 @@ export const breaches = (files: readonly SourceFile[]): string[] =>
           `${file.path} has ${file.codeLines} lines of code, more than ${codeLineLimit}: split it by concern`,
         ]
       : []),
-  ]);
+  ]),
+];
+
+/** Returns one cycle of imports, type-only ones included, in words; an empty list if there is none. */
+function cycles(files: readonly SourceFile[]): string[] {
+  const open = new Map(files.map(({ path, imports }) => [path, imports]));
+  const next = (path: string) => open.get(path)?.find((target) => open.has(target));
+  // A file that imports no other file is in no cycle, and neither is one that imports only such files.
+  let count: number;
+  do {
+    count = open.size;
+    for (const path of open.keys()) if (next(path) === undefined) open.delete(path);
+  } while (open.size < count);
+
+  const walk: string[] = [];
+  for (let at = open.keys().next().value; at !== undefined; at = next(at)) {
+    const start = walk.indexOf(at);
+    walk.push(at);
+    if (start >= 0)
+      return [`${walk.slice(start).join(" imports ")}: a cycle, so none can be read by itself`];
+  }
+  return [];
+}
