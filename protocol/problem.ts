@@ -44,6 +44,7 @@ export const problemCodes = {
   no_deploy_configuration: [409, "The worker does not say how it was deployed"],
   provider_not_connected: [409, "No account at this provider is connected"],
   provider_token_rejected: [409, "The provider refuses the stored token"],
+  unreadable: [409, "What is stored cannot be decrypted"],
   payload_too_large: [413, "The body is too large"],
   too_large: [413, "One part of the request is too large"],
   unsupported_media_type: [415, "This content type is not accepted here"],

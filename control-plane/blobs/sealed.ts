@@ -7,7 +7,7 @@
  */
 import { createHash, randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
-import type { SecretBox } from "../domain/secret-box.ts";
+import { UnreadableError, type SecretBox } from "../domain/secret-box.ts";
 import { Refusal } from "../http/problem.ts";
 import type { Blobs } from "./blobs.ts";
 
@@ -79,8 +79,21 @@ async function* open(
   first: number,
 ): AsyncGenerator<Buffer> {
   let index = first;
-  for await (const piece of sealed) yield box.open(piece, placeOf(name, index++));
+  for await (const piece of sealed)
+    try {
+      yield box.open(piece, placeOf(name, index++));
+    } catch (cause) {
+      if (!(cause instanceof UnreadableError)) throw cause;
+      throw unreadable("it is damaged or was sealed with another WINDLASS_SECRET_KEY", cause);
+    }
 }
+
+const unreadable = (why: string, cause?: unknown): UnreadableError =>
+  new UnreadableError(
+    `the stored content cannot be read: ${why}. Restore it from a backup, or make it again`,
+    { cause },
+  );
+const cutOff = () => unreadable("the sealed blob was cut off");
 
 const placeOf = (name: Buffer, index: number): string => `${name.toString("hex")}:${index}`;
 
@@ -90,7 +103,7 @@ async function* whole(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     lastBytes = piece.length;
     if (piece.length > 0) yield piece;
   }
-  if (lastBytes === pieceBytes) throw new Error("the sealed blob was cut off");
+  if (lastBytes === pieceBytes) throw cutOff();
 }
 
 /** The bytes from `start` to `end` out of pieces that begin at `at`. */
@@ -104,13 +117,18 @@ async function* cut(
     if (part.length > 0) yield part;
     at += piece.length;
   }
-  if (at <= end) throw new Error("the sealed blob was cut off");
+  if (at <= end) throw cutOff();
 }
 
 async function readName(inner: Blobs, blob: string): Promise<Buffer> {
   const parts: Buffer[] = [];
-  for await (const part of await inner.read(blob, { start: 0, end: nameBytes - 1 }))
-    parts.push(part as Buffer);
+  try {
+    for await (const part of await inner.read(blob, { start: 0, end: nameBytes - 1 }))
+      parts.push(part as Buffer);
+  } catch (cause) {
+    if ((cause as { code?: string }).code !== "ENOENT") throw cause;
+    throw unreadable("its file is missing (ENOENT)", cause);
+  }
   return Buffer.concat(parts);
 }
 

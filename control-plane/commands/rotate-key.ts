@@ -101,10 +101,10 @@ async function resealAll(store: Store, inner: Blobs, keys: SecretKeys): Promise<
       const page = await findSealedDefinitions(store.read, table, after, rowsPerWrite);
       await store.write(async (tx) => {
         for (const row of page) {
-          const text =
+          const { text, unreadable } =
             table === "workers" ? resealMetadata(row, keys) : reseal(row.text, keys, row.id);
-          if (text === undefined) done.unreadable += 1;
-          else if (text !== row.text) {
+          done.unreadable += unreadable;
+          if (text !== row.text) {
             await saveSealedDefinition(tx, { ...row, text });
             done.values += 1;
           }
@@ -123,18 +123,21 @@ async function resealAll(store: Store, inner: Blobs, keys: SecretKeys): Promise<
 }
 
 /** What a worker was deployed with is in its metadata. */
-function resealMetadata({ id, text }: SealedDefinition, keys: SecretKeys): string | undefined {
+function resealMetadata(
+  { id, text }: SealedDefinition,
+  keys: SecretKeys,
+): ReturnType<typeof reseal> {
   const metadata = JSON.parse(text) as { deploy_configuration?: { snapshot?: unknown } };
   const { snapshot } = metadata.deploy_configuration ?? {};
-  if (snapshot === undefined) return text;
+  if (snapshot === undefined) return { text, unreadable: 0 };
   const before = JSON.stringify(snapshot);
-  const after = reseal(before, keys, id);
-  if (after === undefined || after === before) return after && text;
+  const { text: after, unreadable } = reseal(before, keys, id);
+  if (after === before) return { text, unreadable };
   const deploy_configuration = {
     ...metadata.deploy_configuration,
     snapshot: JSON.parse(after) as unknown,
   };
-  return JSON.stringify({ ...metadata, deploy_configuration });
+  return { text: JSON.stringify({ ...metadata, deploy_configuration }), unreadable };
 }
 
 /** Each is written to a new blob, then its rows name that one: after a crash both are there, and the one without a row is removed later. */

@@ -16,10 +16,15 @@ const tagBytes = 16;
 /** The key that seals, then older ones, which still open what they sealed. */
 export type SecretKeys = readonly [current: string, ...older: string[]];
 
+/** What is stored cannot be decrypted or is damaged: it was sealed with another key, was changed, or was cut off. */
+export class UnreadableError extends Error {
+  override readonly name = "UnreadableError";
+}
+
 export interface SecretBox {
   /** Version byte, nonce, tag and ciphertext. `about` (such as a row's id) must be the same to open it: a box cannot be moved. */
   seal(content: Buffer, about: string): Buffer;
-  /** Throws if the box was changed, moved, or made with a key that is not among these. */
+  /** Throws UnreadableError if the box was changed, moved, or made with a key that is not among these. */
   open(box: Buffer, about: string): Buffer;
   /** A keyed hash in base64url, for tokens that are derived instead of stored. */
   sign(text: string): string;
@@ -41,14 +46,14 @@ export function secretBox([current, ...older]: SecretKeys, purpose: string): Sec
       return Buffer.concat([Buffer.of(version), nonce, cipher.getAuthTag(), text]);
     },
     open: (box, about) => {
-      if (box[0] !== version) throw new Error("the sealed value has an unknown version");
-      for (const by of [key, ...olderKeys].slice(0, -1))
+      let cause: unknown;
+      for (const by of box[0] === version ? [key, ...olderKeys] : [])
         try {
           return openWith(by, box, about);
-        } catch {
-          // One of the next keys may have sealed it.
+        } catch (error) {
+          cause = error;
         }
-      return openWith(olderKeys.at(-1) ?? key, box, about);
+      throw new UnreadableError("a stored secret cannot be decrypted", { cause });
     },
     sign: (text) => signWith(key, text),
     signatures: (text) => [key, ...olderKeys].map((by) => signWith(by, text)),

@@ -72,11 +72,10 @@ function textOf(
   given: TextValue,
 ): TextValue {
   const before = asEntry(known);
-  const { value, sensitive = before?.sensitive ?? isSecret } = kept(
-    path,
-    before,
-    asEntry(given),
-  ) as {
+  const whole = kept(path, before, asEntry(given));
+  // It cannot be read, and stays until a value is given.
+  if (whole.sealed !== undefined) return whole as TextValue;
+  const { value, sensitive = before?.sensitive ?? isSecret } = whole as {
     value: string;
     sensitive?: boolean;
   };

@@ -12,8 +12,8 @@ import {
 import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts";
 import { gitUrlProblem } from "../../protocol/git-url.ts";
 import { invalid, Refusal } from "../http/problem.ts";
-import { secretBox, type SecretBox, type SecretKeys } from "./secret-box.ts";
-import { mapEntries, normalized, type Definition } from "./snapshot-values.ts";
+import { secretBox, UnreadableError, type SecretBox, type SecretKeys } from "./secret-box.ts";
+import { mapEntries, normalized, type Definition, type Entry } from "./snapshot-values.ts";
 
 export type { Definition } from "./snapshot-values.ts";
 
@@ -98,29 +98,48 @@ const pick = (given: Partial<Given>): Partial<Given> =>
 
 /** Replaces every sensitive value by a sealed one that opens only under the same `about` (the spec's id). */
 export const seal = <T extends Definition>(definition: T, box: SecretBox, about: string): T =>
-  mapEntries(definition, (entry, place) =>
+  mapEntries(definition, sealer(box, about));
+
+const sealer =
+  (box: SecretBox, about: string) =>
+  (entry: Entry, place: string): Entry =>
     entry.sensitive === true && entry.sealed === undefined
-      ? {
+      ? ({
           sensitive: true,
           sealed: box
             .seal(Buffer.from(JSON.stringify(entry.value ?? null)), `${about}/${place}`)
             .toString("base64"),
-        }
-      : entry,
-  );
+        } as Entry)
+      : entry;
 
-/** The other way round: only for the runner that holds the job, and for the hash. */
+/** The other way round: only for the runner that holds the job, and for the hash. Throws UnreadableError with the value's name. */
 export const unseal = <T extends Definition>(definition: T, box: SecretBox, about: string): T =>
-  mapEntries(definition, ({ sealed, ...entry }, place) =>
-    sealed === undefined
-      ? entry
-      : {
-          ...entry,
-          value: JSON.parse(
-            box.open(Buffer.from(sealed, "base64"), `${about}/${place}`).toString(),
-          ) as unknown,
-        },
-  );
+  mapEntries(definition, (entry, place) => {
+    const opened = opener(box, about)(entry, place);
+    if (opened.sealed === undefined) return opened;
+    throw new UnreadableError(
+      `${place.includes("/") ? place.replace("/", ".") : `variables.${place}`} cannot be decrypted: it was sealed with another WINDLASS_SECRET_KEY, or is damaged. Set the value again`,
+    );
+  });
+
+/** The same for an update, which may replace what cannot be opened: that stays sealed. */
+export const unsealReadable = <T extends Definition>(
+  definition: T,
+  box: SecretBox,
+  about: string,
+): T => mapEntries(definition, opener(box, about));
+
+const opener =
+  (box: SecretBox, about: string) =>
+  ({ sealed, ...entry }: Entry, place: string): Entry => {
+    if (sealed === undefined) return entry;
+    try {
+      const text = box.open(Buffer.from(sealed, "base64"), `${about}/${place}`).toString();
+      return { ...entry, value: JSON.parse(text) as unknown };
+    } catch {
+      return { ...entry, sealed };
+    }
+  };
 
 /** Whether a stored definition (JSON) opens. */
 export function opensWith(text: string, box: SecretBox, about: string): boolean {
@@ -132,12 +151,24 @@ export function opensWith(text: string, box: SecretBox, about: string): boolean 
   }
 }
 
-/** A stored definition (JSON) sealed under the current key; the same text if it is, undefined if none of the keys opens it. */
-export function reseal(text: string, keys: SecretKeys, about: string): string | undefined {
-  if (opensWith(text, secretBox([keys[0]], "variables"), about)) return text;
-  const box = secretBox(keys, "variables");
-  if (!opensWith(text, box, about)) return undefined;
-  return JSON.stringify(seal(unseal(JSON.parse(text) as Definition, box, about), box, about));
+/** A stored definition (JSON) with every value that a key opens sealed under the current one, and how many none of them opens. */
+export function reseal(
+  text: string,
+  keys: SecretKeys,
+  about: string,
+): { text: string; unreadable: number } {
+  if (opensWith(text, secretBox([keys[0]], "variables"), about)) return { text, unreadable: 0 };
+  const [current, any] = [secretBox([keys[0]], "variables"), secretBox(keys, "variables")];
+  let [unreadable, changed] = [0, 0];
+  const again = mapEntries(JSON.parse(text) as Definition, (entry, place) => {
+    if (entry.sealed === undefined || opener(current, about)(entry, place).sealed === undefined)
+      return entry;
+    const plain = opener(any, about)(entry, place);
+    if (plain.sealed === undefined) changed += 1;
+    else unreadable += 1;
+    return plain.sealed === undefined ? sealer(any, about)(plain, place) : entry;
+  });
+  return { text: changed === 0 ? text : JSON.stringify(again), unreadable };
 }
 
 /** What people see: `{sensitive: true}` without a value. */

@@ -4,6 +4,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
 import { faultText } from "../../protocol/words.ts";
 import { describeFaults } from "./fault-messages.ts";
+import { UnreadableError } from "../domain/secret-box.ts";
 import { answerUnread } from "./unread-body.ts";
 
 /** Thrown to answer a request with the problem `code`. What was written in the same transaction is undone. */
@@ -59,6 +60,8 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   const refusal = refusalOf(error, request);
   const [status] = problemCodes[refusal.code];
   const text = problemText(refusal.code, request.id, refusal.message, refusal.more);
+  // Of content whose first bytes could not be read.
+  for (const name of ["content-md5", "content-digest", "etag"]) reply.removeHeader(name);
   reply
     .headers(refusal.headers)
     // Requests that are refused before any hook runs, such as one with a malformed address, have an id too.
@@ -72,6 +75,8 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
 /** The refusal that an error of a request amounts to. Logs the errors that are the server's own. */
 export function refusalOf(error: unknown, request: FastifyRequest): Refusal {
   const refusal = asRefusal(error);
+  if (refusal.code === "unreadable")
+    request.log.warn({ err: error, request_id: request.id }, refusal.message);
   if (refusal.code === "internal_error")
     request.log.error({ err: error, request_id: request.id }, "a request failed");
   if (refusal.code === "storage_unavailable")
@@ -95,6 +100,7 @@ export function refusedFields(
 
 function asRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
+  if (error instanceof UnreadableError) return new Refusal("unreadable", error.message);
   const { validation, validationContext, code, statusCode, message } =
     error as Partial<FastifyError>;
   if (validation) return refusedFields(validation, validationContext);

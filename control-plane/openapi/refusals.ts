@@ -7,6 +7,7 @@ export const anyEndpointRefuses: readonly ProblemCode[] = [
   "bad_request",
   "expectation_failed",
   "internal_error",
+  "unreadable",
   "unavailable",
   "storage_unavailable",
 ];

@@ -89,7 +89,7 @@ describe("a configuration with a long history", () => {
 
   it("is removed after a crash too, whatever was left of it", async () => {
     const { spec } = await setUp();
-    await plane.context.store.write((tx) => tx.run(abandonSpec, { id: spec }));
+    await plane.context.store.write((tx) => abandonSpec(tx, spec));
     await expect.poll(() => countSpecs(spec), { timeout: 10_000 }).toBe(0);
     expect(await countJobs(spec)).toBe(0);
   });
@@ -107,7 +107,7 @@ describe("a configuration with a long history", () => {
         .execute();
     });
     const turns = await plane.context.store.write(async (tx) => {
-      await tx.run(abandonSpec, { id: spec });
+      await abandonSpec(tx, spec);
       const left: object[] = [];
       for (let turn = 0; turn < 6; turn += 1) {
         await removeSomeOfSpec(tx, spec, 1);

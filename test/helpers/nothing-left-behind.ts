@@ -24,7 +24,8 @@ const scratch = mkdtempSync(join(realpathSync(outer), "wl-"));
 chmodSync(scratch, 0o711);
 process.env["TMPDIR"] = scratch;
 // A file that cannot be loaded runs no hook.
-process.once("exit", () => rmSync(scratch, { recursive: true, force: true }));
+const removeScratch = () => rmSync(scratch, { recursive: true, force: true });
+process.once("exit", removeScratch);
 
 afterAll(async () => {
   process.env["TMPDIR"] = outer;
@@ -34,7 +35,8 @@ afterAll(async () => {
     await sleep(50);
     found = leftovers();
   }
-  rmSync(scratch, { recursive: true, force: true });
+  removeScratch();
+  process.off("exit", removeScratch);
   if (found.length > 0) throw new Error(`left behind by this test file:\n  ${found.join("\n  ")}`);
 }, grace * 2);
 

@@ -156,6 +156,8 @@ export function claimService(context: Context): Claims {
   };
 
   const sweep = async (): Promise<void> => {
+    for (const { caller, tokenExpiresAt } of parked)
+      if (tokenExpiresAt !== null && tokenExpiresAt <= now()) await recheck(caller.id);
     const hints = await store.read.all(findQueuedHints, { limit: sweptJobs });
     for (const hint of hints) wakeOne(hintOf(hint));
   };

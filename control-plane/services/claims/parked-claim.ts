@@ -1,11 +1,14 @@
 /** A claim that waits for a job. */
 import type { WorkerCaller } from "../callers.ts";
-import { withLists, type Claimant, type WorkerRow } from "../../domain/worker.ts";
+import { withLists, type Claimant } from "../../domain/worker.ts";
 import type { ClaimRow } from "../../store/claims/claims.ts";
+import type { WorkerCallerRow } from "../../store/workers/workers.ts";
 
 /** One parked request, or several that repeat the same key. */
 export interface Parked {
   claimant: Claimant;
+  /** Of a token that a rotation has replaced: when it stops working. */
+  tokenExpiresAt: number | null;
   readonly caller: WorkerCaller;
   readonly key: string | undefined;
   /** Connections that still want the answer. */
@@ -16,7 +19,7 @@ export interface Parked {
   readonly end: (job: ClaimRow | null) => boolean;
   readonly fail: (error: unknown) => void;
   /** Takes over what the worker has and can do; whether that is something else now. */
-  readonly renew: (worker: Pick<WorkerRow, "id" | "owner_id" | "labels" | "features">) => boolean;
+  readonly renew: (worker: WorkerCallerRow) => boolean;
 }
 
 /** One that nobody waits for yet. */
@@ -37,6 +40,7 @@ export function newParked({
   };
   const entry: Parked = {
     claimant: withLists(worker),
+    tokenExpiresAt: expiryOf(worker, worker.presented_hash),
     caller: worker,
     key,
     waiting: 0,
@@ -47,6 +51,7 @@ export function newParked({
     renew: (now) => {
       const before = entry.claimant;
       entry.claimant = withLists(now);
+      entry.tokenExpiresAt = expiryOf(now, worker.presented_hash);
       return (
         before.labels.join() !== entry.claimant.labels.join() ||
         before.features.join() !== entry.claimant.features.join()
@@ -55,3 +60,6 @@ export function newParked({
   };
   return entry;
 }
+
+const expiryOf = (worker: WorkerCallerRow, presented: string): number | null =>
+  worker.token_hash === presented ? null : worker.old_token_expires_at;

@@ -6,7 +6,7 @@ import type {
   Zone,
 } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../callers.ts";
-import { seal, unseal, updatedDefinition, type Definition } from "../../domain/snapshot.ts";
+import { seal, unsealReadable, updatedDefinition, type Definition } from "../../domain/snapshot.ts";
 import { notFound, Refusal } from "../../http/problem.ts";
 import type { Queries } from "../../store/db.ts";
 import {
@@ -93,7 +93,7 @@ export async function updateConfiguration(
     if (Object.keys(change).length === 0) return before.id;
     if (change.name !== undefined && change.name !== before.name)
       await refuseIdAsName(tx, owner, change.name);
-    const plain = unseal(JSON.parse(before.definition) as Definition, box, before.id);
+    const plain = unsealReadable(JSON.parse(before.definition) as Definition, box, before.id);
     const definition = updatedDefinition(plain, change);
     const isMoved = (definition.backend === "own") !== (plain.backend === "own");
     if (isMoved) await refuseResources(tx, before);
@@ -139,7 +139,7 @@ export async function deleteConfiguration(
     await refuseResources(tx, spec);
     const named = { id: spec.id, name: spec.name };
     await recordOwn(tx, user, { action: "configuration.delete", ...named }, context.now());
-    await tx.run(abandonSpec, { id: spec.id });
+    await abandonSpec(tx, spec.id);
     return removeSomeOfSpec(tx, spec.id, context.now());
   });
   await forget(context, unnamed);

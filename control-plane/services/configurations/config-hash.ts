@@ -1,6 +1,11 @@
 /** The key under which sensitive values go into `config_hash`: a secret of the store itself, because a plan must stay comparable. */
 import { randomBytes } from "node:crypto";
-import { sealAgain, type SecretKeys } from "../../domain/secret-box.ts";
+import {
+  sealAgain,
+  UnreadableError,
+  type SecretBox,
+  type SecretKeys,
+} from "../../domain/secret-box.ts";
 import { configHashKey, findFact, setFact } from "../../store/facts.ts";
 import type { Queries } from "../../store/db.ts";
 import type { Context } from "../context.ts";
@@ -11,10 +16,21 @@ const keyBytes = 32;
 /** Reads the key, and makes it the first time. It is sealed like every secret, and never changes. */
 export async function hashKeyOf({ box }: Pick<Context, "box">, tx: Queries): Promise<Buffer> {
   const sealed = await findFact(tx, configHashKey);
-  if (sealed !== undefined) return box(purpose).open(Buffer.from(sealed, "base64"), configHashKey);
+  if (sealed !== undefined) return open(box(purpose), sealed);
   const key = randomBytes(keyBytes);
   await setFact(tx, configHashKey, box(purpose).seal(key, configHashKey).toString("base64"));
   return key;
+}
+
+function open(box: SecretBox, sealed: string): Buffer {
+  try {
+    return box.open(Buffer.from(sealed, "base64"), configHashKey);
+  } catch (cause) {
+    throw new UnreadableError(
+      `the store's fact ${configHashKey} cannot be decrypted: the operator restores it from a backup, or deletes it so that another is made; plans are stale then`,
+      { cause },
+    );
+  }
 }
 
 /** Seals the key again after a change of WINDLASS_SECRET_KEY; the key itself stays what it is. */

@@ -7,7 +7,15 @@ import {
   DeployConfiguration,
   deployConfigurationLimit,
 } from "../../../protocol/deploy-configurations.ts";
-import { definitionOf, mask, seal, unseal, updatedDefinition } from "../../domain/snapshot.ts";
+import { UnreadableError } from "../../domain/secret-box.ts";
+import {
+  definitionOf,
+  mask,
+  seal,
+  unseal,
+  unsealReadable,
+  updatedDefinition,
+} from "../../domain/snapshot.ts";
 import type { WorkerRow } from "../../domain/worker.ts";
 import { judge } from "../judge.ts";
 import { invalid, notFound, Refusal } from "../../http/problem.ts";
@@ -62,7 +70,7 @@ export async function withDeployConfiguration(
     return JSON.stringify({ ...metadata, deploy_configuration });
   }
   if (snapshot === undefined) throw invalid(field, "needs a configuration_id or a snapshot");
-  const known = before?.snapshot && unseal(before.snapshot, variables, worker.id);
+  const known = before?.snapshot && unsealReadable(before.snapshot, variables, worker.id);
   const plain = checkedSnapshot(snapshot, known);
   await checkNamed(tx, worker, { snapshot: plain });
   const deploy_configuration = { snapshot: seal(plain, variables, worker.id), ...scope };
@@ -107,7 +115,10 @@ export async function findTeardown(
     const spec = await checkNamed(tx, worker, opened);
     return { spec, snapshot: opened.snapshot ?? null, scope };
   } catch (error) {
-    const why = error instanceof Refusal ? error.message : "it cannot be read";
+    const why =
+      error instanceof Refusal || error instanceof UnreadableError
+        ? error.message
+        : "it cannot be read";
     throw new Refusal(
       "no_deploy_configuration",
       `the worker's deploy configuration cannot be used (${why}): set it again`,

@@ -76,12 +76,14 @@ async function record(context: Context, tx: Queries, id: string, body: Heartbeat
   });
   const held = await tx.all(findHeldBriefly, { worker: id });
   // Only heartbeats that carry the list say something about jobs; a job it leaves out for too long is lost (worker-watch).
-  if (active !== undefined)
+  if (active !== undefined) {
+    const listed = new Set(active);
     for (const job of held) {
-      const isOmitted = !active.includes(job.id);
+      const isOmitted = !listed.has(job.id);
       if (isOmitted !== (job.omitted_at !== null))
         await tx.run(setOmitted, { id: job.id, omitted_at: isOmitted ? context.now() : null });
     }
+  }
   return held;
 }
 

@@ -50,7 +50,22 @@ export const findUnreleased = statement<{ spec: string }, { id: string }>((db, {
  * Takes a spec from its owner: from now on nobody finds it, and its names, zone and identity are free. The row stays while jobs and
  * states refer to it.
  */
-export const abandonSpec = statement<{ id: string }>((db, { id }) =>
+export async function abandonSpec(tx: Queries, id: string): Promise<void> {
+  const nobody = { id: "", created_at: 0 };
+  await tx.sql
+    .insertInto("users")
+    .values({ ...nobody, email: "" })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  await tx.sql
+    .insertInto("zones")
+    .values({ ...nobody, owner_id: "", name: "", updated_at: 0 })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  await tx.run(moveToNobody, { id });
+}
+
+const moveToNobody = statement<{ id: string }>((db, { id }) =>
   db
     .updateTable("specs")
     .set((set) => ({

@@ -115,9 +115,16 @@ export class TurnReader extends Connection {
 
   override beforeQuery(): void {
     if (this.#isOpen) return;
-    this.execute("begin");
+    // It stays open where its end has failed.
+    if (!this.database.inTransaction) this.execute("begin");
     this.#isOpen = true;
-    this.#end = setTimeout(() => this.endTurn(), turnMilliseconds);
+    this.#end = setTimeout(() => {
+      try {
+        this.endTurn();
+      } catch {
+        // A failing disk must not end the server: the next read or commit meets the error in a request.
+      }
+    }, turnMilliseconds);
   }
 
   /** From here on reads see what is committed now. */

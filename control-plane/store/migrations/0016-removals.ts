@@ -1,7 +1,7 @@
 /** Deleted configurations leave their history in small turns; and a configuration knows where its last DEPLOY kept its state. */
 import { sql, type Kysely } from "kysely";
 
-/** Adds the columns, and the user and the zone of the configurations that are being removed. */
+/** Adds the columns. */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
 }
@@ -10,8 +10,6 @@ const statements = [
   `alter table specs add column deleted_owner_id text`,
   `alter table specs add column deployed_backend text`,
   `create index specs_deleted on specs (id) where deleted_owner_id is not null`,
-  `insert into users (id, email, created_at) values ('', '', 0)`,
-  `insert into zones (id, owner_id, name, created_at, updated_at) values ('', '', '', 0, 0)`,
   // What is left of a state that is being removed counts for the owner that it had.
   `drop trigger state_versions_removed`,
   `create trigger state_versions_removed after delete on state_versions begin

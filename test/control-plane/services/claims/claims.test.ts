@@ -221,6 +221,16 @@ describe("a claim", () => {
     expect((await claimed)?.job.id).toBe(job.id);
   });
 
+  it("that is parked with the token before a rotation ends when that token does", async () => {
+    const claimed = runner.refusal(claimJob, { query: { wait: 30 } });
+    await pause(50);
+    await client.get(rotateWorkerToken, {
+      params: { id: worker.id },
+      body: { overlap_seconds: 1 },
+    });
+    expect(await claimed).toBe("401 invalid_worker_token");
+  });
+
   it("finds a job whose wakeup was lost behind a parked claim that may not have it", async () => {
     const [idle, claimed] = [parked(runner), pause(60)];
     await claimed;

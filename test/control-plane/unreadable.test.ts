@@ -1,0 +1,107 @@
+/** Stored values and contents that cannot be decrypted: a clear refusal, and a way out. */
+import { randomUUID } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { secretBox } from "../../control-plane/domain/secret-box.ts";
+import { seal, type Definition } from "../../control-plane/domain/snapshot.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { callsOf } from "../helpers/calls.ts";
+import { ask, clientHeaders, startPlane, type Plane } from "../helpers/plane.ts";
+import { addOwner } from "../helpers/rows.ts";
+
+const { createConfiguration, createJob, getConfiguration, updateConfiguration } = endpoints;
+const source = { type: "inline" as const, files: { "main.tf": "" } };
+
+let plane: Plane;
+beforeAll(async () => void (plane = await startPlane()));
+afterAll(() => plane.close());
+
+async function person() {
+  const owner = await addOwner(plane.context.store);
+  const headers = await clientHeaders(plane, owner);
+  const client = callsOf(plane, headers);
+  const body = { name: randomUUID(), zone_id: owner.zone, source };
+  const { id } = await client.get(createConfiguration, { body });
+  return { client, headers, id, params: { name: id } };
+}
+
+it("names the value of a configuration, which can be set again", async () => {
+  const { client, headers, id, params } = await person();
+  const definition: Definition = {
+    source,
+    variables: { password: { value: "a", sensitive: true } },
+    environment: { MY_TOKEN: { value: "b", sensitive: true } },
+  };
+  const sealed = seal(definition, secretBox(["another".padEnd(40)], "variables"), id);
+  await plane.context.store.write((tx) =>
+    tx.sql
+      .updateTable("specs")
+      .set({ definition: JSON.stringify(sealed) })
+      .where("id", "=", id)
+      .execute(),
+  );
+  const shown = await client.get(getConfiguration, { params });
+  expect(shown.variables).toEqual({ password: { sensitive: true } });
+  const queue = () =>
+    ask(plane, "POST", "/api/jobs", {
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify({ job_type: "PLAN", configuration_id: id }),
+    });
+  const refused = async () => {
+    const { status, body } = await queue();
+    return [status, JSON.parse(String(body))] as const;
+  };
+  const detail = (value: string) => ({
+    code: "unreadable",
+    detail: expect.stringMatching(new RegExp(`^${value} cannot be decrypted.*Set the value again`)),
+  });
+  expect(await refused()).toEqual([409, expect.objectContaining(detail("variables.password"))]);
+
+  const change = (body: object) => client.get(updateConfiguration, { params, body });
+  await change({ timeout_seconds: 60 });
+  await change({ variables: { password: { value: "new", sensitive: true } } });
+  await change({ environment: { MY_TOKEN: { sensitive: true }, OTHER: "1" } });
+  expect(await refused()).toEqual([409, expect.objectContaining(detail("environment.MY_TOKEN"))]);
+  await change({ environment: { MY_TOKEN: { value: "new", sensitive: true } } });
+  await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
+});
+
+it.each(["damaged", "missing"])("says that a state's content is %s", async (how) => {
+  const { headers, id } = await person();
+  const text = '{"version":4,"serial":1,"lineage":"l","resources":[]}';
+  const { blob } = await plane.context.blobs.write(
+    (async function* () {
+      yield Buffer.from(text);
+    })(),
+    1000,
+  );
+  const row = { spec_id: id, serial: 1, lineage: "l", md5: "", size_bytes: text.length };
+  await plane.context.store.write((tx) =>
+    tx.sql
+      .insertInto("state_versions")
+      .values({ ...row, resources: 0, blob, job_id: null, created_at: 1 })
+      .execute(),
+  );
+  if (how === "missing") await plane.context.blobs.delete(blob);
+  else {
+    const names = await readdir(plane.directory, { recursive: true });
+    const file = join(plane.directory, names.find((name) => name.endsWith(blob.slice(2))) ?? "");
+    const bytes = await readFile(file);
+    bytes.writeUInt8((bytes.at(-1) ?? 0) ^ 1, bytes.length - 1);
+    await writeFile(file, bytes);
+  }
+  for (const [method, path] of [
+    ["GET", `/api/cli/configurations/${id}/state/versions/1`],
+    ["POST", `/api/cli/configurations/${id}/state/versions/1/rollback`],
+  ] as const) {
+    const { status, body } = await ask(plane, method, path, { headers });
+    expect([status, JSON.parse(String(body))]).toEqual([
+      409,
+      expect.objectContaining({
+        code: "unreadable",
+        detail: expect.stringMatching(/cannot be read: .*Restore it from a backup/),
+      }),
+    ]);
+  }
+});
