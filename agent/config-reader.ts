@@ -4,7 +4,18 @@ import { join } from "node:path";
 
 /** A setting is wrong; the message names it and says what it should be. The process ends with exit code 78. */
 export class ConfigError extends Error {
-  override readonly name = "ConfigError";
+  override readonly name: string = "ConfigError";
+}
+
+/** A setting that has to be there is not set. */
+export class MissingSettingError extends ConfigError {
+  override readonly name = "MissingSettingError";
+  readonly setting: string;
+
+  constructor(setting: string, what: string) {
+    super(`${setting} is not set: ${what}`);
+    this.setting = setting;
+  }
 }
 
 /** Settings of the other roles and of the starter, which may share one file of settings with the agent. */

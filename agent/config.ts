@@ -2,7 +2,7 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { retryLimits, type BackoffLimits } from "./api/backoff.ts";
-import { ConfigError, ConfigReader, type Form } from "./config-reader.ts";
+import { ConfigError, ConfigReader, MissingSettingError, type Form } from "./config-reader.ts";
 import {
   addressOf,
   defaultWorkDir,
@@ -96,8 +96,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
   restoreAwsSecrets(read, environment);
   const url = read.text("WINDLASS_URL", forms.url);
   if (url === undefined)
-    throw new ConfigError(
-      "WINDLASS_URL is not set: the address of the control plane, like https://windlass.example.com",
+    throw new MissingSettingError(
+      "WINDLASS_URL",
+      "the address of the control plane, like https://windlass.example.com",
     );
   const allowHttp = read.flag("WINDLASS_ALLOW_HTTP");
   if (!allowHttp && isPlainHttp(url))

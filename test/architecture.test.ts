@@ -70,6 +70,22 @@ describe("the rules find", () => {
     expect(planted("agent/config.ts", `/** . */ ${text}`)).toEqual([]);
   });
 
+  it.each([
+    `if ((error as Error).message.startsWith("x is not set")) start();`,
+    `if (error.message === "runner lost") start();`,
+    `if (job.error_message !== lostMessage) start();`,
+    `if (/plan/.test(chunk.log_chunk)) start();`,
+    `const [name] = line.exec(error?.message) ?? [];`,
+  ])("a decision by the text of a message: %s", (text) => {
+    expect(planted("cli/main.ts", text)).toEqual([expect.stringContaining("judges the text")]);
+    expect(
+      planted("cli/main.ts", "if (job.error_message === null) start(job.error_message);"),
+    ).toEqual([]);
+    expect(planted("cli/main.ts", "if (job.error_message === end.error_message) start();")).toEqual(
+      [],
+    );
+  });
+
   it.each(["Date.now()", "new Date()", 'Date["now"]()'])("the agent at the clock: %s", (look) => {
     const text = `/** . */ export const at = () => ${look};`;
     expect(planted("agent/claim-loop.ts", text)).toEqual([

@@ -1,6 +1,7 @@
 /** Whose settings the doctor looks at. */
 import { existsSync } from "node:fs";
 import { loadEnvFile } from "node:process";
+import { MissingSettingError } from "../config-reader.ts";
 import { readConfig, type AgentConfig } from "../config.ts";
 
 /** Where `windlass agent install` writes them. */
@@ -11,7 +12,7 @@ export function readConfigOrInstalled(): AgentConfig {
   try {
     return readConfig();
   } catch (error) {
-    const isUnset = (error as Error).message.startsWith("WINDLASS_URL is not set");
+    const isUnset = error instanceof MissingSettingError && error.setting === "WINDLASS_URL";
     if (!isUnset || !existsSync(installed)) throw error;
     loadEnvFile(installed);
     return readConfig();

@@ -56,7 +56,7 @@ export async function play(stage: Stage, options: { keep: boolean }): Promise<vo
 
 async function startControlPlane(stage: Stage, settings: Record<string, string>): Promise<string> {
   const player = stage.start("the control plane", ["server"], settings);
-  const server = await player.said(/http:\/\/127\.0\.0\.1:[1-9]\d*/);
+  const server = await player.logged("url");
   await until(stage.signal, async () => {
     const answer = await request(`${server}/readyz`, { signal: stage.signal });
     await answer.body.dump();

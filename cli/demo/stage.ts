@@ -11,8 +11,8 @@ import { Failure } from "../terminal/output.ts";
 /** A Windlass process in a role, writing its log to a file. */
 export interface Player {
   readonly logFile: string;
-  /** The first match of the pattern in its log; fails when the process ends without it. */
-  said(pattern: RegExp): Promise<string>;
+  /** The first value of this field in its log, which is JSON; fails when the process ends without it. */
+  logged(field: string): Promise<string>;
 }
 
 export class Stage {
@@ -63,7 +63,7 @@ export class Stage {
         ),
       );
     });
-    return { logFile, said: (pattern) => this.#find(logFile, pattern) };
+    return { logFile, logged: (field) => this.#find(logFile, field) };
   }
 
   /** Runs `windlass <words>` to its end and answers what it printed. */
@@ -104,15 +104,26 @@ export class Stage {
     });
   }
 
-  async #find(logFile: string, pattern: RegExp): Promise<string> {
+  async #find(logFile: string, field: string): Promise<string> {
     for (;;) {
-      const [match] = pattern.exec(readFileSync(logFile, "utf8")) ?? [];
-      if (match !== undefined) return match;
+      for (const line of readFileSync(logFile, "utf8").split("\n")) {
+        const value = fieldsOf(line)[field];
+        if (typeof value === "string") return value;
+      }
       await sleep(20, undefined, { signal: this.signal });
     }
   }
 
   #tellKeeper(line: string): void {
     if (this.#keeper.stdin?.writable) this.#keeper.stdin.write(`${line}\n`);
+  }
+}
+
+/** The fields of a line of a log; none of a line that is not whole, or that Node wrote. */
+function fieldsOf(line: string): Readonly<Record<string, unknown>> {
+  try {
+    return Object(JSON.parse(line)) as Record<string, unknown>;
+  } catch {
+    return {};
   }
 }

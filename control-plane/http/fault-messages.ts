@@ -21,7 +21,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 const formats: Readonly<Record<string, string>> = {
-  uuid: "an id, such as 019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04",
+  uuid: "a UUID, such as 019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04",
   "date-time": "a time with its zone, such as 2026-01-31T12:00:00Z",
 };
 

@@ -101,6 +101,14 @@ const clockReaders: Readonly<Record<string, string>> = {
     "credentials end by whichever of both clocks comes first",
 };
 
+/** What may be told only from the text of another program's message, and why no decision depends on it. */
+const messageReaders: Readonly<Record<string, string>> = {
+  "agent/job/credentials/assume-role.ts":
+    "AWS names the missing permission in its text alone; it chooses the advice, not what happens",
+  "control-plane/console/configurations/entries-input.ts":
+    "V8 tells the place of a JSON fault in its text alone; the rest of it may quote a secret",
+};
+
 /** Lines of code, blank lines and comments not counted. A longer file should be split by concern. */
 const codeLineLimit = 300;
 
@@ -124,6 +132,12 @@ export const breaches = (files: readonly SourceFile[]): string[] => [
     ...(file.readsClock && file.path.startsWith("agent/") && !(file.path in clockReaders)
       ? [`${file.path} reads the clock: a jump of it must not matter, so use performance.now()`]
       : []),
+    ...(file.path in messageReaders
+      ? []
+      : file.messagesJudged.map(
+          (judged) =>
+            `${file.path} judges the text of a message: ${judged}. Use a field, a code or a class`,
+        )),
     ...(file.codeLines > codeLineLimit
       ? [
           `${file.path} has ${file.codeLines} lines of code, more than ${codeLineLimit}: split it by concern`,

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
-import { parseSync, Visitor } from "oxc-parser";
+import { parseSync, Visitor, type Node } from "oxc-parser";
 
 /** Everything a rule needs to know about one TypeScript file; paths are relative to the root of the project. */
 export interface SourceFile {
@@ -14,6 +14,8 @@ export interface SourceFile {
   readonly readsEnvironment: boolean;
   /** `Date.now()`, `new Date()`: the clock that people and NTP set. */
   readonly readsClock: boolean;
+  /** Where it compares or searches the text of a message, such as an error's. */
+  readonly messagesJudged: readonly string[];
 }
 
 export const root = join(import.meta.dirname, "../..");
@@ -47,6 +49,13 @@ export function sourceFile(path: string, text: string): SourceFile {
   ];
   let readsEnvironment = false;
   let readsClock = false;
+  const messagesJudged: string[] = [];
+  const isMessage = (node: Node | undefined): boolean => {
+    if (node?.type === "ParenthesizedExpression") return isMessage(node.expression);
+    if (node?.type === "ChainExpression") return isMessage(node.expression);
+    if (node?.type !== "MemberExpression" || node.property.type !== "Identifier") return false;
+    return ["message", "error_message", "log_chunk"].includes(node.property.name);
+  };
 
   new Visitor({
     ImportExpression({ source }) {
@@ -63,6 +72,22 @@ export function sourceFile(path: string, text: string): SourceFile {
       }
       if (object.type === "Identifier" && object.name === "Date" && name === "now")
         readsClock = true;
+    },
+    BinaryExpression({ start, end, operator, left, right }) {
+      const isText = [left, right].some(({ type }) =>
+        ["Literal", "Identifier", "TemplateLiteral"].includes(type),
+      );
+      const isAbsent = [left, right].some((one) => one.type === "Literal" && !one.value);
+      const isCompared = operator === "===" || operator === "!==";
+      if (isCompared && isText && !isAbsent && (isMessage(left) || isMessage(right)))
+        messagesJudged.push(text.slice(start, end));
+    },
+    CallExpression({ start, end, callee, arguments: [given] }) {
+      if (callee.type !== "MemberExpression" || callee.property.type !== "Identifier") return;
+      const { name } = callee.property;
+      const isSearched = searches.has(name) && isMessage(callee.object);
+      const isTested = (name === "test" || name === "exec") && isMessage(given);
+      if (isSearched || isTested) messagesJudged.push(text.slice(start, end));
     },
     NewExpression({ callee, arguments: given }) {
       if (callee.type === "Identifier" && callee.name === "Date" && given.length === 0)
@@ -87,8 +112,11 @@ export function sourceFile(path: string, text: string): SourceFile {
     ),
     readsEnvironment,
     readsClock,
+    messagesJudged,
   };
 }
+
+const searches = new Set(["startsWith", "endsWith", "includes", "indexOf", "match", "search"]);
 
 function codeLines(text: string, comments: readonly { start: number; end: number }[]): number {
   let code = "";

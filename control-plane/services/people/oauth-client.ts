@@ -181,9 +181,19 @@ const fetchOf =
         : {}),
     });
     // GitHub answers an error with 200; the standard has 400.
-    const isError = answer.status === 200 && /^\s*\{\s*"error"/.test(answer.text);
+    const isError = answer.status === 200 && isErrorDocument(answer.text);
     return new Response([204, 304].includes(answer.status) ? null : answer.text, {
       status: isError ? 400 : answer.status,
       headers: answer.headers,
     });
   };
+
+/** The error of RFC 6749, section 5.2. */
+function isErrorDocument(text: string): boolean {
+  try {
+    const answer: unknown = JSON.parse(text);
+    return typeof answer === "object" && answer !== null && Object.hasOwn(answer, "error");
+  } catch {
+    return false;
+  }
+}

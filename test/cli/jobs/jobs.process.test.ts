@@ -168,7 +168,7 @@ describe.concurrent("windlass jobs", () => {
     );
     expect(await ada.run("jobs", "show", "x")).toMatchObject({
       exitCode: 1,
-      stderr: "windlass: id is not of the form that ids have: see the list commands",
+      stderr: "windlass: id must be a UUID, such as 019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04",
     });
   });
 });

@@ -29,7 +29,7 @@ describe("the words for a fault", () => {
     [
       createJob.body,
       { job_type: "PLAN", configuration_id: "x" },
-      ["configuration_id must be an id, such as 019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04"],
+      ["configuration_id must be a UUID, such as 019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04"],
     ],
     [createJob.body, { job_type: "PLAN", color: 1 }, ["color is not a field that is known here"]],
     [
