@@ -31,7 +31,7 @@ import { claimService } from "./services/claims/claims.ts";
 import type { Context } from "./services/context.ts";
 import { cutUnreadBodies } from "./http/unread-body.ts";
 import { requestId } from "./http/request-id.ts";
-import { compileValidator } from "./http/validation.ts";
+import { compileValidator } from "./domain/validation.ts";
 
 export interface AppOptions {
   readonly version: string;

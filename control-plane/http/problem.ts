@@ -3,7 +3,7 @@ import type { ErrorObject } from "ajv";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
 import { faultText } from "../../protocol/words.ts";
-import { describeFaults } from "./fault-messages.ts";
+import { describeFaults } from "../domain/fault-messages.ts";
 import { UnreadableError } from "../domain/secret-box.ts";
 import { answerUnread } from "./unread-body.ts";
 

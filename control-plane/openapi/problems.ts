@@ -1,7 +1,7 @@
 /** The problem documents of each endpoint (RFC 9457): one response per status, with the codes that it can have there. */
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
-import { faultMessages } from "../http/fault-messages.ts";
+import { faultMessages } from "../domain/fault-messages.ts";
 import { anyEndpointRefuses, refusalsOf } from "./refusals.ts";
 import type { Json } from "./schemas.ts";
 

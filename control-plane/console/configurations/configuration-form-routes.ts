@@ -12,7 +12,7 @@ import type { Context } from "../../services/context.ts";
 import { getZoneName, listZoneNames, type ZoneName } from "../../services/zones/names.ts";
 import { configurationForm } from "./configuration-form.ts";
 import { changeOf, described, emptyForm, formOf } from "./configuration-input.ts";
-import { judge } from "../../services/judge.ts";
+import { judge } from "../../domain/judge.ts";
 import { attempt, Form, markOf } from "../page/form.ts";
 import { html } from "../page/html.ts";
 import type { Page } from "../page/layout.ts";

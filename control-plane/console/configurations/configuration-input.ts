@@ -12,7 +12,7 @@ import {
   type UpdateConfiguration,
 } from "../../../protocol/configurations.ts";
 import { invalid, Refusal } from "../../http/problem.ts";
-import { judge } from "../../services/judge.ts";
+import { judge } from "../../domain/judge.ts";
 import type { Entries } from "./entries-view.ts";
 import { Form, refuseStale } from "../page/form.ts";
 

@@ -14,7 +14,7 @@ import { editPages, formLimit, newConfigurationPages } from "./configuration-for
 import { configurationPage, type ConfigurationForms } from "./configuration-page.ts";
 import { configurationStory } from "./configuration-story.ts";
 import { entriesChange, isSecret, ofFields } from "./entries-input.ts";
-import { judge } from "../../services/judge.ts";
+import { judge } from "../../domain/judge.ts";
 import { entryKinds } from "./entries-view.ts";
 import { attempt, Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";

@@ -8,7 +8,7 @@ import { isSecretName } from "../../domain/snapshot-values.ts";
 import { parseJson } from "../../http/json-body.ts";
 import { invalid, notFound, Refusal } from "../../http/problem.ts";
 import { drawnAs, entriesOf, type Entries } from "./entries-view.ts";
-import { judge } from "../../services/judge.ts";
+import { judge } from "../../domain/judge.ts";
 import { isAt, refuseStale, type Form } from "../page/form.ts";
 import { textOf } from "./outputs-view.ts";
 

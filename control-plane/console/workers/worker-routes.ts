@@ -2,7 +2,7 @@
 import { validate } from "uuid";
 import { UpdateWorker, type Worker } from "../../../protocol/workers.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { judge } from "../../services/judge.ts";
+import { judge } from "../../domain/judge.ts";
 import { invalid, notFound } from "../../http/problem.ts";
 import {
   findConfigurationName,

@@ -12,7 +12,7 @@ import {
   listZoneSummaries,
   type BareZone,
 } from "../../services/zones/zones.ts";
-import { judge } from "../../services/judge.ts";
+import { judge } from "../../domain/judge.ts";
 import { attempt, Form, refuseStale } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";

@@ -4,7 +4,7 @@ import { logChunksLimit } from "../../../protocol/executions.ts";
 import { reasonLimit } from "../../../protocol/fields.ts";
 import { PlanSummary, planSummaryLimit } from "../../../protocol/plan-summary.ts";
 import { LogStep, outputsLimit, outputTextLimit } from "../../../protocol/jobs.ts";
-import { compileValidator } from "../../http/validation.ts";
+import { compileValidator } from "../../domain/validation.ts";
 
 /** Keeps of each field what can be stored: cuts a message that is too long, leaves out what is not valid. The status is judged later. */
 export function repairReport(body: unknown): unknown {

@@ -17,7 +17,7 @@ import {
   updatedDefinition,
 } from "../../domain/snapshot.ts";
 import type { WorkerRow } from "../../domain/worker.ts";
-import { judge } from "../judge.ts";
+import { judge } from "../../domain/judge.ts";
 import { invalid, notFound, Refusal } from "../../http/problem.ts";
 import { findArchive } from "../../store/plans/artifacts.ts";
 import type { Queries } from "../../store/db.ts";

@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import { describe, expect, it } from "vitest";
-import { compileValidator } from "../../../control-plane/http/validation.ts";
+import { compileValidator } from "../../../control-plane/domain/validation.ts";
 
 const schema = Type.Object({
   words: Type.Array(Type.String({ minLength: 1, maxLength: 3, pattern: "^(a|b|(c/)*)+$" }), {

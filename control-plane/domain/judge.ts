@@ -1,7 +1,7 @@
 /** Judges values by the schemas of the wire where no route does. */
 import type { Static, TSchema } from "typebox";
 import { refusedFields } from "../http/problem.ts";
-import { compileValidator } from "../http/validation.ts";
+import { compileValidator } from "./validation.ts";
 
 /** Makes the judge of a schema: what a form makes, or the store kept, is checked as a route checks a body. */
 export function judge<T extends TSchema>(

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { faultText } from "../../../protocol/words.ts";
-import { faultMessages } from "../../../control-plane/http/fault-messages.ts";
-import { judge } from "../../../control-plane/services/judge.ts";
+import { faultMessages } from "../../../control-plane/domain/fault-messages.ts";
+import { judge } from "../../../control-plane/domain/judge.ts";
 import type { Refusal } from "../../../control-plane/http/problem.ts";
 
 /** What a person reads of this input. */
