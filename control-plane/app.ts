@@ -10,7 +10,8 @@ import { answerClientError, refuseHeads } from "./http/client-error.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { readJsonBodies } from "./http/json-body.ts";
 import { boundOpenAnswers } from "./http/open-responses.ts";
-import { sendProblem, Refusal } from "./http/problem.ts";
+import { sendProblem } from "./http/problem.ts";
+import { RefusalError } from "./domain/refusal.ts";
 import { artifactRoutes } from "./routes/plans.ts";
 import { auditRoutes } from "./routes/audit.ts";
 import { authRoutes } from "./routes/people.ts";
@@ -93,11 +94,11 @@ export async function buildApp(
     if (isSecure(context)) reply.header("strict-transport-security", "max-age=31536000");
     // While draining, refuse new requests so that clients reconnect elsewhere.
     if (context.draining.aborted && !request.routeOptions.config.alsoWhileStopping)
-      done(new Refusal("unavailable", "the server is stopping", {}, { "retry-after": "1" }));
+      done(new RefusalError("unavailable", "the server is stopping", {}, { "retry-after": "1" }));
     // Refused here, so that the body of a request to nowhere is never read.
     else if (request.is404)
       done(
-        new Refusal(
+        new RefusalError(
           "not_found",
           `${request.method} ${request.url.split("?")[0]} is not offered here`,
         ),

@@ -11,7 +11,7 @@ export interface WrittenBlob {
 
 export interface Blobs {
   /**
-   * Stores a stream. Resolves once it is durable; when it rejects (a broken-off stream, more than `limit` bytes: Refusal
+   * Stores a stream. Resolves once it is durable; when it rejects (a broken-off stream, more than `limit` bytes: RefusalError
    * payload_too_large) nothing is left behind.
    */
   write(content: AsyncIterable<Uint8Array>, limit: number): Promise<WrittenBlob>;

@@ -6,7 +6,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { Refusal } from "../http/problem.ts";
+import { RefusalError } from "../domain/refusal.ts";
 import type { Blobs, WrittenBlob } from "./blobs.ts";
 
 /** Where content is written before it is a blob; emptied at start, because only a crash leaves something in it. */
@@ -95,7 +95,8 @@ async function writeDurably(
   await using file = await open(path, "wx", 0o600);
   for await (const chunk of content) {
     size += chunk.byteLength;
-    if (size > limit) throw new Refusal("payload_too_large", `at most ${limit} bytes are taken`);
+    if (size > limit)
+      throw new RefusalError("payload_too_large", `at most ${limit} bytes are taken`);
     hash.update(chunk);
     await file.writeFile(chunk);
   }

@@ -8,7 +8,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import { UnreadableError, type SecretBox } from "../domain/secret-box.ts";
-import { Refusal } from "../http/problem.ts";
+import { RefusalError } from "../domain/refusal.ts";
 import type { Blobs } from "./blobs.ts";
 
 const nameBytes = 16;
@@ -54,7 +54,7 @@ async function* measured(
   for await (const chunk of content) {
     seen.size += chunk.byteLength;
     if (seen.size > limit)
-      throw new Refusal("payload_too_large", `at most ${limit} bytes are taken`);
+      throw new RefusalError("payload_too_large", `at most ${limit} bytes are taken`);
     seen.hash.update(chunk);
     yield chunk;
   }

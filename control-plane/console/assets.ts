@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FastifyInstance } from "fastify";
-import { notFound } from "../http/problem.ts";
+import { notFound } from "../domain/refusal.ts";
 
 const here = import.meta.dirname;
 

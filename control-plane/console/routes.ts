@@ -4,7 +4,8 @@ import { validate } from "uuid";
 import { clearSession, setSession } from "../http/session.ts";
 import { problemCodes } from "../../protocol/problem.ts";
 import { providerNames, providerTitles } from "../domain/providers.ts";
-import { Refusal, refusalOf } from "../http/problem.ts";
+import { refusalOf } from "../http/problem.ts";
+import { RefusalError } from "../domain/refusal.ts";
 import type { Context } from "../services/context.ts";
 import { findDeviceLogin, generateDeviceLogin } from "../services/people/device-login.ts";
 import { endLogin, openLink } from "../services/people/logins.ts";
@@ -95,12 +96,13 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
       const deviceCode = deviceCodeOf(body);
       const page = { title: "Sign in the client", email: caller.email, refresh: 1 };
       try {
-        if (!deviceCode) throw new Refusal("invalid_request", "The form has no valid device code");
+        if (!deviceCode)
+          throw new RefusalError("invalid_request", "The form has no valid device code");
         const login = await generateDeviceLogin(context, caller, deviceCode);
         const code = { ...login, state: "waiting" } as const;
         sendPage(reply, { ...page, body: codePage(code, nowOf(context)) });
       } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
+        if (!(error instanceof RefusalError)) throw error;
         sendPage(reply, { ...page, body: deadDevicePage(error.message) }, statusOf(error));
       }
     });
@@ -114,7 +116,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
 
 const nowOf = ({ now }: Context): string => new Date(now()).toISOString();
 
-const statusOf = ({ code }: Refusal): number => problemCodes[code][0];
+const statusOf = ({ code }: RefusalError): number => problemCodes[code][0];
 
 function deviceCodeOf(fields: unknown): string | undefined {
   const { device_code: code } = (fields ?? {}) as { device_code?: unknown };

@@ -1,6 +1,6 @@
 /** Digests that a sender names with its content, and the check of content against them as it passes. */
 import { createHash } from "node:crypto";
-import { invalid, Refusal } from "../http/problem.ts";
+import { invalid, RefusalError } from "./refusal.ts";
 
 /** What content must hash to. */
 export interface ExpectedDigest {
@@ -45,7 +45,7 @@ export async function* checked(
     yield chunk;
   }
   for (const { hash, value } of hashes)
-    if (!hash.digest().equals(value)) throw new Refusal("digest_mismatch");
+    if (!hash.digest().equals(value)) throw new RefusalError("digest_mismatch");
 }
 
 function decoded(header: string, encoded: string, bytes: number): Buffer {

@@ -9,7 +9,7 @@
  * The reasons: docs/decisions.md, "Jobs".
  */
 import type { JobStatus } from "../../protocol/jobs.ts";
-import { Refusal } from "../http/problem.ts";
+import { RefusalError } from "./refusal.ts";
 import type { Row } from "../store/tables.ts";
 
 export type JobRow = Row<"jobs">;
@@ -75,7 +75,7 @@ export function fence(
   attempt: number | undefined,
 ): void {
   if (job.worker_id !== workerId || (attempt !== undefined && attempt !== job.attempt))
-    throw new Refusal("not_job_holder");
+    throw new RefusalError("not_job_holder");
 }
 
 /** The first sign that the runner works on it: a PROCESSING report, a log post, an artifact, a lock or post of state. */
@@ -85,7 +85,7 @@ export function start<J extends JobState>(job: J, now: number): J {
 
 /** The runner's PROCESSING report. Refused when the job has ended: the runner must start nothing. */
 export function reportProcessing<J extends JobState>(job: J, now: number): J {
-  if (hasEnded(job)) throw new Refusal("job_ended", `the job is ${job.status}`);
+  if (hasEnded(job)) throw new RefusalError("job_ended", `the job is ${job.status}`);
   return start(job, now);
 }
 
@@ -123,7 +123,7 @@ export function reportEnd<J extends JobState>(job: J, end: End, now: number): J 
 
 /** A person's cancel. What was never started is over at once; a started job stays held until its runner answers. */
 export function cancel<J extends JobState>(job: J, now: number): J {
-  if (hasEnded(job)) throw new Refusal("job_ended", `the job is ${job.status} already`);
+  if (hasEnded(job)) throw new RefusalError("job_ended", `the job is ${job.status} already`);
   return {
     ...job,
     status: "CANCELLED",

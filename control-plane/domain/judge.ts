@@ -1,6 +1,9 @@
 /** Judges values by the schemas of the wire where no route does. */
 import type { Static, TSchema } from "typebox";
-import { refusedFields } from "../http/problem.ts";
+import type { ErrorObject } from "ajv";
+import { faultText } from "../../protocol/words.ts";
+import { describeFaults } from "./fault-messages.ts";
+import { RefusalError } from "./refusal.ts";
 import { compileValidator } from "./validation.ts";
 
 /** Makes the judge of a schema: what a form makes, or the store kept, is checked as a route checks a body. */
@@ -8,12 +11,19 @@ export function judge<T extends TSchema>(
   schema: T,
   context = "body",
 ): (input: unknown) => Static<T> {
-  const route = { schema, method: "POST", url: "", httpPart: "body" };
-  // Not before it is needed: a server that starts has better things to do.
-  let validate: ReturnType<typeof compileValidator> | undefined;
+  const validate = compileValidator({ schema, httpPart: "body" });
   return (input) => {
-    validate ??= compileValidator(route);
-    if (validate(input) !== true) throw refusedFields(validate.errors ?? [], context);
+    if (!validate(input)) throw refusedFields(validate.errors ?? [], context);
     return input as Static<T>;
   };
+}
+
+/** Faults that one refusal lists. */
+const faultsListed = 20;
+
+/** What a validator found, as the refusal that names each field. */
+export function refusedFields(validation: readonly ErrorObject[], context = "body"): RefusalError {
+  const errors = describeFaults(validation, context, faultsListed);
+  const [first] = errors;
+  return new RefusalError("invalid_request", first && faultText(first), { errors });
 }

@@ -6,7 +6,7 @@ import type {
   Variable,
 } from "../../protocol/configurations.ts";
 import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
-import { invalid } from "../http/problem.ts";
+import { invalid } from "./refusal.ts";
 
 /** The fields of a configuration that a runner needs, except its names. */
 export type Definition = Omit<ConfigSnapshot, "name" | "project_name">;

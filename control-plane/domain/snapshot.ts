@@ -11,7 +11,7 @@ import {
 } from "../../protocol/configurations.ts";
 import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts";
 import { gitUrlProblem } from "../../protocol/git-url.ts";
-import { invalid, Refusal } from "../http/problem.ts";
+import { invalid, RefusalError } from "./refusal.ts";
 import { secretBox, UnreadableError, type SecretBox, type SecretKeys } from "./secret-box.ts";
 import { mapEntries, normalized, type Definition, type Entry } from "./snapshot-values.ts";
 
@@ -220,7 +220,7 @@ export function configHash(snapshot: ConfigSnapshot, key: Uint8Array): string {
 function refuseEnvironment(environment: NonNullable<CreateConfiguration["environment"]>): void {
   for (const [name, text] of Object.entries(environment)) {
     if (isForbiddenEnvironmentName(name))
-      throw new Refusal("forbidden_environment_name", `environment may not set ${name}`, {
+      throw new RefusalError("forbidden_environment_name", `environment may not set ${name}`, {
         errors: [{ path: `body.environment.${name}`, message: "may not be set by a job" }],
       });
     const value = typeof text === "string" ? text : text.value;

@@ -1,5 +1,5 @@
 /** Writes another serial into a terraform state without touching any other byte: numbers in it may be longer than a double holds. */
-import { Refusal } from "../http/problem.ts";
+import { RefusalError } from "./refusal.ts";
 
 /** The same document with this serial. */
 export function withSerial(state: Buffer, serial: number): Buffer {
@@ -51,5 +51,5 @@ function digits(text: Buffer, at: number): { start: number; end: number } {
   return { start, end };
 }
 
-const unreadable = (): Refusal =>
-  new Refusal("state_conflict", "the serial of this version cannot be found");
+const unreadable = (): RefusalError =>
+  new RefusalError("state_conflict", "the serial of this version cannot be found");

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { checked, contentDigests, contentMd5 } from "../domain/digest.ts";
-import { Refusal } from "./problem.ts";
+import { RefusalError } from "../domain/refusal.ts";
 import type { Content } from "../services/storage/stored-content.ts";
 import { select } from "./range.ts";
 import { sent } from "./route.ts";
@@ -19,7 +19,7 @@ export function bytesOf(
   limit: number,
 ): AsyncIterable<Uint8Array> {
   if (Number(headers["content-length"]) > limit)
-    throw new Refusal("payload_too_large", `at most ${limit} bytes are taken`);
+    throw new RefusalError("payload_too_large", `at most ${limit} bytes are taken`);
   const md5 = headers["content-md5"];
   return checked(arriving(raw), [
     ...contentDigests(headers["content-digest"] as string | undefined),
@@ -34,7 +34,7 @@ async function* arriving(raw: IncomingMessage): AsyncGenerator<Buffer> {
     // Not destroyed when its reader stops: the refusal still has to be sent on this connection.
     yield* raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   } catch {
-    throw new Refusal("bad_request", "the body broke off");
+    throw new RefusalError("bad_request", "the body broke off");
   } finally {
     raw.socket.setTimeout(0);
   }
@@ -62,7 +62,7 @@ export async function sendContent(
       reply.code(304).send();
       return sent;
     case "outside":
-      throw new Refusal(
+      throw new RefusalError(
         "range_not_satisfiable",
         `the content has ${size} bytes`,
         {},

@@ -2,7 +2,8 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
-import { problemText, Refusal } from "./problem.ts";
+import { problemText } from "./problem.ts";
+import { RefusalError } from "../domain/refusal.ts";
 import { requestId } from "./request-id.ts";
 import type { ProblemCode } from "../../protocol/problem.ts";
 import { problemCodes } from "../../protocol/problem.ts";
@@ -39,9 +40,11 @@ export function refuseHeads(app: FastifyInstance): void {
     // Both came with HTTP/1.1.
     if (httpVersion !== "1.1") done();
     else if (host === undefined)
-      done(new Refusal("bad_request", "the request has no Host header: HTTP/1.1 requires one"));
+      done(
+        new RefusalError("bad_request", "the request has no Host header: HTTP/1.1 requires one"),
+      );
     else if (expect !== undefined && !/\b100-continue\b/i.test(expect))
-      done(new Refusal("expectation_failed", "Expect can only be 100-continue: leave it out"));
+      done(new RefusalError("expectation_failed", "Expect can only be 100-continue: leave it out"));
     else done();
   });
 }

@@ -2,7 +2,8 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { findExcess, withoutParts } from "./json-shape.ts";
-import { Refusal, sendProblem } from "./problem.ts";
+import { sendProblem } from "./problem.ts";
+import { RefusalError } from "../domain/refusal.ts";
 import { hasUnreadBody } from "./unread-body.ts";
 
 /** Makes JSON the only body that is parsed. Refuses one that is still arriving when the server's patience ends. */
@@ -13,7 +14,7 @@ export function readJsonBodies(app: FastifyInstance): void {
     try {
       done(null, parse(request, bytes as Buffer));
     } catch (error) {
-      done(error instanceof Refusal ? error : new Refusal("malformed_json"));
+      done(error instanceof RefusalError ? error : new RefusalError("malformed_json"));
     }
   });
   app.addHook("preParsing", (request, reply, payload, done) => {
@@ -21,7 +22,7 @@ export function readJsonBodies(app: FastifyInstance): void {
       const late = () => {
         // The body may be refused unread, or not be needed: then the answer has been sent.
         if (!reply.sent && !reply.raw.headersSent)
-          sendProblem(new Refusal("request_timeout"), request, reply);
+          sendProblem(new RefusalError("request_timeout"), request, reply);
       };
       const timer = setTimeout(late, app.patience);
       const stop = () => clearTimeout(timer);
@@ -43,13 +44,13 @@ const isArriving = (request: FastifyRequest): boolean => {
 function parse({ headers, routeOptions }: FastifyRequest, bytes: Buffer): unknown {
   const coding = headers["content-encoding"];
   if (coding !== undefined && coding.toLowerCase() !== "identity")
-    throw new Refusal(
+    throw new RefusalError(
       "unsupported_media_type",
       "send the body without a content coding",
       {},
       { "accept-encoding": "identity" },
     );
-  if (!isUtf8(bytes)) throw new Refusal("malformed_json", "the body is not UTF-8");
+  if (!isUtf8(bytes)) throw new RefusalError("malformed_json", "the body is not UTF-8");
   const { endpoint, dropsExcess = false } = routeOptions.config;
   // A person gets back what was written or a refusal; of a runner no report is lost over half a character.
   const isExact = isOfPerson(routeOptions);
@@ -73,11 +74,11 @@ export function parseJson(
 ): unknown {
   // Fastify's parser also searches for __proto__; here nothing is merged by assignment, so that is a name like any other.
   const excess = findExcess(json, { levels: jsonLevels, values });
-  if (excess !== undefined && !dropsExcess) throw new Refusal("malformed_json", excess);
+  if (excess !== undefined && !dropsExcess) throw new RefusalError("malformed_json", excess);
   const text = excess === undefined ? json.toString() : withoutParts(json);
   const value: unknown = JSON.parse(text);
   if (isExact && /\\u[dD][89a-fA-F]/.test(text) && !isWellFormed(value))
-    throw new Refusal("malformed_json", "the body contains an unpaired surrogate");
+    throw new RefusalError("malformed_json", "the body contains an unpaired surrogate");
   return value;
 }
 

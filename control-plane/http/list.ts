@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
 import { validate } from "uuid";
-import { Refusal } from "./problem.ts";
+import { RefusalError } from "../domain/refusal.ts";
 import { writeWhole, type JsonText } from "../services/json-text.ts";
 import { sent } from "./route.ts";
 
@@ -132,6 +132,6 @@ async function* inTurns(text: JsonText): AsyncGenerator<string> {
 /** Ids are stored in lower case, and taken in any. */
 function withId({ cursor, ...paging }: Paging): Paging {
   if (cursor === undefined) return paging;
-  if (!validate(cursor)) throw new Refusal("invalid_cursor");
+  if (!validate(cursor)) throw new RefusalError("invalid_cursor");
   return { ...paging, cursor: cursor.toLowerCase() };
 }

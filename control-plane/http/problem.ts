@@ -1,39 +1,11 @@
-/** Refusals: how every layer below the routes says no, and how a no is written on the wire (RFC 9457). */
+/** Writes refusals on the wire as problem documents (RFC 9457), and sorts every other error of a request into one. */
+import { RefusalError } from "../domain/refusal.ts";
+import { refusedFields } from "../domain/judge.ts";
 import type { ErrorObject } from "ajv";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
-import { faultText } from "../../protocol/words.ts";
-import { describeFaults } from "../domain/fault-messages.ts";
 import { UnreadableError } from "../domain/secret-box.ts";
 import { answerUnread } from "./unread-body.ts";
-
-/** Thrown to answer a request with the problem `code`. What was written in the same transaction is undone. */
-export class Refusal extends Error {
-  override readonly name = "Refusal";
-  readonly code: ProblemCode;
-  readonly more: Partial<Problem>;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(
-    code: ProblemCode,
-    detail?: string,
-    more: Partial<Problem> = {},
-    headers: Readonly<Record<string, string>> = {},
-  ) {
-    super(detail ?? problemCodes[code][1]);
-    this.code = code;
-    this.more = more;
-    this.headers = headers;
-  }
-}
-
-/** A refusal for one field of the input. */
-export const invalid = (path: string, message: string): Refusal =>
-  new Refusal("invalid_request", faultText({ path, message }), { errors: [{ path, message }] });
-
-/** The same words for what is missing and for what is someone else's. */
-export const notFound = (what: string): Refusal =>
-  new Refusal("not_found", `there is no such ${what}`);
 
 /** The problem document of a code. */
 export function problemText(
@@ -73,7 +45,7 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
 }
 
 /** The refusal that an error of a request amounts to. Logs the errors that are the server's own. */
-export function refusalOf(error: unknown, request: FastifyRequest): Refusal {
+export function refusalOf(error: unknown, request: FastifyRequest): RefusalError {
   const refusal = asRefusal(error);
   if (refusal.code === "unreadable")
     request.log.warn({ err: error, request_id: request.id }, refusal.message);
@@ -84,44 +56,35 @@ export function refusalOf(error: unknown, request: FastifyRequest): Refusal {
   return refusal;
 }
 
-/** Faults that one refusal lists. */
-const faultsListed = 20;
-
-/** What a validator found, as the refusal that names each field. */
-export function refusedFields(
-  validation: NonNullable<FastifyError["validation"]>,
-  context = "body",
-): Refusal {
-  // Fastify's type of what Ajv found leaves out half of it.
-  const errors = describeFaults(validation as ErrorObject[], context, faultsListed);
-  const [first] = errors;
-  return new Refusal("invalid_request", first && faultText(first), { errors });
-}
-
-function asRefusal(error: unknown): Refusal {
-  if (error instanceof Refusal) return error;
-  if (error instanceof UnreadableError) return new Refusal("unreadable", error.message);
+function asRefusal(error: unknown): RefusalError {
+  if (error instanceof RefusalError) return error;
+  if (error instanceof UnreadableError) return new RefusalError("unreadable", error.message);
   const { validation, validationContext, code, statusCode, message } =
     error as Partial<FastifyError>;
-  if (validation) return refusedFields(validation, validationContext);
+  // Fastify's type of what Ajv found leaves out half of it.
+  if (validation) return refusedFields(validation as ErrorObject[], validationContext);
   switch (code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return new Refusal("payload_too_large");
+      return new RefusalError("payload_too_large");
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return new Refusal("unsupported_media_type", "send the body as application/json");
+      return new RefusalError("unsupported_media_type", "send the body as application/json");
     case "FST_ERR_CTP_EMPTY_JSON_BODY":
     case "FST_ERR_CTP_INVALID_JSON_BODY":
-      return new Refusal("malformed_json");
+      return new RefusalError("malformed_json");
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return new Refusal("bad_request", "the body is not as long as Content-Length says");
+      return new RefusalError("bad_request", "the body is not as long as Content-Length says");
     default:
       for (const [codes, trouble] of storageTroubles)
         if (codes.test(code ?? ""))
-          return new Refusal("storage_unavailable", trouble, {}, { "retry-after": "2" });
-      if (error instanceof SyntaxError && statusCode === 400) return new Refusal("malformed_json");
+          return new RefusalError("storage_unavailable", trouble, {}, { "retry-after": "2" });
+      if (error instanceof SyntaxError && statusCode === 400)
+        return new RefusalError("malformed_json");
       return statusCode !== undefined && statusCode >= 400 && statusCode < 500
-        ? new Refusal("bad_request", message)
-        : new Refusal("internal_error", "this is a defect of the server; its log has the details");
+        ? new RefusalError("bad_request", message)
+        : new RefusalError(
+            "internal_error",
+            "this is a defect of the server; its log has the details",
+          );
   }
 }
 

@@ -1,6 +1,6 @@
 /** The browser's session: a JWT in an HTTP-only cookie, renewed as it is used, refused as a bearer token. */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Refusal } from "./problem.ts";
+import { RefusalError } from "../domain/refusal.ts";
 import type { Context } from "../services/context.ts";
 import { findLogin } from "../store/people/logins.ts";
 import type { SignedIn, UserCaller } from "../services/callers.ts";
@@ -59,7 +59,7 @@ export function refuseForeignOrigin(context: Context, { method, headers }: Fasti
     origin === undefined || origin === "null"
       ? site === "same-origin" || site === "none"
       : isOwnOrigin(context, origin, host);
-  if (!isOwn) throw new Refusal("foreign_origin");
+  if (!isOwn) throw new RefusalError("foreign_origin");
 }
 
 /** Ours is the configured address, and whatever name the browser used to get here: the cookie was sent to that name. */

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { isCodeHost } from "../domain/providers.ts";
-import { notFound } from "../http/problem.ts";
+import { notFound } from "../domain/refusal.ts";
 import type { Context } from "../services/context.ts";
 import { listRepositories } from "../services/people/repositories.ts";
 import { route, type Guards } from "../http/route.ts";

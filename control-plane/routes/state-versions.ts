@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import type { StateVersion } from "../../protocol/state-versions.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { Refusal } from "../http/problem.ts";
+import { RefusalError } from "../domain/refusal.ts";
 import type { Context } from "../services/context.ts";
 import { writeWhole } from "../services/json-text.ts";
 import {
@@ -18,7 +18,7 @@ import { bodilessRoutes, route, sent, type Guards } from "../http/route.ts";
 export function stateVersionRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   route(app, endpoints.listStateVersions, guards, async ({ caller, params, query, reply }) => {
     if (query.cursor !== undefined && !/^\d{1,15}$/.test(query.cursor))
-      throw new Refusal("invalid_cursor");
+      throw new RefusalError("invalid_cursor");
     return sendListOf(reply, "state_versions", query, {
       read: (before, limit) =>
         listStateVersions(

@@ -4,7 +4,7 @@
  */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { Refusal } from "../http/problem.ts";
+import { RefusalError } from "../domain/refusal.ts";
 import type { Context } from "../services/context.ts";
 import {
   lockState,
@@ -73,13 +73,14 @@ async function readLockDocument(
   let size = 0;
   for await (const part of body) {
     size += part.byteLength;
-    if (size > limit) throw new Refusal("payload_too_large", `at most ${limit} bytes are taken`);
+    if (size > limit)
+      throw new RefusalError("payload_too_large", `at most ${limit} bytes are taken`);
     parts.push(part);
   }
   const info = Buffer.concat(parts).toString();
   const id = idOf(info);
   if (typeof id !== "string" || id === "" || id.length > 200)
-    throw new Refusal("bad_request", "the body must be terraform's lock document with its ID");
+    throw new RefusalError("bad_request", "the body must be terraform's lock document with its ID");
   return { id, info };
 }
 
@@ -87,6 +88,9 @@ function idOf(info: string): unknown {
   try {
     return (JSON.parse(info) as { ID?: unknown } | null)?.ID;
   } catch {
-    throw new Refusal("malformed_json", "the body must be terraform's lock document with its ID");
+    throw new RefusalError(
+      "malformed_json",
+      "the body must be terraform's lock document with its ID",
+    );
   }
 }

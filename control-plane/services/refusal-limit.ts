@@ -1,6 +1,6 @@
 /** Counts refusals in windows of a minute, in bounded memory. */
 import { isIPv6 } from "node:net";
-import { Refusal } from "../http/problem.ts";
+import { RefusalError } from "../domain/refusal.ts";
 
 const windowMilliseconds = 60_000;
 /** Beyond this many keys the oldest are forgotten: an attacker with many addresses must not fill the memory. */
@@ -46,7 +46,7 @@ export function refusalLimits(
     if (!window || window.refused < limit) return;
     const seconds = Math.ceil((window.start + windowMilliseconds - now()) / 1000);
     const detail = `too many refused attempts; try again in ${seconds} s`;
-    throw new Refusal("too_many_requests", detail, {}, { "retry-after": String(seconds) });
+    throw new RefusalError("too_many_requests", detail, {}, { "retry-after": String(seconds) });
   }
 
   function count(key: string) {

@@ -11,7 +11,7 @@ import {
   type Source,
   type UpdateConfiguration,
 } from "../../../protocol/configurations.ts";
-import { invalid, Refusal } from "../../http/problem.ts";
+import { invalid, RefusalError } from "../../domain/refusal.ts";
 import { judge } from "../../domain/judge.ts";
 import type { Entries } from "./entries-view.ts";
 import { Form, refuseStale } from "../page/form.ts";
@@ -136,7 +136,7 @@ function canBe(path: string): boolean {
     judges.inline({ type: "inline", files: { [path]: "" } });
     return true;
   } catch (error) {
-    if (error instanceof Refusal) return false;
+    if (error instanceof RefusalError) return false;
     throw error;
   }
 }
@@ -157,7 +157,7 @@ function seenAs(known: Configuration): Partial<Described> {
   try {
     return described(formOf(known));
   } catch (error) {
-    if (error instanceof Refusal) return {};
+    if (error instanceof RefusalError) return {};
     throw error;
   }
 }

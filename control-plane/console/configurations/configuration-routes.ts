@@ -4,7 +4,7 @@ import { validate } from "uuid";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import { CreateJob } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { invalid, notFound, Refusal } from "../../http/problem.ts";
+import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { deleteConfiguration, updateConfiguration } from "../../services/configurations/changes.ts";
 import { getConfiguration } from "../../services/configurations/configurations.ts";
 import type { Context } from "../../services/context.ts";
@@ -109,7 +109,9 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
             await updateConfiguration(context, caller, id, (now) =>
               entriesChange(now, kind, typed),
             ).catch((error: unknown) => {
-              throw error instanceof Refusal ? ofFields(error, kind, typed.word("name")) : error;
+              throw error instanceof RefusalError
+                ? ofFields(error, kind, typed.word("name"))
+                : error;
             });
             reply.redirect(`/configurations/${id}#${kind}`, 303);
           },

@@ -6,7 +6,7 @@ import {
 } from "../../../protocol/configurations.ts";
 import { isSecretName } from "../../domain/snapshot-values.ts";
 import { parseJson } from "../../http/json-body.ts";
-import { invalid, notFound, Refusal } from "../../http/problem.ts";
+import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { drawnAs, entriesOf, type Entries } from "./entries-view.ts";
 import { judge } from "../../domain/judge.ts";
 import { isAt, refuseStale, type Form } from "../page/form.ts";
@@ -60,7 +60,8 @@ function valueOf(typed: string, before: Variable | undefined): unknown {
   try {
     return parseJson(Buffer.from(typed), { isExact: true });
   } catch (error) {
-    if (error instanceof Refusal) throw invalid("body.value", `cannot be kept: ${error.message}`);
+    if (error instanceof RefusalError)
+      throw invalid("body.value", `cannot be kept: ${error.message}`);
     // V8's message may quote what was typed, which may be a secret.
     const place = /position \d+/.exec((error as Error).message)?.[0];
     throw invalid(
@@ -79,17 +80,17 @@ function byField<T>(kind: Entries, name: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw error instanceof Refusal ? ofFields(error, kind, name) : error;
+    throw error instanceof RefusalError ? ofFields(error, kind, name) : error;
   }
 }
 
 /** The refusal of an entry, by the names of the form's fields. */
-export function ofFields(refusal: Refusal, kind: Entries, name: string): Refusal {
+export function ofFields(refusal: RefusalError, kind: Entries, name: string): RefusalError {
   const { errors } = refusal.more;
   if (!errors) return refusal;
   const isValue = (path: string) => isAt(path, `${kind}.${name}`);
   const isOf = (path: string) => path === `body.${kind}`;
-  return new Refusal(refusal.code, refusal.message, {
+  return new RefusalError(refusal.code, refusal.message, {
     errors: errors.map(({ path, message }) => ({
       path: isValue(path) ? "body.value" : isOf(path) ? "body.name" : path,
       message,

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { problemCodes, type ProblemCode } from "../../../protocol/problem.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import { refusalsOf } from "../../openapi/refusals.ts";
 import { html } from "../page/html.ts";
 import { sendPage } from "../page/layout.ts";
@@ -10,7 +10,7 @@ import { sendPage } from "../page/layout.ts";
 /** Adds the page of every problem code. */
 export function problemPages(app: FastifyInstance): void {
   app.get<{ Params: { code: string } }>("/problems/:code", async ({ params: { code } }, reply) => {
-    if (!isCode(code)) throw new Refusal("not_found", "There is no problem of this code");
+    if (!isCode(code)) throw new RefusalError("not_found", "There is no problem of this code");
     const [status, title] = problemCodes[code];
     const operations = Object.values(endpoints).filter((endpoint) =>
       refusalsOf(endpoint).includes(code),

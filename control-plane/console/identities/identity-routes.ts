@@ -7,7 +7,7 @@ import {
 } from "../../../protocol/cloud-identities.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { notFound } from "../../http/problem.ts";
+import { notFound } from "../../domain/refusal.ts";
 import {
   createCloudIdentity,
   deleteCloudIdentity,

@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import { validate } from "uuid";
 import type { Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { notFound, Refusal } from "../../http/problem.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Context } from "../../services/context.ts";
 import { findSteps } from "../../services/jobs/progress.ts";
 import { retryJob } from "../../services/jobs/retry.ts";
@@ -78,7 +78,7 @@ async function findWorker(context: Context, caller: UserCaller, { worker_id }: J
   try {
     return await getWorker(context, caller, worker_id);
   } catch (error) {
-    if (error instanceof Refusal && error.code === "not_found") return null;
+    if (error instanceof RefusalError && error.code === "not_found") return null;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** How the bodies of forms are read. */
 import { parse } from "node:querystring";
 import type { FastifyInstance } from "fastify";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 
 /** Fields of one form: a thousand variables, environment variables and files have a few each. */
 export const formFields = 10_000;
@@ -32,7 +32,7 @@ export function parseForm(bytes: Buffer): Record<string, unknown> {
   }
   if (fields > formFields) {
     const most = formFields.toLocaleString("en");
-    throw new Refusal("bad_request", `The form has more than ${most} fields`);
+    throw new RefusalError("bad_request", `The form has more than ${most} fields`);
   }
   return parse(bytes.toString(), "&", "=", { maxKeys: formFields });
 }

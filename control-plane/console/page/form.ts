@@ -1,18 +1,18 @@
 /** Forms: what was typed, what of it was refused, and the form drawn again with both, so that nobody types twice. */
 import { hash } from "node:crypto";
 import { problemCodes } from "../../../protocol/problem.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 
 /** The fields of a form: as they came, or as a form that nobody has filled in yet begins. */
 export class Form {
   readonly fields: Readonly<Record<string, string | readonly string[]>>;
   /** Why it was refused. */
-  readonly refusal: Refusal | undefined;
+  readonly refusal: RefusalError | undefined;
 
   /** Tells its fields from those of the page's other forms. */
   readonly id: string;
 
-  constructor(fields: unknown = {}, refusal?: Refusal, id = "f") {
+  constructor(fields: unknown = {}, refusal?: RefusalError, id = "f") {
     this.fields = (fields ?? {}) as Form["fields"];
     this.refusal = refusal;
     this.id = id;
@@ -62,7 +62,7 @@ export async function attempt(
     await work();
     return null;
   } catch (error) {
-    if (error instanceof Refusal) return new Form(fields, error, id);
+    if (error instanceof RefusalError) return new Form(fields, error, id);
     throw error;
   }
 }
@@ -74,7 +74,7 @@ export const markOf = (thing: unknown): string =>
 /** Throws if the form was drawn of another thing than the present one: saving it would undo what somebody else has done. */
 export function refuseStale(form: Form, now: unknown): void {
   if (form.text("seen") === "" || form.text("seen") === markOf(now)) return;
-  throw new Refusal(
+  throw new RefusalError(
     "changed_meanwhile",
     "this was changed in another place while you had it open: look at what it is now; saving again puts what you typed in its place",
   );

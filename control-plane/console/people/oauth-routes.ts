@@ -9,7 +9,7 @@ import { findSession, setSession } from "../../http/session.ts";
 import { mayUse } from "../../services/people/sign-in-allow.ts";
 import { equalSecrets } from "../../domain/tokens.ts";
 import { isProvider, providerTitles } from "../../domain/providers.ts";
-import { notFound, Refusal } from "../../http/problem.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { signInWithAccount, standingOf } from "../../services/people/accounts.ts";
 import type { Context } from "../../services/context.ts";
 import { sendPage } from "../page/layout.ts";
@@ -30,7 +30,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     const caller = await findSession(context, request, reply);
     // Another site must not add an account of its choice to a signed-in person.
     if (caller && request.headers["sec-fetch-site"] === "cross-site")
-      throw new Refusal("foreign_origin");
+      throw new RefusalError("foreign_origin");
     try {
       const { url, ...challenge } = await authorization(
         provider,
@@ -115,7 +115,7 @@ const unkept = { "cache-control": "no-store", "referrer-policy": "no-referrer" }
 
 /** The provider's doing is a page; anything else is a defect of ours. */
 function fail(request: FastifyRequest, reply: FastifyReply, error: unknown, title: string): void {
-  if (!(error instanceof Refusal)) throw error;
+  if (!(error instanceof RefusalError)) throw error;
   request.log.warn({ request_id: request.id, reason: error.message }, "a sign-in failed");
   if (error.code === "provider_unavailable")
     sendFailure(reply, 424, `${title} cannot be reached or did not answer as it should`);

@@ -1,7 +1,7 @@
 /** Where one is signed in, and what was done to one's things. */
 import { validate } from "uuid";
 import { auditActions, type AuditAction, type AuditEntry } from "../../../protocol/audit.ts";
-import { notFound } from "../../http/problem.ts";
+import { notFound } from "../../domain/refusal.ts";
 import { listOwnAccounts, offeredHosts } from "../../services/people/accounts.ts";
 import { listAuditEntries } from "../../services/audit/audit.ts";
 import type { Context } from "../../services/context.ts";

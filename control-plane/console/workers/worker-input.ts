@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { DeployConfiguration } from "../../../protocol/deploy-configurations.ts";
 import type { UpdateWorker, Worker } from "../../../protocol/workers.ts";
-import { invalid } from "../../http/problem.ts";
+import { invalid } from "../../domain/refusal.ts";
 import { Form, refuseStale } from "../page/form.ts";
 
 /** The choice that keeps a snapshot, which only the API and the client can set. */

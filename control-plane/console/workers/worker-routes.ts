@@ -3,7 +3,7 @@ import { validate } from "uuid";
 import { UpdateWorker, type Worker } from "../../../protocol/workers.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { judge } from "../../domain/judge.ts";
-import { invalid, notFound } from "../../http/problem.ts";
+import { invalid, notFound } from "../../domain/refusal.ts";
 import {
   findConfigurationName,
   listConfigurationNames,

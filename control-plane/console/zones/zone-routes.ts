@@ -2,7 +2,7 @@
 import { validate } from "uuid";
 import { CreateZone } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { notFound } from "../../http/problem.ts";
+import { notFound } from "../../domain/refusal.ts";
 import { deleteZone, updateZone } from "../../services/configurations/changes.ts";
 import type { Context } from "../../services/context.ts";
 import {

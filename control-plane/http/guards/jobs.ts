@@ -5,7 +5,7 @@
 import type { FastifyRequest } from "fastify";
 import { isHeld, type JobRow } from "../../domain/job.ts";
 import { equalSecrets } from "../../domain/tokens.ts";
-import { Refusal } from "../problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import type { Guard } from "../route.ts";
 import type { Context } from "../../services/context.ts";
 import type { Queries } from "../../store/db.ts";
@@ -70,8 +70,8 @@ function basicOf({ headers }: FastifyRequest): { user: string; password: string 
   return { user: user.toLowerCase(), password };
 }
 
-const unauthenticated = (): Refusal =>
-  new Refusal(
+const unauthenticated = (): RefusalError =>
+  new RefusalError(
     "unauthenticated",
     "the state needs the id and the token of a running job",
     {},

@@ -1,6 +1,6 @@
 /** The guards of signed-in people: a browser session, or a CLI access token. */
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { Refusal } from "../problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import type { Guard } from "../route.ts";
 import type { Context } from "../../services/context.ts";
 import { findLogin } from "../../store/people/logins.ts";
@@ -12,7 +12,7 @@ import { findSession, refuseForeignOrigin } from "../session.ts";
 export function sessionGuard(context: Context): Guard<UserCaller> {
   return async (request, reply) => {
     const caller = await callerOfSession(context, request, reply);
-    if (!caller) throw new Refusal("unauthenticated", "sign in first");
+    if (!caller) throw new RefusalError("unauthenticated", "sign in first");
     return caller;
   };
 }
@@ -31,7 +31,7 @@ export function clientGuard(context: Context): Guard<UserCaller> {
       ? await context.store.read.first(findLogin, { id: claims.sid, now: context.now() })
       : undefined;
     if (login?.kind !== "cli")
-      throw new Refusal(
+      throw new RefusalError(
         "unauthenticated",
         authorization === undefined
           ? "send Authorization: Bearer with an access token"

@@ -1,6 +1,6 @@
 /** The guard of automated pipelines: RELEASE_API_SECRET as a bearer token. */
 import { equalSecrets, hashToken } from "../../domain/tokens.ts";
-import { Refusal } from "../problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import { networkOf, refusalLimits, wrongSecretsLimit } from "../../services/refusal-limit.ts";
 import type { PipelineCaller } from "../../services/callers.ts";
 import type { Guard } from "../route.ts";
@@ -19,7 +19,7 @@ export function pipelineGuard({ releaseSecret }: Context): Guard<PipelineCaller>
     // Hashes are equally long: the secret's length does not show either.
     if (expected === undefined || !equalSecrets(hashToken(given ?? ""), expected)) {
       if (given !== undefined) limit.count();
-      throw new Refusal(
+      throw new RefusalError(
         "unauthenticated",
         "send Authorization: Bearer with RELEASE_API_SECRET",
         {},

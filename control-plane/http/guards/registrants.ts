@@ -1,7 +1,7 @@
 /** Who may register a worker: a registration token, a signed-in client, or the worker itself. */
 import { hashToken } from "../../domain/tokens.ts";
 import { networkOf, refusalLimits, wrongSecretsLimit } from "../../services/refusal-limit.ts";
-import { Refusal } from "../problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import type { Guard, Guards } from "../route.ts";
 import type { Context } from "../../services/context.ts";
 import type { Registrant } from "../../services/workers/workers.ts";
@@ -21,7 +21,7 @@ export function registrantGuard(
       const token_hash = hashToken(token);
       if (!(await store.read.first(findRegistrationToken, { token_hash, now: now() }))) {
         limit.count();
-        throw new Refusal(
+        throw new RefusalError(
           "unauthenticated",
           "the registration token is wrong, used up or expired; make a new one",
         );

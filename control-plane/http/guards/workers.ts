@@ -1,7 +1,7 @@
 /** Worker tokens: `X-Worker-ID` and `X-Worker-Token` on every runner call. */
 import { hashToken } from "../../domain/tokens.ts";
 import { acceptsToken } from "../../domain/worker.ts";
-import { Refusal } from "../problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import type { Guard } from "../route.ts";
 import type { Context } from "../../services/context.ts";
 import { findWorkerCaller, recordCall } from "../../store/workers/workers.ts";
@@ -16,11 +16,11 @@ export function workerGuard({ store, now, periods }: Context): Guard<WorkerCalle
     const { headers } = request;
     const { "x-worker-id": id, "x-worker-token": token } = headers;
     if (typeof id !== "string" || typeof token !== "string")
-      throw new Refusal("invalid_worker_token", "send X-Worker-ID and X-Worker-Token");
+      throw new RefusalError("invalid_worker_token", "send X-Worker-ID and X-Worker-Token");
     const worker = await store.read.first(findWorkerCaller, { id: id.toLowerCase() });
     const token_hash = hashToken(token);
     const isRight = acceptsToken(worker, token_hash, now());
-    if (!worker || !isRight) throw new Refusal("invalid_worker_token");
+    if (!worker || !isRight) throw new RefusalError("invalid_worker_token");
     // It delays the loss of an OFFLINE worker's jobs (docs/decisions.md, "Loss of a runner").
     if (
       worker.offline_at !== null &&

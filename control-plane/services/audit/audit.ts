@@ -8,7 +8,7 @@
 import { v7 as uuid } from "uuid";
 import type { AuditAction, AuditActorKind, AuditEntry } from "../../../protocol/audit.ts";
 import type { Origin, PipelineCaller, UserCaller, WorkerCaller } from "../callers.ts";
-import { invalid, Refusal } from "../../http/problem.ts";
+import { invalid, RefusalError } from "../../domain/refusal.ts";
 import {
   findAuditPosition,
   insertAuditEntry,
@@ -123,7 +123,7 @@ export async function listAuditEntries(
 ): Promise<AuditEntry[]> {
   const { read } = store;
   const position = before && (await read.first(findAuditPosition, { id: before, owner }));
-  if (before !== undefined && !position) throw new Refusal("invalid_cursor");
+  if (before !== undefined && !position) throw new RefusalError("invalid_cursor");
   const filter: AuditFilter = {
     owner,
     action: query.action,

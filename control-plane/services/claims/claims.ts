@@ -5,7 +5,7 @@
 import { lose } from "../../domain/job.ts";
 import { acceptsToken, mayTake } from "../../domain/worker.ts";
 import type { WorkerCaller } from "../callers.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import {
   claimAnyJob,
   claimOwnJob,
@@ -141,7 +141,7 @@ export function claimService(context: Context): Claims {
       try {
         const worker = await store.read.first(findWorkerCaller, { id: workerId });
         if (!acceptsToken(worker, entry.caller.presented_hash, now()))
-          entry.fail(new Refusal("invalid_worker_token"));
+          entry.fail(new RefusalError("invalid_worker_token"));
         else if (worker?.draining_at !== null) entry.end(null);
         else if (entry.renew(worker) && !entry.isTrying) void retry(entry);
       } catch (error) {

@@ -6,7 +6,7 @@ import {
 } from "../../../protocol/configurations.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import type { JobRow } from "../../domain/job.ts";
-import { notFound, Refusal } from "../../http/problem.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { addArchive, findArchive } from "../../store/plans/artifacts.ts";
 import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { recordOwn } from "../audit/audit.ts";
@@ -50,7 +50,7 @@ async function* gzipOnly(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
   if (seen < magic.length) throw notGzip();
 }
 
-const notGzip = (): Refusal => new Refusal("bad_request", "an archive is a .tar.gz file");
+const notGzip = (): RefusalError => new RefusalError("bad_request", "an archive is a .tar.gz file");
 
 /** GET /api/jobs/{id}/source: the archive that the job's snapshot names, for the worker that holds the job. */
 export async function findSource(

@@ -7,7 +7,7 @@ import type {
 } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../callers.ts";
 import { seal, unsealReadable, updatedDefinition, type Definition } from "../../domain/snapshot.ts";
-import { notFound, Refusal } from "../../http/problem.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import {
   abandonSpec,
@@ -50,7 +50,7 @@ export async function updateZone(
     const { name } = typeof asked === "function" ? asked(before) : asked;
     const named = await tx.first(findZoneByName, { name, owner });
     if (named && named.id !== id)
-      throw new Refusal("name_taken", `there is a zone "${name}" already`);
+      throw new RefusalError("name_taken", `there is a zone "${name}" already`);
     await saveZone(tx, { id, name, updated_at: context.now() });
     const details = { fields: ["name"] };
     await recordOwn(tx, user, { action: "zone.update", id, name, details }, context.now());
@@ -68,7 +68,7 @@ export async function deleteZone(
     const zone = await tx.first(findZone, { id, owner });
     if (!zone) throw notFound("zone");
     if ((await listSpecIdsOfZone(tx, id, undefined, 1)).length > 0)
-      throw new Refusal("zone_not_empty");
+      throw new RefusalError("zone_not_empty");
     await deleteZoneRow(tx, id);
     const { name } = zone;
     await recordOwn(tx, user, { action: "zone.delete", id, name }, now());
@@ -133,9 +133,9 @@ export async function deleteConfiguration(
   const unnamed = await context.store.write(async (tx) => {
     const spec = await findNamed(tx, owner, name);
     if (await tx.first(findUnreleased, { spec: spec.id }))
-      throw new Refusal("configuration_busy", "cancel its jobs, or wait for them");
+      throw new RefusalError("configuration_busy", "cancel its jobs, or wait for them");
     if (await tx.first(findLock, { spec: spec.id }))
-      throw new Refusal("state_locked", "a lost job left the state locked: unlock it first");
+      throw new RefusalError("state_locked", "a lost job left the state locked: unlock it first");
     await refuseResources(tx, spec);
     const named = { id: spec.id, name: spec.name };
     await recordOwn(tx, user, { action: "configuration.delete", ...named }, context.now());
@@ -149,7 +149,7 @@ export async function deleteConfiguration(
 async function refuseResources(tx: Queries, { id: spec }: SpecRow): Promise<void> {
   const state = await tx.first(findState, { spec });
   if (state && state.resources > 0)
-    throw new Refusal(
+    throw new RefusalError(
       "configuration_not_empty",
       `its managed state records ${state.resources} resources: destroy them first`,
     );

@@ -7,7 +7,7 @@ import type {
 } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../callers.ts";
 import { definitionOf, mask, seal, type Definition } from "../../domain/snapshot.ts";
-import { invalid, notFound, Refusal } from "../../http/problem.ts";
+import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { findArchive } from "../../store/plans/artifacts.ts";
 import { findCloudIdentity } from "../../store/identities/identities.ts";
 import type { Queries } from "../../store/db.ts";
@@ -135,7 +135,7 @@ export async function checkReferences(
 /** Refuses a new name that is the id of a configuration: by it, people mean the one that has the id. */
 export async function refuseIdAsName(tx: Queries, owner: string, name: string): Promise<void> {
   if (validate(name) && (await tx.first(findSpec, { id: name.toLowerCase(), owner })))
-    throw new Refusal("name_taken", "the name is the id of a configuration");
+    throw new RefusalError("name_taken", "the name is the id of a configuration");
 }
 
 /** Refuses names that another configuration of the owner has. */
@@ -145,10 +145,10 @@ export async function checkNames(
 ): Promise<void> {
   const named = await tx.first(findSpecByName, { name, owner });
   if (named && named.id !== id)
-    throw new Refusal("name_taken", `there is a configuration "${name}" already`);
+    throw new RefusalError("name_taken", `there is a configuration "${name}" already`);
   const project = await tx.first(findSpecByProjectName, { name: project_name, owner });
   if (project && project.id !== id)
-    throw new Refusal(
+    throw new RefusalError(
       "name_taken",
       `there is a configuration with the project name "${project_name}" already`,
     );

@@ -8,7 +8,7 @@ import type {
   UpdateCloudIdentity,
 } from "../../../protocol/cloud-identities.ts";
 import type { UserCaller } from "../callers.ts";
-import { notFound, Refusal } from "../../http/problem.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import {
   deleteCloudIdentity as deleteRow,
   findCloudIdentity,
@@ -115,7 +115,7 @@ export async function deleteCloudIdentity(
     const row = await find(tx, user, id);
     const { id: identity, name } = row;
     if (await tx.first(findUseOfIdentity, { identity, owner: user.user_id }))
-      throw new Refusal("cloud_identity_in_use", `a configuration or a job uses "${name}"`);
+      throw new RefusalError("cloud_identity_in_use", `a configuration or a job uses "${name}"`);
     await deleteRow(tx, identity);
     await recordOwn(tx, user, { action: "cloud_identity.delete", id: identity, name }, now());
   });
@@ -152,7 +152,7 @@ async function find(queries: Queries, { user_id: owner }: UserCaller, id: string
 
 async function checkName(tx: Queries, owner: string, name: string): Promise<void> {
   if (await tx.first(findCloudIdentityByName, { name, owner }))
-    throw new Refusal("name_taken", `there is a cloud identity "${name}" already`);
+    throw new RefusalError("name_taken", `there is a cloud identity "${name}" already`);
 }
 
 const view = (row: CloudIdentityRow): CloudIdentity => ({

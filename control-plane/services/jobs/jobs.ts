@@ -6,7 +6,7 @@ import type { CreateJob, Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../callers.ts";
 import { cancel, newlyQueued, type JobRow } from "../../domain/job.ts";
 import { configHash, seal, unseal, type Definition } from "../../domain/snapshot.ts";
-import { invalid, notFound, Refusal } from "../../http/problem.ts";
+import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { findArtifact } from "../../store/plans/artifacts.ts";
 import type { Queries } from "../../store/db.ts";
 import {
@@ -199,19 +199,26 @@ async function checkPlan(
   const plan = await tx.first(findOwnJob, { id, owner });
   if (!plan) throw notFound("plan job");
   if (plan.job_type !== "PLAN" || plan.spec_id !== configuration_id)
-    throw new Refusal("invalid_plan", "plan_job_id must be a PLAN of the same configuration");
+    throw new RefusalError("invalid_plan", "plan_job_id must be a PLAN of the same configuration");
   if (plan.status !== "SUCCESS")
-    throw new Refusal("invalid_plan", "the PLAN has not ended with a plan that can be deployed");
+    throw new RefusalError(
+      "invalid_plan",
+      "the PLAN has not ended with a plan that can be deployed",
+    );
   if (!(await tx.first(findArtifact, { job: id })))
-    throw new Refusal(
+    throw new RefusalError(
       "invalid_plan",
       "the PLAN has no plan artifact: it made none, or it is so old that it was removed; plan again",
     );
-  if (await tx.first(findUseOfPlan, { plan: id })) throw new Refusal("plan_already_used");
+  if (await tx.first(findUseOfPlan, { plan: id })) throw new RefusalError("plan_already_used");
   // What was deployed since the backup is not known, and the restored state may be older than what there is.
   if ((plan.ended_at ?? 0) < Number((await findFact(tx, restoredAt)) ?? 0))
-    throw new Refusal("plan_is_stale", "the server was restored after it was made: plan again");
-  if (plan.config_hash !== hash) throw new Refusal("plan_is_stale", "plan the configuration again");
+    throw new RefusalError(
+      "plan_is_stale",
+      "the server was restored after it was made: plan again",
+    );
+  if (plan.config_hash !== hash)
+    throw new RefusalError("plan_is_stale", "plan the configuration again");
 }
 
 function newJob(

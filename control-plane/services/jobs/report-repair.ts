@@ -64,13 +64,9 @@ const texts: ReadonlySet<string> = new Set(["cluster_name", "cluster_endpoint", 
 const isSummary = (value: unknown): boolean =>
   isMap(value) && fitsSummary(value) && JSON.stringify(value).length <= planSummaryLimit;
 
-/** Whether a value is as the schema says. Compiled when it is first needed. */
-function fits(schema: TSchema): (value: unknown) => boolean {
-  let validate: ReturnType<typeof compileValidator> | undefined;
-  return (value) => {
-    validate ??= compileValidator({ schema, method: "", url: "", httpPart: "body" });
-    return validate(value) === true;
-  };
-}
+/** Returns a function that says whether a value is as the schema says. */
+const fits = (schema: TSchema): ((value: unknown) => boolean) =>
+  compileValidator({ schema, httpPart: "body" });
+
 const fitsSummary = fits(PlanSummary);
 const isStep = fits(LogStep);

@@ -9,7 +9,7 @@ import {
 import type { Job, LogStep } from "../../../protocol/jobs.ts";
 import type { WorkerCaller } from "../callers.ts";
 import { fence, reportEnd, reportProcessing, start, type JobRow } from "../../domain/job.ts";
-import { invalid, notFound, Refusal } from "../../http/problem.ts";
+import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob, findJobBriefly, findLaterStarted } from "../../store/jobs/jobs.ts";
 import { appendChunk, findBySeq, findLastChunk, findLastSeq } from "../../store/logs/logs.ts";
@@ -131,7 +131,7 @@ export async function appendLogs(
     try {
       return await append();
     } catch (error) {
-      const isGap = error instanceof Refusal && error.code === "log_gap";
+      const isGap = error instanceof RefusalError && error.code === "log_gap";
       const left = deadline - performance.now();
       if (!isGap || left <= 0 || context.draining.aborted) throw error;
       await jobRings(context, id, left);
@@ -145,7 +145,7 @@ function chunksOf(post: AppendLogs): Chunk[] {
   const chunks = listedChunks(post);
   const bytes = chunks.reduce((sum, { log_chunk }) => sum + Buffer.byteLength(log_chunk), 0);
   if (bytes > logTextLimit)
-    throw new Refusal(
+    throw new RefusalError(
       "too_large",
       `the post has ${bytes} bytes of log text; at most ${logTextLimit} are taken`,
     );
@@ -182,7 +182,7 @@ async function appendChunks(
   for (const { seq, stream_type, log_chunk, step } of chunks) {
     if (seq !== null && seq < expected) continue;
     if (seq !== null && seq > expected)
-      throw new Refusal("log_gap", `chunk ${expected} comes before chunk ${seq}`, {
+      throw new RefusalError("log_gap", `chunk ${expected} comes before chunk ${seq}`, {
         expected_seq: expected,
       });
     const size = Math.max(Buffer.byteLength(log_chunk), smallestChunk);

@@ -1,7 +1,7 @@
 /** Trying again what failed or was cancelled. */
 import type { Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../callers.ts";
-import { notFound, Refusal } from "../../http/problem.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
 import { findLiveId } from "./views.ts";
@@ -15,11 +15,11 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
   const job = await context.store.read.first(findOwnJob, { id, owner: user.user_id });
   if (!job) throw notFound("job");
   if (job.status !== "FAILED" && job.status !== "CANCELLED")
-    throw new Refusal("job_not_retryable", `the job is ${job.status}`);
+    throw new RefusalError("job_not_retryable", `the job is ${job.status}`);
   const isTeardown = job.job_type === "DESTROY_WORKER";
   const configuration = await findLiveId(context.store.read, job.spec_id);
   if (!isTeardown && configuration === null)
-    throw new Refusal("job_not_retryable", "the job's configuration was deleted");
+    throw new RefusalError("job_not_retryable", "the job's configuration was deleted");
   const request = {
     job_type: job.job_type,
     ...(isTeardown || configuration === null ? {} : { configuration_id: configuration }),

@@ -5,7 +5,7 @@ import { hasEnded, type JobRow } from "../../domain/job.ts";
 import { mask } from "../../domain/snapshot.ts";
 import { waitingReason, type Candidate, type WaitingJob } from "../../domain/waiting-reason.ts";
 import { withLists } from "../../domain/worker.ts";
-import { notFound } from "../../http/problem.ts";
+import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import type { JobSummaryRow } from "../../store/jobs/lists.ts";
 import { findJob, findObstacles, findSnapshot } from "../../store/jobs/jobs.ts";

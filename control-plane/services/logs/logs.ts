@@ -1,7 +1,7 @@
 /** Reading a job's log. Who may read it was judged before. */
 import type { LogChunk, LogStep } from "../../../protocol/jobs.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
-import { notFound } from "../../http/problem.ts";
+import { notFound } from "../../domain/refusal.ts";
 import { findJob, findJobBriefly, findOwnJob } from "../../store/jobs/jobs.ts";
 import { readChunks, sizeChunks } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";

@@ -6,7 +6,7 @@
  * live ones. No double: each reader knows its last id, and is given later ones only.
  */
 import type { UserCaller } from "../callers.ts";
-import { notFound, Refusal } from "../../http/problem.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import { findLastChunk } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
@@ -51,10 +51,10 @@ export function logStreams(context: Context): LogStreams {
       const progress = JSON.stringify(await viewProgress(store.read, job));
       // Ids only grow: nobody can have seen a later one than there is.
       const last = (await store.read.first(findLastChunk, { job: id }))?.id ?? 0;
-      if (draining.aborted) throw new Refusal("unavailable", "the server is stopping");
+      if (draining.aborted) throw new RefusalError("unavailable", "the server is stopping");
       const count = open.get(user_id) ?? 0;
       if (count >= streamsPerPerson)
-        throw new Refusal(
+        throw new RefusalError(
           "too_many_requests",
           `You have ${count} event streams open, which is the most at one time. Close some, then try again.`,
           {},

@@ -1,5 +1,5 @@
 /** Whether the server can do its work now. */
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import { setFact } from "../../store/facts.ts";
 import type { Context } from "../context.ts";
 
@@ -19,7 +19,7 @@ export function readiness({ store, blobs, draining, now }: Context): () => Promi
     await blobs.delete(blob);
   };
   return async () => {
-    if (draining.aborted) throw new Refusal("unavailable", "the server is stopping");
+    if (draining.aborted) throw new RefusalError("unavailable", "the server is stopping");
     if (finding === undefined || performance.now() - foundAt > findingMilliseconds) {
       foundAt = Infinity;
       finding = look().finally(() => (foundAt = performance.now()));

@@ -13,7 +13,7 @@ import {
 } from "../../domain/providers.ts";
 import { sealAgain, type SecretKeys } from "../../domain/secret-box.ts";
 import { equalSecrets } from "../../domain/tokens.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import {
   findAccount,
   findUserAccount,
@@ -137,7 +137,7 @@ export async function providerToken(
   const on = hostsOf(context, providers);
   const account = on.length === 0 ? undefined : await findUserAccount(context.store.read, user, on);
   const settings = account && context.providers[account.provider];
-  if (!settings) throw new Refusal("provider_not_connected");
+  if (!settings) throw new RefusalError("provider_not_connected");
   if (
     account.refresh_token === null ||
     account.token_expires_at === null ||
@@ -152,7 +152,7 @@ export async function clientProviderToken(context: Context, user: string): Promi
   try {
     return await providerToken(context, user, ["github", "gitlab", "bitbucket"]);
   } catch (error) {
-    if (error instanceof Refusal) return null;
+    if (error instanceof RefusalError) return null;
     throw error;
   }
 }
@@ -212,7 +212,10 @@ function openToken({ box }: Context, id: AccountId, sealed: string): string {
     return box(purpose).open(Buffer.from(sealed, "base64url"), about(id)).toString();
   } catch {
     // After a restore without its WINDLASS_SECRET_KEY: the person signs in again and all is well.
-    throw new Refusal("provider_token_rejected", "The stored token cannot be read; sign in again");
+    throw new RefusalError(
+      "provider_token_rejected",
+      "The stored token cannot be read; sign in again",
+    );
   }
 }
 

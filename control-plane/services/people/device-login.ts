@@ -3,7 +3,7 @@ import type { DeviceLogin, ExchangeDeviceLogin, ExchangedTokens } from "../../..
 import type { Origin, UserCaller } from "../callers.ts";
 import type { RefusalLimit } from "../refusal-limit.ts";
 import { equalSecrets, hashToken } from "../../domain/tokens.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import {
   findCliLogin,
@@ -36,8 +36,8 @@ export async function generateDeviceLogin(
   const { user_id: profile_id } = user;
   const login = await store.write(async (tx) => {
     const found = await tx.first(findCliLogin, { device_code });
-    if (found && isDead(found, now())) throw new Refusal("device_code_used");
-    if (found && found.profile_id !== profile_id) throw new Refusal("device_code_taken");
+    if (found && isDead(found, now())) throw new RefusalError("device_code_used");
+    if (found && found.profile_id !== profile_id) throw new RefusalError("device_code_taken");
     if (found) return found;
     const made: CliLoginRow = {
       device_code,
@@ -110,7 +110,7 @@ export async function exchangeDeviceLogin(
     }
     return judged;
   });
-  if (typeof outcome === "string") throw new Refusal(outcome);
+  if (typeof outcome === "string") throw new RefusalError(outcome);
   const pair = await tokenPair(context, outcome, outcome.email);
   const provider_token = await clientProviderToken(context, outcome.user_id);
   return { ...pair, provider_token, user_email: outcome.email };

@@ -1,7 +1,7 @@
 /** Where a person is signed in. */
 import type { Login } from "../../../protocol/logins.ts";
 import type { UserCaller } from "../callers.ts";
-import { notFound } from "../../http/problem.ts";
+import { notFound } from "../../domain/refusal.ts";
 import { listLogins as listRows, revokeOwnLogin } from "../../store/people/login-lists.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";

@@ -5,7 +5,7 @@ import type { TokenPair } from "../../../protocol/auth.ts";
 import type { Origin, SignedIn, UserCaller } from "../callers.ts";
 import { secondsOf, signToken, verifyEndedToken } from "./jwt.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries, Store } from "../../store/db.ts";
 import {
   findFamily,
@@ -127,7 +127,7 @@ export async function refreshTokens(
   origin: Origin,
 ): Promise<TokenPair> {
   const claims = await verifyEndedToken(context, "refresh", token);
-  if (!claims) throw new Refusal("invalid_refresh_token");
+  if (!claims) throw new RefusalError("invalid_refresh_token");
   const next = randomUUID();
   // A reuse must be recorded, so the refusal is thrown after the commit.
   const family = await context.store.write(async (tx) => {
@@ -150,7 +150,7 @@ export async function refreshTokens(
   if (!family) {
     // Perhaps a reuse, which ended the login.
     context.wakeups.ring("login", claims.sid);
-    throw new Refusal("invalid_refresh_token");
+    throw new RefusalError("invalid_refresh_token");
   }
   return tokenPair(context, family, family.email);
 }

@@ -2,7 +2,7 @@
 import * as client from "openid-client";
 import { hostOf, type ProviderName, type ProviderSettings } from "../../domain/providers.ts";
 import type { SignInRule } from "../../domain/sign-in-allow.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import { askProvider, unavailable } from "./provider-http.ts";
 
 /** What a provider gives out for a code or a refresh token. */
@@ -87,7 +87,7 @@ export async function userInfo(
   try {
     return await client.fetchUserInfo(config, access_token, subject ?? "");
   } catch (error) {
-    throw error instanceof Refusal ? error : unavailable((error as Error).message);
+    throw error instanceof RefusalError ? error : unavailable((error as Error).message);
   }
 }
 
@@ -103,11 +103,11 @@ async function judged(
       subject: tokens.claims()?.sub,
     };
   } catch (error) {
-    if (error instanceof Refusal) throw error;
+    if (error instanceof RefusalError) throw error;
     if (error instanceof client.ResponseBodyError && error.status < 500)
-      throw new Refusal("provider_token_rejected", `The provider says: ${error.error}`);
+      throw new RefusalError("provider_token_rejected", `The provider says: ${error.error}`);
     if (error instanceof client.WWWAuthenticateChallengeError)
-      throw new Refusal("provider_token_rejected");
+      throw new RefusalError("provider_token_rejected");
     throw unavailable((error as Error).message);
   }
 }
@@ -148,7 +148,7 @@ async function configure(
         { execute: insecure, [client.customFetch]: ask },
       );
     } catch (error) {
-      throw error instanceof Refusal ? error : unavailable((error as Error).message);
+      throw error instanceof RefusalError ? error : unavailable((error as Error).message);
     }
   }
   const isGithub = name === "github";

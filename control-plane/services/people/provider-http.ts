@@ -1,7 +1,7 @@
 /** HTTP to the providers: bounded in time and size, so that a host that hangs or never stops talking holds nobody up. */
 import { request } from "undici";
 import type { ProviderSettings } from "../../domain/providers.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 
 /** A page of a hundred repositories is below a megabyte. */
 const bodyLimit = 8 * 1024 * 1024;
@@ -63,7 +63,7 @@ export async function getJson(
   // GitHub also says 403 when the hour's calls are used up: then the token is fine.
   const isLimited = headers.get("x-ratelimit-remaining") === "0" || headers.has("retry-after");
   if (status === 401 || (status === 403 && !isLimited))
-    throw new Refusal("provider_token_rejected");
+    throw new RefusalError("provider_token_rejected");
   if (status !== 200) throw unavailable(`it answered ${status}`);
   try {
     return { json: JSON.parse(text), headers };
@@ -73,5 +73,5 @@ export async function getJson(
 }
 
 /** The host is at fault. */
-export const unavailable = (why: string): Refusal =>
-  new Refusal("provider_unavailable", `The provider cannot be used now: ${why}`);
+export const unavailable = (why: string): RefusalError =>
+  new RefusalError("provider_unavailable", `The provider cannot be used now: ${why}`);

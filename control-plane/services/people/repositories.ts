@@ -4,7 +4,7 @@ import type { UserCaller } from "../callers.ts";
 import { getJson, unavailable } from "./provider-http.ts";
 import { listOf, objectOf } from "./provider-person.ts";
 import { apiOf, type CodeHost } from "../../domain/providers.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import { providerToken } from "./accounts.ts";
 import type { Context } from "../context.ts";
 
@@ -89,7 +89,7 @@ export async function listRepositories(
   let position = cursor === undefined ? "" : readCursor(host, cursor);
   const token = await providerToken(context, user_id, [name]);
   const settings = context.providers[name];
-  if (!settings) throw new Refusal("provider_not_connected");
+  if (!settings) throw new RefusalError("provider_not_connected");
   const repositories: Repository[] = [];
   for (let pages = limit === undefined ? pagesAtOnce : 1; pages > 0; pages -= 1) {
     const query = new URLSearchParams(position);
@@ -118,7 +118,7 @@ function readCursor({ cursorNames }: Host, cursor: string): string {
   const query = new URLSearchParams(Buffer.from(cursor, "base64url").toString());
   const keys = [...query.keys()];
   if (keys.length === 0 || keys.some((key) => !cursorNames.includes(key)))
-    throw new Refusal("invalid_cursor");
+    throw new RefusalError("invalid_cursor");
   return query.toString();
 }
 

@@ -1,7 +1,7 @@
 /** Plan artifacts, in and out. */
 import { planArtifactLimit, type PlanArtifact } from "../../../protocol/executions.ts";
 import type { WorkerCaller } from "../callers.ts";
-import { notFound, Refusal } from "../../http/problem.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import {
   findArtifact,
   findHeldUseOfPlan,
@@ -33,7 +33,7 @@ export async function uploadPlanArtifact(
       const job = await findFenced(tx, worker, id, attempt);
       const existing = await tx.first(findArtifact, { job: job.id });
       if (existing?.attempt === job.attempt) {
-        if (existing.sha256 !== written.sha256) throw new Refusal("artifact_exists");
+        if (existing.sha256 !== written.sha256) throw new RefusalError("artifact_exists");
         return { answer: artifactOf(existing), stored: false };
       }
       await startJob(tx, rings, job, now);

@@ -3,7 +3,7 @@ import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { Answer } from "../../../protocol/endpoint.ts";
 import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { UserCaller } from "../callers.ts";
-import { notFound } from "../../http/problem.ts";
+import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
 import { findPlanSummary, savePlanSummary } from "../../store/plans/summaries.ts";

@@ -3,7 +3,7 @@ import { workerMetadataLimit, type WorkerIdentity } from "../../../protocol/work
 import type { PublishRelease, RegisterCloudWorker, Release } from "../../../protocol/releases.ts";
 import type { PipelineCaller } from "../callers.ts";
 import { compareVersions } from "../../domain/version-order.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import { setFact } from "../../store/facts.ts";
 import {
   findLatestVersion,
@@ -25,7 +25,7 @@ export async function publishRelease(
   const created_at = now();
   await store.write(async (tx) => {
     if (await tx.first(findRelease, { version }))
-      throw new Refusal("version_exists", `version ${version} is published already`);
+      throw new RefusalError("version_exists", `version ${version} is published already`);
     await insertRelease(tx, { version, release_notes, created_at });
     const by = pipeline(caller);
     await record(tx, { by, owner: null, action: "release.publish", id: version }, created_at);
@@ -43,7 +43,10 @@ export async function registerCloudWorker(
   { name, metadata = {} }: RegisterCloudWorker,
 ): Promise<WorkerIdentity> {
   if (Buffer.byteLength(JSON.stringify(metadata)) > workerMetadataLimit)
-    throw new Refusal("payload_too_large", `the metadata is over ${workerMetadataLimit} bytes`);
+    throw new RefusalError(
+      "payload_too_large",
+      `the metadata is over ${workerMetadataLimit} bytes`,
+    );
   return context.store.write((tx) =>
     addWorker(context, tx, { owner: null, by: pipeline(caller), metadata }, { name }),
   );

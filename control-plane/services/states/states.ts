@@ -5,7 +5,7 @@ import { stateLimit } from "../../../protocol/state.ts";
 import type { JobCaller } from "../callers.ts";
 import { checkStillValid } from "../../http/guards/jobs.ts";
 import { StateDocumentReader, type StateSummary } from "../../domain/state-document.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import {
@@ -133,7 +133,7 @@ async function checkLocked(
 ): Promise<void> {
   const lock = await queries.first(findLock, { spec: caller.spec_id });
   if (!lock || !holds(lock, caller, id))
-    throw new Refusal(
+    throw new RefusalError(
       "state_conflict",
       "a state is written under a lock that the job holds (?ID=)",
     );
@@ -144,9 +144,9 @@ const isRepeated = (newest: StateVersionRow, next: StateSummary & { md5: string 
 
 function checkFollows(newest: StateVersionRow, next: StateSummary): void {
   if (newest.lineage !== next.lineage)
-    throw new Refusal("state_conflict", "this state has another lineage than the stored one");
+    throw new RefusalError("state_conflict", "this state has another lineage than the stored one");
   if (next.serial <= newest.serial)
-    throw new Refusal(
+    throw new RefusalError(
       "state_conflict",
       `serial ${next.serial} does not follow the stored state's, ${newest.serial}`,
     );

@@ -7,7 +7,7 @@ import type { UserCaller } from "../callers.ts";
 import { isHeld } from "../../domain/job.ts";
 import { StateDocumentReader } from "../../domain/state-document.ts";
 import { withSerial } from "../../domain/state-serial.ts";
-import { notFound, Refusal } from "../../http/problem.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import { findStateVersion, listStateVersions as listRows } from "../../store/states/versions.ts";
@@ -102,7 +102,7 @@ export async function rollBackState(
       await refuseLocked(tx, spec);
       const summary = seen.reader.end();
       if ((await tx.first(findState, { spec }))?.id !== newest?.id || summary.serial !== next)
-        throw new Refusal("state_conflict", "the state changed meanwhile; look at it again");
+        throw new RefusalError("state_conflict", "the state changed meanwhile; look at it again");
       const row = {
         spec_id: spec,
         ...summary,
@@ -139,7 +139,7 @@ export async function breakStateLock(
     if (!lock) return;
     const holder = await tx.first(findJob, { id: lock.job_id });
     if (holder && isHeld(holder))
-      throw new Refusal("configuration_busy", "the job that locked the state runs: cancel it");
+      throw new RefusalError("configuration_busy", "the job that locked the state runs: cancel it");
     await releaseLock(tx, lock.job_id);
     const target = { id: spec, name: named.name, details: { job_id: lock.job_id } };
     await recordOwn(tx, user, { action: "state.unlock", ...target }, context.now());
@@ -155,7 +155,7 @@ async function findVersion(queries: Queries, spec: string, serial: number) {
 
 async function refuseLocked(queries: Queries, spec: string): Promise<void> {
   if (await queries.first(findLock, { spec }))
-    throw new Refusal("state_locked", "wait for the job that holds the lock, or unlock it");
+    throw new RefusalError("state_locked", "wait for the job that holds the lock, or unlock it");
 }
 
 /** In pieces, so that reading a large state leaves turns to others. */

@@ -2,7 +2,7 @@
  * Quotas of an owner. They are judged when a person creates something, in its transaction, and never when a running job saves its state.
  */
 import type { Quota } from "../../domain/quotas.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
 import { findUsage } from "../../store/storage/quotas.ts";
@@ -63,7 +63,7 @@ export async function checkStateBytes(
 
 const mib = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
 
-function exceeded({ wakeups }: Context, quota: Quota, detail: string): Refusal {
+function exceeded({ wakeups }: Context, quota: Quota, detail: string): RefusalError {
   wakeups.ring("quota", quota);
-  return new Refusal("quota_exceeded", detail);
+  return new RefusalError("quota_exceeded", detail);
 }

@@ -18,7 +18,7 @@ import {
 } from "../../domain/snapshot.ts";
 import type { WorkerRow } from "../../domain/worker.ts";
 import { judge } from "../../domain/judge.ts";
-import { invalid, notFound, Refusal } from "../../http/problem.ts";
+import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { findArchive } from "../../store/plans/artifacts.ts";
 import type { Queries } from "../../store/db.ts";
 import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
@@ -53,7 +53,7 @@ export async function withDeployConfiguration(
   const { deploy_configuration: before, ...metadata } = JSON.parse(worker.metadata) as Metadata;
   if (given === null) return JSON.stringify(metadata);
   if (Buffer.byteLength(JSON.stringify(given)) > deployConfigurationLimit)
-    throw new Refusal(
+    throw new RefusalError(
       "payload_too_large",
       `the deploy configuration is over ${deployConfigurationLimit} bytes`,
     );
@@ -99,7 +99,7 @@ export async function findTeardown(
 ): Promise<Teardown> {
   const { deploy_configuration: stored } = JSON.parse(worker.metadata) as Metadata;
   if (stored === undefined)
-    throw new Refusal(
+    throw new RefusalError(
       "no_deploy_configuration",
       "the worker has no deploy configuration: set one first (PATCH /api/cli/workers/{id})",
     );
@@ -116,10 +116,10 @@ export async function findTeardown(
     return { spec, snapshot: opened.snapshot ?? null, scope };
   } catch (error) {
     const why =
-      error instanceof Refusal || error instanceof UnreadableError
+      error instanceof RefusalError || error instanceof UnreadableError
         ? error.message
         : "it cannot be read";
-    throw new Refusal(
+    throw new RefusalError(
       "no_deploy_configuration",
       `the worker's deploy configuration cannot be used (${why}): set it again`,
     );
@@ -161,10 +161,10 @@ function checkedSnapshot(
       ...definitionOf({ ...whole, backend: "own" }),
     };
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof RefusalError)) throw error;
     const inside = (text: string) => text.replace(/^body\./, `${field}.snapshot.`);
     const errors = error.more.errors?.map((one) => ({ ...one, path: inside(one.path) }));
-    throw new Refusal(error.code, inside(error.message), errors ? { errors } : {});
+    throw new RefusalError(error.code, inside(error.message), errors ? { errors } : {});
   }
 }
 

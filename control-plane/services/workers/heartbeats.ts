@@ -3,7 +3,7 @@ import type { Heartbeat, HeartbeatAnswer } from "../../../protocol/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import { hasEnded } from "../../domain/job.ts";
 import { acceptsToken, workerStatus } from "../../domain/worker.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findHeldBriefly, setOmitted } from "../../store/jobs/jobs.ts";
 import { findWorkerCaller, recordHeartbeat, recordLeaving } from "../../store/workers/workers.ts";
@@ -101,7 +101,7 @@ function refuseSecondAgent(
     worker.last_heartbeat_at !== null &&
     now() - worker.last_heartbeat_at < periods.offline;
   if (isOther)
-    throw new Refusal(
+    throw new RefusalError(
       "identity_in_use",
       "another agent uses this worker's identity; stop it, or register this one under a name of its own",
     );
@@ -124,7 +124,7 @@ async function waitForChange(
   const look = async () => {
     const worker = await context.store.read.first(findWorkerCaller, { id });
     if (!worker || !acceptsToken(worker, presented_hash, context.now()))
-      return reject(new Refusal("invalid_worker_token"));
+      return reject(new RefusalError("invalid_worker_token"));
     const jobs = await context.store.read.all(findHeldBriefly, { worker: id });
     const orders = {
       status: workerStatus(worker),

@@ -1,7 +1,7 @@
 /** DESTROY_WORKER: tearing down what a worker was deployed with, run by another worker. */
 import type { JobRow } from "../../domain/job.ts";
 import type { WorkerRow } from "../../domain/worker.ts";
-import { Refusal } from "../../http/problem.ts";
+import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { deleteWorker, findOwnWorker, updateWorker } from "../../store/workers/workers.ts";
@@ -21,7 +21,7 @@ export async function refuseOtherTeardown(
   const { targets = [] } = JSON.parse(stored?.config_snapshot ?? "{}") as { targets?: string[] };
   const now = "targets" in scope ? scope.targets : [];
   if (job?.config_hash !== hash || targets.join("\n") !== now.join("\n"))
-    throw new Refusal(
+    throw new RefusalError(
       "job_not_retryable",
       "what tearing the worker down destroys has changed since: make a new DESTROY_WORKER job",
     );

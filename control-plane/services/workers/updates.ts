@@ -2,7 +2,7 @@
 import type { UpdateWorker, Worker } from "../../../protocol/workers.ts";
 import type { UserCaller } from "../callers.ts";
 import type { WorkerRow } from "../../domain/worker.ts";
-import { notFound } from "../../http/problem.ts";
+import { notFound } from "../../domain/refusal.ts";
 import { findOwnWorker, updateWorker as saveWorker } from "../../store/workers/workers.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";

@@ -11,7 +11,7 @@ import type { Origin, UserCaller, WorkerCaller } from "../callers.ts";
 import { mergePatch } from "../../domain/merge-patch.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import { newlyRegistered, type WorkerRow } from "../../domain/worker.ts";
-import { invalid, notFound, Refusal } from "../../http/problem.ts";
+import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findHeldJobs } from "../../store/jobs/jobs.ts";
 import {
@@ -60,7 +60,7 @@ export async function registerWorker(
     const { token_hash, origin } = registrant;
     const token = await tx.first(useRegistrationToken, { token_hash, now: context.now() });
     if (!token)
-      throw new Refusal("unauthenticated", "the registration token is used up or expired");
+      throw new RefusalError("unauthenticated", "the registration token is used up or expired");
     const by = {
       kind: "registration_token",
       id: fingerprint(token_hash),
@@ -132,7 +132,7 @@ export async function updateMetadata(
     const { deploy_configuration, ...known } = JSON.parse(worker.metadata) as Metadata;
     const merged = mergePatch(known, patch) as Metadata;
     if (Buffer.byteLength(JSON.stringify(merged)) > workerMetadataLimit)
-      throw new Refusal(
+      throw new RefusalError(
         "payload_too_large",
         `the metadata would be over ${workerMetadataLimit} bytes`,
       );

@@ -1,7 +1,7 @@
 /** Zones without what is in them: for pages that only name them. */
 import type { Zone } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../callers.ts";
-import { notFound } from "../../http/problem.ts";
+import { notFound } from "../../domain/refusal.ts";
 import { findZone, listZones } from "../../store/configurations/configurations.ts";
 import type { Context } from "../context.ts";
 

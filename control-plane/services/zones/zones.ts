@@ -2,7 +2,7 @@
 import { v7 as uuid } from "uuid";
 import type { Configuration, CreateZone, Zone } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../callers.ts";
-import { notFound, Refusal } from "../../http/problem.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import {
   countSpecsByStatus,
   listSpecSummaries,
@@ -36,7 +36,7 @@ export async function createZone(
   const zone: ZoneRow = { id: uuid(), owner_id: owner, name, created_at: at, updated_at: at };
   await store.write(async (tx) => {
     if (await tx.first(findZoneByName, { name, owner }))
-      throw new Refusal("name_taken", `there is a zone "${name}" already`);
+      throw new RefusalError("name_taken", `there is a zone "${name}" already`);
     await insertZone(tx, zone);
     await recordOwn(tx, user, { action: "zone.create", id: zone.id, name }, at);
   });

@@ -3,7 +3,7 @@ import { endpoints } from "../../../protocol/endpoints.ts";
 import { faultText } from "../../../protocol/words.ts";
 import { faultMessages } from "../../../control-plane/domain/fault-messages.ts";
 import { judge } from "../../../control-plane/domain/judge.ts";
-import type { Refusal } from "../../../control-plane/http/problem.ts";
+import type { RefusalError } from "../../../control-plane/domain/refusal.ts";
 
 /** What a person reads of this input. */
 function faultsOf(schema: Parameters<typeof judge>[0], input: unknown): string[] {
@@ -11,7 +11,7 @@ function faultsOf(schema: Parameters<typeof judge>[0], input: unknown): string[]
     judge(schema)(input);
     return [];
   } catch (error) {
-    return ((error as Refusal).more.errors ?? []).map(faultText);
+    return ((error as RefusalError).more.errors ?? []).map(faultText);
   }
 }
 const { createCloudIdentity, createConfiguration, createJob } = endpoints;

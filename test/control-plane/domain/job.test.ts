@@ -11,7 +11,7 @@ import {
   unansweredCancelMilliseconds,
   type JobState,
 } from "../../../control-plane/domain/job.ts";
-import { Refusal } from "../../../control-plane/http/problem.ts";
+import { RefusalError } from "../../../control-plane/domain/refusal.ts";
 
 const now = 1_000_000;
 const queued: JobState = {
@@ -122,7 +122,7 @@ describe("a job", () => {
     ["succeeded", succeeded, "lose", "unchanged"],
     ["lost", lost, "lose", "unchanged"],
   ])("that is %s, on %3$s", (_from, job, event, to) => {
-    if (to === "refused") expect(() => change[event](job)).toThrow(Refusal);
+    if (to === "refused") expect(() => change[event](job)).toThrow(RefusalError);
     else if (to === "unchanged") expect(change[event](job)).toBe(job);
     else expect(change[event](job)).toEqual({ ...change[event](job), ...to });
   });
@@ -139,8 +139,8 @@ describe("a job", () => {
     const job = { worker_id: "w", attempt: 2 };
     expect(() => fence(job, "w", undefined)).not.toThrow();
     expect(() => fence(job, "w", 2)).not.toThrow();
-    expect(() => fence(job, "w", 1)).toThrow(Refusal);
-    expect(() => fence(job, "other", 2)).toThrow(Refusal);
-    expect(() => fence({ worker_id: null, attempt: 1 }, "w", undefined)).toThrow(Refusal);
+    expect(() => fence(job, "w", 1)).toThrow(RefusalError);
+    expect(() => fence(job, "other", 2)).toThrow(RefusalError);
+    expect(() => fence({ worker_id: null, attempt: 1 }, "w", undefined)).toThrow(RefusalError);
   });
 });

@@ -8,7 +8,7 @@ const schema = Type.Object({
     uniqueItems: true,
   }),
 });
-const judge = compileValidator({ schema, method: "", url: "", httpPart: "body" });
+const judge = compileValidator({ schema, httpPart: "body" });
 const faultsOf = (input: unknown) =>
   judge(input) === true
     ? []

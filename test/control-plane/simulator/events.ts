@@ -1,5 +1,5 @@
 /** What can happen to a control plane, drawn at random: people, runners that lose answers and come late, time, restarts. */
-import { Refusal } from "../../../control-plane/http/problem.ts";
+import { RefusalError } from "../../../control-plane/domain/refusal.ts";
 import { appendLogs, reportStatus } from "../../../control-plane/services/jobs/reports.ts";
 import { heartbeat } from "../../../control-plane/services/workers/heartbeats.ts";
 import { retryJob } from "../../../control-plane/services/jobs/retry.ts";
@@ -264,6 +264,6 @@ export async function happen(scene: Scene, name: string): Promise<void> {
   try {
     await events[name]![1](scene);
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof RefusalError)) throw error;
   }
 }
