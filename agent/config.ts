@@ -66,6 +66,7 @@ export interface AgentConfig extends IsolationConfig {
   readonly grace: Readonly<Record<"init" | "plan" | "apply" | "kill", number>>;
   readonly retry: BackoffLimits;
   readonly logLimitBytes: number;
+  readonly debugLogLimitBytes: number;
   readonly gitAccess: readonly GitAccess[];
   readonly engineMirror: string | undefined;
   readonly engineOffline: boolean;
@@ -139,6 +140,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     grace,
     retry: retryLimits(read.seconds("WINDLASS_RETRY_SECONDS", 30) * 1000),
     logLimitBytes: Math.round(read.number("WINDLASS_LOG_LIMIT_MIB", 256, 0.001, 1e6) * 1024 ** 2),
+    debugLogLimitBytes: Math.round(
+      read.number("WINDLASS_DEBUG_LOG_LIMIT_MIB", 64, 0.001, 1024) * 1024 ** 2,
+    ),
     gitAccess: gitAccessOf(read.secret("WINDLASS_GIT_CREDENTIALS", 100_000)),
     engineMirror: read.text("WINDLASS_ENGINE_MIRROR", forms.mirror),
     engineOffline: read.flag("WINDLASS_ENGINE_OFFLINE"),

@@ -245,6 +245,7 @@ function jobSettings(
     freeDiskBytes: config.freeDiskBytes,
     enginePublicKeys: config.enginePublicKeys,
     logLimitBytes: config.logLimitBytes,
+    debugLogLimitBytes: config.debugLogLimitBytes,
     retry: config.retry,
     patience: {
       // Init holds no lock and may hang on a backend that does not answer: killed at once after its grace.

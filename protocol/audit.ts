@@ -43,6 +43,7 @@ export const auditActions = [
   "job.end",
   "job.lose",
   "job.release",
+  "job.download_debug_log",
   "state.download",
   "state.roll_back",
   "state.unlock",

@@ -5,7 +5,7 @@ import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts"
 import { ExecutionMetadata, JobStatus, JobType, LogStep, StreamType } from "./jobs.ts";
 import { PlanSummary } from "./plan-summary.ts";
 
-export { planArtifactLimit } from "./limits.ts";
+export { debugLogLimit, planArtifactLimit } from "./limits.ts";
 /** A log post carries at most this many chunks … */
 export const logChunksLimit = 200;
 /** … and this many bytes of body. JSON may write one character as six, hence the room above the text. */
@@ -33,6 +33,9 @@ export const ClaimedJob = Type.Object({
     ),
     attempt: Type.Optional(about(Type.Integer(), "Sent back as `X-Job-Attempt`.")),
     timeout_seconds: Type.Optional(Type.Integer()),
+    debug: Type.Optional(
+      about(Type.Boolean(), "Keep terraform's debug log and send it before the end is reported."),
+    ),
     job_token: Type.Optional(
       about(
         Type.String(),
@@ -145,6 +148,12 @@ export const PlanArtifact = Type.Object({
   sha256: Sha256,
 });
 export type PlanArtifact = Static<typeof PlanArtifact>;
+
+export const DebugLog = Type.Object({
+  job_id: Uuid,
+  size_bytes: about(Type.Integer(), "Of the gzip file."),
+});
+export type DebugLog = Static<typeof DebugLog>;
 
 export const waitSecondsLimit = 30;
 export const Wait = Type.Object({

@@ -69,6 +69,22 @@ export const jobEndpoints = {
     status: 200,
     answer: LogPage,
   }),
+  downloadDebugLog: endpoint({
+    method: "GET",
+    path: "/api/cli/jobs/{id}/debug-log",
+    summary: "Download the debug log of a job, a gzip file; it may hold secrets",
+    description:
+      "What terraform wrote under TF_LOG=DEBUG, of a job that was created with `debug`. 404 while there is none: it comes with the job's end, and retention removes it with the log.",
+    caller: "client",
+    params: jobParams,
+    bytes: "response",
+    status: 200,
+    media: "application/gzip",
+    also: {
+      206: "The part that `Range` asks for.",
+      304: "What `If-None-Match` names is still the content.",
+    },
+  }),
   streamJobLogs: endpoint({
     method: "GET",
     path: "/api/jobs/{id}/logs/stream",

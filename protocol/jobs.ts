@@ -28,8 +28,9 @@ export const WaitingReason = OneOf([
   "waiting_for_worker",
   /** The owner has no worker whose labels include the job's. */
   "no_matching_worker",
-  /** There are such workers, but no agent of theirs reports a feature that the configuration needs. */
+  /** There are such workers, but no agent of theirs reports a feature that the job needs. */
   "needs_backend_config",
+  "needs_debug",
   "needs_submodules",
   "needs_var_files",
   /** There are such workers, none of them online. */
@@ -112,6 +113,11 @@ export const Job = Type.Object({
     Nullable(Timestamp),
     "When retention removed the log; the job and its outcome stay.",
   ),
+  debug: about(Type.Boolean(), "Whether terraform's debug log is kept as a file of the job."),
+  debug_log_bytes: about(
+    Nullable(Type.Integer()),
+    "Size of that file, as it is kept: gzip; null while there is none.",
+  ),
   created_at: Timestamp,
   claimed_at: about(Nullable(Timestamp), "When a worker took it."),
   started_at: about(
@@ -138,6 +144,12 @@ export const CreateJob = Type.Object(
     ),
     plan_job_id: Type.Optional(about(Nullable(Uuid), "Of a DEPLOY: apply this PLAN's artifact.")),
     labels: Type.Optional(about(Labels, "In place of the configuration's.")),
+    debug: Type.Optional(
+      about(
+        Type.Boolean(),
+        "Keep what terraform writes under TF_LOG=DEBUG as a file of the job. What is known to be sensitive is masked in it, but requests and answers of providers may hold other secrets.",
+      ),
+    ),
   },
   { additionalProperties: false },
 );

@@ -8,6 +8,9 @@ export const timeoutSecondsDefault = 3600;
 /** The interface's limit of a plan artifact: 50 MB, read as 50 MiB. */
 export const planArtifactLimit = 52_428_800;
 
+/** A debug log, packed. */
+export const debugLogLimit = 100 * 1024 * 1024;
+
 /** An address or attribute path of a plan summary longer than this is cut, with an ellipsis. */
 export const planTextLimit = 1024;
 /** Each of its lists has at most this many entries; how many more there are is said beside it. */

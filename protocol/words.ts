@@ -7,6 +7,7 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   no_matching_worker:
     "no worker has its labels, or there is none: register one that has, or change the labels",
   needs_backend_config: "it waits for a worker that supports backend_config: upgrade the agent",
+  needs_debug: "it waits for a worker that supports debug: upgrade the agent",
   needs_submodules: "it waits for a worker that supports submodules: upgrade the agent",
   needs_var_files: "it waits for a worker that supports var_files: upgrade the agent",
   no_worker_online: "no worker that may take it is online: start one",

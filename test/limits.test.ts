@@ -20,7 +20,12 @@ import {
   waitSecondsLimit,
 } from "../protocol/executions.ts";
 import { addressLimit } from "../protocol/fields.ts";
-import { planArtifactLimit, planSummaryLimit, timeoutSecondsDefault } from "../protocol/limits.ts";
+import {
+  debugLogLimit,
+  planArtifactLimit,
+  planSummaryLimit,
+  timeoutSecondsDefault,
+} from "../protocol/limits.ts";
 import { endpoints } from "../protocol/endpoints.ts";
 import { outputsLimit } from "../protocol/jobs.ts";
 import { problemCodes } from "../protocol/problem.ts";
@@ -50,6 +55,10 @@ test.each([
   ["outputs that are kept of a job", number(outputsLimit)],
   ["an uploaded archive of terraform files", mib(archiveLimit)],
   ["a plan artifact", mib(planArtifactLimit)],
+  [
+    "a debug log as gzip; before compression",
+    `${mib(debugLogLimit)}; 64 MiB, a setting of the runner`,
+  ],
   ["a state", mib(stateLimit)],
   [
     "a log post: its body, its chunks, the text of all chunks",

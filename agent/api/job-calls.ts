@@ -25,6 +25,38 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
   const { server, revocation } = calls;
   const params = { id };
   const forever = new AbortController().signal;
+  const upload = async (
+    what: string,
+    endpoint: typeof endpoints.uploadPlanArtifact | typeof endpoints.uploadDebugLog,
+    file: string,
+    signal: AbortSignal,
+  ): Promise<void> => {
+    const { size } = statSync(file);
+    const digest = await digestOf(file);
+    const once = async (): Promise<void> => {
+      const answer = await send(
+        server,
+        endpoint,
+        { params, bytes: size <= smallFile ? readFileSync(file) : createReadStream(file) },
+        {
+          ...calls,
+          headers: {
+            ...calls.headers,
+            "content-length": String(size),
+            "content-digest": digest,
+          },
+          signal,
+        },
+      );
+      await answer.body.dump();
+    };
+    try {
+      await settle(persist(calls, what, signal, once));
+    } catch (error) {
+      // Only this attempt can have stored it: an upload whose answer was lost.
+      if (!(error instanceof JobRefused && error.code === "artifact_exists")) throw error;
+    }
+  };
   return {
     reportStatus: async (report) => {
       const once = async (): Promise<unknown> =>
@@ -47,33 +79,8 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
         throw error;
       }
     },
-    uploadPlan: async (file, signal) => {
-      const { size } = statSync(file);
-      const digest = await digestOf(file);
-      const once = async (): Promise<void> => {
-        const answer = await send(
-          server,
-          endpoints.uploadPlanArtifact,
-          { params, bytes: size <= smallFile ? readFileSync(file) : createReadStream(file) },
-          {
-            ...calls,
-            headers: {
-              ...calls.headers,
-              "content-length": String(size),
-              "content-digest": digest,
-            },
-            signal,
-          },
-        );
-        await answer.body.dump();
-      };
-      try {
-        await settle(persist(calls, "upload plan", signal, once));
-      } catch (error) {
-        // Only this attempt can have stored it: an upload whose answer was lost.
-        if (!(error instanceof JobRefused && error.code === "artifact_exists")) throw error;
-      }
-    },
+    uploadPlan: (file, signal) => upload("upload plan", endpoints.uploadPlanArtifact, file, signal),
+    uploadDebugLog: (file) => upload("upload debug log", endpoints.uploadDebugLog, file, forever),
     downloadPlan: async (file, signal) =>
       settle(
         persist(calls, "download plan", signal, () =>

@@ -38,6 +38,8 @@ export interface JobSettings {
   readonly engineOffline: boolean;
   readonly enginePublicKeys: string | undefined;
   readonly logLimitBytes: number;
+  /** Of terraform's debug log; the rest is dropped. */
+  readonly debugLogLimitBytes: number;
   /** Of log posts that are not answered. */
   readonly retry: BackoffLimits;
   readonly patience: Readonly<Record<"init" | "plan" | "apply", StopPatience>>;

@@ -5,6 +5,7 @@ import type { LogSink } from "../logs/delivery.ts";
 export interface JobApi extends LogSink {
   reportStatus(report: ReportStatus): Promise<void>;
   uploadPlan(file: string, signal: AbortSignal): Promise<void>;
+  uploadDebugLog(file: string): Promise<void>;
   /** Into a new file; false when there is no plan. */
   downloadPlan(file: string, signal: AbortSignal): Promise<boolean>;
   downloadSource(file: string, signal: AbortSignal): Promise<void>;

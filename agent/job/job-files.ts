@@ -57,13 +57,21 @@ export async function copyJobFile(
   return true;
 }
 
-function openJobFile(root: string, path: string): number | undefined {
+/**
+ * Opens a plain file of the workspace, to be read or to be cut. Undefined when there is none; throws StepFailed for anything else
+ * that the job has put in its place.
+ */
+export function openJobFile(
+  root: string,
+  path: string,
+  access = constants.O_RDONLY,
+): number | undefined {
   let real: string;
   let file: number;
   try {
     real = realpathSync(path);
     // Not to wait for whoever would write into a pipe.
-    file = openSync(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    file = openSync(real, access | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;

@@ -18,6 +18,7 @@ import {
   type JobSettings,
   type Step,
 } from "./context.ts";
+import { sendDebugLog } from "./terraform/debug-log.ts";
 import { appliedBackend } from "./terraform/backend.ts";
 import type { Facts } from "./facts.ts";
 import { crashesIn, crashLimit, giveUp } from "./give-up.ts";
@@ -183,6 +184,7 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
     over.abort();
     context.prepared?.cancel();
   }
+  if (stop.reason !== "not the holder") await sendDebugLog(context);
   log.system([report.status, report.error_message].filter(Boolean).join(": "));
   journal.append({ at: "ended", report });
   return report;

@@ -20,8 +20,16 @@ export function secretsOf({ claim: { job }, journal, settings }: Known): string[
     ...(job.job_token ? [job.job_token] : []),
     settings.workerToken,
     ...secretsOfGitAccess(settings.gitAccess),
-    ...journal.entries.flatMap((entry) => (entry.at === "secrets" ? open(entry.sealed, key) : [])),
+    ...journal.entries.flatMap((entry) =>
+      entry.at === "secrets" ? (open(entry.sealed, key) ?? []) : [],
+    ),
   ];
+}
+
+/** False when the worker's token was changed while the job ran: what the job has learnt before that is not known any more. */
+export function knowsAllSecrets({ claim, journal, settings }: Known): boolean {
+  const key = keyOf(settings.workerToken, claim.job.id);
+  return journal.entries.every((entry) => entry.at !== "secrets" || open(entry.sealed, key));
 }
 
 /** Before anything of the job runs: what could not be masked must not be there. */
@@ -85,8 +93,8 @@ function seal(secrets: readonly string[], key: Buffer): string {
   return Buffer.concat([nonce, sealing.getAuthTag(), text]).toString("base64");
 }
 
-/** Nothing when the worker's token was changed meanwhile: nobody can read them then. */
-function open(sealed: string, key: Buffer): string[] {
+/** Undefined when the worker's token was changed meanwhile: nobody can read them then. */
+function open(sealed: string, key: Buffer): string[] | undefined {
   const bytes = Buffer.from(sealed, "base64");
   const options = { authTagLength: tagLength };
   try {
@@ -95,7 +103,7 @@ function open(sealed: string, key: Buffer): string[] {
     const text = Buffer.concat([opening.update(bytes.subarray(headLength)), opening.final()]);
     return JSON.parse(text.toString()) as string[];
   } catch {
-    return [];
+    return undefined;
   }
 }
 

@@ -20,6 +20,8 @@ export interface Workspace {
   /** Settings of the backend for `init`. */
   readonly backendConfig: string;
   readonly cliConfig: string;
+  /** Where terraform writes its debug log; there only if the job asks for one. */
+  readonly debug: string;
   /** The dependency lock file as it came with the source. */
   readonly lock: string;
   /** Links to what the job was given of the engines and providers that jobs share. */
@@ -60,6 +62,7 @@ export function workspaceAt(root: string): Workspace {
     variables: join(root, "job.tfvars.json"),
     backendConfig: join(root, "job.tfbackend.json"),
     cliConfig: join(root, "terraform.rc"),
+    debug: join(root, "debug"),
     lock: join(root, "lock.hcl"),
     shared: join(root, "shared"),
   };

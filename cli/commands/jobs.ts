@@ -2,7 +2,9 @@
 import { Option } from "@commander-js/extra-typings";
 import { examples, noun, repeated, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
+import { debugOption } from "./value-options.ts";
 import type { AskingOptions, CreateOptions, DeployOptions } from "../jobs/create.ts";
+import type { DebugLogOptions } from "../logs/debug-log.ts";
 import type { LogsOptions } from "../logs/logs.ts";
 import type { ListOptions, ShowOptions } from "../jobs/read.ts";
 
@@ -28,6 +30,7 @@ export function jobsCommand() {
       .addOption(wait())
       .addOption(worker())
       .addOption(label())
+      .addOption(debugOption())
       .action(
         action(async (run: Run, name: string, options: CreateOptions) =>
           (await create()).plan(run, name, options),
@@ -47,6 +50,7 @@ export function jobsCommand() {
       .addOption(wait())
       .addOption(worker())
       .addOption(label())
+      .addOption(debugOption())
       .action(
         action(async (run: Run, name: string | undefined, options: DeployOptions) =>
           (await create()).deploy(run, name, options),
@@ -66,6 +70,7 @@ export function jobsCommand() {
       .addOption(wait())
       .addOption(worker())
       .addOption(label())
+      .addOption(debugOption())
       .action(
         action(async (run: Run, name: string, options: AskingOptions) =>
           (await create()).destroy(run, name, options),
@@ -80,6 +85,7 @@ export function jobsCommand() {
       .argument("<worker>", "name or id of the worker to tear down; another one does it")
       .addOption(yes())
       .addOption(wait())
+      .addOption(debugOption())
       .action(
         action(async (run: Run, name: string, options: AskingOptions) =>
           (await create()).destroyWorker(run, name, options),
@@ -141,6 +147,22 @@ export function jobsCommand() {
     [
       ["windlass jobs logs 01890a5d-… --follow", "live"],
       ["windlass jobs logs 01890a5d-… --json", "one chunk a line, as the server has it"],
+    ],
+  );
+  examples(
+    jobs
+      .command("debug-log")
+      .description("write the debug log of a job that was queued with --debug; it may hold secrets")
+      .argument("<job>", "id of the job")
+      .option("--output <file>", "into this file, which only you may read; else to stdout")
+      .action(
+        action(async (run: Run, id: string, options: DebugLogOptions) =>
+          (await import("../logs/debug-log.ts")).debugLog(run, id, options),
+        ),
+      ),
+    [
+      ["windlass jobs plan network --debug --wait", "make one"],
+      ["windlass jobs debug-log 01890a5d-… --output debug.log", "and read it"],
     ],
   );
   examples(

@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import { examples, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import type { UpOptions } from "../up/up.ts";
-import { backendOption, valueOptions } from "./value-options.ts";
+import { backendOption, debugOption, valueOptions } from "./value-options.ts";
 
 /** The command with its help; its work is loaded when it runs. */
 export function upCommand() {
@@ -16,6 +16,7 @@ export function upCommand() {
     .option("--zone <name>", "the zone it is made in, and made itself where there is none");
   for (const option of valueOptions()) up.addOption(option);
   up.addOption(backendOption())
+    .addOption(debugOption())
     .addOption(yes())
     .action(
       action(async (run: Run, directory: string, options: UpOptions) => {

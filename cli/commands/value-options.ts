@@ -19,3 +19,7 @@ export const backendOption = () =>
     "--backend <kind>",
     "managed: the state is kept here; own: in the backend that the files declare; auto: there, or here if they declare none",
   ).choices(["managed", "own", "auto"]);
+
+/** Of every command that queues a job. */
+export const debugOption = () =>
+  new Option("--debug", "keep terraform's debug log (TF_LOG=DEBUG); it may hold secrets");

@@ -13,6 +13,7 @@ export interface CreateOptions {
   readonly wait?: true | undefined;
   readonly worker?: string | undefined;
   readonly label?: string[] | undefined;
+  readonly debug?: true | undefined;
 }
 export interface AskingOptions extends CreateOptions {
   readonly yes?: true | undefined;
@@ -84,13 +85,14 @@ export async function retry(run: Run, id: string, { wait }: CreateOptions): Prom
 }
 
 async function queue(run: Run, body: CreateJob, options: CreateOptions): Promise<void> {
-  const { wait, worker, label } = options;
+  const { wait, worker, label, debug } = options;
   const assigned = worker === undefined ? undefined : (await workerOf(run, worker)).id;
   const job = await run.api.call("createJob", {
     body: {
       ...body,
       ...(assigned === undefined ? {} : { assigned_worker_id: assigned }),
       ...(label === undefined ? {} : { labels: label }),
+      ...(debug ? { debug } : {}),
     },
   });
   await queued(run, job, wait);

@@ -103,5 +103,13 @@ export function showJob(run: Run, job: Job): void {
           ? "some of it never arrived"
           : null
         : `removed by retention at ${time(job.log_pruned_at)}`,
+    "debug log": debugLogOf(job),
   });
+}
+
+/** What there is of its debug log. A server that knows of none says neither. */
+function debugLogOf({ id, debug, debug_log_bytes: bytes, ended_at }: Job): string | null {
+  if (typeof bytes === "number") return `${bytes} bytes, packed: windlass jobs debug-log ${id}`;
+  if (!debug) return null;
+  return ended_at === null ? "comes with the end of the job" : "there is none";
 }

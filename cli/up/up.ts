@@ -24,6 +24,7 @@ export interface UpOptions extends VariableOptions {
   readonly zone?: string | undefined;
   readonly label?: string[] | undefined;
   readonly backend?: string | undefined;
+  readonly debug?: true | undefined;
   readonly yes?: true | undefined;
 }
 
@@ -31,9 +32,10 @@ export interface UpOptions extends VariableOptions {
 export async function up(run: Run, directory: string, options: UpOptions): Promise<void> {
   const configuration = await configure(run, directory, options);
   const configuration_id = configuration.id;
-  const planned = await runJob(run, { job_type: "PLAN", configuration_id });
+  const debug = options.debug ? { debug: true } : {};
+  const planned = await runJob(run, { job_type: "PLAN", configuration_id, ...debug });
   if (!(await isWanted(run, planned, configuration, options))) return;
-  const body = { job_type: "DEPLOY" as const, configuration_id, plan_job_id: planned.id };
+  const body = { job_type: "DEPLOY" as const, configuration_id, plan_job_id: planned.id, ...debug };
   const deployed = await runJob(run, body);
   if (run.json) return showJob(run, deployed);
   showOutputs(outputLines(deployed));

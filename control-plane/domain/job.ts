@@ -68,6 +68,10 @@ export const hasEnded = ({ status }: Pick<JobState, "status">): boolean =>
 export const isHeld = ({ worker_id, released_at }: Pick<JobState, "worker_id" | "released_at">) =>
   worker_id !== null && released_at === null;
 
+/** Whether terraform's debug log is to be kept: the job needs a runner that can do so. */
+export const hasDebug = ({ features }: Pick<JobRow, "features">): boolean =>
+  (JSON.parse(features) as string[]).includes("debug");
+
 /** Throws unless this worker (and attempt, where it says one) holds or held the job last. */
 export function fence(
   job: Pick<JobRow, "worker_id" | "attempt">,

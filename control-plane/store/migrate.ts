@@ -12,6 +12,7 @@ import * as checkedSignIn from "./migrations/0010-checked-sign-in.ts";
 import * as definitions from "./migrations/0011-definitions.ts";
 import * as tokenOverlap from "./migrations/0013-token-overlap.ts";
 import * as features from "./migrations/0014-features.ts";
+import * as debugLogs from "./migrations/0015-debug-logs.ts";
 import * as removals from "./migrations/0016-removals.ts";
 import * as facts from "./migrations/0017-facts.ts";
 
@@ -31,6 +32,7 @@ const migrations = [
   features,
   removals,
   facts,
+  debugLogs,
 ];
 
 export interface SchemaTransaction {

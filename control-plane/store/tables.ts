@@ -119,7 +119,7 @@ export interface JobsTable {
   worker_id: string | null;
   plan_job_id: string | null;
   labels: Json;
-  /** The features of a runner that its snapshot needs; fixed, as that is. */
+  /** The features of a runner that it needs, `debug` among them if its debug log is kept; fixed, as its snapshot is. */
   features: Json;
   config_hash: string | null;
   timeout_seconds: number;
@@ -209,6 +209,16 @@ export interface PlanArtifactsTable {
   created_at: Millis;
 }
 
+/** What terraform wrote under TF_LOG=DEBUG, packed; the content is a sealed blob. */
+export interface DebugLogsTable {
+  job_id: string;
+  attempt: number;
+  blob: string;
+  size_bytes: number;
+  sha256: string;
+  created_at: Millis;
+}
+
 /** What the plan that a job made would do, as its runner summed it up. */
 export interface PlanSummariesTable {
   job_id: string;
@@ -281,6 +291,7 @@ export interface Tables extends PeopleTables {
   job_snapshots: JobSnapshotsTable;
   log_chunks: LogChunksTable;
   plan_artifacts: PlanArtifactsTable;
+  debug_logs: DebugLogsTable;
   plan_summaries: PlanSummariesTable;
   archives: ArchivesTable;
   state_versions: StateVersionsTable;

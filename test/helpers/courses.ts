@@ -79,15 +79,18 @@ export async function bringUp({ run, way, path }: Person): Promise<void> {
 }
 
 /** A plan of a change to "network", its deployment, and a job that is cancelled, asked for again and cancelled. */
-export async function useJobs({ run, json }: Person): Promise<void> {
+export async function useJobs({ run, json, path }: Person): Promise<void> {
   await run(["configurations", "update", "network", "--var", "cluster_name=live"], {
     data: /^variables +cluster_name = live$/m,
   });
-  const planned = await run(["jobs", "plan", "network", "--wait"], {
+  const planned = await run(["jobs", "plan", "network", "--debug", "--wait"], {
     data: /^Plan: \d+ to change/m,
     says: /^The plan of "network" succeeded after/m,
   });
   const plan = /--plan (\S+) --wait/.exec(planned)?.[1] ?? "";
+  await run(["jobs", "debug-log", plan, "--output", join(path, "debug.log")], {
+    says: /^The debug log is in .*debug\.log\. It may hold secrets/m,
+  });
   await run(["jobs", "deploy", "--plan", plan, "--wait"], { data: /Apply complete!/ });
   const [deployed] = (await json("jobs", "list")) as Job[];
   await run(["jobs", "list"], { data: /^DEPLOY +network +SUCCESS/m, reads: true });

@@ -55,6 +55,7 @@ export const writableFor = ({ workspace, state }: Place): string[] => [
   workspace.home,
   workspace.temporary,
   workspace.artifact,
+  ...(existsSync(workspace.debug) ? [workspace.debug] : []),
   ...(state !== undefined && existsSync(state) ? [state] : []),
 ];
 

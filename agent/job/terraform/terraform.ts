@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from "node:util";
 import { bootId } from "../../machine/process-identity.ts";
 import { JobStopped, known, OutcomeUnknown, StepFailed, type JobContext } from "../context.ts";
 import { cloudEnvironment } from "../credentials/credentials.ts";
+import { boundDebugLog, debugEnvironment, prepareDebugLog } from "./debug-log.ts";
 import { environmentOf } from "./environment.ts";
 import { JournalFailed, type StopReason } from "../journal.ts";
 import { openRun, type Run, type StopPatience } from "./process.ts";
@@ -43,6 +44,7 @@ export async function runTerraform(
 ): Promise<TerraformEnd> {
   const { journal, log } = context;
   const run = runName(context.position, `${name}${options.suffix ?? ""}`);
+  prepareDebugLog(context);
   const command = commandOf(context, run, args, options.environment);
   const { directory } = command;
   const before = journal.find("run", (entry) => entry.run === run);
@@ -67,7 +69,7 @@ export async function runTerraform(
       run,
       process.ended.then(() => undefined),
     );
-  const end = await stoppable(context, run, process, options);
+  const end = await boundDebugLog(context, stoppable(context, run, process, options));
   if (options.logged) log.stepEnded(name);
   if (end.kind === "never started") {
     if (context.stop.aborted) throw new JobStopped(context.stop.reason as StopReason);
@@ -114,17 +116,19 @@ const commandOf = (
     command: known(context, "engine").path,
     args,
     cwd: known(context, "folder"),
-    env:
-      environment ??
-      environmentOf({
-        path: context.settings.path,
-        network: context.settings.network,
-        own: context.claim.job.config_snapshot.environment ?? {},
-        workspace: context.workspace,
-        temporary: context.isolation.temporary(),
-        state: stateEnvironment(context),
-        cloud: cloudEnvironment(context),
-      }),
+    env: {
+      ...(environment ??
+        environmentOf({
+          path: context.settings.path,
+          network: context.settings.network,
+          own: context.claim.job.config_snapshot.environment ?? {},
+          workspace: context.workspace,
+          temporary: context.isolation.temporary(),
+          state: stateEnvironment(context),
+          cloud: cloudEnvironment(context),
+        })),
+      ...debugEnvironment(context),
+    },
   });
 
 /** The wrapper that waits, if it is for this very command. */

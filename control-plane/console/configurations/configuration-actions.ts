@@ -1,6 +1,6 @@
 /** What a person starts on the page of a configuration: the safe way first, the others behind a question. */
 import type { ConfigurationStory } from "./configuration-story.ts";
-import { ask, line, trouble } from "../page/fields.ts";
+import { ask, debugTick, line, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { count } from "../page/words.ts";
@@ -15,6 +15,7 @@ export const actionsOf = ({ configuration, versions }: ConfigurationStory, form:
       <input type="hidden" name="job_type" value="${job_type}" />
       ${inside}
       <button class="${look}">${words}</button>
+      ${debugTick(type === job_type ? form : new Form())}
     </form>`;
   return html`${trouble(form, ["confirm"])}
     <div class="actions">

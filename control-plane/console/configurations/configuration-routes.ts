@@ -76,7 +76,7 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
     const job_type = form.text("job_type");
     if (job_type === "DESTROY" && form.word("confirm") !== name.trim())
       throw invalid("body.confirm", "this is not its name");
-    const job = judgeJob({ job_type, configuration_id: id });
+    const job = judgeJob({ job_type, configuration_id: id, debug: form.isOn("debug") });
     return `/jobs/${(await createJob(context, caller, job)).id}`;
   });
   act("state/unlock", "state", async (caller, { id }) => {

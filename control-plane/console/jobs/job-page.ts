@@ -4,10 +4,12 @@ import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { destroyedWords } from "../../../protocol/words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import type { JobStep } from "../../services/jobs/progress.ts";
+import { debugTick } from "../page/fields.ts";
+import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { logView, type LogStart } from "../logs/log-view.ts";
 import { planView } from "../plans/plan-view.ts";
-import { badge, between, clock, isOpen, lengthOfTime, waiting } from "../page/words.ts";
+import { badge, between, clock, isOpen, lengthOfTime, size, waiting } from "../page/words.ts";
 
 export interface JobStory {
   readonly job: Job;
@@ -33,7 +35,7 @@ export const jobPage = (story: JobStory): Html => {
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
       ${actionsOf(story)} ${stepsOf(story)} ${plan === null ? null : planView(plan)}
-      ${outputsOf(job)}
+      ${outputsOf(job)} ${debugLogOf(job)}
       <details class="facts">
         <summary>Details</summary>
         ${factsOf(story)}
@@ -74,6 +76,7 @@ const actionsOf = ({ job, plan }: JobStory): Html => {
             "deploy",
             destroys === 0 ? "Deploy this plan" : `Deploy this plan (destroys ${destroys})`,
             destroys === 0 ? "" : "danger",
+            debugTick(new Form()),
           )
         : null
     }
@@ -82,9 +85,16 @@ const actionsOf = ({ job, plan }: JobStory): Html => {
   </div>`;
 };
 
-const action = (id: string, verb: string, words: string, look: string): Html =>
+const action = (
+  id: string,
+  verb: string,
+  words: string,
+  look: string,
+  inside: Html | null = null,
+): Html =>
   html`<form method="post" action="/jobs/${id}/${verb}">
     <button id="${verb}" class="${look}">${words}</button>
+    ${inside}
   </form>`;
 
 const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
@@ -143,6 +153,18 @@ function valueOf(output: unknown): Html {
   const shown = isTyped && !("value" in output) ? output : value;
   return html`<code>${typeof shown === "string" ? shown : JSON.stringify(shown)}</code>`;
 }
+
+const debugLogOf = ({ id, debug, debug_log_bytes: bytes, ended_at }: Job): Html | null => {
+  if (!debug || (bytes === null && ended_at !== null)) return null;
+  return html`<p class="soft">
+    ${
+      bytes === null
+        ? "Terraform's debug log is kept and can be downloaded when the job has ended."
+        : html`<a href="/api/cli/jobs/${id}/debug-log" download>Debug log</a> (${size(bytes)},
+            gzip). It may hold secrets: look before you pass it on.`
+    }
+  </p>`;
+};
 
 const factsOf = ({ job, worker }: JobStory): Html => {
   const { source } = job.config_snapshot ?? {};

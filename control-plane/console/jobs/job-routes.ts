@@ -14,6 +14,7 @@ import { getPlanSummary } from "../../services/plans/summaries.ts";
 import { getWorker } from "../../services/workers/workers.ts";
 import { jobPage } from "./job-page.ts";
 import type { LogStart } from "../logs/log-view.ts";
+import { Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 
@@ -52,17 +53,22 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
       })
       .send(Readable.from(textOf(context, id), { highWaterMark: 0 }));
   });
-  const act = (verb: string, change: (caller: UserCaller, job: string) => Promise<Job>) =>
-    signedIn("POST", `/jobs/:id/${verb}`, async (caller, { params }, reply) => {
-      const { id } = await change(caller, idOf(params));
+  const act = (
+    verb: string,
+    change: (caller: UserCaller, job: string, form: Form) => Promise<Job>,
+  ) =>
+    signedIn("POST", `/jobs/:id/${verb}`, async (caller, { params, body }, reply) => {
+      const { id } = await change(caller, idOf(params), new Form(body));
       reply.redirect(`/jobs/${id}`, 303);
     });
   act("cancel", (caller, id) => cancelJob(context, caller, id));
   act("retry", (caller, id) => retryJob(context, caller, id));
-  act("deploy", async (caller, id) => {
+  act("deploy", async (caller, id, form) => {
     const { configuration_id } = await getJob(context, caller, id);
     if (configuration_id === null) throw notFound("configuration any more");
-    return createJob(context, caller, { job_type: "DEPLOY", configuration_id, plan_job_id: id });
+    const debug = form.isOn("debug");
+    const asked = { job_type: "DEPLOY", configuration_id, plan_job_id: id, debug } as const;
+    return createJob(context, caller, asked);
   });
 }
 

@@ -82,6 +82,10 @@ export const tick = (form: Form, name: string, label: Html | string): Html =>
     <span>${label}</span></label
   >`;
 
+/** Of every form that starts a job. */
+export const debugTick = (form: Form): Html =>
+  tick(form, "debug", "Keep a debug log; it may hold secrets");
+
 /** Why the form was refused: its fields say what is theirs, the rest stands here. `paths`: where the form's fields are in the API. */
 export function trouble({ refusal }: Form, paths: readonly string[] = []): Html | null {
   if (!refusal) return null;

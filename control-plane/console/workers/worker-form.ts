@@ -1,7 +1,7 @@
 /** The form of a worker, and the question before it is torn down. */
 import type { Worker } from "../../../protocol/workers.ts";
 import { destroyedWords } from "../../../protocol/words.ts";
-import { ask, choice, line, lines, tick, trouble } from "../page/fields.ts";
+import { ask, choice, debugTick, line, lines, tick, trouble } from "../page/fields.ts";
 import { Form, markOf } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { deployConfigurationOf, formOf, keptSnapshot } from "./worker-input.ts";
@@ -93,6 +93,7 @@ export function teardownView(
         <button id="teardown" class="danger">
           ${targets === undefined ? "Destroy everything and remove the worker" : "Destroy these and remove the worker"}
         </button>
+        ${debugTick(form ?? new Form())}
       </form>`,
     form !== undefined,
   );

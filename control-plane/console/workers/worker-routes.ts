@@ -63,7 +63,11 @@ export function workerPages(signedIn: SignedIn, context: Context): void {
       refuseStale(form, deployConfigurationOf(worker));
       if (form.word("confirm") !== worker.name.trim())
         throw invalid("body.confirm", "this is not its name");
-      const asked = { job_type: "DESTROY_WORKER", assigned_worker_id: worker.id } as const;
+      const asked = {
+        job_type: "DESTROY_WORKER",
+        assigned_worker_id: worker.id,
+        debug: form.isOn("debug"),
+      } as const;
       const { id } = await createJob(context, caller, asked);
       reply.redirect(`/jobs/${id}`, 303);
     });

@@ -1,6 +1,7 @@
 /** The claim's answer, written as text: the snapshot is JSON already, and may be a megabyte. */
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import { jobToken } from "../../http/guards/jobs.ts";
+import { hasDebug } from "../../domain/job.ts";
 import { claimed, unseal } from "../../domain/snapshot.ts";
 import type { ClaimRow } from "../../store/claims/claims.ts";
 import type { Context } from "../context.ts";
@@ -17,6 +18,7 @@ export function claimedJob(context: Context, job: ClaimRow): string {
     plan_job_id: job.plan_job_id,
     attempt: job.attempt,
     timeout_seconds: job.timeout_seconds,
+    ...(hasDebug(job) ? { debug: true } : {}),
     job_token: jobToken(context, job.id, job.attempt),
     assigned_worker_id: job.assigned_worker_id,
     deployed_backend: job.deployed_backend,

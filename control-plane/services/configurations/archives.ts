@@ -39,7 +39,7 @@ export async function uploadArchive(
 }
 
 /** Refuses at its first bytes what is no gzip file (RFC 1952). */
-async function* gzipOnly(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* gzipOnly(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const magic = [0x1f, 0x8b];
   let seen = 0;
   for await (const chunk of content) {
@@ -50,7 +50,7 @@ async function* gzipOnly(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uin
   if (seen < magic.length) throw notGzip();
 }
 
-const notGzip = (): RefusalError => new RefusalError("bad_request", "an archive is a .tar.gz file");
+const notGzip = (): RefusalError => new RefusalError("bad_request", "the body is not a gzip file");
 
 /** GET /api/jobs/{id}/source: the archive that the job's snapshot names, for the worker that holds the job. */
 export async function findSource(

@@ -131,7 +131,7 @@ async function resolveRequest(
   input: CreateJob,
 ): Promise<Resolved> {
   const box = context.box("variables");
-  const key = await hashKeyOf(context, tx);
+  const how = { key: await hashKeyOf(context, tx), debug: input.debug };
   if (input.job_type === "DESTROY_WORKER") {
     if (input.configuration_id !== undefined)
       throw invalid("body.configuration_id", "comes from the worker's deploy configuration");
@@ -142,14 +142,14 @@ async function resolveRequest(
     const { spec, snapshot, scope } = await findTeardown(context, tx, worker);
     const plain =
       snapshot ?? (await snapshotOf(tx, spec!, (definition) => unseal(definition, box, spec!.id)));
-    return { ...resolved(spec, plain, seal(plain, box, id), key, scope), scope };
+    return { ...resolved(spec, plain, seal(plain, box, id), how, scope), scope };
   }
   if (input.configuration_id === undefined) throw invalid("body.configuration_id", "is missing");
   const spec = await tx.first(findSpec, { id: input.configuration_id, owner });
   if (!spec) throw notFound("configuration");
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
   const plain = await snapshotOf(tx, spec, (definition) => unseal(definition, box, spec.id));
-  const request = resolved(spec, plain, seal(plain, box, id), key);
+  const request = resolved(spec, plain, seal(plain, box, id), how);
   if (input.plan_job_id) await checkPlan(tx, owner, input, request.hash);
   return request;
 }
@@ -158,14 +158,14 @@ function resolved(
   spec: SpecRow | null,
   plain: ConfigSnapshot,
   sealed: ConfigSnapshot,
-  key: Uint8Array,
+  { key, debug }: { readonly key: Uint8Array; readonly debug: boolean | undefined },
   more: object = {},
 ): Resolved {
   return {
     spec,
     sealed: JSON.stringify({ ...sealed, ...more }),
     hash: configHash(plain, key),
-    features: featuresOf(plain),
+    features: featuresOf(plain, debug),
     timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
   };
 }

@@ -1,6 +1,7 @@
 /** Trying again what failed or was cancelled. */
 import type { Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../callers.ts";
+import { hasDebug } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
@@ -26,6 +27,7 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
     assigned_worker_id: job.assigned_worker_id,
     plan_job_id: job.plan_job_id,
     labels: JSON.parse(job.labels) as string[],
+    debug: hasDebug(job),
   };
   return createJob(context, user, request, job.id);
 }

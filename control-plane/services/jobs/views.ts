@@ -1,12 +1,13 @@
 /** Jobs as they are shown: sensitive values masked, the waiting reason and the completeness of the log derived. */
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import type { ExecutionMetadata, Job, JobProgress, WaitingReason } from "../../../protocol/jobs.ts";
-import { hasEnded, type JobRow } from "../../domain/job.ts";
+import { hasDebug, hasEnded, type JobRow } from "../../domain/job.ts";
 import { mask } from "../../domain/snapshot.ts";
 import { waitingReason, type Candidate, type WaitingJob } from "../../domain/waiting-reason.ts";
 import { withLists } from "../../domain/worker.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
+import { findDebugLog } from "../../store/logs/debug-logs.ts";
 import type { JobSummaryRow } from "../../store/jobs/lists.ts";
 import { findJob, findObstacles, findSnapshot } from "../../store/jobs/jobs.ts";
 import { findLastSeq } from "../../store/logs/logs.ts";
@@ -28,6 +29,8 @@ async function viewJob(
   job: JobRow & { config_snapshot: string | null },
 ): Promise<Job> {
   const configuration = await findLiveId(queries, job.spec_id);
+  const debug = hasDebug(job);
+  const debugLog = debug ? await queries.first(findDebugLog, { job: job.id }) : undefined;
   return {
     id: job.id,
     job_type: job.job_type,
@@ -55,6 +58,8 @@ async function viewJob(
     outcome_unknown: job.outcome_unknown === 1,
     log_complete: await logComplete(queries, job),
     log_pruned_at: timeOrNull(job.log_pruned_at),
+    debug,
+    debug_log_bytes: debugLog?.size_bytes ?? null,
     created_at: time(job.created_at),
     claimed_at: timeOrNull(job.claimed_at),
     started_at: timeOrNull(job.started_at),

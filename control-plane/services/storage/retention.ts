@@ -18,6 +18,7 @@ import {
   markOldLogs,
   setNamed,
 } from "../../store/storage/retention.ts";
+import { deleteDebugLogs } from "../../store/logs/debug-logs.ts";
 import { addUnnamed } from "../../store/storage/orphaned-blobs.ts";
 import type { Context } from "../context.ts";
 import { Turns } from "./turns.ts";
@@ -69,11 +70,11 @@ async function removeLogs({ store, now }: Context, turns: Turns, before: number)
   const marked = await repeat(turns, () =>
     store.write(async (tx) => {
       const jobs = await tx.all(markOldLogs, { before, now: now(), limit: rowsPerTurn });
-      if (jobs.length > 0)
-        await addLogRemovals(
-          tx,
-          jobs.map(({ id }) => id),
-        );
+      const ids = jobs.map(({ id }) => id);
+      if (ids.length > 0) {
+        await addLogRemovals(tx, ids);
+        await addUnnamed(tx, names(await deleteDebugLogs(tx, ids)), now());
+      }
       return jobs.length;
     }),
   );

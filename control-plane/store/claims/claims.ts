@@ -27,6 +27,7 @@ export type ClaimRow = Pick<
   | "attempt"
   | "timeout_seconds"
   | "assigned_worker_id"
+  | "features"
 > & {
   readonly config_snapshot: string | null;
   /** JSON. */
@@ -64,6 +65,7 @@ export const findClaimed = statement<
       "attempt",
       "timeout_seconds",
       "assigned_worker_id",
+      "features",
       "config_snapshot",
       claimedIdentity.as("cloud_identity"),
       deployedBackend.as("deployed_backend"),
@@ -95,7 +97,7 @@ export const findQueuedHints = statement<
     .distinct(),
 );
 
-const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id,
+const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeout_seconds, assigned_worker_id, features,
   (select config_snapshot from job_snapshots where job_snapshots.job_id = jobs.id) as config_snapshot,
   ${claimedIdentity} as cloud_identity, ${deployedBackend} as deployed_backend`;
 

@@ -37,6 +37,7 @@ export async function removeUnnamed({ sql: db }: Queries, blobs: readonly string
 export const findUnnamed = statement<{ names: string }, { blob: string }>((db, { names }) => {
   const query = sql`select value as blob from json_each(${names}) where
     not exists (select 1 from plan_artifacts where plan_artifacts.blob = value)
+    and not exists (select 1 from debug_logs where debug_logs.blob = value)
     and not exists (select 1 from archives where archives.blob = value)
     and not exists (select 1 from state_versions where state_versions.blob = value)`;
   return { compile: () => query.compile(db) };

@@ -87,7 +87,7 @@ export async function findSealedSample(queries: Queries): Promise<SealedDefiniti
   return undefined;
 }
 
-const blobTables = ["plan_artifacts", "archives", "state_versions"] as const;
+const blobTables = ["plan_artifacts", "debug_logs", "archives", "state_versions"] as const;
 
 /** Every blob that a row names. */
 export async function findNamedBlobs({ sql: db }: Queries): Promise<string[]> {

@@ -72,7 +72,7 @@ export function openSnapshot(file: string): Snapshot {
     blobs: () =>
       database
         .prepare(
-          "select blob from plan_artifacts union select blob from archives union select blob from state_versions",
+          "select blob from plan_artifacts union select blob from debug_logs union select blob from archives union select blob from state_versions",
         )
         .pluck()
         .all() as string[],

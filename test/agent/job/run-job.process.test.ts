@@ -30,6 +30,7 @@ const settings = () =>
     isolation: { level: "process" },
     title: "Agent",
     logLimitBytes: 1e6,
+    debugLogLimitBytes: 1e6,
     workerToken: "wlw_token",
     gitAccess: [],
     sourceBytes: 1024 ** 3,
@@ -67,6 +68,7 @@ function server(refusal?: JobRefused): { api: JobApi; reports: ReportStatus[]; l
         return { job_status: "PROCESSING" };
       },
       uploadPlan: () => Promise.reject(new Error("not asked for")),
+      uploadDebugLog: () => Promise.reject(new Error("not asked for")),
       downloadPlan: () => Promise.reject(new Error("not asked for")),
       downloadSource: () => Promise.reject(new Error("not asked for")),
       stateAddress: () => "http://127.0.0.1:9",

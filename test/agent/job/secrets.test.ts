@@ -4,7 +4,13 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import type { JobContext } from "../../../agent/job/context.ts";
 import { openJournal } from "../../../agent/job/journal.ts";
-import { checkSecrets, conceal, maskerOf, secretsOf } from "../../../agent/job/secrets.ts";
+import {
+  checkSecrets,
+  conceal,
+  knowsAllSecrets,
+  maskerOf,
+  secretsOf,
+} from "../../../agent/job/secrets.ts";
 
 const place = mkdtempSync(join(tmpdir(), "secrets-"));
 afterAll(() => rmSync(place, { recursive: true }));
@@ -33,6 +39,7 @@ test("what a job has learnt is masked by the next agent too, and does not stand 
   for (const secret of first.masked) expect(text).not.toContain(secret);
   const { context } = contextOf(directory, "wlw_token");
   expect(secretsOf(context)).toEqual(["job-token", "wlw_token", ...first.masked]);
+  expect(knowsAllSecrets(context)).toBe(true);
   expect(maskerOf(context)("it is another ü secret")).toBe("it is ***");
   context.journal.close();
 });
@@ -45,6 +52,7 @@ test("with another worker token, or a damaged entry, nothing can be read and not
   first.context.journal.close();
   const { context } = contextOf(directory, "wlw_rotated");
   expect(secretsOf(context)).toEqual(["job-token", "wlw_rotated"]);
+  expect(knowsAllSecrets(context)).toBe(false);
   context.journal.close();
 });
 

@@ -1,7 +1,9 @@
 /** `windlass jobs` against a real server, with a real runner and real terraform. */
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Job } from "../../../protocol/jobs.ts";
-import { until } from "../../helpers/agent-process.ts";
+import { scratch, until } from "../../helpers/agent-process.ts";
 import { inlineSnapshot } from "../../helpers/fixtures.ts";
 import { startPlane, type Plane } from "../../helpers/plane.ts";
 import { someone } from "../../helpers/someone.ts";
@@ -24,7 +26,7 @@ describe.concurrent("windlass jobs", () => {
   test("plans and deploys that plan in a pipe: the log and what it is about on stdout", async () => {
     await using ada = await someone(plane, { agent: true });
     await ada.user.configure({ name: "prod", ...cluster });
-    const plan = await ada.run("jobs", "plan", "prod", "--wait");
+    const plan = await ada.run("jobs", "plan", "prod", "--debug", "--wait");
     expect(plan).toMatchObject({ exitCode: 0 });
     expect(plan.stdout).toContain("Terraform will perform the following actions");
     expect(plan.stdout).toMatch(/^Plan: \d+ to add$/m);
@@ -37,9 +39,27 @@ describe.concurrent("windlass jobs", () => {
       plan_summary: { counts: { create: number } };
     };
     expect(plan_summary.counts.create).toBeGreaterThan(0);
+    expect(shown.stdout).toMatch(/^debug log +\d+ bytes, packed: windlass jobs debug-log /m);
+    const debug = await ada.run("jobs", "debug-log", id);
+    expect(debug.stdout).toContain("[DEBUG]");
+    using place = scratch();
+    const file = join(place.path, "debug.log");
+    expect(await ada.run("jobs", "debug-log", id, "--output", file)).toMatchObject({
+      exitCode: 0,
+      stdout: "",
+    });
+    expect(readFileSync(file, "utf8").trimEnd()).toBe(debug.stdout);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const nowhere = join(place.path, "none", "debug.log");
+    const refused = await ada.run("jobs", "debug-log", id, "--output", nowhere);
+    expect(refused).toMatchObject({ exitCode: 1 });
+    expect(refused.stderr).toContain(`${nowhere} cannot be written`);
 
     const deployed = (await ada.json("jobs", "deploy", "--plan", id, "--wait")) as Job;
     expect(deployed).toMatchObject({ status: "SUCCESS", plan_job_id: id });
+    const none = await ada.run("jobs", "debug-log", deployed.id);
+    expect(none).toMatchObject({ exitCode: 1, stdout: "" });
+    expect(none.stderr).toContain("debug log");
     const again = await ada.run("jobs", "deploy", "--plan", id);
     expect(again).toMatchObject({ exitCode: 1, stdout: "" });
     expect(again.stderr).toMatch(/^windlass: .*plan/i);

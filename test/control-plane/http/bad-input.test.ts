@@ -263,6 +263,7 @@ describe("a field", () => {
     const paths = (id: string): [string, string, Record<string, string>][] => [
       ["GET", `/api/cli/jobs/${id}`, person],
       ["GET", `/api/cli/jobs/${id}/logs`, person],
+      ["GET", `/api/cli/jobs/${id}/debug-log`, person],
       ["POST", `/api/cli/jobs/${id}/cancel`, person],
       ["POST", `/api/cli/jobs/${id}/retry`, person],
       ["GET", `/api/jobs/${id}/logs/stream`, person],

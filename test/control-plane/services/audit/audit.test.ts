@@ -7,6 +7,7 @@ import type { AuditAction } from "../../../../protocol/audit.ts";
 import {
   addHeldJob,
   addTestWorker,
+  ask,
   jobCredential,
   setJob,
   startPlane,
@@ -23,6 +24,7 @@ const unrecorded: Record<string, string> = {
   "POST /api/workers/heartbeat": "hot; no decision of anybody's",
   "POST /api/workers/proof": "changes nothing; it proves that the server knows the worker",
   "POST /api/jobs/:id/plan-artifact": "part of a job, whose end is recorded",
+  "POST /api/jobs/:id/debug-log": "part of a job, whose end is recorded",
   "POST /api/workers/:id/metadata":
     "what a worker says of itself; it cannot change what a person set",
   "POST /api/state/:spec_id": "each version stays listed with the job that wrote it",
@@ -291,6 +293,18 @@ describe("the audit log", () => {
     await does(`GET ${versions}`, ["state.download"], { ids: [spec, "1"] });
     await does(`GET ${versions}`, [], { ids: [spec, "7"], status: 404 });
     await does(`POST ${versions}/rollback`, ["state.roll_back"], { ids: [spec, "1"] });
+  });
+
+  it("knows who took the debug log of a job", async () => {
+    const { plane } = log;
+    const owner = { ...(await addOwner(plane.context.store)), id: await log.owner(email) };
+    const worker = await addTestWorker(plane, owner);
+    const job = await addHeldJob(plane, owner, worker, { features: '["debug"]' });
+    const path = `/api/jobs/${job.id}/debug-log`;
+    await ask(plane, "POST", path, { headers: worker.headers, body: gzipSync(planted) });
+    const download = "GET /api/cli/jobs/:id/debug-log";
+    await does(download, ["job.download_debug_log"], { ids: [job.id] });
+    await does(download, [], { ids: [randomUUID()], status: 404 });
   });
 
   it("knows what pipelines do, which is no user's", async () => {

@@ -281,16 +281,19 @@ describe("a claim", () => {
     }
   });
 
-  describe("of a job whose configuration uses what not every runner can do", () => {
-    const uses: [feature: Feature, field: object][] = [
+  describe("of a job that needs what not every runner can do", () => {
+    const uses: [feature: Feature, field: Record<string, unknown>][] = [
       ["var_files", { var_files: ["prod.tfvars"] }],
       ["backend_config", { backend_config: { bucket: "b" } }],
       ["submodules", { submodules: true }],
+      ["debug", { debug: true }],
     ];
-    const queueUse = async (field: object, change = {}) => {
+    const queueUse = async (use: Record<string, unknown>, change = {}) => {
+      const { debug, ...body } = use;
       const configuration_id = await addSpec(plane.context.store, owner);
-      await client.get(updateConfiguration, { params: { name: configuration_id }, body: field });
-      return client.get(createJob, { body: { job_type: "PLAN", configuration_id, ...change } });
+      await client.get(updateConfiguration, { params: { name: configuration_id }, body });
+      const asked = { job_type: "PLAN" as const, configuration_id, ...change };
+      return client.get(createJob, { body: { ...asked, ...(debug === true ? { debug } : {}) } });
     };
     const beat = (reported: object) =>
       runner.get(heartbeat, { body: { version: "1.0.0", ...reported } });

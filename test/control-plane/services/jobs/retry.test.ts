@@ -35,6 +35,7 @@ describe("retrying a job", () => {
         configuration_id: spec,
         assigned_worker_id: worker.id,
         labels: ["gpu"],
+        debug: true,
       },
     });
     await client.get(cancelJob, { params: first });
@@ -46,6 +47,7 @@ describe("retrying a job", () => {
       configuration_id: spec,
       assigned_worker_id: worker.id,
       labels: ["gpu"],
+      debug: true,
       config_hash: first.config_hash,
     });
   });

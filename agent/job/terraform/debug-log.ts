@@ -1,0 +1,153 @@
+/**
+ * Terraform's debug log, of a job that asks for one. Terraform appends to a file in the workspace. The agent keeps that file within its
+ * bound by cutting it: a writer that appends goes on at the new end and notices nothing. Once the outcome is decided, what the file
+ * begins with is masked, packed and sent, in pieces.
+ */
+import {
+  closeSync,
+  constants,
+  createWriteStream,
+  fstatSync,
+  ftruncateSync,
+  readSync,
+  statSync,
+} from "node:fs";
+import { join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import { createGzip } from "node:zlib";
+import { debugLogLimit } from "../../../protocol/limits.ts";
+import { redactorOf, type Redactor } from "../../logs/redactor.ts";
+import type { JobContext } from "../context.ts";
+import { openJobFile } from "../job-files.ts";
+import { knowsAllSecrets, secretsOf } from "../secrets.ts";
+import { emptyFolder } from "../workspace.ts";
+
+type Wanted = Pick<JobContext, "claim" | "workspace">;
+
+const isWanted = ({ claim }: Pick<JobContext, "claim">): boolean => claim.job.debug === true;
+
+const fileOf = ({ workspace }: Pick<JobContext, "workspace">): string =>
+  join(workspace.debug, "terraform.log");
+
+/** What makes terraform write it. Without a path it would stand in the job's log. */
+export const debugEnvironment = (context: Wanted): Record<string, string> =>
+  isWanted(context) ? { TF_LOG: "DEBUG", TF_LOG_PATH: fileOf(context) } : {};
+
+/** Makes the folder before anything of the job has run. */
+export function prepareDebugLog(context: Wanted & Pick<JobContext, "journal" | "isolation">): void {
+  if (!isWanted(context) || context.journal.find("run")) return;
+  emptyFolder(context.workspace.debug);
+  context.isolation.give(context.workspace.debug);
+}
+
+/** How often the size is looked at, in milliseconds. Between two looks the file may grow over its bound. */
+const lookEvery = 250;
+
+/** Keeps the file within its bound until the command has ended; returns the command's end. */
+export async function boundDebugLog<T>(
+  context: Wanted & Pick<JobContext, "settings">,
+  ended: Promise<T>,
+): Promise<T> {
+  if (!isWanted(context)) return ended;
+  const over = new AbortController();
+  const bounded = keepCut(context, over.signal);
+  try {
+    return await ended;
+  } finally {
+    over.abort();
+    await bounded;
+  }
+}
+
+async function keepCut(
+  context: Wanted & Pick<JobContext, "settings">,
+  over: AbortSignal,
+): Promise<void> {
+  while (!over.aborted) {
+    try {
+      cut(context);
+    } catch {
+      // What the job has put in the file's place is reported when the log is to be sent.
+    }
+    await sleep(lookEvery, undefined, { signal: over }).catch(() => undefined);
+  }
+}
+
+/** Leaves one byte more than the bound: it tells that there was more. */
+function cut(context: Wanted & Pick<JobContext, "settings">): void {
+  const most = context.settings.debugLogLimitBytes + 1;
+  const file = openJobFile(context.workspace.root, fileOf(context), constants.O_RDWR);
+  if (file === undefined) return;
+  try {
+    if (fstatSync(file).size > most) ftruncateSync(file, most);
+  } finally {
+    closeSync(file);
+  }
+}
+
+type Sending = Wanted &
+  Pick<JobContext, "settings" | "journal" | "directory" | "api"> &
+  Pick<JobContext, "log">;
+
+/** Sends what terraform has written, if the job asks for it. The outcome of the job does not depend on it. */
+export async function sendDebugLog(context: Sending): Promise<void> {
+  if (!isWanted(context)) return;
+  try {
+    await send(context);
+  } catch (error) {
+    context.log.system(`The debug log could not be kept: ${(error as Error).message}`);
+  }
+}
+
+async function send(context: Sending): Promise<void> {
+  const { workspace, directory, api, settings } = context;
+  if (!knowsAllSecrets(context))
+    throw new Error("the worker's token was changed, and what must be masked in it is not known");
+  const file = openJobFile(workspace.root, fileOf(context));
+  // No terraform has run.
+  if (file === undefined) return;
+  const packed = join(directory, "debug-log.gz");
+  try {
+    const pieces = masked(file, settings.debugLogLimitBytes, redactorOf(secretsOf(context)));
+    const options = { objectMode: false, highWaterMark: 1 };
+    const target = createWriteStream(packed, { mode: 0o600 });
+    await pipeline(Readable.from(pieces, options), createGzip(), target);
+  } finally {
+    closeSync(file);
+  }
+  const { size } = statSync(packed);
+  if (size > debugLogLimit)
+    throw new Error(
+      `packed it has ${size} bytes, over ${debugLogLimit}; set WINDLASS_DEBUG_LOG_LIMIT_MIB lower`,
+    );
+  await api.uploadDebugLog(packed);
+}
+
+const pieceLength = 64 * 1024;
+
+/** The first `limit` bytes of the file, without the secrets. What may be the start of a secret is left out where the file is cut. */
+export function* masked(file: number, limit: number, redactor: Redactor): Generator<Buffer> {
+  const { size } = fstatSync(file);
+  const isCut = size > limit;
+  const end = Math.min(size, limit);
+  const most = Math.max(pieceLength, redactor.lookahead);
+  const buffer = Buffer.allocUnsafeSlow(most + redactor.lookahead);
+  let position = 0;
+  let carry = 0;
+  while (position < end) {
+    const wanted = Math.min(buffer.length, end - position);
+    const bytes = buffer.subarray(0, readSync(file, buffer, 0, wanted, position));
+    const isLast = !isCut && position + bytes.length >= end;
+    const piece = redactor.cut(bytes, Math.min(most, bytes.length), isLast, carry);
+    if (piece.length === 0) break;
+    yield Buffer.from(piece.text);
+    position += piece.length;
+    carry = piece.carry;
+  }
+  if (isCut)
+    yield Buffer.from(
+      `\n[windlass] The debug log ends here: it is over ${limit} bytes (WINDLASS_DEBUG_LOG_LIMIT_MIB of the runner).\n`,
+    );
+}

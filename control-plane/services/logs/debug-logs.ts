@@ -1,0 +1,84 @@
+/** Debug logs of jobs: in from the runner that holds the job, out to the people who may read it. */
+import { debugLogLimit, type DebugLog } from "../../../protocol/executions.ts";
+import type { UserCaller, WorkerCaller } from "../callers.ts";
+import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
+import { findDebugLog, saveDebugLog, type DebugLogRow } from "../../store/logs/debug-logs.ts";
+import { hasDebug, type JobRow } from "../../domain/job.ts";
+import type { Queries } from "../../store/db.ts";
+import { findOwnJob } from "../../store/jobs/jobs.ts";
+import { gzipOnly } from "../configurations/archives.ts";
+import { recordOwn } from "../audit/audit.ts";
+import type { Context } from "../context.ts";
+import { findFenced, startJob } from "../jobs/reports.ts";
+import { writeJobs } from "../jobs/changes.ts";
+import { contentOf, storeContent, type Content, type Recorded } from "../storage/stored-content.ts";
+
+/**
+ * POST /api/jobs/{id}/debug-log: once per attempt, as a plan artifact. The same bytes again are the same answer and store nothing; those
+ * of a newer attempt take the place of the older one's.
+ */
+export async function uploadDebugLog(
+  context: Context,
+  worker: WorkerCaller,
+  id: string,
+  attempt: number | undefined,
+  content: AsyncIterable<Uint8Array>,
+): Promise<Recorded<DebugLog>> {
+  // Judged before the body is read, and again when it is there: an upload takes long.
+  await findWanting(context.store.read, worker, id, attempt);
+  return storeContent(context, gzipOnly(content), debugLogLimit, (written) =>
+    writeJobs(context, async (tx, rings) => {
+      const now = context.now();
+      const job = await findWanting(tx, worker, id, attempt);
+      const existing = await tx.first(findDebugLog, { job: job.id });
+      if (existing?.attempt === job.attempt) {
+        if (existing.sha256 !== written.sha256)
+          throw new RefusalError(
+            "artifact_exists",
+            "the debug log of this attempt is already stored",
+          );
+        return { answer: viewOf(existing), stored: false };
+      }
+      await startJob(tx, rings, job, now);
+      const row = { job_id: job.id, attempt: job.attempt, ...written, created_at: now };
+      await saveDebugLog(tx, row);
+      rings.push((wakeups) => wakeups.ring("job", job.id));
+      return { answer: viewOf(row), stored: true, replaced: existing?.blob };
+    }),
+  );
+}
+
+/** The job, if this worker and attempt hold it and its debug log is wanted. */
+async function findWanting(
+  queries: Queries,
+  worker: WorkerCaller,
+  id: string,
+  attempt: number | undefined,
+): Promise<JobRow> {
+  const job = await findFenced(queries, worker, id, attempt);
+  if (!hasDebug(job)) throw invalid("params.id", "is a job that was created without debug");
+  // Nothing would remove it any more.
+  if (job.log_pruned_at !== null)
+    throw new RefusalError("job_ended", "retention has removed the log of this job");
+  return job;
+}
+
+const viewOf = ({ job_id, size_bytes }: DebugLogRow): DebugLog => ({ job_id, size_bytes });
+
+/** GET /api/cli/jobs/{id}/debug-log. It may hold secrets, so who takes it is recorded before its first byte is sent. */
+export async function findDebugLogContent(
+  context: Context,
+  user: UserCaller,
+  id: string,
+): Promise<Content> {
+  const row = await context.store.write(async (tx) => {
+    const job = await tx.first(findOwnJob, { id, owner: user.user_id });
+    if (!job) throw notFound("job");
+    const found = await tx.first(findDebugLog, { job: id });
+    if (!found) throw notFound("debug log");
+    const target = { id, name: job.job_type, details: { size_bytes: found.size_bytes } };
+    await recordOwn(tx, user, { action: "job.download_debug_log", ...target }, context.now());
+    return found;
+  });
+  return contentOf(context, row);
+}

@@ -1,0 +1,51 @@
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { submit } from "../../helpers/forms.ts";
+import { addHeldJob, addTestWorker, ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { openStage, type Stage } from "../../helpers/scenes.ts";
+
+let plane: Plane;
+let stage: Stage;
+beforeAll(async () => {
+  plane = await startPlane();
+  stage = await openStage(plane);
+});
+afterAll(() => plane.close());
+
+const page = async (path: string): Promise<string> =>
+  (await ask(plane, "GET", path, { headers: stage.headers })).body.toString();
+
+test("the box of each form that starts a job asks for a debug log", async () => {
+  const id = await stage.configure("debugged");
+  const name = "debugged";
+  for (const [fields, debug] of [
+    [{ job_type: "PLAN" }, false],
+    [{ job_type: "PLAN", debug: "on" }, true],
+    [{ job_type: "DEPLOY", debug: "on" }, true],
+    [{ job_type: "DESTROY", confirm: name, debug: "on" }, true],
+  ] as const) {
+    const { headers } = await submit(plane, `/configurations/${id}/jobs`, fields, stage.headers);
+    const made = String(headers["location"]).replace("/jobs/", "");
+    const job = await stage.person.get(endpoints.getJob, { params: { id: made } });
+    expect(job).toMatchObject({ job_type: fields.job_type, debug });
+  }
+  expect((await page(`/configurations/${id}`)).match(/name="debug"/g)).toHaveLength(3);
+});
+
+test("the page of a job links to its debug log, with its size, once that is there", async () => {
+  const worker = await addTestWorker(plane, stage.owner);
+  const plain = await addHeldJob(plane, stage.owner, worker);
+  expect(await page(`/jobs/${plain.id}`)).not.toContain("debug log");
+  const job = await addHeldJob(plane, stage.owner, worker, { features: '["debug"]' });
+  expect(await page(`/jobs/${job.id}`)).toContain("when the job has ended");
+  const body = gzipSync("it");
+  const path = `/api/jobs/${job.id}/debug-log`;
+  await ask(plane, "POST", path, { headers: worker.headers, body });
+  const link = `/api/cli/jobs/${job.id}/debug-log`;
+  const shown = await page(`/jobs/${job.id}`);
+  expect(shown).toMatch(new RegExp(`href="${link}"\\s+download\\s*>Debug log</a\\s*>`));
+  expect(shown).toMatch(new RegExp(`\\(${body.length}\\s(B|&nbsp;B),\\s+gzip\\)`));
+  const answer = await ask(plane, "GET", link, { headers: stage.headers });
+  expect(answer.body.equals(body)).toBe(true);
+});

@@ -1,0 +1,205 @@
+import { randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { day } from "../../../../control-plane/domain/retention.ts";
+import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
+import { findNamedBlobs } from "../../../../control-plane/store/storage/sealed.ts";
+import { openSnapshot } from "../../../../control-plane/store/storage/snapshot.ts";
+import { findUnnamed } from "../../../../control-plane/store/storage/orphaned-blobs.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { features } from "../../../../protocol/features.ts";
+import { debugLogLimit } from "../../../../protocol/limits.ts";
+import { callsOf } from "../../../helpers/calls.ts";
+import {
+  addHeldJob,
+  addTestWorker,
+  ask,
+  clientHeaders,
+  readJob,
+  setJob,
+  startPlane,
+  type Plane,
+  type TestWorker,
+} from "../../../helpers/plane.ts";
+import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+
+let plane: Plane;
+let owner: Owner;
+let worker: TestWorker;
+let person: Record<string, string>;
+beforeAll(async () => {
+  plane = await startPlane();
+  owner = await addOwner(plane.context.store);
+  worker = await addTestWorker(plane, owner);
+  person = await clientHeaders(plane, owner);
+});
+afterAll(() => plane.close());
+
+const held = (change = {}) =>
+  addHeldJob(plane, owner, worker, { features: '["debug"]', ...change });
+const upload = (job: { id: string }, body: Buffer, headers: Record<string, string> = {}) =>
+  ask(plane, "POST", `/api/jobs/${job.id}/debug-log`, {
+    headers: { ...worker.headers, ...headers },
+    body,
+  });
+const download = (job: { id: string }, headers = person) =>
+  ask(plane, "GET", `/api/cli/jobs/${job.id}/debug-log`, { headers });
+const problem = ({ status, json }: Awaited<ReturnType<typeof ask>>) =>
+  `${status} ${String(json()["code"])}`;
+const content = gzipSync("2026-11-22T05:24:20Z [DEBUG] it\n");
+
+describe("the debug log of a job", () => {
+  it("is asked for when the job is created, and the runner that claims the job is told", async () => {
+    const someone = await addOwner(plane.context.store);
+    const runner = callsOf(plane, (await addTestWorker(plane, someone)).headers);
+    const client = callsOf(plane, await clientHeaders(plane, someone));
+    await runner.get(endpoints.heartbeat, { body: { version: "1.0.0", features: [...features] } });
+    for (const debug of [true, false, undefined]) {
+      const configuration_id = await addSpec(plane.context.store, someone);
+      const asked = { job_type: "PLAN" as const, configuration_id };
+      const made = await client.get(endpoints.createJob, {
+        body: debug === undefined ? asked : { ...asked, debug },
+      });
+      expect(made).toMatchObject({ debug: debug === true, debug_log_bytes: null });
+      const claimed = await runner.get(endpoints.claimJob, {});
+      expect(claimed.job.id).toBe(made.id);
+      expect(claimed.job.debug).toBe(debug === true ? true : undefined);
+    }
+  });
+
+  it("comes back as it was sent, with its size on the job", async () => {
+    const job = await held();
+    const { blobs } = plane;
+    const before = await blobs();
+    expect(problem(await download(job))).toBe("404 not_found");
+    const stored = await upload(job, content);
+    expect([stored.status, stored.json()]).toEqual([
+      201,
+      { job_id: job.id, size_bytes: content.length },
+    ]);
+    expect((await readJob(plane, job)).started_at).not.toBeNull();
+    expect(await callsOf(plane, person).get(endpoints.getJob, { params: job })).toMatchObject({
+      debug: true,
+      debug_log_bytes: content.length,
+    });
+    const read = await download(job);
+    expect(read.body.equals(content)).toBe(true);
+    expect(read.headers).toMatchObject({
+      "content-type": "application/gzip",
+      "content-length": String(content.length),
+      "content-disposition": `attachment; filename="job-${job.id}-debug.log.gz"`,
+    });
+    expect(await blobs()).toBe(before + 1);
+  });
+
+  it("is stored once per attempt; that of a newer attempt takes its place", async () => {
+    const job = await held();
+    await upload(job, content, { "x-job-attempt": "1" });
+    const before = await plane.blobs();
+    expect((await upload(job, content)).status).toBe(200);
+    expect(problem(await upload(job, gzipSync("another")))).toBe("409 artifact_exists");
+    await setJob(plane, job, { attempt: 2 });
+    const late = await upload(job, content, { "x-job-attempt": "1" });
+    expect(problem(late)).toBe("409 not_job_holder");
+    const second = gzipSync("second");
+    expect((await upload(job, second, { "x-job-attempt": "2" })).status).toBe(201);
+    expect((await download(job)).body.equals(second)).toBe(true);
+    expect(await plane.blobs()).toBe(before);
+  });
+
+  it("is taken after the end of the job too, as long as its log is kept", async () => {
+    const ended = await held({ status: "FAILED", started_at: 1, ended_at: 2, released_at: 2 });
+    expect((await upload(ended, content)).status).toBe(201);
+    const pruned = await held({
+      status: "FAILED",
+      started_at: 1,
+      ended_at: 2,
+      released_at: 2,
+      log_pruned_at: 3,
+    });
+    expect(problem(await upload(pruned, content))).toBe("409 job_ended");
+  });
+
+  it("is taken from its holder alone, and read by its owner alone", async () => {
+    const job = await held();
+    const before = await plane.blobs();
+    const colleague = await addTestWorker(plane, owner);
+    const other = await addOwner(plane.context.store);
+    const stranger = await addTestWorker(plane, other);
+    expect(problem(await upload(job, content, colleague.headers))).toBe("409 not_job_holder");
+    expect(problem(await upload(job, content, stranger.headers))).toBe("404 not_found");
+    expect(await plane.blobs()).toBe(before);
+    await upload(job, content);
+    const theirs = await download(job, await clientHeaders(plane, other));
+    const nobodys = await download({ id: randomUUID() });
+    for (const refused of [theirs, nobodys]) expect(problem(refused)).toBe("404 not_found");
+    expect(theirs.json()["detail"]).toBe(nobodys.json()["detail"]);
+    expect(problem(await download(job, worker.headers))).toBe("401 unauthenticated");
+  });
+
+  it("is refused of a job without debug, and of what is no gzip file, and nothing stays", async () => {
+    const before = await plane.blobs();
+    const plain = await addHeldJob(plane, owner, worker);
+    expect(problem(await upload(plain, content))).toBe("400 invalid_request");
+    const job = await held();
+    for (const body of [Buffer.from("text"), Buffer.alloc(0)])
+      expect(problem(await upload(job, body))).toBe("400 bad_request");
+    const digest = { "content-digest": `sha-256=:${"A".repeat(43)}=:` };
+    expect(problem(await upload(job, content, digest))).toBe("400 digest_mismatch");
+    expect(await plane.blobs()).toBe(before);
+    expect((await readJob(plane, job)).started_at).toBeNull();
+  });
+
+  it("that says it is over the limit is refused before any of it is there", async () => {
+    const job = await held();
+    const { hostname, port } = new URL(plane.url);
+    const socket = connect(Number(port), hostname);
+    await once(socket, "connect");
+    const headers = { host: hostname, ...worker.headers, "content-length": debugLogLimit + 1 };
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`POST /api/jobs/${job.id}/debug-log HTTP/1.1\r\n${lines.join("")}\r\n`);
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
+  });
+
+  it("is a blob that retention, backup and a new key know of", async () => {
+    const job = await held();
+    await upload(job, content);
+    const { read } = plane.context.store;
+    const { blob } = await read.sql
+      .selectFrom("debug_logs")
+      .select("blob")
+      .where("job_id", "=", job.id)
+      .executeTakeFirstOrThrow();
+    expect(await findNamedBlobs(read)).toContain(blob);
+    expect(await read.all(findUnnamed, { names: JSON.stringify([blob]) })).toEqual([]);
+    const snapshot = openSnapshot(join(plane.directory, "windlass.db"));
+    expect(snapshot.blobs()).toContain(blob);
+    snapshot.close();
+  });
+
+  it("goes with the log when that is as old as logs are kept, its file a round later", async () => {
+    const old = await startPlane();
+    const { store } = old.context;
+    const someone = await addOwner(store);
+    const holder = await addTestWorker(old, someone);
+    const now = Date.now();
+    const over = { status: "SUCCESS", started_at: now, ended_at: now, released_at: now } as const;
+    const job = await addHeldJob(old, someone, holder, { features: '["debug"]', ...over });
+    const path = `/api/jobs/${job.id}/debug-log`;
+    await ask(old, "POST", path, { headers: holder.headers, body: content });
+    const later = { ...old.context, now: () => Date.now() + 91 * day };
+    expect(await retainOnce(later)).toMatchObject({ logs: 1, blobs: 0 });
+    const client = await clientHeaders(old, someone);
+    const view = await callsOf(old, client).get(endpoints.getJob, { params: job });
+    expect(view).toMatchObject({ debug: true, debug_log_bytes: null });
+    expect(await old.blobs()).toBe(1);
+    expect(await retainOnce(later)).toMatchObject({ blobs: 1 });
+    expect(await old.blobs()).toBe(0);
+    await old.close();
+  });
+});
