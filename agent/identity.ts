@@ -35,8 +35,11 @@ export async function identify(
     const kept: Kept = { server: config.url, workerId, workerToken };
     writeWhole(path, `${JSON.stringify(kept, null, 2)}\n`, "durable");
   };
-  const elsewhere = readKept(path);
-  if (elsewhere && (await isKnownThere(config, elsewhere, { log, signal }))) {
+  const elsewhere = keptIdentity(config);
+  const { url } = config;
+  const isProved = (identity: Identity): Promise<boolean> =>
+    repeat({ url, log, signal }, () => isProvedAt(url, identity, signal));
+  if (elsewhere && (await isProved(elsewhere))) {
     keep(elsewhere);
     log.info({ server: config.url, before: elsewhere.server }, "the server has a new address");
     return elsewhere;
@@ -62,28 +65,31 @@ export function knownIdentity({
   url,
 }: AgentConfig): Identity | undefined {
   if (workerId !== undefined && workerToken !== undefined) return { workerId, workerToken };
-  const kept = readKept(keptIn(workDir));
+  const kept = keptIdentity({ workDir });
   return kept?.server === url ? kept : undefined;
 }
 
-/** Whether the server at the new address proves that it knows the worker. The token is not sent to one that does not. */
-async function isKnownThere(
-  { url }: AgentConfig,
+/** Returns the identity that the work directory keeps, and which server gave it. Throws `ConfigError` if the file is damaged. */
+export const keptIdentity = ({ workDir }: Pick<AgentConfig, "workDir">): Kept | undefined =>
+  readKept(keptIn(workDir));
+
+/** Whether the server at this address proves that it knows the worker. The token is not sent to one that does not. */
+export async function isProvedAt(
+  url: string,
   { workerId, workerToken }: Identity,
-  { log, signal }: Pick<Repetition, "log" | "signal">,
+  signal: AbortSignal,
 ): Promise<boolean> {
   const nonce = randomUUID();
   // The control plane stores the token's hash and can make the same digest.
   const hmac = createHmac("sha256", hash("sha256", workerToken, "hex"));
   const proof = hmac.update(`windlass worker proof\n${nonce}`).digest("base64url");
   try {
-    const answer = await repeat({ url, log, signal }, () =>
-      call(url, endpoints.proveWorker, { body: { worker_id: workerId, nonce } }, { signal }),
-    );
+    const body = { worker_id: workerId, nonce };
+    const answer = await call(url, endpoints.proveWorker, { body }, { signal });
     return answer?.proof === proof;
   } catch (error) {
     // A server that does not know this endpoint refuses the call.
-    if (error instanceof ProblemError) return false;
+    if (error instanceof ProblemError && sortFailure(error).kind !== "retry") return false;
     throw error;
   }
 }

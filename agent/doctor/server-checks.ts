@@ -2,7 +2,8 @@
 import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import { ProblemError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
-import { knownIdentity } from "../identity.ts";
+import { ConfigError } from "../config-reader.ts";
+import { isProvedAt, keptIdentity, knownIdentity, type Identity } from "../identity.ts";
 import { dispatcherOf } from "../machine/network.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 
@@ -87,18 +88,41 @@ async function identityOf(
   config: AgentConfig,
   dispatcher: ReturnType<typeof dispatcherOf>,
 ): Promise<Finding> {
-  const identity = knownIdentity(config);
-  if (!identity) {
-    return config.registrationToken === undefined
-      ? finding(
-          "identity",
-          "failed",
-          "this agent is not registered",
-          "make a registration token in the console and set WINDLASS_REGISTRATION_TOKEN",
-        )
-      : ok("identity", "registers at its first start, with the registration token");
+  try {
+    const known = knownIdentity(config);
+    if (known) return await workerOf(config, known, dispatcher);
+    const kept = keptIdentity(config);
+    if (kept && (await isProvedAt(config.url, kept, AbortSignal.timeout(patience)))) {
+      const worker = await workerOf(config, kept, dispatcher);
+      const text = `${worker.text}; registered at ${kept.server}, and this is the same server`;
+      return { ...worker, text };
+    }
+    if (config.registrationToken !== undefined)
+      return ok("identity", "registers at its first start, with the registration token");
+    if (!kept)
+      return finding(
+        "identity",
+        "failed",
+        "this agent is not registered",
+        "make a registration token in the console and set WINDLASS_REGISTRATION_TOKEN",
+      );
+    return finding(
+      "identity",
+      "failed",
+      `this agent is registered at ${kept.server}, and ${config.url} does not prove to be the same server`,
+      "set WINDLASS_URL back, or set WINDLASS_REGISTRATION_TOKEN to register here",
+    );
+  } catch (error) {
+    const state = error instanceof ConfigError ? "failed" : "warning";
+    return finding("identity", state, (error as Error).message);
   }
-  const { workerId: id, workerToken } = identity;
+}
+
+async function workerOf(
+  config: AgentConfig,
+  { workerId: id, workerToken }: Identity,
+  dispatcher: ReturnType<typeof dispatcherOf>,
+): Promise<Finding> {
   const headers = { "x-worker-id": id, "x-worker-token": workerToken };
   try {
     const input = { params: { id } };

@@ -1,13 +1,5 @@
 /** The steps that run terraform: init, plan, apply and reading the results. */
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
   backendBefore,
@@ -19,6 +11,7 @@ import {
   injectedBackend,
   removeInjected,
 } from "./backend.ts";
+import { countLines } from "./count-lines.ts";
 import { known, OutcomeUnknown, StepFailed, type JobContext, type Step } from "../context.ts";
 import type { BackendKind } from "../facts.ts";
 import { failureOf } from "./diagnostics.ts";
@@ -248,8 +241,7 @@ async function countResources(context: JobContext): Promise<number> {
     suffix: "-list",
   });
   if (end.code !== 0) return countWithoutList(context, await failureOf("state", end));
-  const listed = readFileSync(end.stdout, "utf8");
-  return listed.split("\n").filter(Boolean).length;
+  return countLines(end.stdout);
 }
 
 /** `state list` fails where there is no state at all, and then alone `state pull` succeeds and prints nothing. */

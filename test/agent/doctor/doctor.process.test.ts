@@ -1,6 +1,6 @@
 /** `windlass agent doctor` as an operator runs it: a machine that is well, and each way in which one can be ill. */
 import { createServer } from "node:http";
-import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { connect, type AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -77,6 +77,38 @@ describe.concurrent("windlass agent doctor", () => {
     });
     const soon = await doctor({ ...nobody, WINDLASS_REGISTRATION_TOKEN: "wlr_0123456789" });
     expect(soon.of("identity")).toMatchObject({ state: "ok" });
+  });
+
+  test("knows a server that it was registered at under another address, and another server", async () => {
+    const {
+      WINDLASS_WORKER_ID: workerId,
+      WINDLASS_WORKER_TOKEN: workerToken,
+      ...rest
+    } = environment();
+    const env = { ...rest, WINDLASS_WORK_DIR: rest.WINDLASS_WORK_DIR };
+    mkdirSync(env.WINDLASS_WORK_DIR, { mode: 0o700 });
+    const keep = (token: string) => {
+      const kept = { server: "http://former.example.com", workerId, workerToken: token };
+      writeFileSync(join(env.WINDLASS_WORK_DIR, "identity.json"), JSON.stringify(kept));
+    };
+    keep(workerToken);
+    expect((await doctor(env)).of("identity")).toMatchObject({
+      state: "ok",
+      text: expect.stringMatching(
+        /^worker worker, [A-Z]+; registered at http:\/\/former\.example\.com, and this is the same server$/,
+      ),
+    });
+    keep("wlw_of-another-server");
+    expect((await doctor(env)).of("identity")).toMatchObject({
+      state: "failed",
+      text: `this agent is registered at http://former.example.com, and ${plane.url} does not prove to be the same server`,
+      advice: expect.stringContaining("WINDLASS_REGISTRATION_TOKEN"),
+    });
+    writeFileSync(join(env.WINDLASS_WORK_DIR, "identity.json"), "not JSON");
+    expect((await doctor(env)).of("identity")).toMatchObject({
+      state: "failed",
+      text: expect.stringContaining("identity.json is damaged"),
+    });
   });
 
   test("knows a clock that is hours off", async () => {
