@@ -77,10 +77,11 @@ export interface AgentConfig extends IsolationConfig {
   readonly enginePublicKeys: string | undefined;
   /** None: nothing is served. */
   readonly statusAddress: Address | undefined;
-  /** What systemd tells its service; both undefined elsewhere. */
+  /** What systemd tells its service; undefined and false elsewhere. */
   readonly systemd: {
     readonly socket: string | undefined;
     readonly watchdogSeconds: number | undefined;
+    readonly isUnit: boolean;
   };
   readonly logLevel: (typeof logLevels)[number];
   readonly logFormat: "pretty" | "json";
@@ -158,6 +159,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
     systemd: {
       socket: environment["NOTIFY_SOCKET"],
       watchdogSeconds: Number(environment["WATCHDOG_USEC"] ?? 0) / 1_000_000 || undefined,
+      isUnit: environment["INVOCATION_ID"] !== undefined,
     },
     logLevel: read.word("WINDLASS_LOG_LEVEL", logLevels) ?? "info",
     logFormat:

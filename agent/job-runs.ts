@@ -10,6 +10,7 @@ import type { JobSettings } from "./job/context.ts";
 import { crashesIn } from "./job/give-up.ts";
 import { JournalFailed, openJournal, type Journal, type StopReason } from "./job/journal.ts";
 import { JobStop } from "./job/job-stop.ts";
+import { isRunning } from "./job/terraform/process.ts";
 import { runJob, type JobResult } from "./job/run-job.ts";
 import { jobDirectory, workspaceId, workspacesFolder } from "./job/workspace.ts";
 
@@ -31,6 +32,12 @@ interface Running {
   stop: JobStop;
 }
 
+/** A job that an earlier process has left. */
+interface Left {
+  readonly claim: ClaimedJob;
+  readonly journal: Journal;
+}
+
 export interface JobRunsOptions {
   readonly api: AgentApi;
   readonly settings: JobSettings;
@@ -41,8 +48,7 @@ export interface JobRunsOptions {
 export class JobRuns {
   readonly #options: JobRunsOptions;
   readonly #running = new Map<string, Running>();
-  /** Jobs of an earlier process that are not continued yet. */
-  #left: { readonly claim: ClaimedJob; readonly journal: Journal }[] = [];
+  #left: Left[] = [];
   #isAnyUnreadable = false;
   #changed = Promise.withResolvers<void>();
 
@@ -52,7 +58,12 @@ export class JobRuns {
 
   /** All jobs that this agent holds, including those that it has not continued yet. */
   ids(): string[] {
-    return [...this.#left.map(({ claim }) => claim.job.id), ...this.#running.keys()];
+    return [...this.left(), ...this.#running.keys()];
+  }
+
+  /** Jobs of an earlier process that it has not continued. */
+  left(): string[] {
+    return this.#left.map(({ claim }) => claim.job.id);
   }
 
   /** Resolves at the next start or end of a job. */
@@ -69,10 +80,15 @@ export class JobRuns {
     }
   }
 
-  /** Continues the jobs that were found. Returns how many. */
-  adopt(): number {
-    const found = this.#left;
-    this.#left = [];
+  /**
+   * Continues the jobs that were found. Returns how many. `running`: only those whose command runs on this machine, which proves that they
+   * are this agent's.
+   */
+  adopt(which: "running" | "all"): number {
+    const isOurs = ({ claim, journal }: Left): boolean =>
+      which === "all" || this.#hasRunning(claim, journal);
+    const found = this.#left.filter(isOurs);
+    this.#left = this.#left.filter((left) => !found.includes(left));
     for (const { claim, journal } of found) {
       const { id, job_type } = claim.job;
       this.#options.log.info({ job: id, type: job_type }, "job found, going on with it");
@@ -83,6 +99,12 @@ export class JobRuns {
       }, steadyAfter).unref();
     }
     return found.length;
+  }
+
+  #hasRunning({ job }: ClaimedJob, { entries }: Journal): boolean {
+    const last = entries.findLast((entry) => entry.at === "run");
+    const directory = jobDirectory(this.#options.settings.workDir, job.id);
+    return last !== undefined && isRunning(join(directory, "runs", last.run));
   }
 
   /** Folders of jobs that are not here any more. None while a journal is unreadable: its job may be alive in any of them. */

@@ -45,10 +45,9 @@ systemd credential:
   WINDLASS_JOB_UIDS            users for jobs, first-last, where the agent is
                                root (1880000000-1896777215)
   WINDLASS_JOB_MEMORY_MIB, WINDLASS_JOB_PROCESSES, WINDLASS_JOB_FILE_MIB
-                               limits of one job: memory of each process,
-                               processes and threads where the job has a user
-                               of its own, size of a file (4096, 4096, 10240;
-                               0: none)
+                               limits of one job: memory, processes and
+                               threads, size of a file (4096, 4096, 10240; 0:
+                               none); docs/isolation.md says what is counted
   WINDLASS_JOB_PATHS           what jobs may read where the level hides the
                                rest, comma-separated
   WINDLASS_CONTAINER_IMAGE, WINDLASS_CONTAINER_ENGINE

@@ -16,7 +16,9 @@ import { identify, instanceId } from "./identity.ts";
 import { JobRuns } from "./job-runs.ts";
 import { isolate } from "./isolate.ts";
 import type { JobSettings } from "./job/context.ts";
+import { openDelegation, sweepGroups } from "./job/isolation/cgroup.ts";
 import { IsolationMissing } from "./job/isolation/choose.ts";
+import { limitsBy } from "./job/isolation/limits.ts";
 import { processWarning, type IsolationSettings } from "./job/isolation/isolation.ts";
 import type { JobResult } from "./job/run-job.ts";
 import { lockDirectory } from "./machine/lock.ts";
@@ -48,7 +50,10 @@ export async function runAgent(
   mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
   const unlock = await lockDirectory(config.workDir);
   try {
-    const { settings: isolation, missing } = await isolate(config);
+    const { settings, missing } = await isolate(config);
+    const { folder: groups, lack } = openDelegation(config.systemd.isUnit);
+    const isolation = { ...settings, groups };
+    log.info(lack === undefined ? { groups } : { lack }, `limits of jobs: ${limitsBy(groups)}`);
     const facts = { isolation: isolation.level, ...(missing.length > 0 ? { missing } : {}) };
     if (isolation.level === "process") log.warn(facts, `isolation: process. ${processWarning}`);
     else log.info(facts, `isolation: ${isolation.level}`);
@@ -115,6 +120,11 @@ async function work(
   const tidy = openTidiness(config, log);
   tidy.begin();
   jobs.find();
+  // The lock on the work directory keeps every other agent from what runs here, so it is watched also while the server is away: its
+  // timeout, its credentials, its log. Only what is reported waits.
+  const alive = jobs.adopt("running");
+  const stop = (): void => jobs.stop(revoked.aborted ? "revoked" : "agent stopped");
+  stopWork.addEventListener("abort", stop);
 
   const accepted = Promise.withResolvers<"accepted">();
   const over = new AbortController();
@@ -148,10 +158,10 @@ async function work(
     noMoreWork.addEventListener("abort", resolve);
     if (noMoreWork.aborted) resolve(undefined);
   });
-  // Before that, the jobs in this directory may be another agent's: a copy of it may run elsewhere with the same identity.
+  // Before that, other jobs in this directory may be another agent's: it may be a copy, whose original runs elsewhere.
   const isAccepted = (await Promise.race([accepted.promise, drained])) === "accepted";
-  if (!isAccepted && !revoked.aborted && running() > 0)
-    log.warn({ jobs: jobs.ids() }, "not accepted yet; these jobs are left to the next start");
+  if (!isAccepted && !revoked.aborted && jobs.left().length > 0)
+    log.warn({ jobs: jobs.left() }, "not accepted yet; these jobs are left to the next start");
   if (isAccepted && isolation === "process" && (await servesEveryone(api, noMoreWork, log))) {
     over.abort();
     await heartbeats;
@@ -160,12 +170,14 @@ async function work(
       "a cloud-hosted worker runs jobs of every user and refuses isolation process: see docs/isolation.md for what a stronger level needs",
     );
   }
-  const adopted = isAccepted || revoked.aborted ? jobs.adopt() : 0;
+  const adopted = alive + (isAccepted || revoked.aborted ? jobs.adopt("all") : 0);
   for (let job = 0; job < adopted; job++) slots.takeAnyway();
-  const stop = (): void => jobs.stop(revoked.aborted ? "revoked" : "agent stopped");
-  stopWork.addEventListener("abort", stop);
   if (stopWork.aborted) stop();
-  if (isAccepted) await tidy.sweep(jobs.leftWorkspaces());
+  if (isAccepted) {
+    await tidy.sweep(jobs.leftWorkspaces());
+    const { groups } = settings.isolation;
+    if (groups !== undefined) await sweepGroups(groups, jobs.ids());
+  }
   if (!(config.once && adopted > 0)) {
     if (!noMoreWork.aborted) log.info({ server: config.url }, "ready for jobs");
     await claimLoop({

@@ -9,6 +9,8 @@ import { freeBytes } from "../machine/disk-space.ts";
 import { isolate } from "../isolate.ts";
 import { roleAssumer } from "../job/credentials/assume-role.ts";
 import { findInstalled } from "../job/engine/installed.ts";
+import { delegationOf, dividedGroupOf, groupOf } from "../job/isolation/cgroup.ts";
+import { limitsBy } from "../job/isolation/limits.ts";
 import { checkTemporary } from "../job/isolation/temporary.ts";
 import { engineCache } from "../job/shared-cache.ts";
 import { parseConstraint } from "../job/engine/version-constraint.ts";
@@ -110,7 +112,7 @@ export async function isolation(config: AgentConfig): Promise<Finding> {
     const { settings, missing } = await isolate(config, place);
     const { level } = settings;
     const stronger = missing.length > 0 ? ` (stronger ones: ${missing.join("; ")})` : "";
-    const text = `${level}${stronger}`;
+    const text = `${level}${stronger}; limits ${limitsOf(config)}`;
     return level === "process"
       ? finding("isolation", "warning", text, "jobs can read what the agent can: docs/isolation.md")
       : ok("isolation", text);
@@ -119,6 +121,15 @@ export async function isolation(config: AgentConfig): Promise<Finding> {
   } finally {
     if (place !== undefined) rmSync(place, { recursive: true, force: true });
   }
+}
+
+/** Of the agent that runs, which may be in another group than this process; else of one that would be started here. */
+function limitsOf({ workDir, systemd }: AgentConfig): string {
+  const holder = holderOf(workDir);
+  const { folder, lack } = holder
+    ? { folder: dividedGroupOf(holder.pid), lack: undefined }
+    : delegationOf(groupOf("self"), systemd.isUnit);
+  return `${limitsBy(folder)}${folder ? ` in ${folder}` : ""}${lack ? `: ${lack}` : ""}`;
 }
 
 /** Beside the work directory, which stays as it is; where that may not be written, in it. */

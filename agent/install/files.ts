@@ -8,15 +8,19 @@ export interface InstallSettings {
   readonly WINDLASS_CONCURRENCY?: string | undefined;
 }
 
-/** The unit with the command of this installation. Throws when the path could not stand in a unit. */
-export function unitOf(template: string, command: string): string {
+/** The first systemd that can start a service anew beside processes that it has left in its control group. */
+const delegatingSystemd = 254;
+
+/** The unit with the command of this installation, for this version of systemd. Throws when the path could not stand in a unit. */
+export function unitOf(template: string, command: string, systemd: number): string {
   // A quote, a dollar or a percent sign would mean something else there (systemd.service(5), "Command lines").
   if (!/^\/[A-Za-z0-9_.+@/-]+$/.test(command)) {
     throw new Error(
       `${command} cannot stand in a unit file: install Windlass in a folder of letters, digits, and . _ + @ -`,
     );
   }
-  return template.replace(/^ExecStart=\S+ /m, `ExecStart=${command} `);
+  const unit = template.replace(/^ExecStart=\S+ /m, `ExecStart=${command} `);
+  return systemd < delegatingSystemd ? unit.replaceAll(/^Delegate.*\n/gm, "") : unit;
 }
 
 /** The environment file with these settings; every other line of the file there was stays. */

@@ -56,8 +56,7 @@ export function install(installation: Installation): void {
     throw new InstallError(
       "--url is missing: the address of the control plane, like https://windlass.example.com",
     );
-  const text = unitOf(readFileSync(join(folder, unit), "utf8"), command);
-  checkSystemd();
+  const text = unitOf(readFileSync(join(folder, unit), "utf8"), command, systemdVersion());
 
   const changed = [
     put(paths.user, readFileSync(join(folder, "windlass-agent.sysusers.conf"), "utf8"), 0o644),
@@ -86,7 +85,8 @@ export function install(installation: Installation): void {
   say(`enabled and started. Look at it with: systemctl status ${unit}; journalctl -fu ${unit}`);
 }
 
-function checkSystemd(): void {
+/** Throws `InstallError` when there is none, or one that is too old. */
+function systemdVersion(): number {
   let version: number;
   try {
     version = Number(/^systemd (\d+)/.exec(run("systemctl", ["--version"]))?.[1]);
@@ -99,6 +99,7 @@ function checkSystemd(): void {
     throw new InstallError(
       `systemd ${version} is too old: the unit needs ${oldestSystemd} (it reads credentials from /etc/credstore)`,
     );
+  return version;
 }
 
 /** Writes a file whole; answers its path if that changed anything. */

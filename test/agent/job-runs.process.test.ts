@@ -31,7 +31,7 @@ test("a job that cannot be cleaned up gives its slot back, and the next start tr
     });
     jobs.find();
     expect(jobs.ids()).toEqual(["job"]);
-    expect(jobs.adopt()).toBe(1);
+    expect(jobs.adopt("all")).toBe(1);
     await jobs.allDone();
   };
   await adopt();
@@ -63,7 +63,7 @@ test("a claim that cannot be written down, or a journal that cannot be read, lea
   for (let tries = 0; tries < 5; tries++)
     await expect(jobs.start(refused)).rejects.toThrow("no room");
   writeFileSync(join(workDir, "jobs", "job", "journal.ndjson"), "not JSON\n");
-  for (let tries = 0; tries < 5; tries++) jobs.adopt();
+  for (let tries = 0; tries < 5; tries++) jobs.adopt("all");
   expect(open()).toBe(before);
   rmSync(workDir, { recursive: true });
 });
@@ -109,7 +109,7 @@ test("a job that ends its agent three times in a row is given up, and says so", 
     onEnd: () => undefined,
   });
   jobs.find();
-  expect(jobs.adopt()).toBe(1);
+  expect(jobs.adopt("all")).toBe(1);
   await jobs.allDone();
   expect(await apply.ended).toEqual({ kind: "exited", code: 1 });
   expect(reports).toMatchObject([{ status: "FAILED", outcome_unknown: true }]);

@@ -4,7 +4,7 @@
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -74,16 +74,28 @@ describe.concurrent("an agent", () => {
     },
   );
 
-  test("takes nothing over and removes nothing before the control plane has accepted it", async () => {
+  /** An apply whose agent is killed, and the folder of another job, while the control plane takes no heartbeats. */
+  async function orphanedApply(
+    owner: AgentOwner,
+    proxy: Awaited<ReturnType<typeof meddlingProxy>>,
+  ) {
+    const running = await runningApply(owner);
+    owner.agent.kill("SIGKILL");
+    await owner.agent.exited;
+    mkdirSync(join(owner.work, "workspaces", "of-another-job"));
+    proxy.onRequest = ({ path }) => !path.endsWith("/heartbeat");
+    return running;
+  }
+
+  test("takes over no job whose command is gone and removes nothing before the control plane has accepted it", async () => {
     const proxy = await meddlingProxy(plane.url);
     await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
     await using owner = await agentOwner(plane, { WINDLASS_URL: proxy.url, ...isolation });
-    const { work, user, agent: first } = owner;
-    const { job, letGo } = await runningApply(owner);
-    first.kill("SIGKILL");
-    await first.exited;
-    mkdirSync(join(work, "workspaces", "of-another-job"));
-    proxy.onRequest = ({ path }) => !path.endsWith("/heartbeat");
+    const { work, user } = owner;
+    const { job } = await orphanedApply(owner, proxy);
+    const started = readFileSync(join(work, "jobs", job.id, "runs", "08-apply", "started"), "utf8");
+    process.kill(-Number.parseInt(started), "SIGKILL");
+    await until(() => processesOf(work).length === 0);
 
     const second = owner.restart();
     await until(() => second.log().includes("the control plane did not take this call"));
@@ -95,8 +107,35 @@ describe.concurrent("an agent", () => {
 
     proxy.onRequest = () => true;
     owner.restart();
+    const end = await user.released(job);
+    expect(end).toMatchObject({ status: "FAILED", attempt: 1 });
+    expect(end.error_message).toContain("outcome unknown");
+    await until(() => contentOf(work).length === 0);
+  });
+
+  test("that starts while the server is away watches the command that runs, and reports its end when the server is back", async () => {
+    const proxy = await meddlingProxy(plane.url);
+    await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
+    await using owner = await agentOwner(plane, { WINDLASS_URL: proxy.url, ...isolation });
+    const { work, user } = owner;
+    const { job, letGo } = await orphanedApply(owner, proxy);
+    // Terraform itself saves its state at the server.
+    proxy.onRequest = ({ path }) => path.includes("/api/state/");
+
+    const second = owner.restart();
+    await until(() => second.log().includes("going on with it"));
     letGo();
-    expect(await user.released(job)).toMatchObject({ status: "SUCCESS", attempt: 1 });
+    const journal = join(work, "jobs", job.id, "journal.ndjson");
+    await until(() => readFileSync(journal, "utf8").includes('"at":"ended"'));
+    expect(contentOf(work)).toEqual([job.id, job.id, "of-another-job"]);
+
+    proxy.onRequest = () => true;
+    expect(await user.released(job)).toMatchObject({
+      status: "SUCCESS",
+      attempt: 1,
+      log_complete: true,
+    });
+    expect(await user.log(job)).toContain("applying");
     await until(() => contentOf(work).length === 0);
   });
 

@@ -9,11 +9,11 @@ import type { RunCommand } from "../terraform/spawn.ts";
 import { byProcess, markOf } from "./by-process.ts";
 import { asUser, byUser, closedFolder } from "./by-user.ts";
 import { enter } from "./enter.ts";
-import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
+import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
 import { sandboxTemporary } from "./temporary.ts";
 
 /** The job in a bubblewrap sandbox. */
-export function byBubblewrap(place: Place, settings: IsolationSettings): Isolation {
+export function byBubblewrap(place: Place, settings: IsolationSettings): LevelIsolation {
   const outer = place.user === undefined ? byProcess(place) : byUser(place, settings);
   return {
     ...outer,

@@ -13,11 +13,11 @@ import { byProcess } from "./by-process.ts";
 import { byUser } from "./by-user.ts";
 import { enter } from "./enter.ts";
 import { containerLimits } from "./limits.ts";
-import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
+import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
 import { sandboxTemporary } from "./temporary.ts";
 
 /** The job in a container. */
-export function byContainer(place: Place, settings: IsolationSettings): Isolation {
+export function byContainer(place: Place, settings: IsolationSettings): LevelIsolation {
   const outer = place.user === undefined ? byProcess(place) : byUser(place, settings);
   const { engine, environment } = settings.container;
   const label = `windlass.job=${place.id}`;

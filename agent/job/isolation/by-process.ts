@@ -3,13 +3,13 @@
  * what the agent can read. What left the group is found by a mark in its environment, which a hostile job can take off.
  */
 import { enter } from "./enter.ts";
-import type { Isolation, Place } from "./isolation.ts";
+import type { LevelIsolation, Place } from "./isolation.ts";
 import { endAll, killEach, processesWith } from "./processes.ts";
 import { closeTemporary, openTemporary } from "./temporary.ts";
 import { removeTree } from "./wipe.ts";
 
 /** The weakest level; it works everywhere. */
-export function byProcess({ id, workspace }: Place): Isolation {
+export function byProcess({ id, workspace }: Place): LevelIsolation {
   const mark = markOf(id);
   return {
     level: "process",

@@ -17,13 +17,16 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { RunCommand } from "../terraform/spawn.ts";
 import { enter } from "./enter.ts";
-import type { Isolation, IsolationSettings, Place } from "./isolation.ts";
+import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
 import { endAll, processesOf } from "./processes.ts";
 import { closeTemporary, openTemporary } from "./temporary.ts";
 import { removeTree } from "./wipe.ts";
 
 /** The job as a user of its own. */
-export function byUser({ workspace, state, user }: Place, settings: IsolationSettings): Isolation {
+export function byUser(
+  { workspace, state, user }: Place,
+  settings: IsolationSettings,
+): LevelIsolation {
   if (user === undefined) throw new Error("the agent is not root and cannot run a job as a user");
   const agent = process.getuid?.() ?? 0;
   return {

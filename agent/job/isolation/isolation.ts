@@ -24,6 +24,8 @@ export interface Isolation {
   give(...paths: string[]): void;
   /** Ends every process of the job. Answers those that are alive all the same: a process in a hung system call cannot be killed. */
   killAll(): Promise<number[]>;
+  /** Whether the kernel has ended a command of the job for its memory. */
+  isOutOfMemory(): boolean;
   /** Ends what is left, removes the workspace and takes back what was given outside of it. */
   wipe(): Promise<void>;
 }
@@ -45,6 +47,9 @@ export interface JobLimits {
   readonly fileBytes: number;
 }
 
+/** What a level brings along. */
+export type LevelIsolation = Omit<Isolation, "isOutOfMemory">;
+
 export interface IsolationSettings {
   readonly level: Level;
   readonly workDir: string;
@@ -56,6 +61,8 @@ export interface IsolationSettings {
   readonly container: ContainerSettings;
   /** Absent: none. */
   readonly limits?: JobLimits | undefined;
+  /** Where groups of jobs are made (cgroup v2); absent: the limits are those of each process. */
+  readonly groups?: string | undefined;
 }
 
 /** Which job, and where. */

@@ -17,6 +17,10 @@ export function limited(command: RunCommand, { user }: Place, limits: JobLimits)
   };
 }
 
+/** By what jobs are limited, for people. */
+export const limitsBy = (groups: string | undefined): string =>
+  groups === undefined ? "of each process (prlimit)" : "of the whole job (control groups)";
+
 /** The same for docker and podman. */
 export const containerLimits = ({ memoryBytes, processes, fileBytes }: JobLimits): string[] => [
   ...(memoryBytes > 0 ? ["--memory", String(memoryBytes)] : []),

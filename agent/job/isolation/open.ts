@@ -7,19 +7,57 @@ import { byBubblewrap } from "./by-bubblewrap.ts";
 import { byContainer } from "./by-container.ts";
 import { byProcess } from "./by-process.ts";
 import { byUser } from "./by-user.ts";
-import type { Isolation, IsolationSettings, Level, Place } from "./isolation.ts";
+import { JobGroup } from "./cgroup.ts";
+import type {
+  Isolation,
+  IsolationSettings,
+  JobLimits,
+  Level,
+  LevelIsolation,
+  Place,
+} from "./isolation.ts";
 import { limited } from "./limits.ts";
 import { processesOf } from "./processes.ts";
 
 /** The isolation of one job at this level. */
 export function openIsolation(level: Level, place: Place, settings: IsolationSettings): Isolation {
-  const isolation = isolationAt(level, place, settings);
-  const { limits } = settings;
+  const isolation = { ...isolationAt(level, place, settings), isOutOfMemory: () => false };
+  const { limits, groups } = settings;
   if (!limits || level === "container") return isolation;
+  if (groups !== undefined)
+    return inGroup(isolation, place, limits, new JobGroup(groups, place.id));
   return { ...isolation, wrap: (command) => limited(isolation.wrap(command), place, limits) };
 }
 
-function isolationAt(level: Level, place: Place, settings: IsolationSettings): Isolation {
+/** With limits of the whole job; what remains for each process is the size of its files. */
+function inGroup(
+  isolation: Isolation,
+  place: Place,
+  limits: JobLimits,
+  group: JobGroup,
+): Isolation {
+  const ofProcess = { ...limits, memoryBytes: 0, processes: 0 };
+  const killAll = async (): Promise<number[]> => {
+    const left = [...(await group.kill()), ...(await isolation.killAll())];
+    return [...new Set(left)];
+  };
+  return {
+    ...isolation,
+    wrap(command) {
+      group.open(limits);
+      return { ...limited(isolation.wrap(command), place, ofProcess), group: group.path };
+    },
+    killAll,
+    isOutOfMemory: () => group.isOutOfMemory(),
+    async wipe() {
+      await killAll();
+      await isolation.wipe();
+      group.remove();
+    },
+  };
+}
+
+function isolationAt(level: Level, place: Place, settings: IsolationSettings): LevelIsolation {
   switch (level) {
     case "process":
       return byProcess(place);

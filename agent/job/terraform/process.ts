@@ -64,6 +64,12 @@ export function openRun(
   };
 }
 
+/** Whether the command of this directory runs on this machine now. */
+export function isRunning(directory: string): boolean {
+  const started = readStarted(directory);
+  return (typeof started === "object" && isAlive(started)) || isChildAlive(directory);
+}
+
 /** How often a run is looked at when nothing hints that it ended: adopted runs, and as a safety net. */
 const lookEvery = 250;
 /** The wrapper writes `started` a moment after making it; a wrapper killed in between leaves it empty for good. */

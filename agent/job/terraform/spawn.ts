@@ -14,11 +14,12 @@ import { join } from "node:path";
  * It waits on descriptor 3 for the word; if the agent dies before, it reads the end and runs nothing.
  *
  * terraform survives a first signal and saves its state, so the shell must survive it too (`trap`; the subshell and what it executes
- * get the default back). The exit code overwrites bytes that are on the disk since before the command, so that a disk that the
+ * get the default back). It stays outside of the job's control group, so that it survives to note that the kernel has ended the job for
+ * its memory. The exit code overwrites bytes that are on the disk since before the command, so that a disk that the
  * command has filled does not lose it.
  */
 const wrapper = `
-dir=$1; told=$2; shift 2
+dir=$1; told=$2; group=$3; shift 3
 boot=; { read -r boot < /proc/sys/kernel/random/boot_id; } 2>/dev/null
 whoami() { { read -r me < /proc/self/stat; } 2>/dev/null || me=$(exec sh -c 'echo $PPID'); }
 whoami
@@ -33,6 +34,7 @@ echo 000 > "$dir/exit.tmp" || exit 0
   whoami
   printf '%s\\n%s\\n' "$me" "$boot" > "$dir/child"
   [ -z "$told" ] || exec 4> "$dir/told"
+  [ -z "$group" ] || echo 0 > "$group/cgroup.procs" || exit 126
   exec "$@"
 )
 printf '%03d\\n' $? 1<> "$dir/exit.tmp" && mv "$dir/exit.tmp" "$dir/exit"
@@ -47,6 +49,8 @@ export interface RunCommand {
   readonly env: Readonly<Record<string, string>>;
   /** The command writes `{"child-pid": …}` to descriptor 4: that process is the one to signal, not the command itself. */
   readonly tellsChild?: true;
+  /** The control group that the command runs in. */
+  readonly group?: string;
 }
 
 /** The wrapper process, as this agent sees it. */
@@ -106,12 +110,12 @@ export function prepareRun(command: RunCommand): PreparedRun {
 }
 
 function spawnWrapper(
-  { directory, command, args, cwd, env, tellsChild }: RunCommand,
+  { directory, command, args, cwd, env, tellsChild, group = "" }: RunCommand,
   [stdout, stderr]: readonly [number, number],
   end: (failure?: Error) => void,
 ): Socket {
   const told = tellsChild ? "told" : "";
-  const words = ["-c", wrapper, "windlass-run", directory, told, command, ...args];
+  const words = ["-c", wrapper, "windlass-run", directory, told, group, command, ...args];
   const child = spawn("/bin/sh", words, {
     cwd,
     env: { ...env },

@@ -78,12 +78,17 @@ export async function runTerraform(
   if (end.kind === "unknown") {
     throw gone(name, "it is gone without an exit code", options);
   }
+  if (end.code !== 0 && context.isolation.isOutOfMemory())
+    throw gone(name, outOfMemory(context), options);
   return {
     code: end.code,
     stdout: join(directory, "stdout"),
     stderr: join(directory, "stderr"),
   };
 }
+
+const outOfMemory = ({ settings: { isolation } }: JobContext): string =>
+  `the job used more memory than it may (${(isolation.limits?.memoryBytes ?? 0) / 1024 ** 2} MiB, WINDLASS_JOB_MEMORY_MIB of the runner), so the kernel ended it`;
 
 /** What escaped from terraform's process group, a daemon of a provisioner for instance. */
 async function endRest({ isolation, log }: JobContext): Promise<void> {

@@ -6,15 +6,23 @@ import { root } from "../../helpers/source-files.ts";
 
 test("The unit differs from the one in the tree by its command alone", () => {
   const template = readFileSync(join(root, "systemd/windlass-agent.service"), "utf8");
-  const unit = unitOf(template, "/opt/windlass/bin/windlass");
+  const unit = unitOf(template, "/opt/windlass/bin/windlass", 254);
   const differing = unit.split("\n").filter((line) => !template.split("\n").includes(line));
   expect(differing).toEqual(["ExecStart=/opt/windlass/bin/windlass agent"]);
+});
+
+test("Before systemd 254 the control group of the service is not divided", () => {
+  const template = readFileSync(join(root, "systemd/windlass-agent.service"), "utf8");
+  const settings = (systemd: number) =>
+    unitOf(template, "/opt/windlass/bin/windlass", systemd).match(/^Delegate.*$/gm);
+  expect(settings(253)).toBeNull();
+  expect(settings(254)).toEqual(["Delegate=memory pids", "DelegateSubgroup=agent"]);
 });
 
 test.each(["/opt/my windlass", "/opt/%n/windlass", "/opt/$HOME", '/opt/"x"', "windlass"])(
   "A command that would mean something else in a unit is refused: %s",
   (command) => {
-    expect(() => unitOf("ExecStart=/x agent", command)).toThrow("cannot stand in a unit file");
+    expect(() => unitOf("ExecStart=/x agent", command, 254)).toThrow("cannot stand in a unit file");
   },
 );
 

@@ -1,0 +1,149 @@
+/** Groups of jobs on a real cgroup v2, with real processes at every level; what this machine's kernel does not offer is not run, and named. */
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "vitest";
+import {
+  delegationOf,
+  dividedGroupOf,
+  groupOf,
+  sweepGroups,
+} from "../../../../agent/job/isolation/cgroup.ts";
+import { openWorkDir } from "../../../../agent/job/isolation/by-user.ts";
+import type { Level } from "../../../../agent/job/isolation/isolation.ts";
+import { freeUser, openIsolation } from "../../../../agent/job/isolation/open.ts";
+import { openRun } from "../../../../agent/job/terraform/process.ts";
+import { workspaceAt } from "../../../../agent/job/workspace.ts";
+import { scratch, until } from "../../../helpers/agent-process.ts";
+import { cgroupMount, needsControllers, needsMount } from "../../../helpers/cgroup-mount.ts";
+import { isolationSettings, levelsHere, skipAbsentLevels } from "../../../helpers/isolation.ts";
+
+const place = scratch();
+const mount = cgroupMount();
+afterAll(() => {
+  mount?.[Symbol.dispose]();
+  place[Symbol.dispose]();
+});
+const workDir = join(place.path, "work");
+const settings = isolationSettings(workDir);
+const { working, lacking } = await levelsHere();
+skipAbsentLevels(lacking);
+openWorkDir(workDir);
+const levels = working.filter((level) => level !== "container");
+const none = { memoryBytes: 0, processes: 0, fileBytes: 0 };
+
+let count = 0;
+function job(level: Level, limits = none) {
+  const id = randomUUID();
+  const workspace = workspaceAt(join(workDir, "workspaces", id));
+  for (const folder of Object.values(workspace.folders))
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const user = (level === "process" ? null : freeUser(settings)) ?? undefined;
+  const groups = mount?.folder ?? "";
+  const isolation = openIsolation(
+    level,
+    { id, workspace, state: undefined, user },
+    { ...settings, level, limits, groups },
+  );
+  const { source, home, temporary, artifact } = workspace;
+  isolation.give(source, home, temporary, artifact);
+  const group = join(groups, `job-${id}`);
+  return {
+    isolation,
+    group,
+    source,
+    run(script: string) {
+      const directory = join(place.path, `run-${++count}`);
+      const env = { PATH: settings.path, HOME: home };
+      const args = ["-c", script];
+      const command = isolation.wrap({ directory, command: "/bin/sh", args, cwd: source, env });
+      const run = openRun(command, undefined, () => isolation.killAll());
+      return { ...run, output: () => readFileSync(join(directory, "stdout"), "utf8") };
+    },
+    processes: () => readFileSync(join(group, "cgroup.procs"), "utf8").trim(),
+  };
+}
+
+describe.each(mount ? levels : [])("the group of a job at level %s", (level) => {
+  test("holds its command, ends what the command leaves behind, and goes with the job", async () => {
+    const { run, isolation, group, processes, source } = job(level);
+    // Without the environment that marks it, and in a session of its own.
+    const ran = run(
+      "env -i setsid sleep 1000 > /dev/null & while [ ! -e go ]; do sleep 0.02; done; echo over",
+    );
+    await until(() => processes() !== "");
+    writeFileSync(join(source, "go"), "");
+    expect(await ran.ended).toEqual({ kind: "exited", code: 0 });
+    expect(ran.output()).toBe("over\n");
+    expect(processes()).toBe("");
+    expect(existsSync(group)).toBe(true);
+    await isolation.wipe();
+    expect(existsSync(group)).toBe(false);
+  });
+});
+
+describe.runIf(mount !== undefined)("groups", () => {
+  const folder = mount?.folder ?? "";
+
+  test("of jobs that an earlier agent has left are ended and removed, those of jobs that are held stay", async () => {
+    const [left, held] = [job("process"), job("process")];
+    const ran = left.run("sleep 1000");
+    await held.run("true").ended;
+    await until(() => left.processes() !== "");
+    // As a job at this level can.
+    mkdirSync(join(left.group, "inner"));
+    await sweepGroups(folder, [held.group.replace(/.*job-/, "")]);
+    expect(await ran.ended).toMatchObject({ code: 137 });
+    expect(existsSync(left.group)).toBe(false);
+    expect(existsSync(held.group)).toBe(true);
+    await left.isolation.wipe();
+    await held.isolation.wipe();
+  });
+
+  test("are found for this process", () => {
+    expect(groupOf("self")).toBeDefined();
+    expect(dividedGroupOf(process.pid)).toBeUndefined();
+  });
+});
+
+describe("a group is not divided", () => {
+  test.each([
+    ["that is not there", undefined, false, /no cgroup v2/],
+    ["of a unit that is not delegated", "/group", true, /Delegate=memory pids/],
+    ["without the controllers", place.path, false, /has no controller memory and pids/],
+  ])("%s", (_, group, isUnit, lack) => {
+    expect(delegationOf(group, isUnit).lack).toMatch(lack);
+  });
+
+  test("unless it is delegated; the agent's own subgroup leads to it", () => {
+    writeFileSync(join(place.path, "cgroup.controllers"), "cpu memory pids\n");
+    expect(delegationOf(place.path, false).lack).toMatch(/is not delegated to this user/);
+    for (const name of ["cgroup.procs", "cgroup.subtree_control"])
+      writeFileSync(join(place.path, name), "");
+    expect(delegationOf(join(place.path, "agent"), true)).toEqual({ folder: place.path });
+    expect(delegationOf(place.path, false)).toEqual({ folder: place.path });
+  });
+});
+
+describe("limits of the whole job", () => {
+  const limits = { memoryBytes: 64 * 1024 ** 2, processes: 20, fileBytes: 0 };
+  test.skipIf(mount?.canLimit)("are not tried", (context) => {
+    context.skip(mount ? needsControllers : needsMount);
+  });
+
+  test.runIf(mount?.canLimit)("end a job that needs too much memory, and say so", async () => {
+    const { run, isolation } = job("process", limits);
+    const ran = run("for i in 1 2; do head -c 60000000 /dev/zero | tail & done; wait; echo over");
+    expect(await ran.ended).toMatchObject({ code: 137 });
+    expect(isolation.isOutOfMemory()).toBe(true);
+    await isolation.wipe();
+  });
+
+  test.runIf(mount?.canLimit)("bound its processes, also without a user of its own", async () => {
+    const { run, isolation } = job("process", limits);
+    const ran = run("i=0; while [ $i -lt 60 ]; do sleep 300 & i=$((i + 1)); done; echo all");
+    await ran.ended;
+    expect(ran.output()).toBe("");
+    await isolation.wipe();
+  });
+});

@@ -1,0 +1,50 @@
+/** A control group of cgroup v2 to try the groups of jobs in. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface CgroupMount extends Disposable {
+  /** An empty group, without limits. */
+  readonly folder: string;
+  /** Whether groups in it can limit memory and processes. */
+  readonly canLimit: boolean;
+}
+
+/** Skip a test with this reason where `cgroupMount` returns undefined. */
+export const needsMount = "cgroup v2 cannot be mounted here (it needs root)";
+/** Skip a test with this reason where `canLimit` is false. */
+export const needsControllers = "the memory and pids controllers are not in cgroup v2 here";
+
+/** Mounts cgroup v2 and makes a group; undefined where that is not allowed. */
+export function cgroupMount(): CgroupMount | undefined {
+  const mount = mkdtempSync(join(tmpdir(), "cgroup-"));
+  try {
+    execFileSync("mount", ["-t", "cgroup2", "none", mount], { stdio: "ignore" });
+  } catch {
+    rmdirSync(mount);
+    return undefined;
+  }
+  const folder = join(mount, `windlass-test-${process.pid}`);
+  mkdirSync(folder);
+  return {
+    folder,
+    canLimit: divide(mount) && divide(folder),
+    [Symbol.dispose]: () => {
+      rmdirSync(folder);
+      execFileSync("umount", [mount]);
+      rmdirSync(mount);
+    },
+  };
+}
+
+function divide(group: string): boolean {
+  const offered = readFileSync(join(group, "cgroup.controllers"), "utf8").split(/\s+/);
+  if (!["memory", "pids"].every((name) => offered.includes(name))) return false;
+  try {
+    writeFileSync(join(group, "cgroup.subtree_control"), "+memory +pids");
+    return true;
+  } catch {
+    return false;
+  }
+}
