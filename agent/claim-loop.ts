@@ -5,7 +5,7 @@ import type { ClaimedJob } from "../protocol/executions.ts";
 import { jobTypes } from "../protocol/limits.ts";
 import { ProblemError } from "../protocol/transport.ts";
 import type { AgentApi } from "./api/api.ts";
-import { backoff, pollDelay } from "./api/backoff.ts";
+import { backoff, pollDelay } from "../common/backoff.ts";
 import type { ClaimKey } from "./claim-key.ts";
 import type { Contact } from "./api/contact.ts";
 import type { Slots } from "./slots.ts";

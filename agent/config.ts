@@ -1,7 +1,7 @@
 /** The agent's settings: the only file here that reads the environment. Names and defaults: docs/settings.md, "The agent". */
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { retryLimits, type BackoffLimits } from "./api/backoff.ts";
+import { retryLimits, type BackoffLimits } from "../common/backoff.ts";
 import { ConfigError, ConfigReader, MissingSettingError, type Form } from "./config-reader.ts";
 import {
   addressOf,

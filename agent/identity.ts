@@ -5,11 +5,11 @@
 import { createHmac, hash, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import { calledEndpoints as endpoints } from "../protocol/endpoint-paths.ts";
 import { call, ProblemError } from "../protocol/transport.ts";
-import { backoff } from "./api/backoff.ts";
+import { backoff } from "../common/backoff.ts";
+import { retry } from "../common/retry.ts";
 import { ConfigError } from "./config-reader.ts";
 import type { AgentConfig } from "./config.ts";
 import { sortFailure } from "./api/failures.ts";
@@ -143,21 +143,19 @@ interface Repetition {
 }
 
 /** Repeats a call until it is answered or refused. */
-async function repeat<T>({ url, log, signal }: Repetition, once: () => Promise<T>): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await once();
-    } catch (error) {
+const repeat = <T>({ url, log, signal }: Repetition, once: () => Promise<T>): Promise<T> =>
+  retry(once, {
+    signal,
+    next: (error, tries) => {
       const failure = sortFailure(error);
-      if (signal.aborted || failure.kind !== "retry") throw error;
+      if (failure.kind !== "retry") return undefined;
       log.warn(
         { error: (error as Error).message, tries },
         `${url} cannot be reached; trying again`,
       );
-      await sleep(backoff(tries, Math.random(), failure.after), undefined, { signal });
-    }
-  }
-}
+      return backoff(tries, Math.random(), failure.after);
+    },
+  });
 
 interface Kept extends Identity {
   readonly server: string;

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { ClaimedJob } from "../protocol/executions.ts";
 import type { AgentApi } from "./api/api.ts";
-import { backoff } from "./api/backoff.ts";
+import { backoff } from "../common/backoff.ts";
 import type { JobSettings } from "./job/context.ts";
 import { crashesIn } from "./job/give-up.ts";
 import { JournalFailed, openJournal, type Journal, type StopReason } from "./job/journal.ts";

@@ -1,9 +1,9 @@
 /** How calls are made: repeated until they are answered or refused, and read without hope for a certain shape. */
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import { ProblemError } from "../../protocol/transport.ts";
-import { backoff, type BackoffLimits } from "./backoff.ts";
+import { backoff, type BackoffLimits } from "../../common/backoff.ts";
+import { retry } from "../../common/retry.ts";
 import { sortFailure, type Revocation } from "./failures.ts";
 
 export interface Persistence {
@@ -17,37 +17,37 @@ export const answerTimeout = 30_000;
 
 /** Repeats a call until it is answered or refused. */
 export async function persist<T>(
-  { log, revocation, retry }: Persistence,
+  { log, revocation, retry: limits }: Persistence,
   what: string,
   signal: AbortSignal,
   once: () => Promise<T>,
 ): Promise<T> {
-  for (let tries = 1; ; tries++) {
-    signal.throwIfAborted();
-    try {
-      const answer = await once();
-      revocation.accepted();
-      return answer;
-    } catch (error) {
-      if (signal.aborted) throw error;
+  const attempt = async (): Promise<T> => {
+    const answer = await once();
+    revocation.accepted();
+    return answer;
+  };
+  return retry(attempt, {
+    signal,
+    next: (error, tries) => {
       const failure = sortFailure(error);
       if (failure.kind === "give up") {
         revocation.accepted();
-        throw error;
+        return undefined;
       }
       if (failure.kind === "unauthorized") {
         revocation.refused();
-        if (revocation.isRevoked) throw error;
+        if (revocation.isRevoked) return undefined;
       }
       const wish = failure.kind === "retry" ? failure.after : 0;
-      const delay = backoff(tries, Math.random(), wish, retry);
+      const delay = backoff(tries, Math.random(), wish, limits);
       log.warn(
         { call: what, tries, error: describe(error), retry_in_ms: Math.round(delay) },
         "the control plane did not take this call; it is tried again",
       );
-      await sleep(delay, undefined, { signal });
-    }
-  }
+      return delay;
+    },
+  });
 }
 
 /** Answers that the interface does not show: an object where there is one, nothing for any other text. */

@@ -1,6 +1,6 @@
 /** What every step of a job gets to see. */
 import type { ClaimedJob } from "../../protocol/executions.ts";
-import type { BackoffLimits } from "../api/backoff.ts";
+import type { BackoffLimits } from "../../common/backoff.ts";
 import type { JobLog } from "../logs/job-log.ts";
 import type { CloudSettings } from "./credentials/cloud-providers.ts";
 import type { Facts } from "./facts.ts";

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { SequencedChunk } from "../../protocol/executions.ts";
 import type { JobStatus } from "../../protocol/jobs.ts";
 import { ProblemError } from "../../protocol/transport.ts";
-import { backoff, type BackoffLimits } from "../api/backoff.ts";
+import { backoff, type BackoffLimits } from "../../common/backoff.ts";
 import { sortFailure } from "../api/failures.ts";
 
 /** Where chunks go. Declared here, by its user; `agent/api/job-calls.ts` implements it. */

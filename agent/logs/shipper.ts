@@ -4,7 +4,7 @@
  */
 import type { SequencedChunk } from "../../protocol/executions.ts";
 import type { JobStatus, LogStep } from "../../protocol/jobs.ts";
-import { retryLimits, type BackoffLimits } from "../api/backoff.ts";
+import { retryLimits, type BackoffLimits } from "../../common/backoff.ts";
 import { Bell } from "./notifier.ts";
 import { chunkBytes, type Chunk, type Cutter } from "./chunker.ts";
 import { deliver, type LogSink, type Post } from "./delivery.ts";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { createApi } from "../../agent/api/api.ts";
-import { retryLimits } from "../../agent/api/backoff.ts";
+import { retryLimits } from "../../common/backoff.ts";
 import { Revocation } from "../../agent/api/failures.ts";
 import { openRun } from "../../agent/job/terraform/process.ts";
 import { openJobLog } from "../../agent/logs/job-log.ts";

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { JobProgress, LogChunk } from "../../protocol/jobs.ts";
 import type { Api } from "../api/api.ts";
+import { backoff } from "../../common/backoff.ts";
 import { mayPass } from "../api/failures.ts";
 import { Failure } from "../terminal/output.ts";
 
@@ -16,6 +17,8 @@ export interface Follower {
 
 /** The server sends a comment every 15 s; a connection that is silent for longer is dead. */
 const silence = 40_000;
+/** Between two connections. */
+const pauses = { first: 250, most: 5000 };
 /** A server that is away for longer is not waited for. */
 const patience = 15 * 60_000;
 
@@ -68,6 +71,6 @@ export async function followJob(
         );
       follower.onTrouble((error as Error).message);
     }
-    await sleep(Math.min(5000, 250 * 2 ** failures) * (0.5 + Math.random() / 2), null, { signal });
+    await sleep(backoff(failures + 1, Math.random(), 0, pauses), null, { signal });
   }
 }

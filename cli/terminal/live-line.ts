@@ -1,5 +1,5 @@
 /** One line at the bottom of the terminal that says what goes on, and makes way for what is printed. In a pipe it is silent. */
-import { clean, print, say } from "./output.ts";
+import { clean, cut, print, say } from "./output.ts";
 
 export interface LiveLine extends Disposable {
   /** What it says from now on; asked again every second, so that time passes. */
@@ -25,9 +25,7 @@ export function liveLine(out: (line: string) => void = print): LiveLine {
   const draw = (): void => {
     if (!shows || held || !text) return;
     const width = (process.stderr.columns || 80) - 3;
-    process.stderr.write(
-      `\r\u001b[K${frames[frame % frames.length]} ${clean(text()).slice(0, width)}`,
-    );
+    process.stderr.write(`\r\u001b[K${frames[frame % frames.length]} ${cut(clean(text()), width)}`);
   };
   const timer = setInterval(() => {
     frame++;

@@ -1,5 +1,6 @@
 /** How the client talks: data on stdout, talk on stderr, colours only where a terminal shows them, and quiet when the reader leaves. */
 import { stripVTControlCharacters, styleText } from "node:util";
+import stringWidth from "string-width";
 
 /** An end that the user can do something about: printed as one line, without a stack. */
 export class Failure extends Error {
@@ -83,15 +84,27 @@ export function fitted(
 /** What a column is never cut below. */
 const narrowest = 12;
 
-function cut(cell: string, to: number): string {
-  const text = stripVTControlCharacters(cell);
-  return text.length <= to ? cell : `${text.slice(0, to - 1)}…`;
+/** The text if it fits into so many columns, else as much of it as does, and an ellipsis. */
+export function cut(text: string, columns: number): string {
+  if (width(text) <= columns) return text;
+  let shown = "";
+  let left = columns - 1;
+  for (const { segment } of characters.segment(stripVTControlCharacters(text))) {
+    left -= width(segment);
+    if (left < 0) break;
+    shown += segment;
+  }
+  return `${shown}…`;
 }
+
+/** Of people: an emoji of several code points is one. */
+const characters = new Intl.Segmenter("en");
 
 /** Somebody else's text on one line of a table: without control characters, its colours left alone. */
 export const clean = (text: string): string => logLine(text.replaceAll(/[\r\n\t]+/g, " "));
 
-const width = (cell: string): number => stripVTControlCharacters(cell).length;
+/** Columns on the screen: wide characters take two, accents of their own and colours none. */
+const width = (cell: string): number => stringWidth(cell);
 
 /**
  * A line of a log as a terminal may safely show it: colours stay where they are shown, every other control sequence goes, because

@@ -1,12 +1,13 @@
 /** The credentials of one job, renewed before they end for as long as the job runs. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoff } from "../../api/backoff.ts";
+import { backoff } from "../../../common/backoff.ts";
+import { retry } from "../../../common/retry.ts";
 import { RoleRefused, type AssumeRole, type SessionCredentials } from "./assume-role.ts";
 
 /** Renewed when this part of their life is left: 15 minutes of an hour, time enough for STS to come back. */
 const renewAtLeft = 0.25;
 /** How often STS is asked while it fails, in milliseconds. */
-const retries = { first: 500, most: 10_000 };
+const limits = { first: 500, most: 10_000 };
 /** What a timer takes. */
 const timerLimit = 2 ** 31 - 1;
 
@@ -50,18 +51,16 @@ export class RoleSession {
   /** Gets the first set. Failures that may pass are waited for, at most so many milliseconds and until `stop`. */
   async begin(stop: AbortSignal, within: number): Promise<void> {
     const started = performance.now();
-    for (let tries = 1; ; tries++) {
-      try {
-        await this.#renew(AbortSignal.any([stop, this.#options.over]));
-        return;
-      } catch (error) {
-        const pause = backoff(tries, Math.random(), 0, retries);
+    await retry(() => this.#renew(AbortSignal.any([stop, this.#options.over])), {
+      signal: stop,
+      next: (error, tries) => {
+        const pause = backoff(tries, Math.random(), 0, limits);
         const isTooLate = performance.now() + pause - started > within;
-        if (stop.aborted || isTooLate || error instanceof RoleRefused) throw error;
+        if (isTooLate || error instanceof RoleRefused) return undefined;
         if (tries === 1) this.#options.onTrouble(troubleOf(error as Error));
-        await sleep(pause, undefined, { signal: stop });
-      }
-    }
+        return pause;
+      },
+    });
   }
 
   /** Renews until the job is over. What is still good is given out while STS fails, for whatever reason. */
@@ -83,10 +82,10 @@ export class RoleSession {
   }
 
   #pause(failures: number): number {
-    if (failures > 0) return backoff(failures, Math.random(), 0, retries);
+    if (failures > 0) return backoff(failures, Math.random(), 0, limits);
     if (!this.#held) return 0;
     const untilRenewal = this.left - this.#held.credentials.life * renewAtLeft;
-    return Math.min(Math.max(untilRenewal, retries.first), timerLimit);
+    return Math.min(Math.max(untilRenewal, limits.first), timerLimit);
   }
 
   /** Callers that come while STS is asked share its answer. */

@@ -1,18 +1,21 @@
 /** Fetches files of a release: bounded in size, gone on with when the network fails, and whole or not at all. */
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
-import { setTimeout as sleep } from "node:timers/promises";
 import { interceptors, request, type Dispatcher } from "undici";
-import { backoff } from "../../api/backoff.ts";
+import { backoff } from "../../../common/backoff.ts";
+import { retry } from "../../../common/retry.ts";
 import { dispatcherOf, type Network } from "../../machine/network.ts";
 
 /** The server answers, but not with the file. `status` tells an absent file from a failing server. */
 class FetchRefused extends Error {
   override readonly name = "FetchRefused";
   readonly status: number;
-  constructor(address: string, status: number) {
+  /** In seconds. */
+  readonly retryAfter: number;
+  constructor(address: string, status: number, retryAfter: number) {
     super(`${address} answered ${status}`);
     this.status = status;
+    this.retryAfter = retryAfter;
   }
 }
 
@@ -91,17 +94,19 @@ async function fetchInto(address: string, options: FetchOptions, target: Target)
   const progress: Progress = { bytes: 0, validator: undefined };
   let [best, vain] = [0, 0];
   try {
-    for (let tried = 1; ; tried++) {
-      try {
-        return await once(address, options, dispatcher, target, progress);
-      } catch (error) {
-        options.signal.throwIfAborted();
+    await retry(() => once(address, options, dispatcher, target, progress), {
+      signal: options.signal,
+      next: (error, tried) => {
         vain = progress.bytes > best ? 1 : vain + 1;
         best = Math.max(best, progress.bytes);
-        if (isFinal(error) || vain === vainTries || tried === mostTries) throw error;
-        await sleep(backoff(vain, Math.random()), undefined, { signal: options.signal });
-      }
-    }
+        if (isFinal(error) || vain === vainTries || tried === mostTries) return undefined;
+        const wish = error instanceof FetchRefused ? error.retryAfter : 0;
+        return backoff(vain, Math.random(), Math.min(wish, longestWish));
+      },
+    });
+  } catch (error) {
+    options.signal.throwIfAborted();
+    throw error;
   } finally {
     await agent.destroy();
   }
@@ -110,7 +115,12 @@ async function fetchInto(address: string, options: FetchOptions, target: Target)
 const isFinal = (error: unknown): boolean =>
   error instanceof TooLarge ||
   error instanceof Downgraded ||
-  (error instanceof FetchRefused && error.status < 500 && ![206, 416].includes(error.status));
+  (error instanceof FetchRefused && error.status < 500 && !passing.has(error.status));
+
+/** Too slow, too many requests, or not the part that was asked for. */
+const passing = new Set([206, 408, 416, 429]);
+/** Seconds that a server may ask to wait for. */
+const longestWish = 60;
 
 async function once(
   address: string,
@@ -129,12 +139,13 @@ async function once(
   });
   refuseDowngrade(address, answer.context);
   const { "content-range": range, etag, "last-modified": modified } = answer.headers;
+  const { "retry-after": retryAfter } = answer.headers;
   const [, from, size] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(String(range)) ?? [];
   const isRest = answer.statusCode === 206 && bytes > 0 && Number(from) === bytes;
   if (!isRest) forget(progress);
   if (answer.statusCode !== 200 && !isRest) {
     await answer.body.dump();
-    throw new FetchRefused(address, answer.statusCode);
+    throw new FetchRefused(address, answer.statusCode, Number(retryAfter) || 0);
   }
   if (!isRest) {
     await target.begin();

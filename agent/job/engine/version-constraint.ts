@@ -1,5 +1,7 @@
 /** Version constraints as terraform's `required_version` reads them. Pure. */
 
+import compareLoose from "semver/functions/compare-loose.js";
+
 export interface Version {
   /** Without a leading `v`. */
   readonly text: string;
@@ -24,16 +26,8 @@ export function parseVersion(text: string): Version | undefined {
   return readVersion(text.trim())?.version;
 }
 
-/** Less than 0 when `a` is older than `b`. */
-export function compareVersions(a: Version, b: Version): number {
-  for (const [index, segment] of a.segments.entries()) {
-    const difference = segment - (b.segments[index] ?? 0);
-    if (difference !== 0) return difference;
-  }
-  if (a.pre === b.pre) return 0;
-  if (a.pre === "" || b.pre === "") return a.pre === "" ? 1 : -1;
-  return a.pre.localeCompare(b.pre, "en", { numeric: true });
-}
+/** Less than 0 when `a` is older than `b`. Pre-releases are compared as terraform does: `beta10` before `beta2`. */
+export const compareVersions = (a: Version, b: Version): number => compareLoose(a.text, b.text);
 
 /** Reads a constraint; null admits everything. Throws an error that says what is wrong with it and what would be right. */
 export function parseConstraint(text: string | null): Constraint {
@@ -97,7 +91,7 @@ function readVersion(text: string): { version: Version; precision: number } | un
     /^v?(\d{1,9}(?:\.\d{1,9}){0,2})(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?$/.exec(
       text,
     );
-  if (!match) return undefined;
+  if (!match || text.length > longestVersion) return undefined;
   const [, numbers = "", pre = ""] = match;
   const [major = 0, minor = 0, patch = 0] = numbers.split(".").map(Number);
   const full = `${major}.${minor}.${patch}${pre === "" ? "" : `-${pre}`}`;
@@ -116,3 +110,6 @@ function whatIsWrong(part: string): string {
   if (/\d\s+\S/.test(part)) return `several conditions are separated by commas; ${example}`;
   return `"${part}" is no version, with or without one of = != > >= < <= ~> before it; ${example}`;
 }
+
+/** What semver reads. */
+const longestVersion = 256;

@@ -1,8 +1,8 @@
 /** Runner releases, and the runners that a pipeline sets up. */
+import gt from "semver/functions/gt.js";
 import { workerMetadataLimit, type WorkerIdentity } from "../../../protocol/workers.ts";
 import type { PublishRelease, RegisterCloudWorker, Release } from "../../../protocol/releases.ts";
 import type { PipelineCaller } from "../callers.ts";
-import { compareVersions } from "../../domain/version-order.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { setFact } from "../../store/facts.ts";
 import {
@@ -30,8 +30,7 @@ export async function publishRelease(
     const by = pipeline(caller);
     await record(tx, { by, owner: null, action: "release.publish", id: version }, created_at);
     const latest = await tx.first(findLatestVersion, {});
-    if (!latest || compareVersions(version, latest.value) > 0)
-      await setFact(tx, latestVersionFact, version);
+    if (!latest || gt(version, latest.value)) await setFact(tx, latestVersionFact, version);
   });
   return { version, release_notes, created_at: time(created_at) };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { fitted, logLine, table } from "../../../cli/terminal/output.ts";
+import { cut, fitted, logLine, table } from "../../../cli/terminal/output.ts";
 
 describe("a line of a log", () => {
   it.each([
@@ -33,6 +33,24 @@ describe("a table", () => {
       ]),
     ).toEqual(["a    \u001b[36mlong\u001b[39m  x", "bcd  e     y z"]);
     expect(table([])).toEqual([]);
+    // A wide character takes two columns, an emoji of three code points too, an accent of its own none.
+    expect(table(["名前", "👩‍💻", "e\u0301t", "four"].map((name) => [name, "x"]))).toEqual([
+      "名前  x",
+      "👩‍💻    x",
+      "e\u0301t    x",
+      "four  x",
+    ]);
+  });
+
+  it("cuts a cell between characters, at its columns", () => {
+    expect([3, 4, 5, 6, 7, 8].map((columns) => cut("ab👩‍💻名前", columns))).toEqual([
+      "ab…",
+      "ab…",
+      "ab👩‍💻…",
+      "ab👩‍💻…",
+      "ab👩‍💻名…",
+      "ab👩‍💻名前",
+    ]);
   });
 
   it("fits into a terminal by cutting the widest columns, and never the id", () => {

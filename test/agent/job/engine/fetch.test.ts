@@ -75,3 +75,33 @@ test.each<[string, (from: number, response: ServerResponse) => void]>([
   expect(digest).toBe(createHash("sha256").update(content).digest("hex"));
   expect((await readFile(file)).equals(content)).toBe(true);
 });
+
+test("a server with too many requests is asked again after the time that it names", async () => {
+  const asked: number[] = [];
+  answer = (_, response) => {
+    asked.push(performance.now());
+    if (asked.length === 1) response.writeHead(429, { "retry-after": "1" }).end();
+    else whole(response, false);
+  };
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
+  const signal = AbortSignal.timeout(60_000);
+  await fetchFile(address, join(directory, "later"), { limit: 1e6, network: {}, signal });
+  const [first = 0, second = 0] = asked;
+  // A timer may come a little early.
+  expect(second - first).toBeGreaterThan(990);
+});
+
+test("a server that refuses is not asked again", async () => {
+  let tries = 0;
+  answer = (_, response) => {
+    tries += 1;
+    response.writeHead(404).end();
+  };
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
+  const { signal } = new AbortController();
+  const options = { limit: 1e6, network: {}, signal };
+  await expect(fetchFile(address, join(directory, "none"), options)).rejects.toThrow(
+    "answered 404",
+  );
+  expect(tries).toBe(1);
+});

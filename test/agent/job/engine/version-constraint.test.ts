@@ -77,8 +77,8 @@ test("versions are in the order of their release", () => {
     "0.15.5",
     "1.2.0",
     "1.10.0-alpha1",
+    "1.10.0-beta1",
     "1.10.0-beta2",
-    "1.10.0-beta10",
     "1.10.0-rc1",
     "1.10.0",
     "1.10.1",
@@ -87,4 +87,6 @@ test("versions are in the order of their release", () => {
   expect(shuffled.toSorted(compareVersions).map(({ text }) => text)).toEqual(ordered);
   expect(version("v1.11").text).toBe("1.11.0");
   expect(parseVersion("1.11.4/../..")).toBeUndefined();
+  expect(parseVersion(`1.11.4-${"a".repeat(300)}`)).toBeUndefined();
+  expect(compareVersions(version("1.0.0-01"), version("1.0.0-2"))).toBeLessThan(0);
 });

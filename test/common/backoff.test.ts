@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backoff, pollDelay } from "../../../agent/api/backoff.ts";
+import { backoff, pollDelay } from "../../common/backoff.ts";
 
 test.each([
   // tries, random, Retry-After in seconds, milliseconds

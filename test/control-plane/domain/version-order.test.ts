@@ -1,0 +1,16 @@
+import { expect, it } from "vitest";
+import { isBehind } from "../../../control-plane/domain/version-order.ts";
+
+it.each<[version: string | null, latest: string | null, behind: boolean]>([
+  ["1.9.0", "1.10.0", true],
+  ["1.10.0-rc.1", "1.10.0", true],
+  ["1.10.0", "1.10.0", false],
+  ["1.10.0+build", "1.10.0", false],
+  ["2.0.0", "1.10.0", false],
+  // What is no version says nothing.
+  ["main", "1.10.0", false],
+  [null, "1.10.0", false],
+  ["1.9.0", null, false],
+])("a runner of version %s, where %s is published, is behind: %s", (version, latest, behind) => {
+  expect(isBehind(version, latest)).toBe(behind);
+});
