@@ -1,19 +1,17 @@
 /** The log of a job in a real browser: its tools, and logs that are hostile or very long. */
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { openStage, type Stage } from "../helpers/scenes.ts";
 import { skipAt } from "../helpers/tools.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let stage: Stage;
 beforeAll(async () => {
-  plane = await startPlane();
   stage = await openStage(plane);
 });
-afterAll(() => plane.close());
 
 const begin = async (name: string): Promise<string> => {
   await stage.queue({ job_type: "PLAN", configuration_id: await stage.configure(name) });

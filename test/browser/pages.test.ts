@@ -1,22 +1,20 @@
 /** Every page as people with other eyes, screens and habits get it. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { findingsOf } from "../helpers/accessibility.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { pagesOf } from "../helpers/pages.ts";
 import { fillPlaces } from "../helpers/places.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { fillStage, openStage, stageSettings, type Stage } from "../helpers/scenes.ts";
 import { skipAt } from "../helpers/tools.ts";
 
-let plane: Plane;
+const { plane } = planeForFile(stageSettings);
 let stage: Stage;
 let pages: Record<string, string>;
 beforeAll(async () => {
-  plane = await startPlane(stageSettings);
   stage = await openStage(plane);
   pages = pagesOf(stage, await fillStage(plane, stage), await fillPlaces(plane, stage));
 });
-afterAll(() => plane.close());
 
 describe("every page", () => {
   skipAt(lackOfBrowser());

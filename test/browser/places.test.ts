@@ -1,22 +1,20 @@
 /** Zones, configurations and cloud identities in a real browser: made, filled, run, changed, unlocked, removed. */
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { findingsOf } from "../helpers/accessibility.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { writeState } from "../helpers/places.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { openStage, type Stage } from "../helpers/scenes.ts";
 import { skipAt } from "../helpers/tools.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let stage: Stage;
 beforeAll(async () => {
-  plane = await startPlane();
   stage = await openStage(plane);
 });
-afterAll(() => plane.close());
 
 const idIn = (page: Page): string => new URL(page.url()).pathname.split("/")[2] ?? "";
 const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).click();

@@ -1,15 +1,11 @@
 /** Pages in a real browser: the ways in and out. */
 import { AxeBuilder } from "@axe-core/playwright";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { skipAt } from "../helpers/tools.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 describe("in a browser", () => {
   skipAt(lackOfBrowser());

@@ -1,14 +1,11 @@
 /** What one does with a worker, in a real browser, against the real interface. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
-import { ask, startPlane, type Plane } from "../helpers/plane.ts";
+import { ask } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { skipAt } from "../helpers/tools.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const post = (path: string, body: object, headers: Record<string, string> = {}) =>
   ask(plane, "POST", path, {

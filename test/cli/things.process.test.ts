@@ -1,18 +1,15 @@
 /** Workers, tokens, identities, state, logins, repositories and audit: what goes beyond test/e2e/every-command.test.ts. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { WorkerIdentity } from "../../protocol/workers.ts";
-import { ask, startPlane, type Plane } from "../helpers/plane.ts";
+import { ask } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { someone } from "../helpers/someone.ts";
 import { openTerminal } from "../helpers/terminal.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const inline = { type: "inline", files: { "main.tf": "" } };
 

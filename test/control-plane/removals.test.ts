@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { system } from "../../control-plane/services/audit/audit.ts";
 import { loseSomeJobs } from "../../control-plane/services/jobs/outcomes.ts";
 import { removeSomeOfSpec } from "../../control-plane/services/removals.ts";
@@ -9,14 +9,8 @@ import { abandonSpec } from "../../control-plane/store/configurations/changes.ts
 import { deleteWorker as deleteWorkerRow } from "../../control-plane/store/workers/workers.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf } from "../helpers/calls.ts";
-import {
-  addHeldJob,
-  addTestWorker,
-  clientHeaders,
-  readJob,
-  startPlane,
-  type Plane,
-} from "../helpers/plane.ts";
+import { addHeldJob, addTestWorker, clientHeaders, readJob } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
 
 const {
@@ -34,9 +28,7 @@ const source = { type: "inline" as const, files: { "main.tf": "" } };
 /** More than two turns. */
 const many = 250;
 
-let plane: Plane;
-beforeAll(async () => void (plane = await startPlane()));
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const rows = () => plane.context.store.read.sql;
 

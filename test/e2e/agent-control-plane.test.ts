@@ -4,22 +4,18 @@ import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "tar";
 import { buffer } from "node:stream/consumers";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { agentOwner } from "../helpers/agent-owner.ts";
 import { scratch, startAgent, until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 import { root } from "../helpers/source-files.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 const bins = scratch();
-beforeAll(async () => {
-  plane = await startPlane();
-});
 afterAll(async () => {
-  await plane.close();
   bins[Symbol.dispose]();
 });
 

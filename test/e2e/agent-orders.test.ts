@@ -5,26 +5,22 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { agentOwner } from "../helpers/agent-owner.ts";
 import { until } from "../helpers/agent-process.ts";
 import { heldTerraform } from "../helpers/held-terraform.ts";
 import { meddlingProxy } from "../helpers/meddling-proxy.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
 /** In the suite other tests take the machine's time. */
 const bound = proving ? 2000 : 10_000;
 
-let plane: Plane;
+const { plane } = planeForFile();
 const figures: string[] = [];
-beforeAll(async () => {
-  plane = await startPlane();
-});
 afterAll(async () => {
-  await plane.close();
   if (proving) process.stdout.write(`${figures.join("\n")}\n`);
 });
 

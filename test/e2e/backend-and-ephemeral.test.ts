@@ -6,20 +6,18 @@ import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { agentOwner, type AgentOwner } from "../helpers/agent-owner.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let someone: AgentOwner;
 let elsewhere: string;
 beforeAll(async () => {
-  plane = await startPlane();
   // A file that both the test and the job write to.
   someone = await agentOwner(plane, { WINDLASS_ISOLATION: "process" });
   elsewhere = mkdtempSync(join(tmpdir(), "own-state-"));
 });
 afterAll(async () => {
   await someone[Symbol.asyncDispose]();
-  await plane.close();
   rmSync(elsewhere, { recursive: true });
 });
 

@@ -1,12 +1,12 @@
 /** Roles for jobs: real server, agent and terraform, a strict STS, and terraform's own S3 backend. */
 import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { agentOwner, type AgentOwner } from "../helpers/agent-owner.ts";
 import { until } from "../helpers/agent-process.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { hasMoto, startStrictS3 } from "../helpers/strict-s3.ts";
 import { skipAt } from "../helpers/tools.ts";
 import { caller, startStrictSts, type StrictSts } from "../helpers/strict-sts.ts";
@@ -14,11 +14,7 @@ import type { User } from "../helpers/user.ts";
 
 const role_arn = "arn:aws:iam::123456789012:role/deployer";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 interface Scene {
   readonly owner: AgentOwner;

@@ -9,16 +9,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { scratch, startAgent, type AgentProcess } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { newUser, type User } from "../helpers/user.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let user: User;
 let agent: AgentProcess;
 const place = scratch();
 const engines = join(place.path, "bin");
 beforeAll(async () => {
-  plane = await startPlane();
   user = await newUser(plane);
   mkdirSync(engines);
   chmodSync(engines, 0o755);
@@ -35,7 +34,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await agent[Symbol.asyncDispose]();
-  await plane.close();
   place[Symbol.dispose]();
 });
 

@@ -9,7 +9,7 @@ import * as courses from "../helpers/courses.ts";
 import type { Person } from "../helpers/courses.ts";
 import { allCommands, openDrive, ways } from "../helpers/drive.ts";
 import { copyFixture } from "../helpers/fixtures.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 import { proving } from "../helpers/proving.ts";
 import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/providers.ts";
@@ -19,21 +19,19 @@ import { approve, type Browser } from "../helpers/sign-in.ts";
 const elsewhere = ["demo", "server", "agent"];
 
 let github: FakeProvider;
-let plane: Plane;
 const browsers = new Map<string, Browser>();
 beforeAll(async () => {
   github = await startPlainProvider("github");
-  plane = await startPlane({
-    GITHUB_CLIENT_ID: "client",
-    GITHUB_CLIENT_SECRET: "client-secret",
-    GITHUB_BASE_URL: github.url,
-    WINDLASS_SIGN_IN_ALLOW: "*",
-  });
-  for (const way of driven) browsers.set(way, await signInAtGitHub(`${way.slice(2)}@example.com`));
 });
-afterAll(async () => {
-  await plane.close();
-  await github.close();
+afterAll(() => github.close());
+const { plane } = planeForFile(() => ({
+  GITHUB_CLIENT_ID: "client",
+  GITHUB_CLIENT_SECRET: "client-secret",
+  GITHUB_BASE_URL: github.url,
+  WINDLASS_SIGN_IN_ALLOW: "*",
+}));
+beforeAll(async () => {
+  for (const way of driven) browsers.set(way, await signInAtGitHub(`${way.slice(2)}@example.com`));
 });
 
 /** In a pipe, single commands are driven by the tests in test/cli. */

@@ -10,7 +10,8 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
-import { clientHeaders, startPlane, type Plane } from "../helpers/plane.ts";
+import { clientHeaders } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addOwner, type Owner } from "../helpers/rows.ts";
 
 const files = {
@@ -19,18 +20,16 @@ const files = {
     output "cluster_name" { value = terraform_data.cluster.output }
     output "gitops_url" { value = "https://git.example.test/x" }`,
 };
-let plane: Plane;
+const { plane } = planeForFile();
 let owner: Owner;
 let client: Calls;
 let directory: string;
 beforeAll(async () => {
-  plane = await startPlane();
   owner = await addOwner(plane.context.store);
   client = callsOf(plane, await clientHeaders(plane, owner));
   directory = await mkdtemp(join(tmpdir(), "runner-"));
 });
 afterAll(async () => {
-  await plane.close();
   await rm(directory, { recursive: true });
 });
 

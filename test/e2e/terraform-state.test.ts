@@ -13,11 +13,9 @@ import {
   ask,
   jobCredential,
   setJob,
-  startPlane,
-  type Plane,
   type TestWorker,
 } from "../helpers/plane.ts";
-
+import { planeForFile } from "../helpers/plane-for-file.ts";
 const configuration = `
 terraform {
   backend "http" {}
@@ -38,13 +36,12 @@ output "cluster_name" {
 }
 `;
 
-let plane: Plane;
+const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;
 let proxy: LossyProxy;
 let directory: string;
 beforeAll(async () => {
-  plane = await startPlane();
   owner = await addOwner(plane.context.store);
   worker = await addTestWorker(plane, owner);
   proxy = await lossyProxy(plane.url);
@@ -55,7 +52,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await proxy.close();
-  await plane.close();
   await rm(directory, { recursive: true });
 });
 

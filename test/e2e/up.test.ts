@@ -1,21 +1,17 @@
 /** `windlass up` from the sign-in to the outputs: a real server, a real runner, real terraform, a real terminal. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
 import { waitingWords } from "../../protocol/words.ts";
 import { copyFixture } from "../helpers/fixtures.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { someone } from "../helpers/someone.ts";
 import { root } from "../helpers/source-files.ts";
 import { openTerminal } from "../helpers/terminal.ts";
 import { recordUp } from "../helpers/up-session.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 /** A line without what is another one each time: codes, ids, versions, times, the level of isolation. */
 const shapeOf = (line: string): string =>

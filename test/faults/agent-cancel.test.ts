@@ -10,14 +10,14 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { agentOwner } from "../helpers/agent-owner.ts";
 import { until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 import type { User } from "../helpers/user.ts";
 
@@ -25,11 +25,7 @@ const proving = process.env["WINDLASS_PROVE"] === "1";
 const { working, lacking } = await levelsHere();
 skipAbsentLevels(lacking);
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const ticking = {
   source: { type: "inline", files: fixtureFiles("long-running") },

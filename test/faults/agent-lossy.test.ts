@@ -1,7 +1,7 @@
 /** A network that loses calls: what the agent has to say arrives all the same, once. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { scratch, startAgent, until } from "../helpers/agent-process.ts";
 import { heldTerraform } from "../helpers/held-terraform.ts";
 import {
@@ -14,15 +14,10 @@ import {
 } from "../helpers/kill-jobs.ts";
 import { commandsOf } from "../helpers/kill-points.ts";
 import { meddlingProxy, type ProxiedCall } from "../helpers/meddling-proxy.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { newUser } from "../helpers/user.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  // So that several heartbeats fall into one job.
-  plane = await startPlane({ WINDLASS_HEARTBEAT_SECONDS: "1" });
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile({ WINDLASS_HEARTBEAT_SECONDS: "1" });
 
 /** Calls that are one kind to a runner: `PUT status SUCCESS`, `POST logs`, `LOCK state`. */
 function kindOf({ method, path, body }: ProxiedCall): string {

@@ -1,19 +1,15 @@
 /** The machine goes down in the middle of an apply: nothing survives but the disk, and the next boot has another name. */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { agentOwner } from "../helpers/agent-owner.ts";
 import { until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 test("an apply whose machine went down is FAILED, its outcome unknown, and the state stays locked until a person unlocks it", async () => {
   await using owner = await agentOwner(plane);

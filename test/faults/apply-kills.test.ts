@@ -4,20 +4,16 @@
  * kind of job is in kill-table.test.ts.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { killedJob } from "../helpers/killed-job.ts";
 import { points, type Point } from "../helpers/kill-points.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 
 const times = process.env["WINDLASS_PROVE"] === "1" ? 100 : 1;
 /** As many as two cores can take at once. */
 const lanes = 3;
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const midApply = points.find(({ name }) => name === "apply: a provisioner runs") as Point;
 /** So long after the apply's own command has begun to print, which it does until the agent is dead. */

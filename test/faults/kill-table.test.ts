@@ -3,20 +3,16 @@
  * result is right, the log is what terraform wrote, and nothing is left. `npm run prove -- test/faults/kill-table.test.ts` runs the whole
  * table and prints it; the suite runs a spread.
  */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { kinds, points, type Kind, type Point } from "../helpers/kill-points.ts";
 import { killedJob } from "../helpers/killed-job.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
 const passed = new Map<string, Set<Kind>>();
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
+const { plane } = planeForFile();
 afterAll(async () => {
-  await plane.close();
   if (proving) process.stdout.write(`${table()}\n`);
 });
 

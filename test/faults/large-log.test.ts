@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { scratch, startAgent } from "../helpers/agent-process.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { newUser, type User } from "../helpers/user.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
@@ -18,7 +18,7 @@ const megabytes = proving ? 1000 : 12;
 /** The usual limit under prove. */
 const limitMebibytes = proving ? 256 : 6;
 
-let plane: Plane;
+const { plane } = planeForFile();
 const place = scratch();
 const output = join(place.path, "output");
 const engines = join(place.path, "bin");
@@ -27,7 +27,6 @@ const timing = join(place.path, "milliseconds");
 const print = `started=$(date +%s%N); cat ${output}; ended=$(date +%s%N); echo $(( (ended - started) / 1000000 )) > ${timing}`;
 
 beforeAll(async () => {
-  plane = await startPlane();
   writeOutput();
   // The real one, whose apply says something else, and much of it.
   const { stdout } = spawnSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" });
@@ -41,7 +40,6 @@ esac
   writeFileSync(join(engines, "terraform"), script, { mode: 0o755 });
 });
 afterAll(async () => {
-  await plane.close();
   place[Symbol.dispose]();
 });
 

@@ -5,29 +5,21 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { agentOwner } from "../helpers/agent-owner.ts";
 import { until } from "../helpers/agent-process.ts";
 import { keep, written } from "../helpers/kill-jobs.ts";
 import { meddlingProxy, type ProxiedCall } from "../helpers/meddling-proxy.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
-
+import { type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 const proving = process.env["WINDLASS_PROVE"] === "1";
 
-let plane: Plane;
+const { plane } = planeForFile();
 /** Offline after two seconds and lost after one more: a day away is far behind both. */
-let hasty: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-  hasty = await startPlane({
-    WINDLASS_HEARTBEAT_SECONDS: "0.5",
-    WINDLASS_OFFLINE_SECONDS: "2",
-    WINDLASS_LOST_SECONDS: "1",
-  });
-});
-afterAll(async () => {
-  await plane.close();
-  await hasty.close();
+const { plane: hasty } = planeForFile({
+  WINDLASS_HEARTBEAT_SECONDS: "0.5",
+  WINDLASS_OFFLINE_SECONDS: "2",
+  WINDLASS_LOST_SECONDS: "1",
 });
 
 /** Terraform's own way to its state: a state that cannot be saved is a failure of terraform's, whoever runs it. */

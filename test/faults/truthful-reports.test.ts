@@ -4,15 +4,14 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scratch, startAgent, type AgentProcess } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { newUser, type User } from "../helpers/user.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let user: User;
 let agent: AgentProcess;
 const place = scratch();
 beforeAll(async () => {
-  plane = await startPlane();
   user = await newUser(plane);
   agent = startAgent({
     WINDLASS_URL: plane.url,
@@ -23,7 +22,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await agent[Symbol.asyncDispose]();
-  await plane.close();
   place[Symbol.dispose]();
 });
 

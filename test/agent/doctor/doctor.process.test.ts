@@ -7,20 +7,19 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Finding } from "../../../agent/doctor/finding.ts";
 import { scratch } from "../../helpers/agent-process.ts";
-import { addTestWorker, startPlane, type Plane, type TestWorker } from "../../helpers/plane.ts";
+import { addTestWorker, type TestWorker } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addOwner } from "../../helpers/rows.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let worker: TestWorker;
 const place = scratch();
 beforeAll(async () => {
   chmodSync(place.path, 0o711);
-  plane = await startPlane();
   worker = await addTestWorker(plane, await addOwner(plane.context.store));
 });
 afterAll(async () => {
-  await plane.close();
   place[Symbol.dispose]();
 });
 

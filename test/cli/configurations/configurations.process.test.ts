@@ -1,19 +1,15 @@
 /** `windlass configurations` against a real server. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import { fixtureFiles } from "../../helpers/fixtures.ts";
-import { startPlane, type Plane } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { someone } from "../../helpers/someone.ts";
 import { openTerminal } from "../../helpers/terminal.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 function fill(directory: string, files: Readonly<Record<string, string>>): string {
   for (const [path, text] of Object.entries(files)) {

@@ -1,20 +1,16 @@
 /** `windlass jobs` against a real server, with a real runner and real terraform. */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Job } from "../../../protocol/jobs.ts";
 import { scratch, until } from "../../helpers/agent-process.ts";
 import { inlineSnapshot } from "../../helpers/fixtures.ts";
-import { startPlane, type Plane } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { someone } from "../../helpers/someone.ts";
 import { openTerminal } from "../../helpers/terminal.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const cluster = inlineSnapshot("success-cluster", {
   variables: { cluster_name: { value: "prod" } },

@@ -4,31 +4,22 @@ import { connect, createServer } from "node:net";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import type { LogChunk } from "../../../protocol/jobs.ts";
 import { call } from "../../../protocol/transport.ts";
 import { followJob } from "../../../cli/logs/follow.ts";
 import { openApi } from "../../../cli/api/api.ts";
 import { until } from "../../helpers/agent-process.ts";
-import {
-  addHeldJob,
-  addTestWorker,
-  clientHeaders,
-  startPlane,
-  type Plane,
-} from "../../helpers/plane.ts";
+import { addHeldJob, addTestWorker, clientHeaders } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addOwner } from "../../helpers/rows.ts";
 import { spawnServer, newLink } from "../../helpers/server-process.ts";
 import { approve, cookieOf } from "../../helpers/sign-in.ts";
 import { ask } from "../../helpers/plane.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const inOrder = (count: number) => Array.from({ length: count }, (_, at) => `line ${at + 1}\n`);
 

@@ -3,18 +3,16 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { scratch } from "../../helpers/agent-process.ts";
-import { startPlane, type Plane } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { approve, openBrowser, type Browser } from "../../helpers/sign-in.ts";
 import { openTerminal } from "../../helpers/terminal.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let browser: Browser;
 beforeAll(async () => {
-  plane = await startPlane();
   browser = await openBrowser(plane, "ada@example.com");
 });
-afterAll(() => plane.close());
 
 const place = scratch();
 afterAll(() => place[Symbol.dispose]());

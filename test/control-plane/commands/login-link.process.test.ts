@@ -1,15 +1,12 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { describe, expect, test } from "vitest";
+import { ask } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const loginLink = (words: readonly string[], env: Record<string, string> = {}) =>
   windlass(["server", "login-link", ...words], {

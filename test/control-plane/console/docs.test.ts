@@ -1,12 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { problemCodes } from "../../../protocol/problem.ts";
-import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
-
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+import { ask } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+const { plane } = planeForFile();
 
 describe("the page of the API", () => {
   it("is drawn from files of this server alone, and may ask no other", async () => {

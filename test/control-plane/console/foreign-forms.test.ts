@@ -1,24 +1,23 @@
 /** Forms that a page would never send: other people's, and malformed ones. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
 import { dump } from "../../helpers/dump.ts";
 import { submit } from "../../helpers/forms.ts";
 import { seeded } from "../../helpers/hostile-values.ts";
 import { fillPlaces } from "../../helpers/places.ts";
-import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { ask } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openStage, type Stage } from "../../helpers/scenes.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let stage: Stage;
 let places: Record<string, string>;
 beforeAll(async () => {
-  plane = await startPlane();
   stage = await openStage(plane);
   places = await fillPlaces(plane, stage);
 });
 // Fails if the server logged a defect of its own.
-afterAll(() => plane.close());
 
 /** Every form of a zone, a configuration and an identity, filled in rightly. */
 function forms(): [path: string, fields: Record<string, string>][] {

@@ -2,23 +2,22 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { scratch } from "../../helpers/agent-process.ts";
 import { callsOf } from "../../helpers/calls.ts";
-import { addTestWorker, ask, setJob, startPlane, type Plane } from "../../helpers/plane.ts";
+import { addTestWorker, ask, setJob } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openStage, stageSettings, type Stage } from "../../helpers/scenes.ts";
 import { bearer } from "../../helpers/sign-in.ts";
 import { root } from "../../helpers/source-files.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
-let plane: Plane;
+const { plane } = planeForFile(stageSettings);
 let stage: Stage;
 beforeAll(async () => {
-  plane = await startPlane(stageSettings);
   stage = await openStage(plane);
 });
-afterAll(() => plane.close());
 
 /** A page's text, as one reads it. */
 async function read(path: string, method = "GET"): Promise<string> {

@@ -1,19 +1,18 @@
 /** Values that are odd, and yet come in forms: each is kept as it was typed, or refused, and none brings the server down. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { dump } from "../../helpers/dump.ts";
 import { submit as send, type Fields } from "../../helpers/forms.ts";
-import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { ask } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openStage, type Stage } from "../../helpers/scenes.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let stage: Stage;
 beforeAll(async () => {
-  plane = await startPlane();
   stage = await openStage(plane);
 });
 // Fails if the server logged a defect of its own.
-afterAll(() => plane.close());
 
 const submit = (path: string, fields: Fields | string) => send(plane, path, fields, stage.headers);
 const whole = {

@@ -1,21 +1,20 @@
 /** The forms of zones, configurations and identities as they are sent, without a browser. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
 import { dump } from "../../helpers/dump.ts";
 import { submit as send, type Fields } from "../../helpers/forms.ts";
 import { writeState } from "../../helpers/places.ts";
-import { addTestWorker, ask, startPlane, type Answer, type Plane } from "../../helpers/plane.ts";
+import { addTestWorker, ask, type Answer } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openStage, type Stage } from "../../helpers/scenes.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let stage: Stage;
 beforeAll(async () => {
-  plane = await startPlane();
   stage = await openStage(plane);
 });
-afterAll(() => plane.close());
 
 const submit = (path: string, fields: Fields, headers = stage.headers): Promise<Answer> =>
   send(plane, path, fields, headers);

@@ -1,16 +1,15 @@
 /** Forms that are refused before their page sees them: a person who sends one gets a page. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { formLimit } from "../../../control-plane/console/configurations/configuration-form-routes.ts";
-import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { ask } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openBrowser, type Browser } from "../../helpers/sign-in.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let browser: Browser;
 beforeAll(async () => {
-  plane = await startPlane();
   browser = await openBrowser(plane);
 });
-afterAll(() => plane.close());
 
 const post = (type: string, body: string) =>
   ask(plane, "POST", "/zones/0198c0de-0000-7000-8000-000000000000/new", {

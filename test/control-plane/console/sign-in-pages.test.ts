@@ -1,13 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ask, startPlane, type Answer, type Plane } from "../../helpers/plane.ts";
+import { describe, expect, test } from "vitest";
+import { ask, type Answer } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { newLink, openBrowser } from "../../helpers/sign-in.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const page = (path: string, headers: Record<string, string> = {}) =>
   ask(plane, "GET", path, { headers });

@@ -1,17 +1,16 @@
 /** Two people, or two tabs of one, change the same configuration: neither undoes unseen what the other did. */
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { submit, type Fields } from "../../helpers/forms.ts";
-import { ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { ask } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openStage, type Stage } from "../../helpers/scenes.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let stage: Stage;
 beforeAll(async () => {
-  plane = await startPlane();
   stage = await openStage(plane);
 });
-afterAll(() => plane.close());
 
 const send = (path: string, fields: Fields) => submit(plane, path, fields, stage.headers);
 const read = (name: string) => stage.person.get(endpoints.getConfiguration, { params: { name } });

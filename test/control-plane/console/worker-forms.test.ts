@@ -1,19 +1,18 @@
 /** The forms of a worker as they are sent, without a browser. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { submit, type Fields } from "../../helpers/forms.ts";
-import { addTestWorker, ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { addTestWorker, ask } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openStage, type Stage } from "../../helpers/scenes.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let stage: Stage;
 let id: string;
 let spec: string;
 beforeAll(async () => {
-  plane = await startPlane();
   stage = await openStage(plane);
 });
-afterAll(() => plane.close());
 beforeEach(async () => {
   ({ id } = await addTestWorker(plane, stage.owner));
   spec = await stage.configure(`of ${id}`);

@@ -2,17 +2,18 @@
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { problemCodes, type ProblemCode } from "../../../protocol/problem.ts";
 import { dump } from "../../helpers/dump.ts";
-import { addHeldJob, addTestWorker, ask, jobCredential, startPlane } from "../../helpers/plane.ts";
-import type { Answer, Plane, TestWorker } from "../../helpers/plane.ts";
+import { addHeldJob, addTestWorker, ask, jobCredential } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+import type { Answer, TestWorker } from "../../helpers/plane.ts";
 import { speak, type Heard } from "../../helpers/raw-http.ts";
 import { addJob, addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
 import { approve, bearer, openBrowser, signIn, type Browser } from "../../helpers/sign-in.ts";
 
 const jwtSecret = "bad-input-".repeat(5);
-let plane: Plane;
+const { plane } = planeForFile({ CLI_JWT_SECRET: jwtSecret, WINDLASS_REQUEST_SECONDS: "0.5" });
 let browser: Browser;
 let person: Record<string, string>;
 let tokens: { access_token: string; refresh_token: string };
@@ -26,7 +27,6 @@ let state: Record<string, string>;
 let foreign: { zone: string; spec: string; job: string; worker: string; state: string };
 
 beforeAll(async () => {
-  plane = await startPlane({ CLI_JWT_SECRET: jwtSecret, WINDLASS_REQUEST_SECONDS: "0.5" });
   const { store } = plane.context;
   browser = await openBrowser(plane);
   tokens = await signIn(plane, browser);
@@ -59,7 +59,6 @@ beforeAll(async () => {
     state: basic(jobCredential(plane, theirJob))["authorization"] ?? "",
   };
 });
-afterAll(() => plane.close());
 
 const basic = ({ username, password }: { username: string; password: string }) => ({
   authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,

@@ -7,16 +7,15 @@ import type { Caller } from "../../../protocol/endpoint.ts";
 import { problemCodes } from "../../../protocol/problem.ts";
 import { breaches } from "../../helpers/invariants.ts";
 import { hostile, seeded, type Hostile, type Schema } from "../../helpers/hostile-values.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import {
   addHeldJob,
   addTestWorker,
   ask,
   clientHeaders,
   jobCredential,
-  startPlane,
-  type Plane,
 } from "../../helpers/plane.ts";
-import { withRoutes, type ServedRoute } from "../../helpers/routes.ts";
+import { type ServedRoute } from "../../helpers/routes.ts";
 import { addJob, addOwner, addSpec } from "../../helpers/rows.ts";
 import { openBrowser } from "../../helpers/sign-in.ts";
 
@@ -28,21 +27,15 @@ const perWorld = 2000;
 const lanes = 16;
 const secret = "s".repeat(40);
 
-let plane: Plane;
+const { plane, routes: served } = planeForFile({ RELEASE_API_SECRET: secret });
 let routes: Fuzzed[];
 const agent = new Agent({ connections: lanes });
 
 beforeAll(async () => {
-  const [started, served] = await withRoutes(() => startPlane({ RELEASE_API_SECRET: secret }));
-  plane = started;
   const document = (await ask(plane, "GET", "/openapi.json")).json() as unknown as OpenApi;
   routes = served.map((route) => ({ ...route, input: inputOf(document, route) }));
 });
-afterAll(async () => {
-  await agent.destroy();
-  // Fails if the server logged a defect of its own.
-  await plane.close();
-});
+afterAll(() => agent.destroy());
 
 it(
   `answers ${requests} hostile requests without a defect`,

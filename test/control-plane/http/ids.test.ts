@@ -1,5 +1,5 @@
 /** Ids in capitals name the same things, wherever a request carries them. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../helpers/calls.ts";
 import {
@@ -9,28 +9,25 @@ import {
   clientHeaders,
   jobCredential,
   readJob,
-  startPlane,
-  type Plane,
   type TestWorker,
 } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addJob, addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
 import { openBrowser } from "../../helpers/sign-in.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let owner: Owner;
 let spec: string;
 let worker: TestWorker;
 let client: Calls;
 let runner: Calls;
 beforeAll(async () => {
-  plane = await startPlane();
   owner = await addOwner(plane.context.store);
   spec = await addSpec(plane.context.store, owner);
   worker = await addTestWorker(plane, owner);
   client = callsOf(plane, await clientHeaders(plane, owner));
   runner = callsOf(plane, worker.headers);
 });
-afterAll(() => plane.close());
 
 const capital = (id: string) => ({ id: id.toUpperCase() });
 

@@ -2,17 +2,16 @@
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Caller } from "../../../protocol/endpoint.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import {
   addHeldJob,
   addTestWorker,
   ask,
   clientHeaders,
   jobCredential,
-  startPlane,
-  type Plane,
 } from "../../helpers/plane.ts";
 import { addOwner, addSpec } from "../../helpers/rows.ts";
-import { withRoutes, type ServedRoute } from "../../helpers/routes.ts";
+import { type ServedRoute } from "../../helpers/routes.ts";
 import { openBrowser } from "../../helpers/sign-in.ts";
 
 const secret = "s".repeat(40);
@@ -20,24 +19,15 @@ const secret = "s".repeat(40);
 const patienceSeconds = 2;
 const id = "0198c0de-0000-7000-8000-000000000000";
 
-let plane: Plane;
-let routes: ServedRoute[];
+const { plane, routes } = planeForFile({
+  WINDLASS_REQUEST_SECONDS: String(patienceSeconds),
+  RELEASE_API_SECRET: secret,
+});
 const uncaught: unknown[] = [];
 const note = (error: unknown) => void uncaught.push(error);
 
-beforeAll(async () => {
-  process.on("uncaughtExceptionMonitor", note);
-  [plane, routes] = await withRoutes(() =>
-    startPlane({
-      WINDLASS_REQUEST_SECONDS: String(patienceSeconds),
-      RELEASE_API_SECRET: secret,
-    }),
-  );
-});
-afterAll(async () => {
-  process.off("uncaughtExceptionMonitor", note);
-  await plane.close();
-});
+beforeAll(() => void process.on("uncaughtExceptionMonitor", note));
+afterAll(() => void process.off("uncaughtExceptionMonitor", note));
 
 interface Stalled {
   readonly status: number;

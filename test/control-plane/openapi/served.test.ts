@@ -1,36 +1,32 @@
 /** The OpenAPI document against a running server: what it lists is what is served, and who it lets in is who gets in. */
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { openApiDocument } from "../../../control-plane/openapi/document.ts";
 import { version } from "../../../common/version.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import {
   addHeldJob,
   addTestWorker,
   ask,
   clientHeaders,
   jobCredential,
-  startPlane,
-  type Plane,
 } from "../../helpers/plane.ts";
-import { withRoutes, type ServedRoute } from "../../helpers/routes.ts";
 import { addOwner, addSpec } from "../../helpers/rows.ts";
 import { openBrowser } from "../../helpers/sign-in.ts";
 
 type Security = readonly Record<string, readonly []>[];
 
-let plane: Plane;
-let routes: ServedRoute[];
 /** Requests with each scheme, by the names of the schemes together. */
 let credentials: Record<string, Record<string, string>>;
 let spec: string;
 const secret = "s".repeat(40);
+const { plane, routes } = planeForFile({ RELEASE_API_SECRET: secret });
 const paths = openApiDocument(version())["paths"] as Record<
   string,
   Record<string, { security: Security }>
 >;
 
 beforeAll(async () => {
-  [plane, routes] = await withRoutes(() => startPlane({ RELEASE_API_SECRET: secret }));
   const { store } = plane.context;
   const owner = await addOwner(store);
   spec = await addSpec(store, owner);
@@ -54,7 +50,6 @@ beforeAll(async () => {
     releaseSecret: { authorization: `Bearer ${secret}` },
   };
 });
-afterAll(() => plane.close());
 
 it("is served as it is made, in the version that runs", async () => {
   const { status, headers, json } = await ask(plane, "GET", "/openapi.json");

@@ -1,35 +1,24 @@
 /** Reading the audit log, and that an entry and what it records stand or fall together. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { UserCaller } from "../../../control-plane/services/callers.ts";
 import { createZone } from "../../../control-plane/services/zones/zones.ts";
 import { cancelJob } from "../../../control-plane/services/jobs/jobs.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../helpers/calls.ts";
-import {
-  addHeldJob,
-  addTestWorker,
-  ask,
-  clientHeaders,
-  readJob,
-  startPlane,
-  type Plane,
-} from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { addHeldJob, addTestWorker, ask, clientHeaders, readJob } from "../../helpers/plane.ts";
 import { addJob, addOwner, type Owner } from "../../helpers/rows.ts";
 import { origin } from "../../helpers/sign-in.ts";
 
 const { createZone: addZone, listAuditEntries: list } = endpoints;
 
-let plane: Plane;
-let hasty: Plane;
-beforeAll(async () => {
-  [plane, hasty] = await Promise.all([
-    startPlane(),
-    startPlane({ WINDLASS_OFFLINE_SECONDS: "0.1", WINDLASS_LOST_SECONDS: "0.1" }),
-  ]);
+const { plane } = planeForFile();
+const { plane: hasty } = planeForFile({
+  WINDLASS_OFFLINE_SECONDS: "0.1",
+  WINDLASS_LOST_SECONDS: "0.1",
 });
-afterAll(() => Promise.all([plane.close(), hasty.close()]));
 
 /** A person who has made zones of these names, the last one last. */
 async function person(...names: string[]) {

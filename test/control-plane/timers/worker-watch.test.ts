@@ -1,11 +1,10 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { watchOnce } from "../../../control-plane/timers/worker-watch.ts";
-import { addHeldJob, addTestWorker, readJob, startPlane, type Plane } from "../../helpers/plane.ts";
+import { addHeldJob, addTestWorker, readJob } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addOwner } from "../../helpers/rows.ts";
 
-let plane: Plane;
-beforeAll(async () => void (plane = await startPlane()));
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const entriesOf = (id: string) =>
   plane.context.store.read.sql

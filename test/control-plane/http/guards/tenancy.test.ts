@@ -1,21 +1,15 @@
 /** Every route that the server has, asked by everybody who must not, about every thing of somebody else. */
 import { randomBytes, randomUUID } from "node:crypto";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { signToken } from "../../../../control-plane/services/people/jwt.ts";
 import { endLogin } from "../../../../control-plane/services/people/logins.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
 import { dump } from "../../../helpers/dump.ts";
-import {
-  addHeldJob,
-  addTestWorker,
-  ask,
-  jobCredential,
-  startPlane,
-  type Plane,
-} from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addHeldJob, addTestWorker, ask, jobCredential } from "../../../helpers/plane.ts";
 import { addJob, addSpec } from "../../../helpers/rows.ts";
-import { withRoutes, type ServedRoute } from "../../../helpers/routes.ts";
+import { type ServedRoute } from "../../../helpers/routes.ts";
 import { bearer, openBrowser, origin as testOrigin, signIn } from "../../../helpers/sign-in.ts";
 
 /** Who may: nobody needs a credential; a person; a worker; a pipeline; a job; whoever may register; a browser (pages). */
@@ -213,8 +207,11 @@ const inside = (id: string): [method: string, path: string, body: unknown][] => 
   ],
 ];
 
-let plane: Plane;
-let routes: ServedRoute[];
+const { plane, routes } = planeForFile({
+  RELEASE_API_SECRET: "s".repeat(40),
+  // On a busy machine, setting all this up takes longer than a worker may be silent.
+  WINDLASS_OFFLINE_SECONDS: "3600",
+});
 let ids: string[];
 let strangers: Stranger[];
 let owner: Record<string, string>;
@@ -226,13 +223,6 @@ let workerOfB: string;
 let second: Record<string, string>;
 
 beforeAll(async () => {
-  [plane, routes] = await withRoutes(() =>
-    startPlane({
-      RELEASE_API_SECRET: "s".repeat(40),
-      // On a busy machine all this takes longer than a worker may be silent.
-      WINDLASS_OFFLINE_SECONDS: "3600",
-    }),
-  );
   const { store } = plane.context;
   words = Array.from({ length: 5 }, () => `of-A-${randomUUID()}`);
   const browserA = await openBrowser(plane, `${words[3]}@example.com`);
@@ -385,7 +375,6 @@ beforeAll(async () => {
     { name: "a wrong release secret", headers: bearer("t".repeat(40)) },
   ];
 });
-afterAll(() => plane.close());
 
 it("has a rule for every route that the server has, and for no other", () => {
   const missing = routes.map(keyOf).filter((key) => rules[key] === undefined);

@@ -1,13 +1,16 @@
 /** Secrets that are not bound to a person or a worker: how often an address may guess them. */
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { ask, clientHeaders, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { beforeAll, expect, it } from "vitest";
+import { ask, clientHeaders } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner } from "../../../helpers/rows.ts";
 
 const secret = "s".repeat(40);
-let plane: Plane;
+const { plane } = planeForFile({
+  RELEASE_API_SECRET: secret,
+  WINDLASS_TRUSTED_PROXIES: "127.0.0.1",
+});
 let token: string;
 beforeAll(async () => {
-  plane = await startPlane({ RELEASE_API_SECRET: secret, WINDLASS_TRUSTED_PROXIES: "127.0.0.1" });
   const headers = await clientHeaders(plane, await addOwner(plane.context.store));
   const made = await ask(plane, "POST", "/api/cli/registration-tokens", {
     headers: { ...headers, "content-type": "application/json" },
@@ -15,7 +18,6 @@ beforeAll(async () => {
   });
   token = String(made.json()["registration_token"]);
 });
-afterAll(() => plane.close());
 
 const kinds: [string, string, (given: string) => Record<string, string>, () => string][] = [
   [

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { archiveLimit } from "../../../../protocol/configurations.ts";
 import { addOwner, type Owner } from "../../../helpers/rows.ts";
 import {
@@ -9,20 +9,16 @@ import {
   ask,
   clientHeaders,
   setJob,
-  startPlane,
-  type Plane,
   type TestWorker,
 } from "../../../helpers/plane.ts";
-
-let plane: Plane;
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;
 beforeAll(async () => {
-  plane = await startPlane();
   owner = await addOwner(plane.context.store);
   worker = await addTestWorker(plane, owner);
 });
-afterAll(() => plane.close());
 
 const archive = () => gzipSync(randomBytes(200_000));
 async function* inPieces(content: Buffer, size: number) {

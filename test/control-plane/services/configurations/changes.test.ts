@@ -1,15 +1,10 @@
 import { hash, randomUUID } from "node:crypto";
 import canonicalize from "canonicalize";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
-import {
-  addTestWorker,
-  clientHeaders,
-  setJob,
-  startPlane,
-  type Plane,
-} from "../../../helpers/plane.ts";
+import { addTestWorker, clientHeaders, setJob } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addArtifact, addJob, addOwner } from "../../../helpers/rows.ts";
 
 const {
@@ -28,11 +23,7 @@ const {
 } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 async function person() {
   const owner = await addOwner(plane.context.store);

@@ -1,16 +1,12 @@
 /** Environments that an earlier release stored in clear. */
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { unseal, type Definition } from "../../../../control-plane/domain/snapshot.ts";
 import { sealEnvironments } from "../../../../control-plane/services/configurations/seal-environments.ts";
 import { environmentsSealed, removeFact } from "../../../../control-plane/store/facts.ts";
-import { startPlane, type Plane } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 it("are sealed once, with what was sealed before left as it is, and the job's hash goes", async () => {
   const { store, box } = plane.context;

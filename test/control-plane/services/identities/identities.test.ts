@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addTestWorker, clientHeaders, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { addTestWorker, clientHeaders } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner } from "../../../helpers/rows.ts";
 
 const {
@@ -19,11 +20,7 @@ const {
 const role_arn = "arn:aws:iam::123456789012:role/deployer";
 const body = { name: "production", provider: "aws" as const, role_arn };
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 async function person() {
   const owner = await addOwner(plane.context.store);

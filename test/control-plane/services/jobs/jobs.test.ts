@@ -1,15 +1,9 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateConfiguration } from "../../../../protocol/configurations.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import {
-  addTestWorker,
-  ask,
-  clientHeaders,
-  setJob,
-  startPlane,
-  type Plane,
-} from "../../../helpers/plane.ts";
+import { addTestWorker, ask, clientHeaders, setJob } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addArtifact, addJob, addOwner, type Owner } from "../../../helpers/rows.ts";
 
 const {
@@ -29,16 +23,12 @@ const {
 const nobody = "01890000-0000-7000-8000-000000000000";
 const source = { type: "inline", files: { "main.tf": "" } } as const;
 
-let plane: Plane;
+const { plane } = planeForFile();
 let owner: Owner;
 let client: Calls;
 let stranger: Calls;
 let headers: Record<string, string>;
 let runner: Calls;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
 beforeEach(async () => {
   owner = await addOwner(plane.context.store);
   headers = await clientHeaders(plane, owner);

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { AppendLogs } from "../../../../protocol/executions.ts";
 import { lose } from "../../../../control-plane/domain/job.ts";
@@ -7,14 +7,8 @@ import { changeJob, writeJobs } from "../../../../control-plane/services/jobs/ch
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { addLock, findLock } from "../../../../control-plane/store/states/states.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import {
-  addTestWorker,
-  ask,
-  clientHeaders,
-  startPlane,
-  type Plane,
-  type TestWorker,
-} from "../../../helpers/plane.ts";
+import { addTestWorker, ask, clientHeaders, type TestWorker } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
 
 const {
@@ -29,16 +23,12 @@ const {
   reportStatus,
 } = endpoints;
 
-let plane: Plane;
+const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;
 let runner: Calls;
 let client: Calls;
 let spec: string;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
 beforeEach(async () => {
   owner = await addOwner(plane.context.store);
   spec = await addSpec(plane.context.store, owner);

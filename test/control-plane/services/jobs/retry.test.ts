@@ -1,22 +1,13 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
-import {
-  addTestWorker,
-  clientHeaders,
-  setJob,
-  startPlane,
-  type Plane,
-} from "../../../helpers/plane.ts";
+import { addTestWorker, clientHeaders, setJob } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addArtifact, addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
 
 const { cancelJob, createJob, retryJob } = endpoints;
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 async function person() {
   const owner = await addOwner(plane.context.store);

@@ -1,13 +1,10 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { withLists } from "../../../../control-plane/domain/worker.ts";
-import { addHeldJob, addTestWorker, ask, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { addHeldJob, addTestWorker, ask } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addJob, addOwner } from "../../../helpers/rows.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 describe("the metrics", () => {
   it("count the queue, held jobs, workers, log bytes and requests, and name nobody", async () => {

@@ -1,16 +1,15 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { ask, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { beforeAll, describe, expect, test } from "vitest";
+import { ask } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { approve, bearer, openBrowser, signIn, type Browser } from "../../../helpers/sign-in.ts";
 
-let plane: Plane;
+const { plane } = planeForFile({ WINDLASS_TRUSTED_PROXIES: "127.0.0.1" });
 let browser: Browser;
 beforeAll(async () => {
   // The proxy's header gives each test an address of its own: refusals are counted by address.
-  plane = await startPlane({ WINDLASS_TRUSTED_PROXIES: "127.0.0.1" });
   browser = await openBrowser(plane);
 });
-afterAll(() => plane.close());
 
 let addresses = 0;
 const newAddress = () => `203.0.113.${(addresses += 1)}`;

@@ -1,16 +1,12 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
-import { startPlane, type Plane } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { bearer, openBrowser, signIn } from "../../../helpers/sign-in.ts";
 
 const { listLogins, listZones, refreshTokens, revokeLogin } = endpoints;
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 describe("a person's logins", () => {
   it("are listed, and one that is ended is refused at once", async () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { startPlane, type Plane } from "../../../helpers/plane.ts";
 import {
   startOpenIdProvider,
   startPlainProvider,
@@ -8,9 +7,9 @@ import {
 } from "../../../helpers/providers.ts";
 import { newLink, openBrowser, signIn } from "../../../helpers/sign-in.ts";
 import { providerNames, type ProviderName } from "../../../../control-plane/domain/providers.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 
 const publicUrl = "http://127.0.0.1:47391";
-let plane: Plane;
 let providers: Record<ProviderName, FakeProvider>;
 beforeAll(async () => {
   const callback = `${publicUrl}/api/auth/callback`;
@@ -21,21 +20,19 @@ beforeAll(async () => {
     startOpenIdProvider(callback),
   ]);
   providers = { github, gitlab, bitbucket, google };
-  const settings = providerNames.flatMap((name) => [
-    [`${name.toUpperCase()}_CLIENT_ID`, "client"],
-    [`${name.toUpperCase()}_CLIENT_SECRET`, "client-secret"],
-    [`${name.toUpperCase()}_BASE_URL`, providers[name].url],
-  ]);
-  plane = await startPlane({
-    ...(Object.fromEntries(settings) as Record<string, string>),
-    WINDLASS_PUBLIC_URL: publicUrl,
-    WINDLASS_SIGN_IN_ALLOW: "*",
-  });
 });
-afterAll(async () => {
-  await plane.close();
-  await Promise.all(Object.values(providers).map(({ close }) => close()));
-});
+afterAll(() => Promise.all(Object.values(providers).map(({ close }) => close())));
+const { plane } = planeForFile(() => ({
+  ...Object.fromEntries(
+    providerNames.flatMap((name) => [
+      [`${name.toUpperCase()}_CLIENT_ID`, "client"],
+      [`${name.toUpperCase()}_CLIENT_SECRET`, "client-secret"],
+      [`${name.toUpperCase()}_BASE_URL`, providers[name].url],
+    ]),
+  ),
+  WINDLASS_PUBLIC_URL: publicUrl,
+  WINDLASS_SIGN_IN_ALLOW: "*",
+}));
 
 let subjects = 1000;
 beforeEach(() => {

@@ -6,7 +6,8 @@ import { endpoints } from "../../../../protocol/endpoints.ts";
 import { codeHosts, type CodeHost } from "../../../../control-plane/domain/providers.ts";
 import { signInWithAccount } from "../../../../control-plane/services/people/accounts.ts";
 import { callsOf } from "../../../helpers/calls.ts";
-import { clientHeaders, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { clientHeaders } from "../../../helpers/plane.ts";
 import { sendJson, serve } from "../../../helpers/providers.ts";
 import { origin } from "../../../helpers/sign-in.ts";
 
@@ -15,7 +16,6 @@ const count = 250;
 const numbers = Array.from({ length: count }, (_, index) => count - index);
 type Answer = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
 
-let plane: Plane;
 let host: { url: string; close(): Promise<void> };
 let answer: Answer;
 let seen: { path: string; authorization: string | undefined }[];
@@ -25,17 +25,17 @@ beforeAll(async () => {
     seen.push({ path: url.pathname + url.search, authorization: incoming.headers.authorization });
     answer(incoming, response, url);
   });
-  const settings = codeHosts.flatMap((name) => [
-    [`${name.toUpperCase()}_CLIENT_ID`, "client"],
-    [`${name.toUpperCase()}_CLIENT_SECRET`, "secret"],
-    [`${name.toUpperCase()}_BASE_URL`, host.url],
-  ]);
-  plane = await startPlane(Object.fromEntries(settings) as Record<string, string>);
 });
-afterAll(async () => {
-  await plane.close();
-  await host.close();
-});
+afterAll(() => host.close());
+const { plane } = planeForFile(() =>
+  Object.fromEntries(
+    codeHosts.flatMap((name) => [
+      [`${name.toUpperCase()}_CLIENT_ID`, "client"],
+      [`${name.toUpperCase()}_CLIENT_SECRET`, "secret"],
+      [`${name.toUpperCase()}_BASE_URL`, host.url],
+    ]),
+  ),
+);
 beforeEach(() => {
   seen = [];
   answer = honest;

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { signToken } from "../../../../control-plane/services/people/jwt.ts";
-import { ask, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { ask, startPlane } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import {
   approve,
   bearer,
@@ -12,11 +13,7 @@ import {
   type Browser,
 } from "../../../helpers/sign-in.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const generate = (headers: Record<string, string>, device_code = randomUUID()) =>
   ask(plane, "POST", "/api/auth/cli/generate", {

@@ -1,7 +1,7 @@
 /** Who becomes a user by an account at a provider, with real OAuth servers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { signInRule } from "../../../../control-plane/domain/sign-in-allow.ts";
-import { startPlane, type Plane } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import {
   startOpenIdProvider,
   startPlainProvider,
@@ -11,27 +11,23 @@ import {
 import { newLink } from "../../../helpers/sign-in.ts";
 
 const publicUrl = "http://127.0.0.1:47392";
-let plane: Plane;
 let providers: Record<"github" | "gitlab", FakeProvider>;
 beforeAll(async () => {
   providers = {
     github: await startPlainProvider("github"),
     gitlab: await startOpenIdProvider(`${publicUrl}/api/auth/callback`),
   };
-  plane = await startPlane({
-    GITHUB_CLIENT_ID: "client",
-    GITHUB_CLIENT_SECRET: "client-secret",
-    GITHUB_BASE_URL: providers.github.url,
-    GITLAB_CLIENT_ID: "client",
-    GITLAB_CLIENT_SECRET: "client-secret",
-    GITLAB_BASE_URL: providers.gitlab.url,
-    WINDLASS_PUBLIC_URL: publicUrl,
-  });
 });
-afterAll(async () => {
-  await plane.close();
-  await Promise.all(Object.values(providers).map(({ close }) => close()));
-});
+afterAll(() => Promise.all(Object.values(providers).map(({ close }) => close())));
+const { plane } = planeForFile(() => ({
+  GITHUB_CLIENT_ID: "client",
+  GITHUB_CLIENT_SECRET: "client-secret",
+  GITHUB_BASE_URL: providers.github.url,
+  GITLAB_CLIENT_ID: "client",
+  GITLAB_CLIENT_SECRET: "client-secret",
+  GITLAB_BASE_URL: providers.gitlab.url,
+  WINDLASS_PUBLIC_URL: publicUrl,
+}));
 
 let subject = 1000;
 beforeEach(() => {

@@ -1,17 +1,14 @@
 import { createHmac, randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { signToken, type TokenType } from "../../../../control-plane/services/people/jwt.ts";
 import type { TokenPair } from "../../../../protocol/auth.ts";
-import { ask, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { ask } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { bearer, openBrowser, signIn } from "../../../helpers/sign-in.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const zones = (headers: Record<string, string>) => ask(plane, "GET", "/api/cli/zones", { headers });
 const refresh = (refresh_token: unknown) =>

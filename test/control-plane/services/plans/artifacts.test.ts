@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdirSync, readlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { lockName } from "../../../../control-plane/data-directory/lock.ts";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { addOwner, type Owner } from "../../../helpers/rows.ts";
 import {
   addHeldJob,
@@ -11,20 +11,16 @@ import {
   ask,
   readJob,
   setJob,
-  startPlane,
-  type Plane,
   type TestWorker,
 } from "../../../helpers/plane.ts";
-
-let plane: Plane;
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;
 beforeAll(async () => {
-  plane = await startPlane();
   owner = await addOwner(plane.context.store);
   worker = await addTestWorker(plane, owner);
 });
-afterAll(() => plane.close());
 
 const limit = 52_428_800;
 const digestOf = (content: Buffer) => `sha-256=:${hash("sha256", content, "base64")}:`;

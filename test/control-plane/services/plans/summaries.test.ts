@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { planSummaryLimit, type PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { callsOf } from "../../../helpers/calls.ts";
-import { addTestWorker, clientHeaders, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { addTestWorker, clientHeaders } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
 
 const { getPlanSummary, reportStatus, getJob } = endpoints;
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 const summary: PlanSummary = {
   counts: { create: 0, update: 0, replace: 0, delete: 1, forget: 0, move: 0, import: 0 },

@@ -1,14 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
-import {
-  addTestWorker,
-  ask,
-  clientHeaders,
-  startPlane,
-  type Plane,
-} from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addTestWorker, ask, clientHeaders } from "../../../helpers/plane.ts";
 import { addOwner, addSpec } from "../../../helpers/rows.ts";
 import { bearer } from "../../../helpers/sign-in.ts";
 
@@ -16,12 +11,8 @@ const { publishRelease, registerCloudWorker, heartbeat, claimJob, createJob, get
   endpoints;
 const secret = "the secret of a pipeline ".repeat(2).trim().replaceAll(" ", "-");
 
-let plane: Plane;
-let without: Plane;
-beforeAll(async () => {
-  [plane, without] = await Promise.all([startPlane({ RELEASE_API_SECRET: secret }), startPlane()]);
-});
-afterAll(() => Promise.all([plane.close(), without.close()]));
+const { plane } = planeForFile({ RELEASE_API_SECRET: secret });
+const { plane: without } = planeForFile();
 const pipeline = () => callsOf(plane, bearer(secret));
 
 describe("the release endpoints", () => {

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { releaseLock } from "../../../../control-plane/store/states/states.ts";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
@@ -10,20 +10,16 @@ import {
   jobCredential,
   readJob,
   setJob,
-  startPlane,
-  type Plane,
   type TestWorker,
 } from "../../../helpers/plane.ts";
-
-let plane: Plane;
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;
 beforeAll(async () => {
-  plane = await startPlane();
   owner = await addOwner(plane.context.store);
   worker = await addTestWorker(plane, owner);
 });
-afterAll(() => plane.close());
 
 /** A job that is held, of a configuration of its own. */
 async function heldJob(change: Partial<JobRow> = {}): Promise<JobRow> {

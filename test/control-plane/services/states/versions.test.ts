@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { withSerial } from "../../../../control-plane/domain/state-serial.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
@@ -9,18 +9,13 @@ import {
   clientHeaders,
   jobCredential,
   setJob,
-  startPlane,
-  type Plane,
 } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner, addSpec } from "../../../helpers/rows.ts";
 
 const { breakStateLock, claimJob, createJob, getJob, listStateVersions, rollBackState } = endpoints;
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 /** Not as JSON.stringify writes it: the big number must come through. */
 const state = (serial: number, lineage = "lineage") =>

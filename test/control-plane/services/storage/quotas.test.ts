@@ -1,30 +1,20 @@
 /** Quotas of an owner: what is too much is refused with the figure, and a running job is never refused. */
 import { gzipSync } from "node:zlib";
 import { randomBytes } from "node:crypto";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  addHeldJob,
-  addTestWorker,
-  ask,
-  clientHeaders,
-  startPlane,
-  type Plane,
-} from "../../../helpers/plane.ts";
+import { describe, expect, it } from "vitest";
+import { addHeldJob, addTestWorker, ask, clientHeaders } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
 import { addState } from "../../../../control-plane/store/states/states.ts";
 import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane({
-    WINDLASS_QUOTA_QUEUED_JOBS: "2",
-    WINDLASS_QUOTA_CONFIGURATIONS: "2",
-    WINDLASS_QUOTA_ARCHIVE_MIB: "0.002",
-    WINDLASS_QUOTA_STATE_MIB: "0.001",
-    WINDLASS_QUOTA_LOG_MIB: "0.001",
-  });
+const { plane } = planeForFile({
+  WINDLASS_QUOTA_QUEUED_JOBS: "2",
+  WINDLASS_QUOTA_CONFIGURATIONS: "2",
+  WINDLASS_QUOTA_ARCHIVE_MIB: "0.002",
+  WINDLASS_QUOTA_STATE_MIB: "0.001",
+  WINDLASS_QUOTA_LOG_MIB: "0.001",
 });
-afterAll(() => plane.close());
 
 async function person() {
   const owner = await addOwner(plane.context.store);

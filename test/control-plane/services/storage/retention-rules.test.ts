@@ -1,25 +1,21 @@
 /** Whatever happened in whatever order of time: the kept and the pruned are exactly those that the rules name. */
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
 import { day, type Retention } from "../../../../control-plane/domain/retention.ts";
 import type { Context } from "../../../../control-plane/services/context.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
-import { startPlane, type Plane } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addJob, addOwner, addSpec, addWorker } from "../../../helpers/rows.ts";
 
-let plane: Plane;
-beforeAll(async () => {
-  plane = await startPlane({
-    // The server's own round, which comes some time after its start, must find nothing to do.
-    WINDLASS_RETENTION_LOG_DAYS: "forever",
-    WINDLASS_RETENTION_ARTIFACT_DAYS: "forever",
-    WINDLASS_RETENTION_ARCHIVE_DAYS: "forever",
-    WINDLASS_RETENTION_STATE_DAYS: "forever",
-  });
+const { plane } = planeForFile({
+  // The server's own round, which comes some time after its start, must find nothing to do.
+  WINDLASS_RETENTION_LOG_DAYS: "forever",
+  WINDLASS_RETENTION_ARTIFACT_DAYS: "forever",
+  WINDLASS_RETENTION_ARCHIVE_DAYS: "forever",
+  WINDLASS_RETENTION_STATE_DAYS: "forever",
 });
-afterAll(() => plane.close());
 
 const retention: Retention = {
   logs: 10 * day,

@@ -1,24 +1,21 @@
 /** What a worker was deployed with: who sets it, what is refused, and what a DESTROY_WORKER job makes of it. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { DeployConfiguration } from "../../../../protocol/deploy-configurations.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addTestWorker, clientHeaders, startPlane, type Plane } from "../../../helpers/plane.ts";
+import { addTestWorker, clientHeaders } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
 import type { TestWorker } from "../../../helpers/plane.ts";
 
 const { claimJob, createJob, getWorker, reportStatus, retryJob, updateWorker } = endpoints;
 const source = { type: "git", url: "https://git.example.com/pools.git" } as const;
 
-let plane: Plane;
+const { plane } = planeForFile();
 let owner: Owner;
 let target: TestWorker;
 let spec: string;
 let client: Calls;
-beforeAll(async () => {
-  plane = await startPlane();
-});
-afterAll(() => plane.close());
 beforeEach(async () => {
   owner = await addOwner(plane.context.store);
   target = await addTestWorker(plane, owner);

@@ -1,15 +1,15 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
 import { hashToken } from "../../../../control-plane/domain/tokens.ts";
 import { updateWorker } from "../../../../control-plane/store/workers/workers.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import {
   addTestWorker,
   ask,
   clientHeaders,
-  startPlane,
   type Plane,
   type TestWorker,
 } from "../../../helpers/plane.ts";
@@ -36,12 +36,8 @@ const fast = {
   WINDLASS_LOST_SECONDS: "0.5",
 };
 
-let plane: Plane;
-let hasty: Plane;
-beforeAll(async () => {
-  [plane, hasty] = await Promise.all([startPlane(), startPlane(fast)]);
-});
-afterAll(() => Promise.all([plane.close(), hasty.close()]));
+const { plane } = planeForFile();
+const { plane: hasty } = planeForFile(fast);
 
 async function people(at: Plane) {
   const owner = await addOwner(at.context.store);
