@@ -10,7 +10,7 @@ import { calledEndpoints as endpoints } from "../protocol/endpoint-paths.ts";
 import { call, ProblemError } from "../protocol/transport.ts";
 import { backoff } from "../common/backoff.ts";
 import { retry } from "../common/retry.ts";
-import { ConfigError } from "./config-reader.ts";
+import { ConfigError } from "../common/settings/config-error.ts";
 import type { AgentConfig } from "./config.ts";
 import { sortFailure } from "./api/failures.ts";
 import { readIfExists, writeWhole } from "./machine/files.ts";

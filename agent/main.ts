@@ -1,13 +1,15 @@
 /** `windlass agent`: the runner. */
 import { pino, type Logger } from "pino";
-import { ConfigError } from "./config-reader.ts";
+import { ConfigError } from "../common/settings/config-error.ts";
 import { readConfig, type AgentConfig } from "./config.ts";
 import { IsolationMissing } from "./job/isolation/choose.ts";
 import { LockUnavailableError } from "./machine/lock.ts";
 import { IdentityRevokedError, runAgent, type RunnerSignals } from "./runner.ts";
+import { settingsHelp } from "../common/settings/help.ts";
+import { registry } from "../common/settings/registry.ts";
 import { version } from "../common/version.ts";
 
-const usage = `Usage: windlass agent [command]
+const usage = (): string => `Usage: windlass agent [command]
 
 Takes jobs from the control plane and runs terraform for them, until it is told
 to stop: the first SIGTERM, SIGHUP or Ctrl-C lets running jobs end, the second
@@ -24,56 +26,9 @@ Options:
   -V, --version                print the version
 
 Settings come from the environment; secrets also from a file (NAME_FILE) or a
-systemd credential:
-  WINDLASS_URL                 the control plane, like
-                               https://windlass.example.com
-  WINDLASS_ALLOW_HTTP          1: the control plane and git repositories may
-                               have http addresses on other machines
-  WINDLASS_REGISTRATION_TOKEN  registers the agent once; then its identity is
-                               kept in the work directory
-  WINDLASS_WORKER_NAME         under this name (the host's name)
-  WINDLASS_WORKER_ID, WINDLASS_WORKER_TOKEN
-                               the identity of a worker that is registered
-                               already
-  WINDLASS_WORK_DIR            where jobs run (./.windlass/agent from a
-                               checkout, else /var/lib/windlass-agent)
-  WINDLASS_CONCURRENCY         jobs at the same time (1)
-  WINDLASS_LABELS              what this agent can do, comma-separated: jobs may
-                               ask for it
-  WINDLASS_ISOLATION           process, uid, bubblewrap or container (the
-                               strongest that works here; see docs/isolation.md)
-  WINDLASS_JOB_UIDS            users for jobs, first-last, where the agent is
-                               root (1880000000-1896777215)
-  WINDLASS_JOB_MEMORY_MIB, WINDLASS_JOB_PROCESSES, WINDLASS_JOB_FILE_MIB
-                               limits of one job: memory, processes and
-                               threads, size of a file (4096, 4096, 10240; 0:
-                               none); docs/isolation.md says what is counted
-  WINDLASS_JOB_PATHS           what jobs may read where the level hides the
-                               rest, comma-separated
-  WINDLASS_CONTAINER_IMAGE, WINDLASS_CONTAINER_ENGINE
-                               what jobs run in, and docker or podman (docker)
-  WINDLASS_GIT_CREDENTIALS     lines of https://user:token@host for private
-                               repositories (see docs/sources.md)
-  WINDLASS_PROVIDER_MIRROR     a folder or https address where alone providers
-                               come from (their registries)
-  WINDLASS_CACHE_GIB, WINDLASS_CACHE_DAYS
-                               what is kept of engines and providers for later
-                               jobs (10 GiB, 90 days after the last use)
-  WINDLASS_SOURCE_MIB          what a git source with submodules, LFS files and
-                               modules may take on the disk (1024)
-  WINDLASS_FREE_DISK_MIB       with less room than this no job is taken (1024)
-  WINDLASS_STOP_SECONDS        after the first SIGTERM, running jobs get this
-                               long before they are cancelled (no limit)
-  WINDLASS_ONCE                1: run one job, end with 0 if it succeeded and 1
-                               if not
-  WINDLASS_STATUS_ADDRESS      serve /healthz, /readyz and /metrics on this
-                               machine, like 127.0.0.1:9185 (not served)
-  HTTPS_PROXY, HTTP_PROXY, NO_PROXY, SSL_CERT_FILE
-                               the proxies and the authorities of this network;
-                               terraform and git get them too
-  WINDLASS_LOG_LEVEL           trace, debug, info, warn, error or silent (info)
-  WINDLASS_LOG_FORMAT          pretty or json (pretty on a terminal)
+systemd credential. docs/settings.md describes them in detail.
 
+${settingsHelp(registry.agent)}
 Example:
   WINDLASS_URL=http://localhost:8080 WINDLASS_REGISTRATION_TOKEN=... \\
     windlass agent
@@ -82,7 +37,7 @@ Example:
 /** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration or revoked identity. */
 export async function main(args: string[]): Promise<void> {
   const [option, ...rest] = args;
-  if (option === "--help" || option === "-h") return void process.stdout.write(usage);
+  if (option === "--help" || option === "-h") return void process.stdout.write(usage());
   if (option === "--version" || option === "-V") return void process.stdout.write(`${version()}\n`);
   if (option === "install") {
     process.exitCode = (await import("./install/command.ts")).installCommand(rest);
@@ -92,7 +47,7 @@ export async function main(args: string[]): Promise<void> {
     process.exitCode = await (await import("./doctor/command.ts")).doctorCommand(rest);
     return;
   }
-  if (option !== undefined) return fail(`windlass agent has no "${option}"\n\n${usage}`, 2);
+  if (option !== undefined) return fail(`windlass agent has no "${option}"\n\n${usage()}`, 2);
   try {
     const config = readConfig();
     const log = openLog(config);

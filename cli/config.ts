@@ -1,9 +1,10 @@
 /** The client's settings: the only file of cli/ that reads the environment. Names: docs/settings.md, "The client". */
-import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { noProxyAddress, proxyAddress } from "../common/proxy-address.ts";
-import { Failure } from "./terminal/output.ts";
+import { clientSettings } from "../common/settings/client.ts";
+import { ConfigError } from "../common/settings/config-error.ts";
+import { settingsReader } from "../common/settings/read.ts";
 
 export interface ClientSettings {
   /** `WINDLASS_URL`: goes before the current profile, behind `--server`. */
@@ -14,27 +15,18 @@ export interface ClientSettings {
   readonly directory: string;
 }
 
-/** Reads the client's settings. Throws `Failure` with exit code 78 when one cannot be used. */
-export function clientSettings(environment: NodeJS.ProcessEnv = process.env): ClientSettings {
+/** Reads the client's settings. Throws `ConfigError`. */
+export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): ClientSettings {
+  const read = settingsReader(clientSettings, environment);
   return {
-    url: environment["WINDLASS_URL"] || undefined,
-    token: environment["WINDLASS_TOKEN"] || tokenFile(environment["WINDLASS_TOKEN_FILE"]),
-    directory: directoryOf(environment),
+    url: read("WINDLASS_URL"),
+    token: read("WINDLASS_TOKEN"),
+    directory: read("WINDLASS_CONFIG_DIR") ?? defaultDirectory(environment),
   };
 }
 
-function tokenFile(path: string | undefined): string | undefined {
-  if (!path) return undefined;
-  try {
-    return readFileSync(path, "utf8").trim() || undefined;
-  } catch (error) {
-    throw new Failure(`WINDLASS_TOKEN_FILE cannot be read: ${(error as Error).message}`, 78);
-  }
-}
-
 /** Like most command lines, also on macOS; `%APPDATA%` on Windows. */
-function directoryOf(environment: NodeJS.ProcessEnv): string {
-  if (environment["WINDLASS_CONFIG_DIR"]) return environment["WINDLASS_CONFIG_DIR"];
+function defaultDirectory(environment: NodeJS.ProcessEnv): string {
   if (process.platform === "win32" && environment["APPDATA"])
     return join(environment["APPDATA"], "windlass");
   return join(environment["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "windlass");
@@ -47,14 +39,14 @@ export interface ProxySettings {
   readonly noProxy: string;
 }
 
-/** From `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; undefined where there are none. Throws if one is no address. */
+/** From `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; undefined where there are none. Throws `ConfigError` if one is no address. */
 export function proxySettings(
   environment: NodeJS.ProcessEnv = process.env,
 ): ProxySettings | undefined {
   const of = (name: string): string | undefined => {
     const text = environment[name.toLowerCase()] || environment[name];
     const address = text ? proxyAddress(text) : undefined;
-    if (address === null) throw new Failure(noProxyAddress(name), 78);
+    if (address === null) throw new ConfigError(noProxyAddress(name));
     return address;
   };
   const [httpProxy, httpsProxy] = [of("HTTP_PROXY"), of("HTTPS_PROXY")];

@@ -1,9 +1,10 @@
 /** The client: finds the command that was meant and loads only that one's code. */
 import type { CommanderError } from "commander";
+import { ConfigError } from "../common/settings/config-error.ts";
 import { Failure, print, say, whenReaderLeaves } from "./terminal/output.ts";
 import { version } from "../common/version.ts";
 
-/** Runs one command line and sets the exit code: 0 done, 1 failed, 2 wrong usage. */
+/** Runs one command line and sets the exit code: 0 done, 1 failed, 2 wrong usage, 78 a wrong setting. */
 export async function main(words: readonly string[]): Promise<void> {
   whenReaderLeaves(() => process.exit(0));
   // Asked for by scripts and prompts, so it is answered before the parser is loaded, which takes as long as Node itself.
@@ -26,6 +27,10 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof Failure) {
     if (error.message !== "") say(`windlass: ${error.message}`);
     return error.exitCode;
+  }
+  if (error instanceof ConfigError) {
+    say(`windlass: ${error.message}`);
+    return 78;
   }
   say(`windlass: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
   return 1;

@@ -1,5 +1,7 @@
 /** The command line as a whole: every command with its help. Only the command that was asked for is loaded, and its work when it runs. */
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { client } from "../common/settings/client.ts";
+import { settingsHelp } from "../common/settings/help.ts";
 import { version } from "../common/version.ts";
 
 interface Entry {
@@ -141,7 +143,7 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
     .helpCommand("help [command]", "print the help of a command")
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
-    .addHelpText("after", examples);
+    .addHelpText("after", () => `\n${settingsHelp([client])}${examples}`);
   for (const { name, group, description, load } of entries) {
     // A command that no word names cannot be what was meant; its line in the help is enough.
     const command = load && words.includes(name) ? await load() : new Command(name);

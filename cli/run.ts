@@ -70,11 +70,11 @@ async function runOf(
   signal: AbortSignal,
   setHandler: (handle: (() => void) | undefined) => void,
 ): Promise<Run> {
-  const [{ openApi }, { clientSettings, proxySettings }] = await Promise.all([
+  const [{ openApi }, { readClientSettings, proxySettings }] = await Promise.all([
     import("./api/api.ts"),
     import("./config.ts"),
   ]);
-  const settings = clientSettings();
+  const settings = readClientSettings();
   const proxies = proxySettings();
   if (proxies) (await import("./api/proxy.ts")).useProxies(proxies);
   let api: Api | undefined;

@@ -1,9 +1,12 @@
 /** `windlass server`: the control plane. */
-import { ConfigError, readConfig, type ServerConfig } from "./config.ts";
+import { ConfigError } from "../common/settings/config-error.ts";
+import { readConfig, type ServerConfig } from "./config.ts";
 import { SchemaError } from "./store/migrate.ts";
+import { settingsHelp } from "../common/settings/help.ts";
+import { registry } from "../common/settings/registry.ts";
 import { version } from "../common/version.ts";
 
-const usage = `Usage: windlass server [command]
+const usage = (): string => `Usage: windlass server [command]
 
 Runs the control plane until it is told to stop (SIGTERM or Ctrl-C drains it, a
 second one ends it at once).
@@ -20,17 +23,10 @@ Commands:
 Options:
   -h, --help                   show this help
 
-Settings come from the environment; the most used ones:
-  WINDLASS_HOST                address to listen at (127.0.0.1)
-  WINDLASS_PORT                port to listen at (8080; 0 takes a free one)
-  WINDLASS_PUBLIC_URL          the address people and runners use, if it is
-                               another one; required where WINDLASS_HOST is
-                               0.0.0.0 or ::
-  WINDLASS_DATA_DIR            where everything is kept (./.windlass from a
-                               checkout, else /var/lib/windlass)
-  WINDLASS_LOG_LEVEL           trace, debug, info, warn, error or silent (info)
-  WINDLASS_LOG_FORMAT          pretty or json (pretty on a terminal)
+Settings come from the environment; secrets also from a file (NAME_FILE) or a
+systemd credential. docs/settings.md describes them in detail.
 
+${settingsHelp(registry.server)}
 Examples:
   windlass server
   WINDLASS_PORT=9000 WINDLASS_DATA_DIR=/srv/windlass windlass server
@@ -44,7 +40,7 @@ export async function main(args: string[]): Promise<void> {
   process.umask(0o077);
   const [command, ...rest] = args;
   if (command === "--help" || command === "-h" || command === "help")
-    return void process.stdout.write(usage);
+    return void process.stdout.write(usage());
   try {
     // Each loads only what it needs: the server is a second of work.
     if (command === "login-link")
@@ -53,11 +49,11 @@ export async function main(args: string[]): Promise<void> {
     if (command === "restore") return await (await import("./commands/restore.ts")).restore(rest);
     if (command === "rotate-key")
       return await (await import("./commands/rotate-key.ts")).rotateKey(rest);
-    if (command !== undefined) return fail(`windlass server has no "${command}"\n\n${usage}`, 2);
+    if (command !== undefined) return fail(`windlass server has no "${command}"\n\n${usage()}`, 2);
     await serve(readConfig());
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS"))
-      return fail(`windlass server: ${plain(error)}\n\n${usage}`, 2);
+      return fail(`windlass server: ${plain(error)}\n\n${usage()}`, 2);
     if (error instanceof ConfigError || error instanceof SchemaError)
       return fail(`windlass server: ${error.message}`, 78);
     fail(`windlass server: ${plain(error)}`, isBadAddress(error) ? 78 : 1);

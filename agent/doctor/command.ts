@@ -1,6 +1,6 @@
 /** `windlass agent doctor`: tries everything that an agent needs, and says in one line each what to do. */
 import { parseArgs, styleText } from "node:util";
-import { ConfigError } from "../config-reader.ts";
+import { ConfigError } from "../../common/settings/config-error.ts";
 import type { AgentConfig } from "../config.ts";
 import { useNetwork } from "../machine/network.ts";
 import { readConfigOrInstalled } from "./config.ts";
@@ -81,7 +81,7 @@ async function* examine(
   }
   const { warnings } = config;
   yield warnings.length > 0
-    ? finding("settings", "warning", warnings.join("; "), "is a name misspelt?")
+    ? finding("settings", "warning", warnings.join("; "), "correct or remove it")
     : ok("settings", "understood");
   const { serverChecks } = await import("./server-checks.ts");
   yield* await serverChecks(config);

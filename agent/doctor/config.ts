@@ -1,7 +1,7 @@
 /** Whose settings the doctor looks at. */
 import { existsSync } from "node:fs";
 import { loadEnvFile } from "node:process";
-import { MissingSettingError } from "../config-reader.ts";
+import { MissingSettingError } from "../../common/settings/config-error.ts";
 import { readConfig, type AgentConfig } from "../config.ts";
 
 /** Where `windlass agent install` writes them. */

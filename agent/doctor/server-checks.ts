@@ -2,7 +2,7 @@
 import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import { ProblemError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
-import { ConfigError } from "../config-reader.ts";
+import { ConfigError } from "../../common/settings/config-error.ts";
 import { isProvedAt, keptIdentity, knownIdentity, type Identity } from "../identity.ts";
 import { dispatcherOf } from "../machine/network.ts";
 import { finding, ok, type Finding } from "./finding.ts";

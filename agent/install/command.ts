@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { ConfigError } from "../config-reader.ts";
+import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../config.ts";
 import { install, InstallError } from "./install.ts";
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { Agent, EnvHttpProxyAgent, setGlobalDispatcher, type Dispatcher } from "undici";
 import { noProxyAddress, proxyAddress } from "../../common/proxy-address.ts";
-import { ConfigError } from "../config-reader.ts";
+import { ConfigError } from "../../common/settings/config-error.ts";
 
 /** Proxies and certificates by their usual names (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`, …), as `config.ts` found them. */
 export type Network = Readonly<Record<string, string>>;

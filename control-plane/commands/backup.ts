@@ -1,6 +1,7 @@
 /** `windlass server backup`: one file with everything, made beside a running server. */
 import { existsSync } from "node:fs";
-import { ConfigError, readConfig } from "../config.ts";
+import { ConfigError } from "../../common/settings/config-error.ts";
+import { readConfig } from "../config.ts";
 import { makeBackup } from "../backup/backup.ts";
 import { bytes } from "../backup/files.ts";
 import { secretNames } from "../backup/manifest.ts";

@@ -1,7 +1,8 @@
 /** `windlass server login-link`: prints a one-time link that signs somebody in. Works beside a running server, on its data store. */
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { ConfigError, readConfig } from "../config.ts";
+import { ConfigError } from "../../common/settings/config-error.ts";
+import { readConfig } from "../config.ts";
 import { createLink, linkMilliseconds } from "../services/people/logins.ts";
 import { findFact } from "../store/facts.ts";
 import { openBeside } from "../store/engines/sqlite.ts";

@@ -1,7 +1,7 @@
 /** The mark of a restore that is under way: with it a data directory is neither the old one nor the new one. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { ConfigError } from "../config.ts";
+import { ConfigError } from "../../common/settings/config-error.ts";
 
 /** The file's name in the data directory. */
 export const restoreMark = "RESTORE-UNDER-WAY";

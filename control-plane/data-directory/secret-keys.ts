@@ -3,7 +3,8 @@
  * key ends the start instead of failing every job.
  */
 import { join } from "node:path";
-import { ConfigError, type ServerConfig } from "../config.ts";
+import { ConfigError } from "../../common/settings/config-error.ts";
+import type { ServerConfig } from "../config.ts";
 import { secretBox, type SecretKeys } from "../domain/secret-box.ts";
 import { opensWith } from "../domain/snapshot.ts";
 import { findSecret, keptSecret } from "./secrets.ts";

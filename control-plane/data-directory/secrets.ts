@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ConfigError } from "../config.ts";
+import { ConfigError } from "../../common/settings/config-error.ts";
 
 /**
  * Reads `<directory>/<name>`, making it first if need be. Several processes that start together agree: the file appears whole, by a

@@ -1,6 +1,7 @@
 /** How long things are kept. */
+import { hour } from "../../common/units.ts";
 
-/** Periods in milliseconds; `forever` keeps all. */
+/** Periods in milliseconds; Infinity keeps all. */
 export interface Retention {
   /** A log, after its job's end. */
   readonly logs: number;
@@ -13,10 +14,7 @@ export interface Retention {
   readonly stateVersions: number;
 }
 
-export const day = 24 * 3600_000;
-export const forever = Infinity;
-
 /** Between two rounds: an hour, or less where something is kept for less than a day. */
 export function roundMilliseconds({ logs, artifacts, archives, states }: Retention): number {
-  return Math.max(50, Math.min(3600_000, Math.min(logs, artifacts, archives, states) / 24));
+  return Math.max(50, Math.min(hour, Math.min(logs, artifacts, archives, states) / 24));
 }

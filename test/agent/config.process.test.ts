@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { ConfigError } from "../../agent/config-reader.ts";
+import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../../agent/config.ts";
 import { windlass } from "../helpers/windlass.ts";
 
@@ -69,7 +69,9 @@ describe("settings", () => {
       WINDLASS_PORT: "1",
       OTHER: "x",
     });
-    expect(warnings).toEqual(["WINDLASS_WORKDIR is not a setting that this version knows"]);
+    expect(warnings).toEqual([
+      "WINDLASS_WORKDIR is not a setting and is ignored: did you mean WINDLASS_WORK_DIR?",
+    ]);
   });
 
   test("put the work directory where systemd says", () => {
@@ -109,8 +111,14 @@ describe("settings", () => {
     [{ ...url, WINDLASS_LOG_LEVEL: "loud" }, /^WINDLASS_LOG_LEVEL /],
     [{ ...url, WINDLASS_ISOLATION: "vault" }, /^WINDLASS_ISOLATION .*"vault"/],
     [{ ...url, WINDLASS_JOB_UIDS: "70000" }, /^WINDLASS_JOB_UIDS .*"70000"/],
-    [{ ...url, WINDLASS_JOB_UIDS: "0-99" }, /^WINDLASS_JOB_UIDS is no range of users/],
-    [{ ...url, WINDLASS_JOB_UIDS: "70099-70000" }, /^WINDLASS_JOB_UIDS is no range of users/],
+    [
+      { ...url, WINDLASS_JOB_UIDS: "0-99" },
+      /^WINDLASS_JOB_UIDS must be a range of user ids .*"\d+-\d+"/,
+    ],
+    [
+      { ...url, WINDLASS_JOB_UIDS: "70099-70000" },
+      /^WINDLASS_JOB_UIDS must be a range of user ids .*"\d+-\d+"/,
+    ],
     [{ ...url, WINDLASS_JOB_PATHS: "/opt/ca,tools" }, /^WINDLASS_JOB_PATHS /],
     [{ ...url, WINDLASS_CONTAINER_IMAGE: "--privileged" }, /^WINDLASS_CONTAINER_IMAGE /],
     [{ ...url, WINDLASS_CONTAINER_ENGINE: "lxc" }, /^WINDLASS_CONTAINER_ENGINE .*"lxc"/],

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
-import { ConfigError, readConfig } from "../../control-plane/config.ts";
+import { ConfigError } from "../../common/settings/config-error.ts";
+import { readConfig } from "../../control-plane/config.ts";
 import { startServer } from "../../control-plane/server.ts";
 
 const key = "k".repeat(40);
@@ -129,7 +130,7 @@ describe("WINDLASS_SIGN_IN_ALLOW", () => {
 
 test("a release secret of less than 32 bytes ends the start, by name", () => {
   expect(() => readConfig({ RELEASE_API_SECRET: "s".repeat(31) })).toThrow(
-    "RELEASE_API_SECRET must have at least 32 bytes",
+    "RELEASE_API_SECRET must be a secret of at least 32 bytes",
   );
   expect(readConfig({ RELEASE_API_SECRET: "s".repeat(32) }).releaseSecret).toBe("s".repeat(32));
 });

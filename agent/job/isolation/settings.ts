@@ -7,18 +7,14 @@ export type IsolationConfig = Pick<
   "users" | "readable" | "container" | "limits"
 >;
 
-interface Given {
+interface IsolationValues {
   /** `first-last`. */
-  readonly WINDLASS_JOB_UIDS: string;
-  readonly WINDLASS_JOB_PATHS: readonly string[];
-  readonly WINDLASS_CONTAINER_ENGINE: "docker" | "podman";
-  readonly WINDLASS_CONTAINER_IMAGE?: string | undefined;
-  readonly WINDLASS_JOB_MEMORY_MIB: number;
-  readonly WINDLASS_JOB_PROCESSES: number;
-  readonly WINDLASS_JOB_FILE_MIB: number;
+  readonly userRange: string;
+  readonly readable: readonly string[];
+  readonly limits: IsolationConfig["limits"];
+  readonly engine: "docker" | "podman";
+  readonly image: string | undefined;
 }
-
-const mebibyte = 1024 * 1024;
 
 /** What docker and podman need to find their engine and their images. */
 const engineNames =
@@ -26,10 +22,10 @@ const engineNames =
 
 /** Undefined when the users are no range. */
 export function isolationConfig(
-  given: Given,
+  { userRange, readable, limits, engine, image }: IsolationValues,
   environment: Readonly<Record<string, string | undefined>>,
 ): IsolationConfig | undefined {
-  const [first = 0, last = 0] = given.WINDLASS_JOB_UIDS.split("-").map(Number);
+  const [first = 0, last = 0] = userRange.split("-").map(Number);
   // 2³¹ and above, and what a 32-bit "nobody" would be, have other meanings on some systems.
   if (first < 1 || last < first || last > 2 ** 31 - 2) return undefined;
   const certificates = [
@@ -38,15 +34,11 @@ export function isolationConfig(
   ];
   return {
     users: process.geteuid?.() === 0 ? [first, last] : undefined,
-    readable: [...given.WINDLASS_JOB_PATHS, ...certificates].filter(Boolean),
-    limits: {
-      memoryBytes: given.WINDLASS_JOB_MEMORY_MIB * mebibyte,
-      processes: given.WINDLASS_JOB_PROCESSES,
-      fileBytes: given.WINDLASS_JOB_FILE_MIB * mebibyte,
-    },
+    readable: [...readable, ...certificates].filter(Boolean),
+    limits,
     container: {
-      engine: given.WINDLASS_CONTAINER_ENGINE,
-      image: given.WINDLASS_CONTAINER_IMAGE,
+      engine,
+      image,
       environment: Object.fromEntries(
         Object.entries(environment).flatMap(([name, value]) =>
           value !== undefined && engineNames.test(name) ? [[name, value]] : [],

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { day } from "../../../../control-plane/domain/retention.ts";
+import { day } from "../../../../common/units.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
 import { findNamedBlobs } from "../../../../control-plane/store/storage/sealed.ts";
 import { openSnapshot } from "../../../../control-plane/store/storage/snapshot.ts";

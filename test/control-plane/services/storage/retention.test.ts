@@ -6,7 +6,7 @@ import { expect, test, vi } from "vitest";
 import { readConfig } from "../../../../control-plane/config.ts";
 import type { Context } from "../../../../control-plane/services/context.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
-import { day } from "../../../../control-plane/domain/retention.ts";
+import { day } from "../../../../common/units.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
 import {

@@ -1,0 +1,301 @@
+/** The settings of the agent. */
+import { logging } from "./logging.ts";
+import { proxies } from "./network.ts";
+import type { Settings } from "./setting.ts";
+
+const period = { type: "number", unit: "seconds", min: 0.01 } as const;
+/** 15 minutes after a cancel that was not acknowledged, the server gives the state to the next job. */
+const stopLimit =
+  "At most 780, because the server gives the state to the next job 15 minutes after a cancel that was not acknowledged";
+
+export const agent = {
+  WINDLASS_URL: {
+    type: "url",
+    otherwise: "required",
+    help: "the control plane",
+    details:
+      "If it changes, the agent keeps its identity: the server at the new address must first prove that it knows this worker; only then does the agent send its token",
+  },
+  WINDLASS_ALLOW_HTTP: {
+    type: "boolean",
+    help: "allows http: addresses of other machines, for the control plane and git repositories",
+    details:
+      "Everything sent over `http:` can be read on the network, including the worker's token and the secrets of jobs",
+  },
+  WINDLASS_REGISTRATION_TOKEN: {
+    type: "secret",
+    maxLength: 4096,
+    help: "registers the agent at its first start; afterwards its identity is in the work directory",
+  },
+  WINDLASS_WORKER_NAME: {
+    type: "text",
+    pattern: /^\P{Cc}+$/u,
+    maxLength: 100,
+    expected: "a name of up to 100 characters",
+    otherwise: "the host name",
+    help: "the name to register with",
+  },
+  WINDLASS_WORKER_ID: {
+    type: "text",
+    pattern: /^[0-9A-Za-z-]{1,64}$/,
+    expected: "the id of a worker",
+    help: "the id of a worker that is already registered",
+  },
+  WINDLASS_WORKER_TOKEN: {
+    type: "secret",
+    maxLength: 1000,
+    help: "the token of that worker",
+  },
+  WINDLASS_WORK_DIR: {
+    type: "path",
+    otherwise: "./.windlass/agent from a checkout, else /var/lib/windlass-agent",
+    help: "the folder of the identity, journals, workspaces and undelivered logs",
+  },
+  WINDLASS_CONCURRENCY: {
+    type: "integer",
+    min: 1,
+    max: 100,
+    default: 1,
+    help: "how many jobs run at the same time",
+  },
+  WINDLASS_LABELS: {
+    type: "list",
+    pattern: /^[A-Za-z0-9][A-Za-z0-9._/:=-]*$/,
+    maxLength: 63,
+    most: 32,
+    expected: "labels such as eu-west",
+    help: "words that jobs may ask for, such as gpu or eu-west, separated by commas",
+  },
+  WINDLASS_ONCE: {
+    type: "boolean",
+    help: "run one job and exit; the exit code is that of the job",
+  },
+  WINDLASS_STOP_SECONDS: {
+    type: "number",
+    unit: "seconds",
+    min: 0,
+    max: 604_800,
+    otherwise: "no limit",
+    help: "how long running jobs may continue after the first SIGTERM; then they are cancelled",
+    details:
+      "A second SIGTERM cancels them too. A cancelled apply may take another `WINDLASS_APPLY_GRACE_SECONDS`, so the stop timeout (`docker run --stop-timeout`, " +
+      "`terminationGracePeriodSeconds`, `TimeoutStopSec`) must be at least the sum of both plus a minute. The image and the systemd unit set 3600, for a stop timeout of 75 minutes",
+  },
+  WINDLASS_INIT_GRACE_SECONDS: {
+    ...period,
+    max: 780,
+    default: 5,
+    help: "how long terraform may take to stop after SIGINT, during init",
+    details: stopLimit,
+  },
+  WINDLASS_PLAN_GRACE_SECONDS: {
+    ...period,
+    max: 780,
+    default: 30,
+    help: "the same, during plan",
+  },
+  WINDLASS_APPLY_GRACE_SECONDS: {
+    ...period,
+    max: 780,
+    default: 600,
+    help: "the same, during apply",
+  },
+  WINDLASS_KILL_GRACE_SECONDS: {
+    ...period,
+    max: 60,
+    default: 10,
+    help: "how long it may take after a second SIGINT, before SIGKILL",
+  },
+  WINDLASS_LOG_LIMIT_MIB: {
+    type: "size",
+    unit: "MiB",
+    min: 0.001,
+    max: 1_000_000,
+    default: 256,
+    help: "MiB of one job's log",
+    details: "Output beyond it is dropped and counted",
+  },
+  WINDLASS_DEBUG_LOG_LIMIT_MIB: {
+    type: "size",
+    unit: "MiB",
+    min: 0.001,
+    max: 1024,
+    default: 64,
+    help: "MiB of the debug log of one job, before compression",
+    details:
+      "What terraform writes to [this log](docs/debug-log.md) beyond it is dropped, and the last line of the file says so",
+  },
+  WINDLASS_STATUS_ADDRESS: {
+    type: "text",
+    pattern: /^(\[[0-9a-f:]+\]|[^\s:/]+):\d{1,5}$/,
+    expected: "an address of this machine such as 127.0.0.1:9185",
+    otherwise: "not served",
+    help: "an address at which the agent serves /healthz, /readyz and /metrics",
+    details:
+      "`/healthz`: the process works. `/readyz`: the control plane responds. Use only `/healthz` to decide about a restart: restarting the agent does not repair a control plane",
+  },
+  ...proxies,
+  SSL_CERT_FILE: {
+    type: "path",
+    help: "a file with certificate authorities of this network, in addition to the usual ones",
+    details: "Terraform and git get it too, and the proxies",
+  },
+  SSL_CERT_DIR: { type: "path", help: "folders of such files, for terraform and git" },
+  WINDLASS_HEARTBEAT_SECONDS: {
+    ...period,
+    max: 86_400,
+    default: 30,
+    isInternal: true,
+    help: "how often the agent reports, until the server names another period; for tests",
+  },
+  WINDLASS_RETRY_SECONDS: {
+    ...period,
+    max: 86_400,
+    default: 30,
+    help: "the longest pause between two attempts of a call that gets no response",
+    details: "The first pause is a quarter of a second",
+  },
+  WINDLASS_AWS_SECRETS_FILE: {
+    type: "file",
+    otherwise: "set by `bin/windlass`",
+    isInternal: true,
+    help: "do not set it",
+    details:
+      "`bin/windlass` uses it to pass `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN` to the agent through a pipe, so that they are not in its environment",
+  },
+  ...logging,
+} as const satisfies Settings;
+
+const limit = { type: "size", unit: "MiB", isWhole: true, min: 0, max: 1_000_000_000 } as const;
+
+export const isolation = {
+  WINDLASS_ISOLATION: {
+    type: "enum",
+    values: ["process", "uid", "bubblewrap", "container"],
+    otherwise: "the strongest that works here",
+    help: "how jobs are separated from the machine and from each other",
+    details:
+      "See [the levels](docs/isolation.md). An agent that is root uses `process` only if this setting names it",
+  },
+  WINDLASS_JOB_UIDS: {
+    type: "text",
+    pattern: /^\d+-\d+$/,
+    // Between the users of containers and 2³¹, where no distribution has any.
+    default: "1880000000-1896777215",
+    expected: "a range of user ids such as 70000-70099",
+    help: "the user ids for jobs, if the agent is root",
+  },
+  WINDLASS_JOB_PATHS: {
+    type: "list",
+    pattern: /^\//,
+    most: 100,
+    expected: "absolute paths",
+    help: "additional paths that jobs may read at levels that hide the file system",
+  },
+  WINDLASS_CONTAINER_ENGINE: {
+    type: "enum",
+    values: ["docker", "podman"],
+    default: "docker",
+    help: "the container engine for the level container",
+  },
+  WINDLASS_CONTAINER_IMAGE: {
+    type: "text",
+    pattern: /^[A-Za-z0-9]\S{0,254}$/,
+    expected: "the name of an image",
+    help: "the image for the level container",
+  },
+  WINDLASS_JOB_MEMORY_MIB: {
+    ...limit,
+    default: 4096,
+    help: "MiB of memory of one job; 0: no limit",
+    details:
+      "Of the whole job at the level `container` and where the agent has [a control group](docs/isolation.md); otherwise of each process. " +
+      "A job cannot raise this limit and the next two. A job that reaches one fails; the agent and other jobs continue",
+  },
+  WINDLASS_JOB_PROCESSES: {
+    type: "integer",
+    min: 0,
+    max: 1_000_000_000,
+    default: 4096,
+    help: "processes and threads of one job; 0: no limit",
+    details: "Without a control group, they are limited only if the job has its own user",
+  },
+  WINDLASS_JOB_FILE_MIB: {
+    ...limit,
+    default: 10_240,
+    help: "MiB of one file that a job writes; 0: no limit",
+  },
+} as const satisfies Settings;
+
+export const sources = {
+  WINDLASS_GIT_CREDENTIALS: {
+    type: "secret",
+    maxLength: 100_000,
+    help: "lines of https://user:token@host for private repositories",
+  },
+  WINDLASS_SOURCE_MIB: {
+    type: "size",
+    unit: "MiB",
+    isWhole: true,
+    min: 1,
+    max: 1_000_000_000,
+    default: 1024,
+    help: "MiB that a git source with submodules, LFS files and modules may take on the disk",
+  },
+  WINDLASS_ENGINE_MIRROR: {
+    type: "text",
+    pattern: /^https?:\/\/\S+$/,
+    expected: "an http or https address",
+    otherwise: "https://releases.hashicorp.com",
+    help: "the address from which terraform is downloaded",
+    details:
+      "It has the same files as the public one. If it is https, only redirects to https are followed",
+  },
+  WINDLASS_ENGINE_KEYS: {
+    type: "file",
+    otherwise: "HashiCorp's",
+    help: "a file with armored OpenPGP keys, for the releases of your own mirror",
+  },
+  WINDLASS_ENGINE_OFFLINE: {
+    type: "boolean",
+    help: "download no engine: it must be on the PATH or in the cache",
+  },
+  WINDLASS_PROVIDER_MIRROR: {
+    type: "text",
+    pattern: /^(\/|https:\/\/)[^\s$%]+$/,
+    expected: "an absolute path of a folder, or an https address",
+    otherwise: "their registries",
+    help: "a folder or https address from which all providers come, and from nowhere else",
+    details:
+      "A folder that `terraform providers mirror` has filled, or an address that speaks the network mirror protocol",
+  },
+  WINDLASS_CACHE_GIB: {
+    type: "size",
+    unit: "GiB",
+    min: 0,
+    max: 100_000,
+    default: 10,
+    help: "GiB of engines and providers that are kept for later jobs; 0: none are kept",
+    details: "The least recently used ones are removed first, never those of a running job",
+  },
+  WINDLASS_CACHE_DAYS: {
+    type: "number",
+    unit: "days",
+    min: 0,
+    max: 36_500,
+    default: 90,
+    help: "how many days an unused engine or provider is kept",
+  },
+  WINDLASS_FREE_DISK_MIB: {
+    type: "size",
+    unit: "MiB",
+    min: 0,
+    max: 1_000_000_000,
+    default: 1024,
+    help: "with less free MiB on the disk of the work directory, the agent takes no job",
+    details:
+      "Running jobs continue, and claims resume when there is space again. The log and the metric `windlass_agent_disk_low` show this",
+  },
+} as const satisfies Settings;
+
+export const agentSettings = { ...agent, ...isolation, ...sources };

@@ -1,0 +1,35 @@
+/** The settings of the client. */
+import { proxies } from "./network.ts";
+import type { Settings, SettingsGroup } from "./setting.ts";
+
+export const clientSettings = {
+  WINDLASS_URL: {
+    type: "text",
+    expected: "an address such as https://windlass.example.com",
+    otherwise: "that of the current profile",
+    help: "the server; --server takes precedence",
+  },
+  WINDLASS_TOKEN: {
+    type: "secret",
+    otherwise: "that of the profile",
+    help: "an access token for pipelines, in place of a sign-in",
+    details: "It is sent only to the server named by `WINDLASS_URL` or `--server`",
+  },
+  WINDLASS_CONFIG_DIR: {
+    type: "path",
+    otherwise: "~/.config/windlass",
+    help: "the folder of profiles and tokens",
+  },
+  ...proxies,
+  NODE_EXTRA_CA_CERTS: {
+    type: "path",
+    help: "a file with certificate authorities of this network",
+  },
+  NO_COLOR: { type: "text", expected: "any text", help: "no colours, even on a terminal" },
+} as const satisfies Settings;
+
+export const client: SettingsGroup = {
+  id: "client",
+  title: "Settings",
+  settings: clientSettings,
+};

@@ -1,0 +1,250 @@
+/** The settings of the control plane. */
+import { logging } from "./logging.ts";
+import type { Settings } from "./setting.ts";
+
+const key = { type: "secret", minBytes: 32 } as const;
+const keptKey = "generated at the first start, kept in the data directory";
+
+export const controlPlane = {
+  WINDLASS_HOST: {
+    type: "text",
+    default: "127.0.0.1",
+    expected: "a host name or an address of this machine",
+    help: "the address to listen on",
+  },
+  WINDLASS_PORT: {
+    type: "integer",
+    min: 0,
+    max: 65_535,
+    default: 8080,
+    help: "the port to listen on; 0 picks a free one",
+  },
+  WINDLASS_PUBLIC_URL: {
+    type: "url",
+    otherwise: "derived from the host and the port",
+    help: "the address that people and runners use",
+    details: "Required when `WINDLASS_HOST` is `0.0.0.0` or `::`, as in the image",
+  },
+  WINDLASS_TRUSTED_PROXIES: {
+    type: "list",
+    expected: "addresses or networks such as 10.0.0.0/8",
+    help: "proxies whose X-Forwarded-* headers are trusted",
+    details:
+      "Name every proxy. Behind a proxy that is not named, all clients share its address, so one client that guesses codes exhausts the rate limit of all others. " +
+      "The log warns once when such a header arrives from an address that is not listed",
+  },
+  WINDLASS_DATA_DIR: {
+    type: "path",
+    otherwise: "./.windlass from a checkout, else /var/lib/windlass",
+    help: "the folder of the database, files and keys",
+    details: "Only one server can use it at a time: it holds a lock on `server.lock` in it",
+  },
+  WINDLASS_DATABASE_URL: {
+    type: "location",
+    scheme: "sqlite:",
+    otherwise: "windlass.db in the data directory",
+    help: "the database, such as sqlite:/srv/windlass/windlass.db",
+  },
+  WINDLASS_ARTIFACTS_URL: {
+    type: "location",
+    scheme: "file:",
+    otherwise: "blobs in the data directory",
+    help: "the folder of plans, archives and states, such as file:/srv/windlass/blobs",
+  },
+  CLI_JWT_SECRET: { ...key, otherwise: keptKey, help: "signs sessions and tokens" },
+  WINDLASS_SECRET_KEY: {
+    ...key,
+    otherwise: keptKey,
+    help: "encrypts sensitive variables, states, plans, archives and provider tokens",
+    details:
+      "Without the key they are lost. The server does not start with a key that does not match its data",
+  },
+  WINDLASS_SECRET_KEY_OLD: {
+    type: "secrets",
+    minBytes: 32,
+    help: "earlier keys, which still decrypt",
+    details: "In a file, one on each line. See [Changing the key](docs/backup.md#changing-the-key)",
+  },
+  RELEASE_API_SECRET: {
+    ...key,
+    otherwise: "every such request is refused",
+    help: "lets a pipeline call POST /api/releases/worker and /api/runners/register",
+    details: "After ten wrong secrets in a minute, an address gets 429, also for the right one",
+  },
+  WINDLASS_REQUEST_SECONDS: {
+    type: "number",
+    unit: "seconds",
+    min: 0.1,
+    max: 300,
+    default: 60,
+    help: "how long the headers of a request, and a JSON body, may take to arrive",
+    details: "See [Slow clients](#slow-clients)",
+  },
+  WINDLASS_STREAMS_PER_PERSON: {
+    type: "integer",
+    min: 1,
+    max: 100_000,
+    default: 50,
+    help: "how many event streams a user may have open at the same time",
+    details:
+      "Each open job page and each client that follows a log has one. More are refused with 429",
+  },
+  WINDLASS_DRAIN_SECONDS: {
+    type: "number",
+    unit: "seconds",
+    min: 0.01,
+    max: 3600,
+    default: 25,
+    help: "after SIGTERM, how long running requests may take",
+    details:
+      "Then their connections are closed. The stop timeout (`TimeoutStopSec`, or a container's) must be longer",
+  },
+  WINDLASS_HEARTBEAT_SECONDS: {
+    type: "number",
+    unit: "seconds",
+    min: 0.01,
+    max: 3600,
+    default: 30,
+    isInternal: true,
+    help: "how often a runner reports; for tests that scale time, not for production",
+  },
+  WINDLASS_OFFLINE_SECONDS: {
+    type: "number",
+    unit: "seconds",
+    min: 0.02,
+    max: 86_400,
+    default: 60,
+    isInternal: true,
+    help: "after how long without a report a worker is offline; for tests that scale time",
+  },
+  WINDLASS_LOST_SECONDS: {
+    type: "number",
+    unit: "seconds",
+    min: 0.01,
+    max: 86_400,
+    default: 30,
+    isInternal: true,
+    help: "after how long offline the jobs of a worker count as lost; for tests that scale time",
+  },
+  ...logging,
+} as const satisfies Settings;
+
+const credential = { type: "secret", minBytes: 1, otherwise: "off" } as const;
+const selfManaged = { type: "url", otherwise: "the public host" } as const;
+
+export const providers = {
+  GITHUB_CLIENT_ID: {
+    ...credential,
+    help: "the id of a GitHub OAuth app",
+    details:
+      "It asks for the scopes `read:user user:email repo`; GitHub has no narrower scope that lists private repositories",
+  },
+  GITHUB_CLIENT_SECRET: { ...credential, help: "its secret" },
+  GITHUB_BASE_URL: {
+    ...selfManaged,
+    help: "the address of a GitHub Enterprise Server",
+    details: "Its API is at `/api/v3`",
+  },
+  GITLAB_CLIENT_ID: {
+    ...credential,
+    help: "the id of a GitLab application",
+    details: "It needs the scopes `openid email read_api`",
+  },
+  GITLAB_CLIENT_SECRET: { ...credential, help: "its secret" },
+  GITLAB_BASE_URL: {
+    ...selfManaged,
+    help: "the address of a self-managed GitLab",
+    details: "Its API is at `/api/v4`",
+  },
+  BITBUCKET_CLIENT_ID: {
+    ...credential,
+    help: "the id of a Bitbucket Cloud consumer",
+    details: "It needs the scopes `account email repository`",
+  },
+  BITBUCKET_CLIENT_SECRET: { ...credential, help: "its secret" },
+  BITBUCKET_BASE_URL: { ...selfManaged, help: "the address of another Bitbucket host" },
+  GOOGLE_CLIENT_ID: {
+    ...credential,
+    help: "the id of a Google web client",
+    details:
+      "It needs the scopes `openid email`. It is for sign-in only; Google hosts no repositories",
+  },
+  GOOGLE_CLIENT_SECRET: { ...credential, help: "its secret" },
+  GOOGLE_BASE_URL: { ...selfManaged, help: "the address of another issuer in place of Google" },
+  WINDLASS_SIGN_IN_ALLOW: {
+    type: "list",
+    expected: "addresses, @domains, github:org/NAME, gitlab:group/PATH or *",
+    otherwise: "only people with a link",
+    help: "who may sign in with a provider",
+    details: "See [Who may sign in](#who-may-sign-in)",
+  },
+} as const satisfies Settings;
+
+export const retention = {
+  WINDLASS_RETENTION_LOG_DAYS: {
+    type: "retention",
+    default: 90,
+    help: "how long a log and a debug log are kept after the end of their job",
+    details:
+      "Counted from the last line of the log, if that came later. Kept longer: a plan's log while its artifact is kept, and the log of a job that left its state locked",
+  },
+  WINDLASS_RETENTION_ARTIFACT_DAYS: {
+    type: "retention",
+    default: 30,
+    help: "how long a plan artifact is kept after the end of its job",
+    details:
+      "Counted from the end of every job that names the plan, if that came later. A plan whose artifact is removed cannot be deployed: the request is refused and says so",
+  },
+  WINDLASS_RETENTION_ARCHIVE_DAYS: {
+    type: "retention",
+    default: 30,
+    help: "how long an uploaded archive is kept after its last use",
+    details:
+      "Its last use is when a configuration, an unended job or a worker's deploy configuration last named it, or its last upload",
+  },
+  WINDLASS_RETENTION_STATE_DAYS: {
+    type: "retention",
+    default: 365,
+    help: "how long a version of a managed state is kept",
+    details: "The newest versions are kept, however old",
+  },
+  WINDLASS_RETENTION_STATE_VERSIONS: {
+    type: "integer",
+    min: 1,
+    max: 1_000_000,
+    default: 100,
+    help: "how many of the newest versions of each state are kept, however old",
+  },
+} as const satisfies Settings;
+
+const amount = { type: "integer", min: 1, max: 1_000_000 } as const;
+const volume = { type: "size", unit: "MiB", min: 0.001, max: 1_000_000_000 } as const;
+
+export const quotas = {
+  WINDLASS_QUOTA_QUEUED_JOBS: { ...amount, default: 1000, help: "queued jobs of one user" },
+  WINDLASS_QUOTA_CONFIGURATIONS: {
+    ...amount,
+    default: 10_000,
+    help: "configurations of one user",
+  },
+  WINDLASS_QUOTA_ARCHIVE_MIB: {
+    ...volume,
+    default: 5120,
+    help: "MiB of uploaded archives of one user, in total",
+  },
+  WINDLASS_QUOTA_STATE_MIB: {
+    ...volume,
+    default: 5120,
+    help: "MiB of managed states of one user, in total and with their old versions",
+    details: "Checked for a new DEPLOY and for a roll-back",
+  },
+  WINDLASS_QUOTA_LOG_MIB: {
+    ...volume,
+    default: 256,
+    help: "MiB of the log of one job",
+    details:
+      "After the first chunk beyond it, all later chunks get 201, are dropped, and are counted in `windlass_log_dropped_bytes_total`; the job's `log_complete` is false",
+  },
+} as const satisfies Settings;
+
+export const serverSettings = { ...controlPlane, ...providers, ...retention, ...quotas };

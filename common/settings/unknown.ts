@@ -1,0 +1,38 @@
+/** Warns of settings that do not exist. */
+import { distance, isClose } from "../spelling.ts";
+import { registry, type Role } from "./registry.ts";
+
+/** Set by the test runner for the processes that it starts. */
+const testNames = ["WINDLASS_PROVE", "WINDLASS_TEST_SEED"];
+
+/**
+ * Returns a warning for each name in the environment that begins with `WINDLASS_` and is no setting of any role: one environment may
+ * hold the settings of several. A suggestion is a setting of this role where one is close.
+ */
+export function unknownSettings(
+  role: Role,
+  environment: Readonly<Record<string, string | undefined>>,
+): string[] {
+  const own = namesOf(role);
+  const all = [...own, ...namesOf("server"), ...namesOf("agent"), ...namesOf("client")];
+  const known = new Set([...all, ...testNames]);
+  return Object.keys(environment)
+    .filter((name) => name.startsWith("WINDLASS_") && !known.has(name))
+    .map((name) => {
+      const meant = closest(name, own) ?? closest(name, all);
+      return `${name} is not a setting and is ignored${meant ? `: did you mean ${meant}?` : ""}`;
+    });
+}
+
+/** A secret has a second name, for a file. */
+const namesOf = (role: Role): string[] =>
+  registry[role].flatMap(({ settings }) =>
+    Object.entries(settings).flatMap(([name, { type }]) =>
+      type === "secret" || type === "secrets" ? [name, `${name}_FILE`] : [name],
+    ),
+  );
+
+function closest(name: string, names: readonly string[]): string | undefined {
+  const close = names.filter((one) => isClose(one, name));
+  return close.toSorted((a, b) => distance(a, name) - distance(b, name))[0];
+}
