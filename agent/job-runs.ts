@@ -13,9 +13,10 @@ import { JobStop } from "./job/job-stop.ts";
 import { isRunning } from "./job/terraform/process.ts";
 import { runJob, type JobResult } from "./job/run-job.ts";
 import { jobDirectory, workspaceId, workspacesFolder } from "./job/workspace.ts";
+import { minute } from "../common/units.ts";
 
 /** An agent that is alive this long after it went on with a job, in milliseconds, was not ended by that. */
-const steadyAfter = 60_000;
+const steadyAfter = minute;
 
 /** For the count of crashes alone: a full disk must not keep the job from going on. */
 function mark(journal: Journal, at: "adopted" | "steady"): void {

@@ -33,6 +33,7 @@ import type { Context } from "./services/context.ts";
 import { cutUnreadBodies } from "./http/unread-body.ts";
 import { requestId } from "./http/request-id.ts";
 import { compileValidator } from "./domain/validation.ts";
+import { hour } from "../common/units.ts";
 
 export interface AppOptions {
   readonly version: string;
@@ -63,7 +64,7 @@ export async function buildApp(
       requireHostHeader: false,
     },
     // Until all of a request is here, however it trickles in: 64 MiB of state need a line of 150 kbit/s.
-    requestTimeout: 3_600_000,
+    requestTimeout: hour,
     keepAliveTimeout: 75_000,
     // Our own refusal says more.
     return503OnClosing: false,

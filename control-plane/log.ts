@@ -1,9 +1,10 @@
 /** The server's log: JSON lines on stderr, or pretty on a terminal. */
 import { pino, type Logger } from "pino";
 import type { ServerConfig } from "./config.ts";
+import { mebibyte } from "../common/units.ts";
 
 /** So much may wait while the log cannot be written; more is dropped. */
-const waitingBytes = 1024 * 1024;
+const waitingBytes = mebibyte;
 
 /** Written synchronously, so that the last line before an exit is there. */
 export function openLog({

@@ -12,6 +12,7 @@ import { describe, persist, readLeniently, type Persistence } from "./calls.ts";
 import { sortFailure } from "./failures.ts";
 import { type JobApi } from "../job/job-api.ts";
 import { JobRefused } from "../job/job-refused.ts";
+import { kibibyte, mebibyte } from "../../common/units.ts";
 
 export interface JobCalls extends Persistence {
   readonly server: string;
@@ -114,7 +115,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
 }
 
 /** Terraform writes less than this where there is neither a resource nor an output. */
-const emptyStateLimit = 16 * 1024;
+const emptyStateLimit = 16 * kibibyte;
 
 async function isState(body: Dispatcher.ResponseData["body"]): Promise<boolean> {
   const parts: Buffer[] = [];
@@ -185,7 +186,7 @@ function limited(bytes: number): Transform {
 }
 
 /** Small files are read at once: a stream takes longer to set up than they take to send. */
-const smallFile = 1024 * 1024;
+const smallFile = mebibyte;
 
 async function digestOf(file: string): Promise<string> {
   const hash = createHash("sha256");

@@ -16,6 +16,7 @@ import { engineCache } from "../job/shared-cache.ts";
 import { parseConstraint } from "../job/engine/version-constraint.ts";
 import { holderOf, lockDirectory, LockUnavailableError } from "../machine/lock.ts";
 import { finding, ok, type Finding } from "./finding.ts";
+import { gibibyte, minute } from "../../common/units.ts";
 
 /** The work directory: there, the agent's own, with room, and programs may run in it. */
 export async function workDirectory({
@@ -66,7 +67,7 @@ export async function workDirectory({
 const flockAdvice =
   "install util-linux; a network file system must support locks (flock), else set WINDLASS_WORK_DIR to another place";
 
-const gibibytes = (bytes: number): string => `${(bytes / 1024 ** 3).toFixed(1)} GiB`;
+const gibibytes = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
 
 /** Terraform and OpenTofu: on the PATH, in the cache, or to be fetched. */
 export async function engines(config: AgentConfig): Promise<Finding> {
@@ -157,7 +158,7 @@ export async function cloudRole(
   try {
     const assume = roleAssumer(session, { aws: cloud.aws, network });
     const { life } = await assume(AbortSignal.timeout(30_000));
-    return ok("cloud role", `${arn} was taken on for ${Math.round(life / 60_000)} minutes`);
+    return ok("cloud role", `${arn} was taken on for ${Math.round(life / minute)} minutes`);
   } catch (error) {
     const { message, name } = error as Error;
     const advice =

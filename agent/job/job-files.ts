@@ -17,9 +17,10 @@ import {
 import { sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { StepFailed } from "./context.ts";
+import { mebibyte } from "../../common/units.ts";
 
 /** Configurations and backend records are far smaller. */
-const readLimit = 16 * 1024 * 1024;
+const readLimit = 16 * mebibyte;
 
 /** The text of a file in the workspace; undefined when there is none. */
 export function readJobFile(root: string, path: string, limit = readLimit): string | undefined {

@@ -2,9 +2,10 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readJobFile } from "./job-files.ts";
+import { mebibyte } from "../../common/units.ts";
 
 /** Of all files of a folder. More is not looked through, because everything else of the agent waits meanwhile. */
-const lookLimit = 8 * 1024 * 1024;
+const lookLimit = 8 * mebibyte;
 
 /**
  * Whether a terraform file of the folder may contain one of the words as an identifier. False is certain: an identifier of HCL has no other

@@ -3,13 +3,14 @@ import { readFile, stat } from "node:fs/promises";
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
 import { withinLimit } from "../logs/secret-forms.ts";
 import { StepFailed } from "./context.ts";
+import { kibibyte, mebibyte } from "../../common/units.ts";
 
 /** The report's route takes 4 MiB. */
-const metadataLimit = 2 * 1024 * 1024;
-const outputLimit = 256 * 1024;
-const typeLimit = 16 * 1024;
-const secretsLimit = 1024 * 1024;
-const fileLimit = 32 * 1024 * 1024;
+const metadataLimit = 2 * mebibyte;
+const outputLimit = 256 * kibibyte;
+const typeLimit = 16 * kibibyte;
+const secretsLimit = mebibyte;
+const fileLimit = 32 * mebibyte;
 
 const wellKnown = ["cluster_name", "cluster_endpoint", "gitops_url"] as const;
 

@@ -17,6 +17,7 @@ import {
 import { dirname, join, sep } from "node:path";
 import { partialPrefix, storeFolder, packagesIn, storedPackages } from "./providers/store.ts";
 import { workspaceAt, workspacesFolder, type Workspace } from "./workspace.ts";
+import { day } from "../../common/units.ts";
 
 export interface CacheLimits {
   /** Of all engines and packages together. */
@@ -40,7 +41,7 @@ interface Kept {
 export function keepWithin(workDir: string, { bytes, days }: CacheLimits): string[] {
   const held = heldPaths(workDir);
   const kept = [...engines(workDir), ...packages(workDir)].toSorted((a, b) => a.used - b.used);
-  const oldest = Date.now() - days * 86_400_000;
+  const oldest = Date.now() - days * day;
   let total = kept.reduce((sum, one) => sum + one.bytes, 0);
   const removed: string[] = [];
   for (const one of kept) {

@@ -8,9 +8,10 @@ import type { Entry } from "./offsets.ts";
 import type { Redactor } from "./redactor.ts";
 import type { Sources } from "./sources.ts";
 import { readPiece, Spool, type Positions } from "./spool.ts";
+import { kibibyte } from "../../common/units.ts";
 
 /** The size of a chunk: few enough for the server, small enough for a page that shows it. */
-export const chunkBytes = 32 * 1024;
+export const chunkBytes = 32 * kibibyte;
 
 export interface CutterOptions {
   /** `jobs/<id>`. */

@@ -5,6 +5,7 @@ import { Ledger } from "./offsets.ts";
 import { LogShipper, usualTiming, type ShipperOptions, type Timing } from "./shipper.ts";
 import { redactorOf } from "./redactor.ts";
 import { Sources } from "./sources.ts";
+import { kibibyte, mebibyte } from "../../common/units.ts";
 
 export interface JobLogOptions extends Pick<
   ShipperOptions,
@@ -165,6 +166,6 @@ function openLedger(directory: string, sources: Sources): Ledger {
 /** The time by the clock as it was when the agent started: how long a step takes does not depend on a change of the clock. */
 const steadyTime = (): string => new Date(performance.timeOrigin + performance.now()).toISOString();
 
-const usualVolumeLimit = 256 * 1024 * 1024;
+const usualVolumeLimit = 256 * mebibyte;
 /** The agent's own lines are short; an error of a tool that it quotes need not be. */
-const systemLineLimit = 64 * 1024;
+const systemLineLimit = 64 * kibibyte;

@@ -1,4 +1,5 @@
 /** The forms in which a secret turns up in output. Pure. */
+import { kibibyte } from "../../common/units.ts";
 
 /**
  * A secret shorter than this is not masked. Values such as `1`, `true` or `admin` stand in any log by chance: masking each would
@@ -9,7 +10,7 @@ const shortestSecret = 6;
 /** A longer secret is masked piece by piece, so that the bytes held back behind a cut stay few whatever the secret. */
 const pieceLength = 1024;
 /** Beyond this, only the forms that a tool gives a whole file: a certificate or key is smaller, and memory has a limit. */
-const largeSecret = 64 * 1024;
+const largeSecret = 64 * kibibyte;
 /** A secret with more lines is masked by its longer lines and as a whole. */
 const manyLines = 10_000;
 const longLine = 16;

@@ -11,6 +11,7 @@ import { deliver, type LogSink, type Post } from "./delivery.ts";
 import type { Entry, Ledger } from "./offsets.ts";
 import { isDiskFull } from "./ndjson.ts";
 import type { Sources } from "./sources.ts";
+import { minute } from "../../common/units.ts";
 
 /** In milliseconds. Tests scale them. */
 export interface Timing {
@@ -26,7 +27,7 @@ export interface Timing {
 export const usualTiming: Timing = {
   pace: 100,
   poll: 1000,
-  patience: 60_000,
+  patience: minute,
   retry: retryLimits(),
 };
 

@@ -11,6 +11,7 @@ import {
 import { join } from "node:path";
 import { punchHole } from "../machine/files.ts";
 import type { Cut, Redactor } from "./redactor.ts";
+import { kibibyte, mebibyte } from "../../common/units.ts";
 
 type OutputStream = "STDOUT" | "STDERR";
 const outputStreams = ["STDOUT", "STDERR"] as const;
@@ -40,16 +41,16 @@ interface Tail {
 }
 
 /** Disk space is given back in steps of this size, because each takes a process. */
-const releaseStep = 16 * 1024 * 1024;
+const releaseStep = 16 * mebibyte;
 
 /** Where reading goes on: bytes shipped, and how many of the next belong to a masked region that was shipped. */
 export type Positions = Record<OutputStream, { position: number; carry: number }>;
 
 /** More than any redactor looks ahead. */
-const readAhead = 1024 * 1024;
+const readAhead = mebibyte;
 
 /** All reads of all spools go through one buffer, so memory does not grow with the log. Reads and their use are synchronous. */
-let buffer = Buffer.allocUnsafeSlow(64 * 1024);
+let buffer = Buffer.allocUnsafeSlow(64 * kibibyte);
 
 export class Spool {
   readonly #directory: string;

@@ -2,12 +2,13 @@
 import type { Source } from "../../protocol/configurations.ts";
 import type { Run } from "../run.ts";
 import { packDirectory } from "./pack.ts";
+import { mebibyte } from "../../common/units.ts";
 
 /** Packs and uploads a directory; says on stderr what goes and what stays. */
 export async function uploadDirectory(run: Run, directory: string): Promise<Source> {
   const { bytes, sha256, files, left } = await packDirectory(directory);
   const size =
-    bytes.length < 1024 * 1024
+    bytes.length < mebibyte
       ? `${Math.ceil(bytes.length / 1024)} KB`
       : `${(bytes.length / 1024 / 1024).toFixed(1)} MB`;
   const digest = Buffer.from(sha256, "hex").toString("base64");

@@ -6,6 +6,7 @@ import type { Api } from "../api/api.ts";
 import { backoff } from "../../common/backoff.ts";
 import { mayPass } from "../api/failures.ts";
 import { Failure } from "../terminal/output.ts";
+import { minute } from "../../common/units.ts";
 
 export interface Follower {
   onChunk(chunk: LogChunk): void;
@@ -20,7 +21,7 @@ const silence = 40_000;
 /** Between two connections. */
 const pauses = { first: 250, most: 5000 };
 /** A server that is away for longer is not waited for. */
-const patience = 15 * 60_000;
+const patience = 15 * minute;
 
 /** Follows the log to the end of a released job. Throws `Failure` when the server refuses, or stays away. */
 export async function followJob(
@@ -65,7 +66,7 @@ export async function followJob(
       if (!mayPass(error)) throw error;
       if (Date.now() - lastContact > patience)
         throw new Failure(
-          `the server has been away for ${patience / 60_000} minutes (${(error as Error).message})`,
+          `the server has been away for ${patience / minute} minutes (${(error as Error).message})`,
           1,
           error,
         );

@@ -6,10 +6,11 @@ import { readConfig } from "../config.ts";
 import { createLink, linkMilliseconds } from "../services/people/logins.ts";
 import { findFact } from "../store/facts.ts";
 import { openBeside } from "../store/engines/sqlite.ts";
+import { minute } from "../../common/units.ts";
 
 const usage = `Usage: windlass server login-link --email ADDRESS
 
-Prints a link that signs this person in, once, within ${linkMilliseconds / 60_000} minutes. The first use
+Prints a link that signs this person in, once, within ${linkMilliseconds / minute} minutes. The first use
 makes the account. Needs the server's data directory (WINDLASS_DATA_DIR), so
 only who can read that can make a link. The server may be running.
 

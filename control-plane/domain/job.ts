@@ -11,6 +11,7 @@
 import type { JobStatus } from "../../protocol/jobs.ts";
 import { RefusalError } from "./refusal.ts";
 import type { Row } from "../store/tables.ts";
+import { minute } from "../../common/units.ts";
 
 export type JobRow = Row<"jobs">;
 
@@ -58,7 +59,7 @@ export const newlyQueued = {
 export const lostMessage = "runner lost, outcome unknown";
 
 /** A cancel that nobody answered releases the job after this long: longer than the apply grace of an agent (10 minutes). */
-export const unansweredCancelMilliseconds = 15 * 60_000;
+export const unansweredCancelMilliseconds = 15 * minute;
 
 /** SUCCESS, FAILED or CANCELLED. */
 export const hasEnded = ({ status }: Pick<JobState, "status">): boolean =>

@@ -6,9 +6,10 @@ import { RefusalError } from "../domain/refusal.ts";
 import type { Content } from "../services/storage/stored-content.ts";
 import { select } from "./range.ts";
 import { sent } from "./route.ts";
+import { minute } from "../../common/units.ts";
 
 /** A connection that sends nothing for so long in the middle of a body is cut, and what it sent is dropped. */
-const idleMilliseconds = 60_000;
+const idleMilliseconds = minute;
 
 /**
  * The body of a request (of `bytesRoutes`), checked against the digests that came with it. One that says it is over the limit is

@@ -4,9 +4,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { UserCaller, WorkerCaller } from "../services/callers.ts";
 import type { Context } from "../services/context.ts";
 import { watchRevocations } from "../services/people/revocations.ts";
+import { kibibyte } from "../../common/units.ts";
 
 /** The buffers of a connection take less than this at once. */
-const smallLength = 16 * 1024;
+const smallLength = 16 * kibibyte;
 
 /** Bounds every answer that is not sent at once. */
 export function boundOpenAnswers(app: FastifyInstance, context: Context): void {

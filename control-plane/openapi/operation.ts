@@ -5,6 +5,7 @@ import { exampleOf } from "./examples.ts";
 import type { Problems } from "./problems.ts";
 import type { Json, Schemas } from "./schemas.ts";
 import { securityOf } from "./security.ts";
+import { mebibyte } from "../../common/units.ts";
 
 /** What the operations of one document share. */
 export interface Shared {
@@ -73,7 +74,7 @@ function requestBodyOf(
   { body, bytes, media, bodyLimit }: Endpoint,
   { schemas }: Shared,
 ): Json | undefined {
-  const limit = `At most ${bodyLimit ?? 1024 * 1024} bytes.`;
+  const limit = `At most ${bodyLimit ?? mebibyte} bytes.`;
   if (body)
     return {
       required: !isNullable(body),

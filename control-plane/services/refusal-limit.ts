@@ -1,8 +1,9 @@
 /** Counts refusals in windows of a minute, in bounded memory. */
 import { isIPv6 } from "node:net";
 import { RefusalError } from "../domain/refusal.ts";
+import { minute } from "../../common/units.ts";
 
-const windowMilliseconds = 60_000;
+const windowMilliseconds = minute;
 /** Beyond this many keys the oldest are forgotten: an attacker with many addresses must not fill the memory. */
 const keysLimit = 100_000;
 

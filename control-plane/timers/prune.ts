@@ -2,11 +2,10 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Context } from "../services/context.ts";
 import { deleteExpired } from "../store/people/prune.ts";
+import { day, hour } from "../../common/units.ts";
 
 /** Kept so long after their end: a dead device code must stay dead for whoever still shows it. */
-const graceMilliseconds = 30 * 24 * 3600_000;
-const hour = 3600_000;
-
+const graceMilliseconds = 30 * day;
 /** Looks at the start and every hour until `stop`; a failed round is reported and tried again in the next. */
 export async function pruneExpired(
   context: Context,

@@ -25,6 +25,7 @@ import {
   type Constraint,
   type Version,
 } from "./version-constraint.ts";
+import { gibibyte, mebibyte } from "../../../common/units.ts";
 
 export interface DownloadOptions {
   readonly constraint: Constraint;
@@ -47,9 +48,9 @@ export interface DownloadLimits {
 }
 
 export const usualLimits: DownloadLimits = {
-  index: 64 * 1024 * 1024,
-  zip: 512 * 1024 * 1024,
-  binary: 1024 * 1024 * 1024,
+  index: 64 * mebibyte,
+  zip: 512 * mebibyte,
+  binary: gibibyte,
 };
 
 const program = "terraform";
@@ -114,7 +115,7 @@ async function install(version: Version, path: string, options: DownloadOptions)
   const partial = mkdtempSync(join(folder, partialPrefix));
   try {
     onPhase(() => `reading the checksums of terraform ${version.text}`);
-    const small = { limit: 1024 * 1024, network, signal };
+    const small = { limit: mebibyte, network, signal };
     const sums = await fetchBytes(`${release}/${prefix}_SHA256SUMS`, small);
     const signature = await fetchBytes(`${release}/${prefix}_SHA256SUMS.sig`, small);
     const expected = await signedChecksum(zip, sums, signature, publicKeys);

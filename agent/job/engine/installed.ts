@@ -22,6 +22,7 @@ import {
   type Constraint,
   type Version,
 } from "./version-constraint.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 export const programs: Readonly<Record<Engine, string>> = {
   terraform: "terraform",
@@ -78,7 +79,7 @@ export async function askVersion(
         CHECKPOINT_DISABLE: "1",
         TF_CLI_CONFIG_FILE: "/dev/null",
       };
-      const options = { cwd, env, signal, timeout: 30_000, maxBuffer: 1024 * 1024 };
+      const options = { cwd, env, signal, timeout: 30_000, maxBuffer: mebibyte };
       const { stdout } = await promisify(execFile)(file, ["version", "-json"], options);
       const { terraform_version: version } = JSON.parse(stdout) as { terraform_version?: unknown };
       return typeof version === "string" ? parseVersion(version) : undefined;

@@ -15,6 +15,7 @@ import { enter } from "./enter.ts";
 import { containerLimits } from "./limits.ts";
 import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
 import { sandboxTemporary } from "./temporary.ts";
+import { minute } from "../../../common/units.ts";
 
 /** The job in a container. */
 export function byContainer(place: Place, settings: IsolationSettings): LevelIsolation {
@@ -23,7 +24,7 @@ export function byContainer(place: Place, settings: IsolationSettings): LevelIso
   const label = `windlass.job=${place.id}`;
   const ask = async (...args: string[]): Promise<string> => {
     const env = { PATH: settings.path, ...environment };
-    const { stdout } = await promisify(execFile)(engine, args, { env, timeout: 60_000 });
+    const { stdout } = await promisify(execFile)(engine, args, { env, timeout: minute });
     return stdout.trim();
   };
   return {

@@ -21,6 +21,7 @@ import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
 import { endAll, processesOf } from "./processes.ts";
 import { closeTemporary, openTemporary } from "./temporary.ts";
 import { removeTree } from "./wipe.ts";
+import { minute } from "../../../common/units.ts";
 
 /** The job as a user of its own. */
 export function byUser(
@@ -86,7 +87,7 @@ const sharedFolders = ["/tmp", "/var/tmp", "/dev/shm"];
 async function removeShared(user: number, { path }: IsolationSettings): Promise<void> {
   const folders = sharedFolders.filter(existsSync);
   const find = ["find", ...folders, "-xdev", "-depth", "-user", String(user), "-delete"];
-  const options = { env: { PATH: path }, timeout: 60_000, cwd: "/" };
+  const options = { env: { PATH: path }, timeout: minute, cwd: "/" };
   await promisify(execFile)("setpriv", [...become(user), ...find], options).catch(() => undefined);
 }
 

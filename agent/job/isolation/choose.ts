@@ -8,6 +8,7 @@ import { closedFolder, openWorkDir } from "./by-user.ts";
 import { levels, type IsolationSettings, type Level } from "./isolation.ts";
 import { freeUser, openIsolation } from "./open.ts";
 import { closeTemporary } from "./temporary.ts";
+import { minute } from "../../../common/units.ts";
 
 /** The level that was asked for does not work here; the message says what is missing. */
 export class IsolationMissing extends Error {
@@ -117,7 +118,7 @@ async function failureOf(level: Level, settings: Probing): Promise<string | unde
   }
 }
 
-const trialLimit = 60_000;
+const trialLimit = minute;
 
 function reason(end: RunEnd, directory: string): string {
   if (end.kind !== "exited") return "its trial did not run";

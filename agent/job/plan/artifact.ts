@@ -11,11 +11,12 @@ import type { PlanManifest } from "./manifest.ts";
 import { lockFile } from "../source/source.ts";
 import { sha256Of, unpack } from "../source/archive.ts";
 import { emptyFolder } from "../workspace.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 const manifestFile = "manifest.json";
 const planFile = "tfplan";
-const lockFileLimit = 1024 * 1024;
-const unpackLimits = { entries: 4, bytes: 512 * 1024 * 1024 };
+const lockFileLimit = mebibyte;
+const unpackLimits = { entries: 4, bytes: 512 * mebibyte };
 
 /** Packs the plan that was made. It needs nothing of what `show` says, so it happens while that runs. */
 export async function packPlan(context: JobContext): Promise<void> {

@@ -2,6 +2,7 @@
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { PlanSummarizer, type Check, type ResourceChange } from "./summary.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 export interface PlanFacts {
   readonly errored: boolean;
@@ -37,4 +38,4 @@ export async function readPlan(file: string, redact: (text: string) => string): 
   return { errored: said.errored === true, summary: summarizer.summary(said) };
 }
 
-const smallFile = 1024 * 1024;
+const smallFile = mebibyte;

@@ -9,6 +9,7 @@ import { StepFailed } from "../context.ts";
 import { metadataOf, type Outputs } from "../outcome.ts";
 import { readPlan, type PlanFacts } from "./json.ts";
 import { maskerFor } from "../secrets.ts";
+import { gibibyte, mebibyte } from "../../../common/units.ts";
 
 /** What the thread is to read. */
 export interface Reading {
@@ -19,9 +20,9 @@ export interface Reading {
 }
 
 /** A file up to this size is read at once: a thread takes longer to start than that takes to read. */
-const smallFile = 1024 * 1024;
+const smallFile = mebibyte;
 /** Terraform's JSON may be 16 times the plan, whose upload is limited to 50 MiB. */
-const largestFile = 1024 * 1024 * 1024;
+const largestFile = gibibyte;
 const threadHeapMebibytes = 128;
 
 /** What a plan would do. Throws StepFailed when it cannot be read. */

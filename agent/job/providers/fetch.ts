@@ -24,9 +24,10 @@ import {
 import { lockFile } from "../source/source.ts";
 import { hasRun, runTerraform } from "../terraform/terraform.ts";
 import { emptyFolder, type Workspace } from "../workspace.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 /** Terraform writes about ten lines for each provider. */
-const lockFileLimit = 1024 * 1024;
+const lockFileLimit = mebibyte;
 
 /** Fetches the modules: the one run of terraform that is given tokens for git, of the configuration's own repository. */
 export async function fetchModules(context: JobContext): Promise<void> {

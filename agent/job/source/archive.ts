@@ -7,13 +7,14 @@ import type * as Tar from "tar";
 import { StepFailed } from "../context.ts";
 import type { SourceRevision } from "../plan/manifest.ts";
 import { isSafePath } from "./inline.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 export interface ArchiveLimits {
   readonly entries: number;
   /** Of all files, unpacked. */
   readonly bytes: number;
 }
-const sourceLimits: ArchiveLimits = { entries: 20_000, bytes: 512 * 1024 * 1024 };
+const sourceLimits: ArchiveLimits = { entries: 20_000, bytes: 512 * mebibyte };
 
 /** Unpacks a downloaded source archive into an empty folder. */
 export async function unpackSource(
@@ -73,7 +74,7 @@ export async function sha256Of(file: string): Promise<string> {
   return digest.digest("hex");
 }
 
-const smallFile = 1024 * 1024;
+const smallFile = mebibyte;
 
 async function inspect(
   tar: typeof Tar,

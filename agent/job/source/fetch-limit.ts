@@ -2,8 +2,7 @@
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StepFailed } from "../context.ts";
-
-const mebibyte = 1024 * 1024;
+import { mebibyte } from "../../../common/units.ts";
 
 export interface FetchLimit {
   /** Begins the message of the failure. */

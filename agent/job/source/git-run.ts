@@ -2,6 +2,7 @@
 import { gitAccessEnvironment, gitEnvironment } from "./git-access.ts";
 import { StepFailed, type JobSettings } from "../context.ts";
 import type { Workspace } from "../workspace.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 export type GitSettings = Pick<JobSettings, "path" | "network" | "gitAccess" | "sourceBytes">;
 
@@ -42,7 +43,7 @@ export async function gitIn(
       stdin: "ignore",
       cancelSignal: signal,
       reject: false,
-      maxBuffer: 1024 * 1024,
+      maxBuffer: mebibyte,
       // A process group of its own: what git has started ends with it.
       detached: true,
     });

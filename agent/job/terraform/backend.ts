@@ -10,6 +10,7 @@ import type { Journal } from "../journal.ts";
 import { mentions } from "../mentions.ts";
 import { runTerraform } from "./terraform.ts";
 import { localState } from "../workspace.ts";
+import { kibibyte } from "../../../common/units.ts";
 
 /** What may declare where state is kept: `state_store` is a terraform to come. */
 const backendWords = ["backend", "cloud", "state_store"];
@@ -154,7 +155,7 @@ export const injectedBackend = (context: JobContext, folder: string): BackendKin
   readdirSync(folder).some(isInjected) ? keptFor(context) : "own";
 
 /** Terraform's record of a backend is a few KiB. JSON takes many times its size in memory. */
-const recordLimit = 256 * 1024;
+const recordLimit = 256 * kibibyte;
 
 /**
  * After init, terraform's own record of the backend is compared with what was meant: state in the workspace would be wiped with it,

@@ -1,5 +1,6 @@
 /** Counts the lines of what terraform has printed, which may be larger than the agent's memory. */
 import { createReadStream } from "node:fs";
+import { mebibyte } from "../../../common/units.ts";
 
 const newline = 0x0a;
 
@@ -7,7 +8,7 @@ const newline = 0x0a;
 export async function countLines(path: string): Promise<number> {
   let count = 0;
   let isInLine = false;
-  for await (const part of createReadStream(path, { highWaterMark: 1024 * 1024 })) {
+  for await (const part of createReadStream(path, { highWaterMark: mebibyte })) {
     const bytes = part as Buffer;
     for (let start = 0; start < bytes.length;) {
       const end = bytes.indexOf(newline, start);

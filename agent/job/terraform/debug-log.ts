@@ -23,6 +23,7 @@ import type { JobContext } from "../context.ts";
 import { openJobFile } from "../job-files.ts";
 import { knowsAllSecrets, secretsOf } from "../secrets.ts";
 import { emptyFolder } from "../workspace.ts";
+import { kibibyte } from "../../../common/units.ts";
 
 type Wanted = Pick<JobContext, "claim" | "workspace">;
 
@@ -125,7 +126,7 @@ async function send(context: Sending): Promise<void> {
   await api.uploadDebugLog(packed);
 }
 
-const pieceLength = 64 * 1024;
+const pieceLength = 64 * kibibyte;
 
 /** The first `limit` bytes of the file, without the secrets. What may be the start of a secret is left out where the file is cut. */
 export function* masked(file: number, limit: number, redactor: Redactor): Generator<Buffer> {

@@ -1,9 +1,10 @@
 /** Reads from terraform's own words why it failed, for the job's `error_message`. */
 import { open } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
+import { kibibyte } from "../../../common/units.ts";
 
 /** Errors stand on stderr, which is short; a provider that floods it is cut off here. */
-const readLimit = 256 * 1024;
+const readLimit = 256 * kibibyte;
 const messageLimit = 2000;
 
 /** `apply failed (exit code 1): local-exec provisioner error: … (and 2 more errors)` */

@@ -26,6 +26,7 @@ import { hasRun, runTerraform, type TerraformEnd } from "./terraform.ts";
 import { checkVarFiles, parallelismOf, varFilesOf } from "../plan/arguments.ts";
 import { lockLeft } from "./state-lock.ts";
 import { localStateFolder, rescuedState } from "../workspace.ts";
+import { gibibyte, mebibyte } from "../../../common/units.ts";
 
 export const init: Step = {
   name: "init",
@@ -256,9 +257,9 @@ async function countWithoutList(context: JobContext, failure: string): Promise<0
 }
 
 /** Of one state that terraform could not save; the control plane takes no larger one either. */
-const stateLimit = 64 * 1024 * 1024;
+const stateLimit = 64 * mebibyte;
 /** Of all of them on this machine. */
-const rescuedLimit = 1024 * 1024 * 1024;
+const rescuedLimit = gibibyte;
 
 /**
  * Terraform writes `errored.tfstate` when it can save the state nowhere else. It is pushed once more, and kept in the work directory

@@ -11,6 +11,7 @@ import { JournalFailed, type StopReason } from "../journal.ts";
 import { openRun, type Run, type StopPatience } from "./process.ts";
 import { stateEnvironment } from "./state-environment.ts";
 import { prepareRun, type PreparedRun, type RunCommand } from "./spawn.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 export interface TerraformOptions {
   /** Tells runs of one step apart. */
@@ -88,7 +89,7 @@ export async function runTerraform(
 }
 
 const outOfMemory = ({ settings: { isolation } }: JobContext): string =>
-  `the job used more memory than it may (${(isolation.limits?.memoryBytes ?? 0) / 1024 ** 2} MiB, WINDLASS_JOB_MEMORY_MIB of the runner), so the kernel ended it`;
+  `the job used more memory than it may (${(isolation.limits?.memoryBytes ?? 0) / mebibyte} MiB, WINDLASS_JOB_MEMORY_MIB of the runner), so the kernel ended it`;
 
 /** What escaped from terraform's process group, a daemon of a provisioner for instance. */
 async function endRest({ isolation, log }: JobContext): Promise<void> {

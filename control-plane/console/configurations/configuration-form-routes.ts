@@ -19,9 +19,10 @@ import type { Page } from "../page/layout.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { zoneIdOf } from "../zones/zone-routes.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 /** Inline files are a megabyte at most, which a form writes as up to three. */
-export const formLimit = 4 * 1024 * 1024;
+export const formLimit = 4 * mebibyte;
 const most = 1000;
 
 const judgeNew = judge(CreateConfiguration);

@@ -24,9 +24,10 @@ import type { Context } from "../context.ts";
 import { changeJob, hintOf, writeJobs } from "../jobs/changes.ts";
 import { failUnreadable } from "../jobs/outcomes.ts";
 import { newParked, type Parked } from "./parked-claim.ts";
+import { minute } from "../../../common/units.ts";
 
 /** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
-const keyMilliseconds = 10 * 60_000;
+const keyMilliseconds = 10 * minute;
 /** A lost wakeup costs at most this. */
 const sweepMilliseconds = 1000;
 /** A sweep looks at so many of the oldest queued jobs: it runs every second and must stay cheap. */

@@ -5,6 +5,7 @@ import { findJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
 import { viewProgress } from "../jobs/views.ts";
 import { readLog } from "./logs.ts";
+import { kibibyte } from "../../../common/units.ts";
 
 /** The connection of a reader, as far as streams need it: a Node response. */
 export interface StreamReader {
@@ -21,7 +22,7 @@ export interface StreamReader {
 }
 
 /** A live reader with more bytes than these still unsent is not live any more: it catches up at its own pace. */
-const behindLimit = 256 * 1024;
+const behindLimit = 256 * kibibyte;
 
 interface Reader {
   readonly raw: StreamReader;

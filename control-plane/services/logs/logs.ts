@@ -6,9 +6,10 @@ import { findJob, findJobBriefly, findOwnJob } from "../../store/jobs/jobs.ts";
 import { readChunks, sizeChunks } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
 import { time, timeOrNull } from "../jobs/views.ts";
+import { kibibyte } from "../../../common/units.ts";
 
 /** Bytes of text on a page, unless its only chunk has more. */
-const pageBytes = 256 * 1024;
+const pageBytes = 256 * kibibyte;
 /** Chunks on a page. */
 const pageChunks = 200;
 

@@ -31,9 +31,10 @@ import { person, record } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import { startSession } from "./logins.ts";
+import { minute } from "../../../common/units.ts";
 
 /** A token that ends this soon is refreshed before it is used. */
-const marginMilliseconds = 60_000;
+const marginMilliseconds = minute;
 
 export interface SignedInAt {
   readonly provider: ProviderName;

@@ -18,8 +18,9 @@ import { fingerprint, person, record, recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import { startCliLogin, tokenPair } from "./logins.ts";
+import { minute } from "../../../common/units.ts";
 
-const lifetimeMilliseconds = 10 * 60_000;
+const lifetimeMilliseconds = 10 * minute;
 /** Wrong guesses that burn a code: with 32⁶ codes, five guesses succeed once in 200 million. */
 const guesses = 5;
 /** A–Z and 2–9 without O and I, which people confuse with 0 and 1. */

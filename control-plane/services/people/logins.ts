@@ -20,11 +20,12 @@ import {
 } from "../../store/people/logins.ts";
 import { fingerprint, operator, person, record, recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
+import { day, minute } from "../../../common/units.ts";
 
 /** A one-time link may be opened this long. */
-export const linkMilliseconds = 15 * 60_000;
+export const linkMilliseconds = 15 * minute;
 /** A session ends after this long, however much it is used. */
-const sessionMilliseconds = 90 * 24 * 3600_000;
+const sessionMilliseconds = 90 * day;
 /** The predecessor of a refresh token, within this time, is two commands that refreshed at once and not a thief. */
 const raceMilliseconds = 10_000;
 

@@ -2,9 +2,10 @@
 import { request } from "undici";
 import type { ProviderSettings } from "../../domain/providers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 /** A page of a hundred repositories is below a megabyte. */
-const bodyLimit = 8 * 1024 * 1024;
+const bodyLimit = 8 * mebibyte;
 
 export interface ProviderAnswer {
   readonly status: number;

@@ -9,14 +9,15 @@ import {
 } from "../../store/storage/orphaned-blobs.ts";
 import type { Context } from "../context.ts";
 import type { Turns } from "./turns.ts";
+import { day, hour } from "../../../common/units.ts";
 
 /** A blob is there before its row is; none takes nearly as long. */
-const youngMilliseconds = 3600_000;
+const youngMilliseconds = hour;
 /**
  * A blob that no row ever named, as far as this database knows, stays this long: the database may be the wrong one, or one that an
  * operator is about to replace.
  */
-const strangerMilliseconds = 7 * 24 * 3600_000;
+const strangerMilliseconds = 7 * day;
 const blobsPerTurn = 100;
 
 /** Deletes the blobs whose time has come; answers how many. */

@@ -8,6 +8,7 @@ import { countOpenJobs } from "../../store/jobs/lists.ts";
 import { findUsage } from "../../store/storage/quotas.ts";
 import { listSpecIds } from "../../store/configurations/configurations.ts";
 import type { Context } from "../context.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 /** Refuses one more queued job. */
 export async function checkQueuedJobs(context: Context, tx: Queries, owner: string): Promise<void> {
@@ -61,7 +62,7 @@ export async function checkStateBytes(
   );
 }
 
-const mib = (bytes: number): string => `${(bytes / 1024 ** 2).toFixed(1)} MiB`;
+const mib = (bytes: number): string => `${(bytes / mebibyte).toFixed(1)} MiB`;
 
 function exceeded({ wakeups }: Context, quota: Quota, detail: string): RefusalError {
   wakeups.ring("quota", quota);

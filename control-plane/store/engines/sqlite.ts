@@ -11,6 +11,7 @@ import Database from "better-sqlite3";
 import type { Queries, Store } from "../db.ts";
 import { migrate, requireSchema, readSchema } from "../migrate.ts";
 import { Connection, TurnReader } from "./sqlite-connection.ts";
+import { mebibyte } from "../../../common/units.ts";
 
 /**
  * Another process (a careless backup, or one that opens the file too) may hold the write lock this long before changes are refused: with
@@ -23,7 +24,7 @@ const lockedPauseMilliseconds = 10;
  * After a checkpoint SQLite cuts the write-ahead log to this size. It starts one by itself when the log has 1,000 pages (4 MiB), so the log
  * is longer only while another process reads, or after one very large change.
  */
-const walLimitBytes = 8 * 1024 * 1024;
+const walLimitBytes = 8 * mebibyte;
 
 /** Opens, and where needed creates and migrates, the database file. */
 export function openSqlite(file: string): Promise<Store> {

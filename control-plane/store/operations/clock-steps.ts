@@ -1,9 +1,10 @@
 /** SQL of a step of the wall clock: the times in the store from which something is measured. */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
+import { minute } from "../../../common/units.ts";
 
 /** A refresh token's predecessor is judged by when it was replaced, within seconds. */
-const recentMilliseconds = 60_000;
+const recentMilliseconds = minute;
 
 /** Moves every such time by as much as the clock. `now` is the time before the step. */
 export async function moveTimes({ sql: db }: Queries, by: number, now: number): Promise<void> {

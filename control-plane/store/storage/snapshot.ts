@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import Database from "better-sqlite3";
 import { backupsFrom, backupsTo } from "../facts.ts";
 import { checkSchema } from "../migrate.ts";
+import { hour } from "../../../common/units.ts";
 
 /** Keeps the blobs that a copy names from being deleted, by whatever process, until it is released. */
 export interface BlobPin {
@@ -12,7 +13,7 @@ export interface BlobPin {
 }
 
 /** A crashed backup holds up the deletion of files for at most so long; the copy of a very large database takes less. */
-const pinMilliseconds = 6 * 3600_000;
+const pinMilliseconds = 6 * hour;
 
 /**
  * Copies the database of a server, which may be running, to a new file. A copy in one read transaction and not the engine's online backup:
