@@ -39,7 +39,7 @@ test.for([
   `sha-256=:${sha256}:,`,
   "nonsense",
 ])("%j is no Content-Digest", (header) => {
-  expect(() => contentDigests(header)).toThrow("headers.content-digest");
+  expect(() => contentDigests(header)).toThrow("content-digest must");
 });
 
 test("Content-MD5 is checked the same way", async () => {
@@ -47,5 +47,5 @@ test("Content-MD5 is checked the same way", async () => {
   expect((await buffer(checked(body(), contentMd5(md5)))).toString()).toBe(content);
   const other = contentMd5(hash("md5", "another plan", "base64"));
   await expect(buffer(checked(body(), other))).rejects.toMatchObject({ code: "digest_mismatch" });
-  expect(() => contentMd5("not md5")).toThrow("headers.content-md5");
+  expect(() => contentMd5("not md5")).toThrow("content-md5 must");
 });
