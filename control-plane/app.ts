@@ -18,7 +18,7 @@ import { authRoutes } from "./routes/people.ts";
 import { cloudIdentityRoutes } from "./routes/identities.ts";
 import { configurationRoutes } from "./routes/configurations.ts";
 import { executionRoutes } from "./routes/claims.ts";
-import { makeGuards } from "./http/guards/guards.ts";
+import { makeGuards } from "./http/guards.ts";
 import { jobRoutes } from "./routes/jobs.ts";
 import { logRoutes } from "./routes/logs.ts";
 import { loginRoutes } from "./routes/logins.ts";

@@ -2,10 +2,10 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RefusalError } from "../domain/refusal.ts";
 import type { Context } from "../services/context.ts";
-import { findLogin } from "../store/people/logins.ts";
 import type { SignedIn, UserCaller } from "../services/callers.ts";
 import { isSecure, readCookie, setCookie } from "./cookies.ts";
-import { secondsOf, signToken, verifyToken } from "../services/people/jwt.ts";
+import { findSignedIn, sessionToken } from "../services/people/credentials.ts";
+import { secondsOf } from "../services/people/jwt.ts";
 
 const cookieName = "windlass_session";
 
@@ -17,18 +17,8 @@ export async function findSession(
 ): Promise<UserCaller | undefined> {
   const token = readCookie(context, request, cookieName);
   if (token === undefined) return undefined;
-  const claims = await verifyToken(context, "session", token);
-  if (!claims) return undefined;
-  const login = await context.store.read.first(findLogin, { id: claims.sid, now: context.now() });
-  if (login?.kind !== "session") return undefined;
-  const caller: UserCaller = {
-    user_id: login.user_id,
-    email: login.email,
-    login_id: login.id,
-    login_kind: "session",
-    origin: request,
-  };
-  await setSession(context, reply, caller);
+  const caller = await findSignedIn(context, "session", token, request);
+  if (caller) await setSession(context, reply, caller);
   return caller;
 }
 
@@ -36,9 +26,9 @@ export async function findSession(
 export async function setSession(
   context: Context,
   reply: FastifyReply,
-  { user_id: sub, email, login_id: sid }: SignedIn,
+  person: SignedIn,
 ): Promise<void> {
-  const token = await signToken(context, "session", { sub, email, sid, jti: sid });
+  const token = await sessionToken(context, person);
   setCookie(context, reply, cookieName, token, secondsOf.session);
 }
 

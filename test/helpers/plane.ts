@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { request, type Dispatcher } from "undici";
-import { jobToken } from "../../control-plane/http/guards/jobs.ts";
+import { jobToken } from "../../control-plane/services/states/job-tokens.ts";
 import { readConfig } from "../../control-plane/config.ts";
 import { lockName } from "../../control-plane/data-directory/lock.ts";
 import type { OpenContext } from "../../control-plane/context.ts";

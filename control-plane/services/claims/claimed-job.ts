@@ -1,6 +1,6 @@
 /** The claim's answer, written as text: the snapshot is JSON already, and may be a megabyte. */
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
-import { jobToken } from "../../http/guards/jobs.ts";
+import { jobToken } from "../states/job-tokens.ts";
 import { hasDebug } from "../../domain/job.ts";
 import { claimed, unseal } from "../../domain/snapshot.ts";
 import type { ClaimRow } from "../../store/claims/claims.ts";

@@ -4,6 +4,7 @@ import { workerMetadataLimit, type WorkerIdentity } from "../../../protocol/work
 import type { PublishRelease, RegisterCloudWorker, Release } from "../../../protocol/releases.ts";
 import type { PipelineCaller } from "../callers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
+import { equalSecrets, hashToken } from "../../domain/tokens.ts";
 import { setFact } from "../../store/facts.ts";
 import {
   findLatestVersion,
@@ -54,3 +55,8 @@ export async function registerCloudWorker(
 /** The highest published version; null where none is. */
 export const latestVersion = async ({ store }: Context): Promise<string | null> =>
   (await store.read.first(findLatestVersion, {}))?.value ?? null;
+
+/** Whether this is RELEASE_API_SECRET, compared in constant time. Nothing is, where none is configured. */
+export const isReleaseSecret = ({ releaseSecret }: Context, given: string): boolean =>
+  // Hashes are equally long: the secret's length does not show either.
+  equalSecrets(hashToken(given), hashToken(releaseSecret ?? "")) && releaseSecret !== undefined;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import { stateLimit } from "../../../protocol/state.ts";
 import type { JobCaller } from "../callers.ts";
-import { checkStillValid } from "../../http/guards/jobs.ts";
+import { checkStillValid } from "./job-tokens.ts";
 import { StateDocumentReader, type StateSummary } from "../../domain/state-document.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";

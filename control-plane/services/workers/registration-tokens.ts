@@ -2,7 +2,10 @@
 import type { CreateRegistrationToken, RegistrationToken } from "../../../protocol/workers.ts";
 import type { UserCaller } from "../callers.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
-import { insertRegistrationToken } from "../../store/workers/workers.ts";
+import {
+  findRegistrationToken as findRow,
+  insertRegistrationToken,
+} from "../../store/workers/workers.ts";
 import { fingerprint, recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
@@ -29,4 +32,13 @@ export async function createRegistrationToken(
     await recordOwn(tx, user, entry, created_at);
   });
   return { registration_token: token, expires_at: time(expires_at), uses_left: uses };
+}
+
+/** Returns the hash of a registration token that can be used; undefined for one that is wrong, used up or expired. */
+export async function findRegistrationToken(
+  { store, now }: Context,
+  token: string,
+): Promise<string | undefined> {
+  const token_hash = hashToken(token);
+  return (await store.read.first(findRow, { token_hash, now: now() })) && token_hash;
 }

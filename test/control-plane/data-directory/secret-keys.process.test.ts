@@ -13,7 +13,7 @@ import { seal, type Definition } from "../../../control-plane/domain/snapshot.ts
 import { claimService } from "../../../control-plane/services/claims/claims.ts";
 import { removeFact, secretKeyChecks } from "../../../control-plane/store/facts.ts";
 import { findWorkerCaller } from "../../../control-plane/store/workers/workers.ts";
-import { jobToken } from "../../../control-plane/http/guards/jobs.ts";
+import { jobToken } from "../../../control-plane/services/states/job-tokens.ts";
 import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../helpers/rows.ts";
 import { bin } from "../../helpers/windlass.ts";
 

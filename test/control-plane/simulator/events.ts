@@ -166,14 +166,7 @@ const end = withGiven(async (scene, runner, given) => {
   reported.set(given.id, status);
 });
 
-const asJob = (world: World, { id, token, spec }: Given) =>
-  world.jobCaller(
-    {
-      headers: { authorization: `Basic ${Buffer.from(`${id}:${token}`).toString("base64")}` },
-      params: { spec_id: spec },
-    } as never,
-    undefined as never,
-  );
+const asJob = (world: World, { id, token, spec }: Given) => world.jobCaller(id, token, spec);
 const lock = withGiven(async ({ world }, _, given) => {
   const info = JSON.stringify({ ID: given.id });
   await lockState(world.context, await asJob(world, given), { id: given.id, info });

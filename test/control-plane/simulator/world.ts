@@ -2,10 +2,9 @@
  * A control plane's services over an in-memory SQLite, with a clock that the test moves: the code that serves requests, without the HTTP.
  * One commit a call, because what is tried here is the order of calls.
  */
-import type { FastifyReply, FastifyRequest } from "fastify";
-import { jobGuard } from "../../../control-plane/http/guards/jobs.ts";
-import { workerGuard } from "../../../control-plane/http/guards/workers.ts";
-import type { WorkerCaller } from "../../../control-plane/services/callers.ts";
+import { checkJobToken } from "../../../control-plane/services/states/job-tokens.ts";
+import { checkWorkerToken } from "../../../control-plane/services/workers/credentials.ts";
+import type { JobCaller, Origin, WorkerCaller } from "../../../control-plane/services/callers.ts";
 import { secretBox } from "../../../control-plane/domain/secret-box.ts";
 import { hashToken } from "../../../control-plane/domain/tokens.ts";
 import { claimService, type Claims } from "../../../control-plane/services/claims/claims.ts";
@@ -28,7 +27,7 @@ export interface World {
   restart(): Promise<void>;
   claims(): Claims;
   workerCaller(id: string): Promise<WorkerCaller>;
-  jobCaller: ReturnType<typeof jobGuard>;
+  jobCaller(job: string, token: string, spec: string): Promise<JobCaller>;
   /** Forgets everything. */
   clear(): void;
   close(): Promise<void>;
@@ -37,6 +36,8 @@ export interface World {
 /** The token of every worker here. */
 const workerToken = "wlw_simulated";
 export const workerTokenHash = hashToken(workerToken);
+
+const origin: Origin = { ip: "127.0.0.1", id: "simulated", headers: {} };
 
 /** Opens an empty one. */
 export async function openWorld(): Promise<World> {
@@ -63,7 +64,6 @@ export async function openWorld(): Promise<World> {
     draining: new AbortController().signal,
   } as unknown as Context;
   let claims = claimService(context);
-  const guard = workerGuard(context);
   return {
     context,
     connection,
@@ -77,14 +77,8 @@ export async function openWorld(): Promise<World> {
       readyAt = now;
     },
     claims: () => claims,
-    workerCaller: (id) =>
-      guard(
-        {
-          headers: { "x-worker-id": id, "x-worker-token": workerToken },
-        } as never as FastifyRequest,
-        undefined as never as FastifyReply,
-      ),
-    jobCaller: jobGuard(context),
+    workerCaller: (id) => checkWorkerToken(context, id, workerToken, origin),
+    jobCaller: (job, token, spec) => checkJobToken(context, { job, token }, spec, false),
     clear: () => {
       for (const table of tables) connection.execute(`delete from ${table}`);
     },

@@ -1,16 +1,16 @@
 /** Every route that the server has, asked by everybody who must not, about every thing of somebody else. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
-import { signToken } from "../../../../control-plane/services/people/jwt.ts";
-import { endLogin } from "../../../../control-plane/services/people/logins.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { dump } from "../../../helpers/dump.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addHeldJob, addTestWorker, ask, jobCredential } from "../../../helpers/plane.ts";
-import { addJob, addSpec } from "../../../helpers/rows.ts";
-import { type ServedRoute } from "../../../helpers/routes.ts";
-import { bearer, openBrowser, origin as testOrigin, signIn } from "../../../helpers/sign-in.ts";
+import { signToken } from "../../../control-plane/services/people/jwt.ts";
+import { endLogin } from "../../../control-plane/services/people/logins.ts";
+import { endpoints } from "../../../protocol/endpoints.ts";
+import { callsOf } from "../../helpers/calls.ts";
+import { dump } from "../../helpers/dump.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { addHeldJob, addTestWorker, ask, jobCredential } from "../../helpers/plane.ts";
+import { addJob, addSpec } from "../../helpers/rows.ts";
+import { type ServedRoute } from "../../helpers/routes.ts";
+import { bearer, openBrowser, origin as testOrigin, signIn } from "../../helpers/sign-in.ts";
 
 /** Who may: nobody needs a credential; a person; a worker; a pipeline; a job; whoever may register; a browser (pages). */
 type Rule = "open" | "person" | "worker" | "pipeline" | "job" | "registrant" | "page";
@@ -380,7 +380,7 @@ it("has a rule for every route that the server has, and for no other", () => {
   const missing = routes.map(keyOf).filter((key) => rules[key] === undefined);
   expect(
     missing,
-    "add who may call these to `rules` in test/control-plane/http/guards/tenancy.test.ts",
+    "add who may call these to `rules` in test/control-plane/http/tenancy.test.ts",
   ).toEqual([]);
   const served = new Set(routes.map(keyOf));
   expect(Object.keys(rules).filter((key) => !served.has(key))).toEqual([]);

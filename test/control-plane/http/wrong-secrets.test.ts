@@ -1,8 +1,8 @@
 /** Secrets that are not bound to a person or a worker: how often an address may guess them. */
 import { beforeAll, expect, it } from "vitest";
-import { ask, clientHeaders } from "../../../helpers/plane.ts";
-import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner } from "../../../helpers/rows.ts";
+import { ask, clientHeaders } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { addOwner } from "../../helpers/rows.ts";
 
 const secret = "s".repeat(40);
 const { plane } = planeForFile({

@@ -2,16 +2,14 @@
  * Job tokens: what terraform shows for the state of its job's spec, and for nothing else. They are derived from the job and its attempt,
  * not stored.
  */
-import type { FastifyRequest } from "fastify";
 import { isHeld, type JobRow } from "../../domain/job.ts";
-import { equalSecrets } from "../../domain/tokens.ts";
 import { RefusalError } from "../../domain/refusal.ts";
-import type { Guard } from "../route.ts";
-import type { Context } from "../../services/context.ts";
+import { equalSecrets } from "../../domain/tokens.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import { findLock, findState } from "../../store/states/states.ts";
-import type { JobCaller } from "../../services/callers.ts";
+import type { JobCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
 
 /** The token of one handing-out of a job. */
 export const jobToken = ({ box }: Pick<Context, "box">, job: string, attempt: number): string =>
@@ -23,23 +21,31 @@ const jobTokens = ({ box }: Pick<Context, "box">, job: string, attempt: number):
     .signatures(`${job}:${attempt}`)
     .map((signature) => `wlj_${signature}`);
 
-/** Lets in HTTP Basic with a job's id and token, for the state of that job's spec, as long as the job may write it. */
-export function jobGuard(context: Context): Guard<JobCaller> {
-  return async (request) => {
-    const { user, password } = basicOf(request);
-    const job = await context.store.read.first(findJob, { id: user });
-    // Also compared when there is no such job, so that both refusals take the same time.
-    const isToken = jobTokens(context, user, job?.attempt ?? 0).some((token) =>
-      equalSecrets(password, token),
-    );
-    const { spec_id: spec } = request.params as { spec_id: string };
-    if (!job || !isToken || job.spec_id !== spec) throw unauthenticated();
-    const caller = { job_id: job.id, attempt: job.attempt, spec_id: spec, owner_id: job.owner_id };
-    // A state that a lost job has saved and unlocked is still to be read for the outputs of its late report.
-    if (request.method !== "GET" || !(await isItsOwnState(context.store.read, job)))
-      await checkStillValid(context.store.read, caller);
-    return caller;
-  };
+/** What terraform shows in HTTP Basic. */
+export interface JobCredential {
+  readonly job: string;
+  readonly token: string;
+}
+
+/** Returns the job with this token, for the state of its spec, for as long as the job may write it. Throws 401. */
+export async function checkJobToken(
+  context: Pick<Context, "store" | "box">,
+  credential: JobCredential | undefined,
+  spec: string,
+  isRead: boolean,
+): Promise<JobCaller> {
+  if (!credential) throw unauthenticated();
+  const { read } = context.store;
+  const job = await read.first(findJob, { id: credential.job });
+  // Also compared when there is no such job, so that both refusals take the same time.
+  const isToken = jobTokens(context, credential.job, job?.attempt ?? 0).some((token) =>
+    equalSecrets(credential.token, token),
+  );
+  if (!job || !isToken || job.spec_id !== spec) throw unauthenticated();
+  const caller = { job_id: job.id, attempt: job.attempt, spec_id: spec, owner_id: job.owner_id };
+  // A state that a lost job has saved and unlocked is still to be read for the outputs of its late report.
+  if (!isRead || !(await isItsOwnState(read, job))) await checkStillValid(read, caller);
+  return caller;
 }
 
 /** Nobody has changed the state since the lost job saved it. */
@@ -58,16 +64,6 @@ export async function checkStillValid(queries: Queries, caller: JobCaller): Prom
   if (isHeld(job)) return;
   const lock = await queries.first(findLock, { spec: caller.spec_id });
   if (lock?.job_id !== job.id) throw unauthenticated();
-}
-
-function basicOf({ headers }: FastifyRequest): { user: string; password: string } {
-  const encoded = /^basic +([A-Za-z0-9+/]{1,1000}={0,2})$/i.exec(headers.authorization ?? "")?.[1];
-  const bytes = Buffer.from(encoded ?? "", "base64");
-  const [, user, password] = /^([^:]*):(.*)$/s.exec(bytes.toString()) ?? [];
-  // The decoder passes over what is too much: a changed header is not the same credential.
-  if (user === undefined || password === undefined || bytes.toString("base64") !== encoded)
-    throw unauthenticated();
-  return { user: user.toLowerCase(), password };
 }
 
 const unauthenticated = (): RefusalError =>

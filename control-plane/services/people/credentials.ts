@@ -1,0 +1,28 @@
+/** The credentials of signed-in people: the session of a browser, the access token of a client. */
+import { findLogin } from "../../store/people/logins.ts";
+import type { Origin, SignedIn, UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { signToken, verifyToken } from "./jwt.ts";
+
+const tokenTypes = { session: "session", cli: "access" } as const;
+
+/** Returns who signed in with this token; undefined if it is not a valid one of a login of this kind that goes on. */
+export async function findSignedIn(
+  context: Pick<Context, "store" | "jwtSecret" | "now">,
+  kind: UserCaller["login_kind"],
+  token: string,
+  origin: Origin,
+): Promise<UserCaller | undefined> {
+  const claims = await verifyToken(context, tokenTypes[kind], token);
+  if (!claims) return undefined;
+  const login = await context.store.read.first(findLogin, { id: claims.sid, now: context.now() });
+  if (login?.kind !== kind) return undefined;
+  const { user_id, email, id: login_id } = login;
+  return { user_id, email, login_id, login_kind: kind, origin };
+}
+
+/** Signs the token of a browser's session. */
+export const sessionToken = (
+  context: Pick<Context, "jwtSecret" | "now">,
+  { user_id: sub, email, login_id: sid }: SignedIn,
+): Promise<string> => signToken(context, "session", { sub, email, sid, jti: sid });

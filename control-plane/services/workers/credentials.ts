@@ -1,0 +1,30 @@
+/** Worker tokens. */
+import { RefusalError } from "../../domain/refusal.ts";
+import { hashToken } from "../../domain/tokens.ts";
+import { acceptsToken } from "../../domain/worker.ts";
+import { findWorkerCaller, recordCall } from "../../store/workers/workers.ts";
+import type { Origin, WorkerCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+
+/** A call while OFFLINE is recorded at most so often: ten times in the period after which jobs are lost. */
+const callFraction = 1 / 10;
+
+/** Returns the worker with this id and token. An unknown id and a wrong token look the same and take the same path. */
+export async function checkWorkerToken(
+  { store, now, periods }: Pick<Context, "store" | "now" | "periods">,
+  id: string,
+  token: string,
+  origin: Origin,
+): Promise<WorkerCaller> {
+  const worker = await store.read.first(findWorkerCaller, { id });
+  const token_hash = hashToken(token);
+  const isRight = acceptsToken(worker, token_hash, now());
+  if (!worker || !isRight) throw new RefusalError("invalid_worker_token");
+  // It delays the loss of an OFFLINE worker's jobs (docs/decisions.md, "Loss of a runner").
+  if (
+    worker.offline_at !== null &&
+    now() - (worker.last_call_at ?? 0) > periods.lost * callFraction
+  )
+    await store.write((tx) => tx.run(recordCall, { id: worker.id, now: now() }));
+  return { ...worker, presented_hash: token_hash, origin };
+}
