@@ -6,7 +6,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import type { WorkerIdentity } from "../../protocol/workers.ts";
 import { ask } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { someone } from "../helpers/someone.ts";
+import { userMachine } from "../helpers/user-machine.ts";
 import { openTerminal } from "../helpers/terminal.ts";
 
 const { plane } = planeForFile();
@@ -21,7 +21,7 @@ const statusOf = async ({ worker_id, worker_token }: WorkerIdentity): Promise<nu
 
 describe.concurrent("from the command line", () => {
   test("a worker is made and given a new token, which is data and nothing else", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     const first = (await ada.json(
       "workers",
       "create",
@@ -54,7 +54,7 @@ describe.concurrent("from the command line", () => {
   });
 
   test("what tearing a worker down destroys is said when it is set, and before it is queued", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     const { user } = ada;
     const { worker_id: id } = await user.call(endpoints.createWorker, {
       body: { name: "old", labels: ["eu"] },
@@ -84,7 +84,7 @@ describe.concurrent("from the command line", () => {
   });
 
   test("a registration token is made for as many and as long as asked", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     const made = (await ada.json("tokens", "create", "--uses", "3", "--expires", "10")) as {
       uses_left: number;
       expires_at: string;
@@ -96,7 +96,7 @@ describe.concurrent("from the command line", () => {
   });
 
   test("a cloud identity is made and changed, and says what its role must trust", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     const role = "arn:aws:iam::123456789012:role/deploy";
     const made = (await ada.json("identities", "create", "prod", "--role", role)) as {
       external_id: string;
@@ -131,7 +131,7 @@ describe.concurrent("from the command line", () => {
   });
 
   test("a state that may hold secrets is not shown on a screen, and none is no file", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
     const none = await ada.run("state", "download", "db");
     expect(none).toMatchObject({ exitCode: 1, stdout: "" });
@@ -142,7 +142,7 @@ describe.concurrent("from the command line", () => {
   });
 
   test("logins are listed and ended, and the audit says who did what", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     await ada.run("zones", "create", "north");
     const entries = (await ada.json(
       "audit",
@@ -165,7 +165,7 @@ describe.concurrent("from the command line", () => {
   });
 
   test("repositories of a code host that is not connected are refused with what to do", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     const { exitCode, stdout, stderr } = await ada.run("repositories", "list", "github");
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toContain(`sign in with it in the browser: ${plane.url}/login`);

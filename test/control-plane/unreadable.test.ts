@@ -2,20 +2,19 @@
 import { randomUUID } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { secretBox } from "../../control-plane/domain/secret-box.ts";
 import { seal, type Definition } from "../../control-plane/domain/snapshot.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf } from "../helpers/calls.ts";
-import { ask, clientHeaders, startPlane, type Plane } from "../helpers/plane.ts";
+import { ask, clientHeaders } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addOwner } from "../helpers/rows.ts";
 
 const { createConfiguration, createJob, getConfiguration, updateConfiguration } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
 
-let plane: Plane;
-beforeAll(async () => void (plane = await startPlane()));
-afterAll(() => plane.close());
+const { plane } = planeForFile();
 
 async function person() {
   const owner = await addOwner(plane.context.store);

@@ -6,7 +6,7 @@ import { create } from "tar";
 import { buffer } from "node:stream/consumers";
 import { afterAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { agentOwner } from "../helpers/agent-owner.ts";
+import { userMachine } from "../helpers/user-machine.ts";
 import { scratch, startAgent, until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
@@ -19,7 +19,8 @@ afterAll(async () => {
   bins[Symbol.dispose]();
 });
 
-const someoneWithAgent = (settings: Record<string, string> = {}) => agentOwner(plane, settings);
+const machineWithAgent = (settings: Record<string, string> = {}) =>
+  userMachine(plane, { agent: settings });
 
 const inline = (name: string) => ({ type: "inline", files: fixtureFiles(name) });
 const ticking = (seconds: number) => ({
@@ -29,7 +30,7 @@ const ticking = (seconds: number) => ({
 
 describe.concurrent("a job", () => {
   test("is planned from an archive, deployed, and destroyed by another agent that finds the state", async () => {
-    await using first = await someoneWithAgent();
+    await using first = await machineWithAgent();
     const { user } = first;
     const folder = join(root, "test/fixtures/success-cluster");
     const archive = await buffer(create({ gzip: true, cwd: folder, portable: true }, ["."]));
@@ -67,8 +68,8 @@ describe.concurrent("a job", () => {
   });
 
   test("that takes longer than it may is stopped and FAILED", async () => {
-    await using someone = await someoneWithAgent();
-    const { user } = someone;
+    await using machine = await machineWithAgent();
+    const { user } = machine;
     const configuration_id = await user.configure({ ...ticking(60), timeout_seconds: 3 });
     const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
     const end = await user.released(deploy);
@@ -77,12 +78,12 @@ describe.concurrent("a job", () => {
   });
 
   test("reaches neither the worker's token nor anything else of the agent", async () => {
-    await using someone = await someoneWithAgent({
+    await using machine = await machineWithAgent({
       CANARY: "agent-environment",
       NOTIFY_SOCKET: "/run/systemd/notify",
     });
-    const { user } = someone;
-    const { workerToken } = await someone.identity();
+    const { user } = machine;
+    const { workerToken } = await machine.identity();
     const half = Math.floor(workerToken.length / 2);
     const configuration_id = await user.configure({
       source: {
@@ -120,7 +121,7 @@ describe.concurrent("a job", () => {
 });
 
 test("a worker is torn down by another one: what its targets name, and never silently nothing", async () => {
-  await using leaving = await someoneWithAgent();
+  await using leaving = await machineWithAgent();
   const { user } = leaving;
   const configuration_id = await user.configure({ source: inline("worker-destroy") });
   const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
@@ -155,8 +156,8 @@ test("a worker is torn down by another one: what its targets name, and never sil
 
 describe.concurrent("an agent", () => {
   test("that is told twice cancels its job and says so", async () => {
-    await using someone = await someoneWithAgent();
-    const { user, agent, work } = someone;
+    await using machine = await machineWithAgent();
+    const { user, agent, work } = machine;
     const configuration_id = await user.configure(ticking(60));
     const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
     await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
@@ -170,8 +171,8 @@ describe.concurrent("an agent", () => {
   });
 
   test("that is told three times leaves at once, and the next one takes terraform over", async () => {
-    await using someone = await someoneWithAgent({ PATH: stubbornTerraform() });
-    const { user, agent, work } = someone;
+    await using machine = await machineWithAgent({ PATH: stubbornTerraform() });
+    const { user, agent, work } = machine;
     const configuration_id = await user.configure(ticking(3));
     const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
     await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
@@ -182,7 +183,7 @@ describe.concurrent("an agent", () => {
     agent.kill("SIGTERM");
     expect(await agent.exited).toBe(1);
     expect(processesOf(work).some((line) => line.includes("terraform apply"))).toBe(true);
-    someone.restart();
+    machine.restart();
     // What happened is what counts: the apply came to its end.
     const end = await user.released(deploy);
     expect(end.error_message).toBeNull();
@@ -194,8 +195,8 @@ describe.concurrent("an agent", () => {
       ["success-cluster", 0],
       ["fail-plan", 1],
     ] as const) {
-      await using someone = await someoneWithAgent({ WINDLASS_ONCE: "1" });
-      const { user, agent } = someone;
+      await using machine = await machineWithAgent({ WINDLASS_ONCE: "1" });
+      const { user, agent } = machine;
       const configuration_id = await user.configure({ source: inline(fixture) });
       await user.queue({ job_type: "PLAN", configuration_id });
       expect(await agent.exited).toBe(code);
@@ -203,10 +204,10 @@ describe.concurrent("an agent", () => {
   });
 
   test("whose identity is used by another one waits for that one to end", async () => {
-    await using someone = await someoneWithAgent();
-    const { agent } = someone;
+    await using machine = await machineWithAgent();
+    const { agent } = machine;
     await until(() => agent.log().includes("ready for jobs"));
-    const { workerId, workerToken } = await someone.identity();
+    const { workerId, workerToken } = await machine.identity();
     using elsewhere = scratch();
     await using twin = startAgent({
       WINDLASS_URL: plane.url,

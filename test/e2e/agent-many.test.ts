@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { agentOwner } from "../helpers/agent-owner.ts";
+import { userMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
@@ -32,7 +32,7 @@ const configuration = `
   }`;
 
 test("four jobs at once have their own workspace, user, state and log; one is cancelled, one is killed, and a drain waits for the others", async () => {
-  await using owner = await agentOwner(plane, { WINDLASS_CONCURRENCY: "4" });
+  await using owner = await userMachine(plane, { agent: { WINDLASS_CONCURRENCY: "4" } });
   const { user, work, agent } = owner;
   const names = ["first", "second", "third", "fourth"];
   const jobs = await Promise.all(

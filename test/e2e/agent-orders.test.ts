@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { agentOwner } from "../helpers/agent-owner.ts";
+import { userMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
 import { heldTerraform } from "../helpers/held-terraform.ts";
 import { meddlingProxy } from "../helpers/meddling-proxy.ts";
@@ -31,22 +31,24 @@ function obeyed(order: string, since: number): void {
 }
 
 /** Somebody whose agent has the periods of production and talks through a proxy, with a terraform that can be held. */
-async function someone() {
+async function machineBehindProxy() {
   const proxy = await meddlingProxy(plane.url);
   let terraform: ReturnType<typeof heldTerraform> | undefined;
-  const owner = await agentOwner(plane, (place) => {
-    terraform = heldTerraform(join(place, "bin"));
-    return {
-      WINDLASS_URL: proxy.url,
-      WINDLASS_HEARTBEAT_SECONDS: "30",
-      PATH: terraform.path,
-      // The script that holds terraform hears no SIGINT.
-      WINDLASS_INIT_GRACE_SECONDS: "0.3",
-      WINDLASS_PLAN_GRACE_SECONDS: "0.3",
-      WINDLASS_KILL_GRACE_SECONDS: "0.3",
-      // A sandbox would hide the script.
-      WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
-    };
+  const owner = await userMachine(plane, {
+    agent: (place) => {
+      terraform = heldTerraform(join(place, "bin"));
+      return {
+        WINDLASS_URL: proxy.url,
+        WINDLASS_HEARTBEAT_SECONDS: "30",
+        PATH: terraform.path,
+        // The script that holds terraform hears no SIGINT.
+        WINDLASS_INIT_GRACE_SECONDS: "0.3",
+        WINDLASS_PLAN_GRACE_SECONDS: "0.3",
+        WINDLASS_KILL_GRACE_SECONDS: "0.3",
+        // A sandbox would hide the script.
+        WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
+      };
+    },
   });
   const claims: { at: number; status: number }[] = [];
   let asked = 0;
@@ -82,7 +84,7 @@ const source = {
 
 describe.concurrent("an agent", () => {
   test("that is drained stops waiting for jobs, ends well the one it has, and takes none until the drain is over", async () => {
-    await using one = await someone();
+    await using one = await machineBehindProxy();
     const { user, claims, terraform, params } = one;
     const queue = async () => {
       const configuration_id = await user.configure({ source });
@@ -120,7 +122,7 @@ describe.concurrent("an agent", () => {
   });
 
   test("ends a job that is cancelled before its apply, whatever it is doing, and leaves neither lock nor process", async () => {
-    await using one = await someone();
+    await using one = await machineBehindProxy();
     const { user, owner, terraform } = one;
     for (const [place, step] of [
       ["begin-version", "engine"],

@@ -5,19 +5,19 @@ import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { agentOwner, type AgentOwner } from "../helpers/agent-owner.ts";
+import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 
 const { plane } = planeForFile();
-let someone: AgentOwner;
+let machine: UserMachine;
 let elsewhere: string;
 beforeAll(async () => {
   // A file that both the test and the job write to.
-  someone = await agentOwner(plane, { WINDLASS_ISOLATION: "process" });
+  machine = await userMachine(plane, { agent: { WINDLASS_ISOLATION: "process" } });
   elsewhere = mkdtempSync(join(tmpdir(), "own-state-"));
 });
 afterAll(async () => {
-  await someone[Symbol.asyncDispose]();
+  await machine[Symbol.asyncDispose]();
   rmSync(elsewhere, { recursive: true });
 });
 
@@ -34,7 +34,7 @@ resource "terraform_data" "a" {}
   });
 
   test("keeps its existing state; managed, once chosen, replaces it, and the log says so", async () => {
-    const { user } = someone;
+    const { user } = machine;
     writeFileSync(join(elsewhere, "main.tf"), files()["main.tf"]);
     for (const args of [["init"], ["apply", "-auto-approve"]])
       await execa("terraform", args, { cwd: elsewhere, env: { CHECKPOINT_DISABLE: "1" } });
@@ -55,7 +55,7 @@ resource "terraform_data" "a" {}
   });
 
   test("is FAILED with what to do where its state would be lost with the workspace", async () => {
-    const { user } = someone;
+    const { user } = machine;
     const text = 'terraform {\n  backend "local" {}\n}\n';
     const configuration_id = await user.configure({
       source: { type: "inline", files: { "main.tf": text } },
@@ -67,7 +67,7 @@ resource "terraform_data" "a" {}
 });
 
 test("a backend that is no longer declared is not replaced by an empty state without a choice", async () => {
-  const { user } = someone;
+  const { user } = machine;
   const state = join(elsewhere, "declared.tfstate");
   const resource = 'resource "terraform_data" "a" {}\n';
   const declared = `terraform {\n  backend "local" {\n    path = ${JSON.stringify(state)}\n  }\n}\n${resource}`;
@@ -100,7 +100,7 @@ test("a backend that is no longer declared is not replaced by an empty state wit
 });
 
 test("ephemeral variables are given again to the apply of a plan, and of a DEPLOY in one go", async () => {
-  const { user } = someone;
+  const { user } = machine;
   const text = `
 variable "token" {
   type      = string
@@ -141,7 +141,7 @@ output "size" {
 });
 
 test("a partial backend, files of variables and a secret of the environment reach terraform, and no log", async () => {
-  const { user } = someone;
+  const { user } = machine;
   const main = `
 terraform {
   backend "local" {}

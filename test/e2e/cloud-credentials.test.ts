@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { agentOwner, type AgentOwner } from "../helpers/agent-owner.ts";
+import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { hasMoto, startStrictS3 } from "../helpers/strict-s3.ts";
@@ -17,7 +17,7 @@ const role_arn = "arn:aws:iam::123456789012:role/deployer";
 const { plane } = planeForFile();
 
 interface Scene {
-  readonly owner: AgentOwner;
+  readonly owner: UserMachine;
   readonly user: User;
   readonly sts: StrictSts;
   readonly work: string;
@@ -27,11 +27,13 @@ interface Scene {
 /** Somebody with a role that trusts their agent, by the policy that the server hands out. */
 async function scene(settings: Record<string, string> = {}): Promise<Scene & AsyncDisposable> {
   const sts = await startStrictSts();
-  const owner = await agentOwner(plane, {
-    AWS_ENDPOINT_URL_STS: sts.url,
-    AWS_EC2_METADATA_DISABLED: "true",
-    ...caller.environment,
-    ...settings,
+  const owner = await userMachine(plane, {
+    agent: {
+      AWS_ENDPOINT_URL_STS: sts.url,
+      AWS_EC2_METADATA_DISABLED: "true",
+      ...caller.environment,
+      ...settings,
+    },
   });
   const { user, work } = owner;
   const identity = await user.call(endpoints.createCloudIdentity, {

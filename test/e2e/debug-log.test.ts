@@ -4,27 +4,25 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { send } from "../../protocol/transport.ts";
-import { agentOwner, type AgentOwner } from "../helpers/agent-owner.ts";
-import { startPlane, type Plane } from "../helpers/plane.ts";
+import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 import { bearer } from "../helpers/sign-in.ts";
 
 const limit = 1024 * 1024;
 const secret = "PLANTED-secret-of-the-debug-log";
 
-let plane: Plane;
-let someone: AgentOwner;
+const { plane } = planeForFile();
+let machine: UserMachine;
 beforeAll(async () => {
-  plane = await startPlane();
-  someone = await agentOwner(plane, { WINDLASS_DEBUG_LOG_LIMIT_MIB: "1" });
+  machine = await userMachine(plane, { agent: { WINDLASS_DEBUG_LOG_LIMIT_MIB: "1" } });
 });
 afterAll(async () => {
-  await someone[Symbol.asyncDispose]();
-  await plane.close();
+  await machine[Symbol.asyncDispose]();
 });
 
 /** A configuration whose apply runs a command; it knows the secret as `$SECRET`. */
 const configure = (command: string) =>
-  someone.user.configure({
+  machine.user.configure({
     source: {
       type: "inline",
       files: {
@@ -47,14 +45,14 @@ resource "terraform_data" "a" {
   });
 
 async function debugLog({ id }: Job): Promise<string> {
-  const headers = bearer(someone.user.environment.WINDLASS_TOKEN);
+  const headers = bearer(machine.user.environment.WINDLASS_TOKEN);
   const input = { params: { id } };
   const { body } = await send(plane.url, endpoints.downloadDebugLog, input, { headers });
   return gunzipSync(Buffer.from(await body.arrayBuffer())).toString();
 }
 
 test("holds what terraform logs, masked, and leaves the job's log as it is", async () => {
-  const { user } = someone;
+  const { user } = machine;
   const configuration_id = await configure('echo "wrote $SECRET" >> "$TF_LOG_PATH"');
   const [plain, plan, deploy] = [
     await user.queue({ job_type: "PLAN", configuration_id }),
@@ -73,13 +71,13 @@ test("holds what terraform logs, masked, and leaves the job's log as it is", asy
   for (const command of ["init", "plan", "apply", "output"])
     expect(text).toMatch(new RegExp(`CLI command args: .*"${command}"`));
   expect(text).toContain("wrote ***\n");
-  const { workerToken } = await someone.identity();
+  const { workerToken } = await machine.identity();
   for (const known of [secret, workerToken]) expect(text).not.toContain(known);
   expect(text).not.toContain("[windlass]");
 });
 
 test("stops at its bound while terraform writes, and is there of a job that failed", async () => {
-  const { user } = someone;
+  const { user } = machine;
   // Ends only when the agent has cut the file under its writer, which then goes on.
   const command = `head -c ${4 * limit} /dev/zero | tr '\\0' x >> "$TF_LOG_PATH"
     while [ "$(stat -c %s "$TF_LOG_PATH")" -gt ${limit + 1} ]; do sleep 0.05; done
@@ -97,15 +95,15 @@ test("stops at its bound while terraform writes, and is there of a job that fail
 });
 
 test("is kept of a job that another agent took up, and that was cancelled", async () => {
-  const { user } = someone;
+  const { user } = machine;
   const command = 'echo "before the kill" >> "$TF_LOG_PATH"; echo begun; exec sleep 600';
   const configuration_id = await configure(command);
   const deploy = await user.queue({ job_type: "DEPLOY", configuration_id, debug: true });
   while (!(await user.log(deploy)).includes("begun"));
-  someone.agent.kill("SIGKILL");
-  await someone.agent.exited;
-  someone.restart();
-  await someone.ready();
+  machine.agent.kill("SIGKILL");
+  await machine.agent.exited;
+  machine.restart();
+  await machine.ready();
   await user.call(endpoints.cancelJob, { params: deploy });
   expect(await user.released(deploy)).toMatchObject({ status: "CANCELLED" });
   const text = await debugLog(deploy);

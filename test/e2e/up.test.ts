@@ -6,7 +6,7 @@ import type { Job } from "../../protocol/jobs.ts";
 import { waitingWords } from "../../protocol/words.ts";
 import { copyFixture } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { someone } from "../helpers/someone.ts";
+import { userMachine } from "../helpers/user-machine.ts";
 import { root } from "../helpers/source-files.ts";
 import { openTerminal } from "../helpers/terminal.ts";
 import { recordUp } from "../helpers/up-session.ts";
@@ -48,7 +48,7 @@ describe.concurrent("windlass up", () => {
   });
 
   test("deploys nothing unasked: not in a pipe without --yes, not after a no", async () => {
-    await using ada = await someone(plane, { agent: true });
+    await using ada = await userMachine(plane, { agent: true });
     const directory = directoryIn(ada.path);
     const piped = await ada.run("up", directory, "--name", "piped", "--zone", "new", "--json");
     expect(piped).toMatchObject({ exitCode: 2 });
@@ -71,7 +71,7 @@ describe.concurrent("windlass up", () => {
   });
 
   test("touches no configuration whose files come from elsewhere", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     await ada.user.configure({
       name: "network",
       source: { type: "git", url: "https://a.example/network" },

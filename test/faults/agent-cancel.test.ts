@@ -13,7 +13,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { agentOwner } from "../helpers/agent-owner.ts";
+import { userMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
@@ -63,7 +63,7 @@ async function cancelled(user: User, work: string) {
 }
 
 test("a cancel is terraform's SIGINT within two seconds, and leaves no lock and no process", async () => {
-  await using owner = await agentOwner(plane, { WINDLASS_CONCURRENCY: "5" });
+  await using owner = await userMachine(plane, { agent: { WINDLASS_CONCURRENCY: "5" } });
   const { user, work } = owner;
   await owner.ready();
   const rounds: Awaited<ReturnType<typeof cancelled>>[] = [];
@@ -90,12 +90,14 @@ test("a cancel is terraform's SIGINT within two seconds, and leaves no lock and 
 
 describe.concurrent.each(working)("at level %s", (level) => {
   test("a terraform that ignores every signal is killed with all that it started, and its lock ends with the job", async () => {
-    await using owner = await agentOwner(plane, (place) => ({
-      PATH: stubbornTerraform(join(place, "bin")),
-      WINDLASS_ISOLATION: level,
-      WINDLASS_APPLY_GRACE_SECONDS: "0.3",
-      WINDLASS_KILL_GRACE_SECONDS: "0.3",
-    }));
+    await using owner = await userMachine(plane, {
+      agent: (place) => ({
+        PATH: stubbornTerraform(join(place, "bin")),
+        WINDLASS_ISOLATION: level,
+        WINDLASS_APPLY_GRACE_SECONDS: "0.3",
+        WINDLASS_KILL_GRACE_SECONDS: "0.3",
+      }),
+    });
     const { user, work } = owner;
     const configuration_id = await user.configure({
       source: {

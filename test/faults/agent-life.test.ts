@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { agentOwner, type AgentOwner } from "../helpers/agent-owner.ts";
+import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 import { scratch, startAgent, until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { meddlingProxy } from "../helpers/meddling-proxy.ts";
@@ -23,8 +23,8 @@ const { plane } = planeForFile();
 const isolation = { WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process" };
 
 /** Starts an apply that runs until `letGo`, or until it is interrupted. */
-async function runningApply({ user, place }: AgentOwner) {
-  const gate = join(place, "gate");
+async function runningApply({ user, path }: UserMachine) {
+  const gate = join(path, "gate");
   writeFileSync(gate, "");
   const command = `echo applying; while [ -e '${gate}' ]; do sleep 0.05; done`;
   const files = {
@@ -49,7 +49,7 @@ describe.concurrent("an agent", () => {
   test.runIf(canUnshare)(
     "in another PID namespace, as in a second container on one volume, does not start beside a running one",
     async () => {
-      await using owner = await agentOwner(plane, isolation);
+      await using owner = await userMachine(plane, { agent: isolation });
       const { work, user } = owner;
       const { job, letGo } = await runningApply(owner);
       const second = spawn("unshare", [...unshare, bin, "agent"], {
@@ -72,7 +72,7 @@ describe.concurrent("an agent", () => {
 
   /** An apply whose agent is killed, and the folder of another job, while the control plane takes no heartbeats. */
   async function orphanedApply(
-    owner: AgentOwner,
+    owner: UserMachine,
     proxy: Awaited<ReturnType<typeof meddlingProxy>>,
   ) {
     const running = await runningApply(owner);
@@ -86,7 +86,9 @@ describe.concurrent("an agent", () => {
   test("takes over no job whose command is gone and removes nothing before the control plane has accepted it", async () => {
     const proxy = await meddlingProxy(plane.url);
     await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
-    await using owner = await agentOwner(plane, { WINDLASS_URL: proxy.url, ...isolation });
+    await using owner = await userMachine(plane, {
+      agent: { WINDLASS_URL: proxy.url, ...isolation },
+    });
     const { work, user } = owner;
     const { job } = await orphanedApply(owner, proxy);
     const started = readFileSync(join(work, "jobs", job.id, "runs", "08-apply", "started"), "utf8");
@@ -112,7 +114,9 @@ describe.concurrent("an agent", () => {
   test("that starts while the server is away watches the command that runs, and reports its end when the server is back", async () => {
     const proxy = await meddlingProxy(plane.url);
     await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
-    await using owner = await agentOwner(plane, { WINDLASS_URL: proxy.url, ...isolation });
+    await using owner = await userMachine(plane, {
+      agent: { WINDLASS_URL: proxy.url, ...isolation },
+    });
     const { work, user } = owner;
     const { job, letGo } = await orphanedApply(owner, proxy);
     // Terraform itself saves its state at the server.
@@ -136,7 +140,7 @@ describe.concurrent("an agent", () => {
   });
 
   test("whose worker is removed stops its apply, removes what the job left, and ends with 78", async () => {
-    await using owner = await agentOwner(plane, isolation);
+    await using owner = await userMachine(plane, { agent: isolation });
     const { work, user, agent } = owner;
     const { job } = await runningApply(owner);
     const { workerId } = await owner.identity();
@@ -152,7 +156,9 @@ describe.concurrent("an agent", () => {
   });
 
   test("takes SIGHUP for SIGTERM, and cancels its jobs when WINDLASS_STOP_SECONDS are over", async () => {
-    await using owner = await agentOwner(plane, { WINDLASS_STOP_SECONDS: "0.5", ...isolation });
+    await using owner = await userMachine(plane, {
+      agent: { WINDLASS_STOP_SECONDS: "0.5", ...isolation },
+    });
     const { work, user, agent } = owner;
     const { job } = await runningApply(owner);
     agent.kill("SIGHUP");
@@ -165,7 +171,7 @@ describe.concurrent("an agent", () => {
   });
 
   test("that ends frees its identity at once: the next container with a new work directory gets the next job", async () => {
-    await using owner = await agentOwner(plane, { WINDLASS_ONCE: "1", ...isolation });
+    await using owner = await userMachine(plane, { agent: { WINDLASS_ONCE: "1", ...isolation } });
     const { user, agent } = owner;
     const { workerId, workerToken } = await owner.identity();
     const configuration_id = await user.configure({

@@ -29,7 +29,7 @@ function kindOf({ method, path, body }: ProxiedCall): string {
 }
 
 /** Somebody whose agent talks through the proxy, with a terraform that is counted. */
-async function someone(place: string, more: Record<string, string> = {}) {
+async function machineBehindProxy(place: string, more: Record<string, string> = {}) {
   const user = await newUser(plane);
   const proxy = await meddlingProxy(plane.url);
   const terraform = heldTerraform(join(place, "bin"));
@@ -64,7 +64,7 @@ async function someone(place: string, more: Record<string, string> = {}) {
 
 test("every call of a runner may be lost, once on its way there and once on its way back: each job runs once and is told whole", async () => {
   using place = scratch();
-  await using one = await someone(place.path);
+  await using one = await machineBehindProxy(place.path);
   const { user, proxy, terraform, work, configuration_id } = one;
   const lost = new Set<string>();
   let kept = "";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { agentOwner } from "../helpers/agent-owner.ts";
+import { userMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
@@ -12,7 +12,7 @@ import { processesOf } from "../helpers/processes.ts";
 const { plane } = planeForFile();
 
 test("an apply whose machine went down is FAILED, its outcome unknown, and the state stays locked until a person unlocks it", async () => {
-  await using owner = await agentOwner(plane);
+  await using owner = await userMachine(plane, { agent: {} });
   const { user, work } = owner;
   const configuration_id = await user.configure({
     source: { type: "inline", files: fixtureFiles("long-running") },

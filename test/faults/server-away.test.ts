@@ -6,7 +6,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { agentOwner } from "../helpers/agent-owner.ts";
+import { userMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
 import { keep, written } from "../helpers/kill-jobs.ts";
 import { meddlingProxy, type ProxiedCall } from "../helpers/meddling-proxy.ts";
@@ -27,9 +27,9 @@ const isOfState = ({ path }: ProxiedCall): boolean => path.includes("/api/state/
 const isEnd = ({ method, path, body }: ProxiedCall): boolean =>
   method === "PUT" && path.endsWith("/status") && !body.includes('"PROCESSING"');
 
-async function someone(at: Plane, settings: Record<string, string> = {}) {
+async function machineBehindProxy(at: Plane, settings: Record<string, string> = {}) {
   const proxy = await meddlingProxy(at.url);
-  const owner = await agentOwner(at, { WINDLASS_URL: proxy.url, ...settings });
+  const owner = await userMachine(at, { agent: { WINDLASS_URL: proxy.url, ...settings } });
   await owner.ready();
   return {
     owner,
@@ -37,7 +37,7 @@ async function someone(at: Plane, settings: Record<string, string> = {}) {
     user: owner.user,
     /** What terraform wrote for the job, kept from the wipe. */
     keep: ({ id }: { id: string }) => {
-      const kept = join(owner.place, id);
+      const kept = join(owner.path, id);
       keep(join(owner.work, "jobs", id, "runs"), kept);
       return kept;
     },
@@ -62,7 +62,7 @@ const printing = (command: string) => ({
 });
 
 test("terraform takes as long with a slow server and with none as with one that is there, and its log is whole", async () => {
-  await using one = await someone(plane);
+  await using one = await machineBehindProxy(plane);
   const { owner, proxy, user } = one;
   const rounds = proving ? 3 : 1;
   const lines = proving ? 100_000 : 10_000;
@@ -124,7 +124,7 @@ test("terraform takes as long with a slow server and with none as with one that 
 });
 
 test("a plan whose server goes away before it is uploaded is there when the server is back, and can be deployed", async () => {
-  await using one = await someone(plane);
+  await using one = await machineBehindProxy(plane);
   const { owner, proxy, user } = one;
   let isAway = false;
   proxy.onRequest = (call) => {
@@ -149,7 +149,7 @@ const pause = 0.01;
 const hoursAway = proving ? 24 : 2;
 
 test(`a server that is away for ${hoursAway} hours (scaled) gets the whole log and the right result, though it had given the job up`, async () => {
-  await using one = await someone(hasty, { WINDLASS_RETRY_SECONDS: String(pause) });
+  await using one = await machineBehindProxy(hasty, { WINDLASS_RETRY_SECONDS: String(pause) });
   const { owner, proxy, user } = one;
   const configuration_id = await user.configure({
     // Longer than until the server gives it up: its outputs are read afterwards.

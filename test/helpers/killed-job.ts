@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { agentOwner } from "./agent-owner.ts";
+import { userMachine } from "./user-machine.ts";
 import { until } from "./agent-process.ts";
 import { heldTerraform, type HeldTerraform } from "./held-terraform.ts";
 import {
@@ -24,17 +24,19 @@ export async function killedJob(plane: Plane, kind: Kind, point: Point): Promise
   const proxy = await meddlingProxy(plane.url);
   await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
   let held: HeldTerraform | undefined;
-  await using owner = await agentOwner(plane, (place) => {
-    held = heldTerraform(join(place, "bin"));
-    return {
-      WINDLASS_URL: proxy.url,
-      PATH: held.path,
-      // A sandbox would hide the script and its counts; that its jobs survive too is shown in isolation.test.ts.
-      WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
-    };
+  await using owner = await userMachine(plane, {
+    agent: (place) => {
+      held = heldTerraform(join(place, "bin"));
+      return {
+        WINDLASS_URL: proxy.url,
+        PATH: held.path,
+        // A sandbox would hide the script and its counts; that its jobs survive too is shown in isolation.test.ts.
+        WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
+      };
+    },
   });
   const terraform = held as HeldTerraform;
-  const { user, place, work, agent: first } = owner;
+  const { user, path: place, work, agent: first } = owner;
   const [marks, kept] = [join(place, "bin"), join(place, "kept")];
   const source = await archiveOf(join(place, "source"), configuration(marks));
   const configuration_id = await user.configure({

@@ -4,7 +4,6 @@ import { callsOf } from "./calls.ts";
 import { addTestWorker, clientHeaders, startPlane, type Plane } from "./plane.ts";
 import { withRoutes, type ServedRoute } from "./routes.ts";
 import { addOwner, addSpec } from "./rows.ts";
-import { newUser } from "./user.ts";
 
 type Settings = Readonly<Record<string, string>>;
 
@@ -29,6 +28,11 @@ export function planeForFile(settings: Settings | (() => Settings) = {}) {
   const it = test
     // A user with a zone, written straight to the store.
     .extend("owner", () => addOwner(plane.context.store))
+    // Another user with a zone, and the API as that user's client calls it.
+    .extend("otherOwner", () => addOwner(plane.context.store))
+    .extend("otherClient", async ({ otherOwner }) =>
+      callsOf(plane, await clientHeaders(plane, otherOwner)),
+    )
     // A configuration of the owner.
     .extend("spec", ({ owner }) => addSpec(plane.context.store, owner))
     // A self-hosted worker of the owner.
@@ -36,8 +40,7 @@ export function planeForFile(settings: Settings | (() => Settings) = {}) {
     // The API as the owner's client calls it.
     .extend("client", async ({ owner }) => callsOf(plane, await clientHeaders(plane, owner)))
     // The API as the worker's runner calls it.
-    .extend("runner", ({ worker }) => callsOf(plane, worker.headers))
-    // A user who signed in through the API.
-    .extend("user", () => newUser(plane));
+    .extend("runner", ({ worker }) => callsOf(plane, worker.headers));
+
   return { plane, routes, it };
 }

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import { fixtureFiles } from "../../helpers/fixtures.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { someone } from "../../helpers/someone.ts";
+import { userMachine } from "../../helpers/user-machine.ts";
 import { openTerminal } from "../../helpers/terminal.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
@@ -21,7 +21,7 @@ function fill(directory: string, files: Readonly<Record<string, string>>): strin
 
 describe.concurrent("windlass configurations", () => {
   test("makes one of a directory that a runner can then plan, and says what stayed here", async () => {
-    await using ada = await someone(plane, { agent: true });
+    await using ada = await userMachine(plane, { agent: true });
     const directory = fill(join(ada.path, "network"), {
       ...fixtureFiles("success-cluster"),
       ".terraform/providers/huge": "x",
@@ -50,7 +50,7 @@ describe.concurrent("windlass configurations", () => {
   });
 
   test("changes what is named and nothing else, and deletes", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     const file = join(ada.path, "dns.json");
     writeFileSync(
       file,
@@ -94,7 +94,7 @@ describe.concurrent("windlass configurations", () => {
   });
 
   test("reads a secret from a pipe or without echo, and shows it nowhere", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
     const secret = "correct horse battery staple";
     const words = ["configurations", "update", "db", "--sensitive"];
@@ -122,7 +122,7 @@ describe.concurrent("windlass configurations", () => {
   });
 
   test("asks on a terminal before it deletes", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
     for (const [answer, code] of [
       ["n\r", 1],
@@ -138,7 +138,7 @@ describe.concurrent("windlass configurations", () => {
   });
 
   test("says what is missing or wrong before anything is made", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     const directory = fill(join(ada.path, "empty"), { "readme.md": "" });
     const wrong: [string[], string][] = [
       [["create", "x"], "where are its files?"],

@@ -6,7 +6,7 @@ import type { Job } from "../../../protocol/jobs.ts";
 import { scratch, until } from "../../helpers/agent-process.ts";
 import { inlineSnapshot } from "../../helpers/fixtures.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { someone } from "../../helpers/someone.ts";
+import { userMachine } from "../../helpers/user-machine.ts";
 import { openTerminal } from "../../helpers/terminal.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
@@ -20,7 +20,7 @@ const ticking = (seconds: number) =>
 
 describe.concurrent("windlass jobs", () => {
   test("plans and deploys that plan in a pipe: the log and what it is about on stdout", async () => {
-    await using ada = await someone(plane, { agent: true });
+    await using ada = await userMachine(plane, { agent: true });
     await ada.user.configure({ name: "prod", ...cluster });
     const plan = await ada.run("jobs", "plan", "prod", "--debug", "--wait");
     expect(plan).toMatchObject({ exitCode: 0 });
@@ -81,7 +81,7 @@ describe.concurrent("windlass jobs", () => {
   });
 
   test("mirrors a failed job in its exit code, and asks again with retry", async () => {
-    await using ada = await someone(plane, { agent: true });
+    await using ada = await userMachine(plane, { agent: true });
     await ada.user.configure({ name: "broken", ...inlineSnapshot("fail-plan") });
     const failed = await ada.run("jobs", "plan", "broken", "--wait", "--json");
     expect(failed.exitCode).toBe(1);
@@ -96,7 +96,7 @@ describe.concurrent("windlass jobs", () => {
   });
 
   test("says why a job waits, and detaches in a pipe at Ctrl-C with 130 and how to go on", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     await ada.user.configure({ name: "waiting", ...cluster });
     const run = windlass(["jobs", "plan", "waiting", "--wait"], { env: ada.environment });
     let told = "";
@@ -117,7 +117,7 @@ describe.concurrent("windlass jobs", () => {
   });
 
   test("shows terraform's colours and a line of progress in a terminal, and asks at Ctrl-C", async () => {
-    await using ada = await someone(plane, { agent: true });
+    await using ada = await userMachine(plane, { agent: true });
     await ada.user.configure({ name: "ticking", ...ticking(60) });
     await using terminal = openTerminal(["jobs", "deploy", "ticking", "--wait"], ada.environment);
     await terminal.shows("Still creating...");
@@ -135,7 +135,7 @@ describe.concurrent("windlass jobs", () => {
   });
 
   test("shows no colours where the person wants none", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     await ada.user.configure({ name: "waiting", ...cluster });
     await ada.json("jobs", "plan", "waiting");
     const shown = async (environment: Record<string, string>): Promise<string> => {
@@ -150,7 +150,7 @@ describe.concurrent("windlass jobs", () => {
   });
 
   test("leaves the job to itself when the person at the terminal wants that", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     await ada.user.configure({ name: "later", ...cluster });
     await using terminal = openTerminal(["jobs", "plan", "later", "--wait"], ada.environment);
     await terminal.shows("no worker has its labels");
@@ -167,7 +167,7 @@ describe.concurrent("windlass jobs", () => {
   });
 
   test("says what is wrong, and what to do", async () => {
-    await using ada = await someone(plane);
+    await using ada = await userMachine(plane);
     const none = await ada.run("jobs", "list");
     expect(none).toMatchObject({ exitCode: 0, stdout: "" });
     expect(none.stderr).toContain("windlass jobs plan CONFIGURATION");

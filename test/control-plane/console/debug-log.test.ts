@@ -1,17 +1,16 @@
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { submit } from "../../helpers/forms.ts";
-import { addHeldJob, addTestWorker, ask, startPlane, type Plane } from "../../helpers/plane.ts";
+import { addHeldJob, addTestWorker, ask } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openStage, type Stage } from "../../helpers/scenes.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let stage: Stage;
 beforeAll(async () => {
-  plane = await startPlane();
   stage = await openStage(plane);
 });
-afterAll(() => plane.close());
 
 const page = async (path: string): Promise<string> =>
   (await ask(plane, "GET", path, { headers: stage.headers })).body.toString();

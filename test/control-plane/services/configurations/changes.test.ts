@@ -1,11 +1,10 @@
 import { hash, randomUUID } from "node:crypto";
 import canonicalize from "canonicalize";
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { addTestWorker, clientHeaders, setJob } from "../../../helpers/plane.ts";
+import { setJob } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addArtifact, addJob, addOwner } from "../../../helpers/rows.ts";
+import { addArtifact, addJob } from "../../../helpers/rows.ts";
 
 const {
   cancelJob,
@@ -23,18 +22,15 @@ const {
 } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
 
-const { plane } = planeForFile();
-
-async function person() {
-  const owner = await addOwner(plane.context.store);
-  const client = callsOf(plane, await clientHeaders(plane, owner));
-  const worker = await addTestWorker(plane, owner);
-  const configure = (more: object = {}) =>
-    client.get(createConfiguration, {
-      body: { name: randomUUID(), zone_id: owner.zone, source, ...more },
-    });
-  return { owner, client, configure, runner: callsOf(plane, worker.headers) };
-}
+const { plane, it: base } = planeForFile();
+const it = base.extend(
+  "configure",
+  ({ client, owner }) =>
+    (more: object = {}) =>
+      client.get(createConfiguration, {
+        body: { name: randomUUID(), zone_id: owner.zone, source, ...more },
+      }),
+);
 
 /** A version of the managed state that records this many resources. */
 const addState = async (spec_id: string, resources: number) => {
@@ -63,8 +59,7 @@ const addState = async (spec_id: string, resources: number) => {
 };
 
 describe("a zone", () => {
-  it("can be renamed, but not to a name that is taken", async () => {
-    const { client } = await person();
+  it("can be renamed, but not to a name that is taken", async ({ client }) => {
     const { id } = await client.get(createZone, { body: { name: "one" } });
     await client.get(createZone, { body: { name: "two" } });
     const renamed = await client.get(updateZone, { params: { id }, body: { name: "three" } });
@@ -74,8 +69,7 @@ describe("a zone", () => {
     );
   });
 
-  it("is deleted only when it is empty", async () => {
-    const { owner, client, configure } = await person();
+  it("is deleted only when it is empty", async ({ owner, client, configure }) => {
     const params = { id: owner.zone };
     const { name } = await configure();
     expect(await client.refusal(deleteZone, { params })).toBe("409 zone_not_empty");
@@ -84,8 +78,7 @@ describe("a zone", () => {
     expect(await client.refusal(getZone, { params })).toBe("404 not_found");
   });
 
-  it("is out of reach for others", async () => {
-    const [{ owner }, { client }] = [await person(), await person()];
+  it("is not found by other users", async ({ owner, otherClient: client }) => {
     const params = { id: owner.zone };
     expect(await client.refusal(updateZone, { params, body: { name: "x" } })).toBe("404 not_found");
     expect(await client.refusal(deleteZone, { params })).toBe("404 not_found");
@@ -93,8 +86,7 @@ describe("a zone", () => {
 });
 
 describe("an update of a configuration", () => {
-  it("changes what it names and nothing else", async () => {
-    const { client, configure } = await person();
+  it("changes what it names and nothing else", async ({ client, configure }) => {
     const before = await configure({ environment: { A: "1" }, labels: ["x"], timeout_seconds: 60 });
     const after = await client.get(updateConfiguration, {
       params: { name: before.id },
@@ -108,8 +100,11 @@ describe("an update of a configuration", () => {
     });
   });
 
-  it("keeps a sensitive value that it does not name, and never shows it", async () => {
-    const { client, configure, runner } = await person();
+  it("keeps a sensitive value that it does not name, and never shows it", async ({
+    client,
+    configure,
+    runner,
+  }) => {
     const variables = {
       secret: { value: "s3cret", sensitive: true },
       gone: { value: 1 },
@@ -135,8 +130,11 @@ describe("an update of a configuration", () => {
       ).toBe("400 invalid_request");
   });
 
-  it("keeps what is sensitive in the environment, and what it says of it", async () => {
-    const { client, configure, runner } = await person();
+  it("keeps what is sensitive in the environment, and what it says of it", async ({
+    client,
+    configure,
+    runner,
+  }) => {
     const { name, id } = await configure({
       environment: { A_TOKEN: "one", PIN: { value: "two", sensitive: true }, PLAIN: "three" },
     });
@@ -159,8 +157,10 @@ describe("an update of a configuration", () => {
     expect(await client.refusal(updateConfiguration, refused)).toBe("400 invalid_request");
   });
 
-  it("has a hash that only the server can try values against, the same for the same values", async () => {
-    const { client, configure } = await person();
+  it("has a hash that only the server can try values against, the same for the same values", async ({
+    client,
+    configure,
+  }) => {
     const { id } = await configure({ variables: { pin: { value: "1234", sensitive: true } } });
     const body = { job_type: "PLAN" as const, configuration_id: id };
     const { config_hash, config_snapshot } = await client.get(createJob, { body });
@@ -180,8 +180,10 @@ describe("an update of a configuration", () => {
     expect((await client.get(createJob, { body })).config_hash).toBe(config_hash);
   });
 
-  it("takes only addresses of git repositories that a runner fetches", async () => {
-    const { client, configure } = await person();
+  it("takes only addresses of git repositories that a runner fetches", async ({
+    client,
+    configure,
+  }) => {
     const { name } = await configure();
     const update = (url: string) => ({
       params: { name },
@@ -209,8 +211,7 @@ describe("an update of a configuration", () => {
       expect(await client.refusal(updateConfiguration, update(url))).toBe("400 invalid_request");
   });
 
-  it("makes plans of the former definition stale", async () => {
-    const { owner, client, configure } = await person();
+  it("makes plans of the former definition stale", async ({ owner, client, configure }) => {
     const { id } = await configure();
     const made = await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
     const plan = await addJob(plane.context.store, owner, {
@@ -228,8 +229,11 @@ describe("an update of a configuration", () => {
     expect((await client.get(createJob, deploy)).status).toBe("QUEUED");
   });
 
-  it("that switches submodules on and off again leaves the definition that a plan was made of", async () => {
-    const { client, configure, runner } = await person();
+  it("that switches submodules on and off again leaves the definition that a plan was made of", async ({
+    client,
+    configure,
+    runner,
+  }) => {
     const { id } = await configure({ source: { type: "git", url: "https://example.com/a.git" } });
     const body = { job_type: "PLAN" as const, configuration_id: id };
     const { config_hash } = await client.get(createJob, { body });
@@ -244,8 +248,10 @@ describe("an update of a configuration", () => {
     expect(job.config_snapshot).not.toHaveProperty("submodules");
   });
 
-  it("that takes back the choice of a backend leaves it to the files, unless the managed state records resources", async () => {
-    const { client, configure } = await person();
+  it("that takes back the choice of a backend leaves it to the files, unless the managed state records resources", async ({
+    client,
+    configure,
+  }) => {
     const { id, ...made } = await configure();
     expect(made).not.toHaveProperty("backend");
     const snapshot = async () => {
@@ -262,15 +268,19 @@ describe("an update of a configuration", () => {
     expect(await snapshot()).toBe("managed");
   });
 
-  it("is refused what a new configuration is refused", async () => {
-    const [{ client, configure }, other] = [await person(), await person()];
+  it("is refused what a new configuration is refused", async ({
+    client,
+    configure,
+    otherOwner,
+    otherClient,
+  }) => {
     const taken = await configure();
     const { name } = await configure();
     const refusal = (body: object) =>
       client.refusal(updateConfiguration, { params: { name }, body });
     expect(await refusal({ name: taken.name })).toBe("409 name_taken");
     expect(await refusal({ project_name: taken.project_name })).toBe("409 name_taken");
-    expect(await refusal({ zone_id: other.owner.zone })).toBe("404 not_found");
+    expect(await refusal({ zone_id: otherOwner.zone })).toBe("404 not_found");
     expect(await refusal({ cloud_identity_id: randomUUID() })).toBe("404 not_found");
     expect(await refusal({ environment: { LD_PRELOAD: "x" } })).toBe(
       "400 forbidden_environment_name",
@@ -280,16 +290,18 @@ describe("an update of a configuration", () => {
     );
     expect(await refusal({ colour: "red" })).toBe("400 invalid_request");
     const params = { name: taken.id };
-    expect(await other.client.refusal(updateConfiguration, { params, body: {} })).toBe(
+    expect(await otherClient.refusal(updateConfiguration, { params, body: {} })).toBe(
       "404 not_found",
     );
-    expect(await other.client.refusal(deleteConfiguration, { params })).toBe("404 not_found");
+    expect(await otherClient.refusal(deleteConfiguration, { params })).toBe("404 not_found");
   });
 });
 
 describe("a configuration", () => {
-  it("is not deleted while a job of it is not over; its jobs stay", async () => {
-    const { client, configure } = await person();
+  it("is not deleted while a job of it is not over; its jobs stay", async ({
+    client,
+    configure,
+  }) => {
     const { name, id } = await configure();
     const job = await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
     const params = { name };
@@ -301,8 +313,10 @@ describe("a configuration", () => {
     expect(kept).toMatchObject({ status: "CANCELLED", configuration_id: null });
   });
 
-  it("is not deleted, nor moved to another backend, while its state records resources", async () => {
-    const { client, configure } = await person();
+  it("is not deleted, nor moved to another backend, while its state records resources", async ({
+    client,
+    configure,
+  }) => {
     const { name, id } = await configure();
     const params = { name };
     const before = await plane.blobs();
@@ -320,8 +334,11 @@ describe("a configuration", () => {
     expect(await plane.blobs()).toBe(before);
   });
 
-  it("is not deleted while a lost job has its state locked", async () => {
-    const { owner, client, configure } = await person();
+  it("is not deleted while a lost job has its state locked", async ({
+    owner,
+    client,
+    configure,
+  }) => {
     const { name, id } = await configure();
     const lost = await addJob(plane.context.store, owner, { status: "FAILED", spec_id: id });
     await setJob(plane, lost, { released_at: 1 });

@@ -1,9 +1,7 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addTestWorker, clientHeaders } from "../../../helpers/plane.ts";
+import { type Calls } from "../../../helpers/calls.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner } from "../../../helpers/rows.ts";
 
 const {
   cancelJob,
@@ -20,14 +18,7 @@ const {
 const role_arn = "arn:aws:iam::123456789012:role/deployer";
 const body = { name: "production", provider: "aws" as const, role_arn };
 
-const { plane } = planeForFile();
-
-async function person() {
-  const owner = await addOwner(plane.context.store);
-  const worker = await addTestWorker(plane, owner);
-  const client = callsOf(plane, await clientHeaders(plane, owner));
-  return { owner, client, runner: callsOf(plane, worker.headers) };
-}
+const { it } = planeForFile();
 
 const configure = (client: Calls, zone_id: string, cloud_identity_id: string) =>
   client.get(createConfiguration, {
@@ -40,8 +31,7 @@ const configure = (client: Calls, zone_id: string, cloud_identity_id: string) =>
   });
 
 describe("a cloud identity", () => {
-  it("has an external id of the server's making that no update changes", async () => {
-    const { client } = await person();
+  it("has an external id of the server's making that no update changes", async ({ client }) => {
     const made = await client.get(createCloudIdentity, { body });
     const params = { id: made.id };
     const other = "arn:aws-cn:iam::123456789012:role/path/other";
@@ -66,24 +56,26 @@ describe("a cloud identity", () => {
     );
   });
 
-  it("is one of its owner's by name, and nobody else's", async () => {
-    const [mine, theirs] = [await person(), await person()];
-    const { id, external_id } = await mine.client.get(createCloudIdentity, { body });
-    const second = await theirs.client.get(createCloudIdentity, { body });
+  it("has a name of its owner's, and is not found by other users", async ({
+    client,
+    otherOwner,
+    otherClient,
+  }) => {
+    const { id, external_id } = await client.get(createCloudIdentity, { body });
+    const second = await otherClient.get(createCloudIdentity, { body });
     expect(second.external_id).not.toBe(external_id);
-    expect(await mine.client.refusal(createCloudIdentity, { body })).toBe("409 name_taken");
+    expect(await client.refusal(createCloudIdentity, { body })).toBe("409 name_taken");
     const params = { id };
-    const { refusal } = theirs.client;
+    const { refusal } = otherClient;
     const principal = "arn:aws:iam::123456789012:root";
     expect(await refusal(getCloudIdentity, { params })).toBe("404 not_found");
     expect(await refusal(updateCloudIdentity, { params, body: {} })).toBe("404 not_found");
     expect(await refusal(deleteCloudIdentity, { params })).toBe("404 not_found");
     expect(await refusal(getTrustPolicy, { params, query: { principal } })).toBe("404 not_found");
-    await expect(configure(theirs.client, theirs.owner.zone, id)).rejects.toThrow("cloud identity");
+    await expect(configure(otherClient, otherOwner.zone, id)).rejects.toThrow("cloud identity");
   });
 
-  it("comes with the trust policy to paste", async () => {
-    const { client } = await person();
+  it("comes with the trust policy to paste", async ({ client }) => {
     const { id, external_id } = await client.get(createCloudIdentity, { body });
     const principal = "arn:aws:iam::210987654321:role/windlass";
     expect(await client.get(getTrustPolicy, { params: { id }, query: { principal } })).toEqual({
@@ -104,8 +96,11 @@ describe("a cloud identity", () => {
       ).toBe("400 invalid_request");
   });
 
-  it("reaches the runner with the job, also when its claim is repeated", async () => {
-    const { owner, client, runner } = await person();
+  it("reaches the runner with the job, also when its claim is repeated", async ({
+    owner,
+    client,
+    runner,
+  }) => {
     const { id, external_id } = await client.get(createCloudIdentity, { body });
     const spec = await configure(client, owner.zone, id);
     expect(spec.cloud_identity_id).toBe(id);
@@ -120,8 +115,7 @@ describe("a cloud identity", () => {
     await client.get(cancelJob, { params: { id: job.id } });
   });
 
-  it("is kept while something uses it", async () => {
-    const { owner, client } = await person();
+  it("is kept while something uses it", async ({ owner, client }) => {
     const { id } = await client.get(createCloudIdentity, { body });
     await configure(client, owner.zone, id);
     const params = { id };

@@ -1,25 +1,15 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { addTestWorker, clientHeaders, setJob } from "../../../helpers/plane.ts";
+import { setJob } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addArtifact, addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
+import { addArtifact, addJob } from "../../../helpers/rows.ts";
 
 const { cancelJob, createJob, retryJob } = endpoints;
 
-const { plane } = planeForFile();
-
-async function person() {
-  const owner = await addOwner(plane.context.store);
-  const client = callsOf(plane, await clientHeaders(plane, owner));
-  const spec = await addSpec(plane.context.store, owner);
-  const worker = await addTestWorker(plane, owner);
-  return { owner, client, spec, worker };
-}
+const { plane, it } = planeForFile();
 
 describe("retrying a job", () => {
-  it("asks for the same again as a new job", async () => {
-    const { client, spec, worker } = await person();
+  it("asks for the same again as a new job", async ({ spec, worker, client }) => {
     const first = await client.get(createJob, {
       body: {
         job_type: "DEPLOY",
@@ -43,8 +33,7 @@ describe("retrying a job", () => {
     });
   });
 
-  it("is refused of a job that is not over or succeeded", async () => {
-    const { owner, client, spec } = await person();
+  it("is refused of a job that is not over or succeeded", async ({ owner, spec, client }) => {
     for (const status of ["QUEUED", "PROCESSING", "SUCCESS"] as const) {
       const params = await addJob(plane.context.store, owner, { status, spec_id: spec });
       expect(await client.refusal(retryJob, { params: { id: params.id } })).toBe(
@@ -53,8 +42,7 @@ describe("retrying a job", () => {
     }
   });
 
-  it("is refused with a plan that was used", async () => {
-    const { owner, client, spec } = await person();
+  it("is refused with a plan that was used", async ({ owner, spec, client }) => {
     const plan = await addJob(plane.context.store, owner, { status: "SUCCESS", spec_id: spec });
     await addArtifact(plane.context.store, plan.id);
     const deploy = await addJob(plane.context.store, owner, {
@@ -72,8 +60,7 @@ describe("retrying a job", () => {
     expect(await client.refusal(retryJob, { params })).toBe("409 plan_is_stale");
   });
 
-  it("is refused of somebody else's job", async () => {
-    const [{ owner, spec }, { client }] = [await person(), await person()];
+  it("is refused for another user's job", async ({ owner, spec, otherClient: client }) => {
     const job = await addJob(plane.context.store, owner, { status: "FAILED", spec_id: spec });
     expect(await client.refusal(retryJob, { params: { id: job.id } })).toBe("404 not_found");
   });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { day } from "../../../../common/units.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
 import { findNamedBlobs } from "../../../../control-plane/store/storage/sealed.ts";
@@ -21,22 +21,20 @@ import {
   readJob,
   setJob,
   startPlane,
-  type Plane,
   type TestWorker,
 } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
 
-let plane: Plane;
+const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;
 let person: Record<string, string>;
 beforeAll(async () => {
-  plane = await startPlane();
   owner = await addOwner(plane.context.store);
   worker = await addTestWorker(plane, owner);
   person = await clientHeaders(plane, owner);
 });
-afterAll(() => plane.close());
 
 const held = (change = {}) =>
   addHeldJob(plane, owner, worker, { features: '["debug"]', ...change });
