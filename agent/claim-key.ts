@@ -1,7 +1,8 @@
 /** The Idempotency-Key of the claim under way, on disk: a claim whose answer was lost, to the network or to a kill, is repeated with it. */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
-import { readIfExists, writeWhole } from "./machine/files.ts";
+import { readIfExists } from "../common/files.ts";
+import { writeWhole } from "./machine/files.ts";
 
 export interface ClaimKey {
   current(): string;

@@ -2,11 +2,12 @@
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { retryLimits, type BackoffLimits } from "../common/backoff.ts";
+import type { LogSettings } from "../common/log.ts";
 import { agentSettings } from "../common/settings/agent.ts";
 import { ConfigError, MissingSettingError } from "../common/settings/config-error.ts";
 import { settingsReader } from "../common/settings/read.ts";
 import { unknownSettings } from "../common/settings/unknown.ts";
-import { expected, type Value } from "../common/settings/setting.ts";
+import { expected } from "../common/settings/setting.ts";
 import { second } from "../common/units.ts";
 import {
   addressOf,
@@ -21,7 +22,7 @@ import type { Level } from "./job/isolation/isolation.ts";
 import { isolationConfig, type IsolationConfig } from "./job/isolation/settings.ts";
 import type { CacheLimits } from "./job/shared-cache.ts";
 
-export interface AgentConfig extends IsolationConfig {
+export interface AgentConfig extends IsolationConfig, LogSettings {
   readonly url: string;
   /** Whether `http:` is allowed to other hosts than this one, for the control plane and for git. */
   readonly allowHttp: boolean;
@@ -59,8 +60,6 @@ export interface AgentConfig extends IsolationConfig {
     readonly watchdogSeconds: number | undefined;
     readonly isUnit: boolean;
   };
-  readonly logLevel: Value<typeof agentSettings.WINDLASS_LOG_LEVEL>;
-  readonly logFormat: "pretty" | "json";
   /** PATH for terraform and git. */
   readonly path: string;
   readonly network: Readonly<Record<string, string>>;

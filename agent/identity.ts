@@ -13,7 +13,8 @@ import { retry } from "../common/retry.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
 import type { AgentConfig } from "./config.ts";
 import { sortFailure } from "./api/failures.ts";
-import { readIfExists, writeWhole } from "./machine/files.ts";
+import { readIfExists } from "../common/files.ts";
+import { writeWhole } from "./machine/files.ts";
 
 export interface Identity {
   readonly workerId: string;

@@ -1,12 +1,13 @@
 /** `windlass agent`: the runner. */
-import { pino, type Logger } from "pino";
+import type { Logger } from "pino";
 import { ConfigError } from "../common/settings/config-error.ts";
-import { readConfig, type AgentConfig } from "./config.ts";
+import { readConfig } from "./config.ts";
 import { IsolationMissing } from "./job/isolation/choose.ts";
 import { LockUnavailableError } from "./machine/lock.ts";
 import { IdentityRevokedError, runAgent, type RunnerSignals } from "./runner.ts";
 import { settingsHelp } from "../common/settings/help.ts";
 import { registry } from "../common/settings/registry.ts";
+import { openLog } from "../common/log.ts";
 import { version } from "../common/version.ts";
 
 const usage = (): string => `Usage: windlass agent [command]
@@ -94,18 +95,6 @@ function listenToSignals(log: Logger, stopSeconds: number): RunnerSignals {
   };
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, onSignal);
   return { noMoreWork: noMoreWork.signal, stopWork: stopWork.signal };
-}
-
-function openLog({ logLevel, logFormat }: AgentConfig): Logger {
-  const options = { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  if (logFormat === "json") return pino(options, pino.destination({ dest: 2, sync: true }));
-  return pino({
-    ...options,
-    transport: {
-      target: "pino-pretty",
-      options: { destination: 2, translateTime: "yyyy-mm-dd HH:MM:ss.l o", sync: true },
-    },
-  });
 }
 
 function fail(message: string, code: number): void {

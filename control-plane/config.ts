@@ -2,17 +2,18 @@
 import { existsSync } from "node:fs";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";
+import type { LogSettings } from "../common/log.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
 import { settingsReader } from "../common/settings/read.ts";
 import { serverSettings } from "../common/settings/server.ts";
-import { expected, type Value } from "../common/settings/setting.ts";
+import { expected } from "../common/settings/setting.ts";
 import { unknownSettings } from "../common/settings/unknown.ts";
 import type { Quotas } from "./domain/quotas.ts";
 import type { Retention } from "./domain/retention.ts";
 import { signInGroupLimit, signInRule, type SignInRule } from "./domain/sign-in-allow.ts";
 import { providerNames, type ProviderName, type Providers } from "./domain/providers.ts";
 
-export interface ServerConfig {
+export interface ServerConfig extends LogSettings {
   readonly host: string;
   readonly port: number;
   /** As people and runners reach the server; undefined: derived from the address it listens on. */
@@ -40,13 +41,9 @@ export interface ServerConfig {
   readonly requestSeconds: number;
   /** How many event streams a person may have open at one time. */
   readonly streamsPerPerson: number;
-  readonly logLevel: LogLevel;
-  readonly logFormat: "pretty" | "json";
   /** Things worth a warning line, such as a misspelt setting. */
   readonly warnings: readonly string[];
 }
-
-export type LogLevel = Value<typeof serverSettings.WINDLASS_LOG_LEVEL>;
 
 type ReadServerSetting = ReturnType<typeof settingsReader<typeof serverSettings>>;
 

@@ -63,7 +63,7 @@ export async function main(args: string[]): Promise<void> {
 async function serve(config: ServerConfig): Promise<void> {
   const [{ default: closeWithGrace }, { openLog }, { startServer }] = await Promise.all([
     import("close-with-grace"),
-    import("./log.ts"),
+    import("../common/log.ts"),
     import("./server.ts"),
   ]);
   const log = openLog(config);

@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { readIfExists } from "../machine/files.ts";
+import { readIfExists } from "../../common/files.ts";
 import { environmentOf, isHidden, unitOf, type InstallSettings } from "./files.ts";
 
 export interface Installation {

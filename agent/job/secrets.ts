@@ -2,7 +2,8 @@
  * What the log of a job must not show. What a job learns on its way has to be known to the next agent too, which may ship the rest of the
  * log, so it stands in the journal, sealed: the key comes from the worker's token, and the job's files alone give nothing away.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
+import { hkdfSync } from "node:crypto";
+import { seal, unseal } from "../../common/sealed-box.ts";
 import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
 import { redactorOf } from "../logs/redactor.ts";
 import { secretLinesLimit, withinLimit } from "../logs/secret-forms.ts";
@@ -77,31 +78,14 @@ export function conceal(
   secrets: readonly string[],
 ): void {
   const key = keyOf(settings.workerToken, claim.job.id);
-  journal.append({ at: "secrets", sealed: seal(secrets, key) });
+  journal.append({ at: "secrets", sealed: seal(key, JSON.stringify(secrets)).toString("base64") });
   log.addSecrets(secrets);
-}
-
-const cipher = "aes-256-gcm";
-const nonceLength = 12;
-const tagLength = 16;
-const headLength = nonceLength + tagLength;
-
-function seal(secrets: readonly string[], key: Buffer): string {
-  const nonce = randomBytes(nonceLength);
-  const sealing = createCipheriv(cipher, key, nonce);
-  const text = Buffer.concat([sealing.update(JSON.stringify(secrets)), sealing.final()]);
-  return Buffer.concat([nonce, sealing.getAuthTag(), text]).toString("base64");
 }
 
 /** Undefined when the worker's token was changed meanwhile: nobody can read them then. */
 function open(sealed: string, key: Buffer): string[] | undefined {
-  const bytes = Buffer.from(sealed, "base64");
-  const options = { authTagLength: tagLength };
   try {
-    const opening = createDecipheriv(cipher, key, bytes.subarray(0, nonceLength), options);
-    opening.setAuthTag(bytes.subarray(nonceLength, headLength));
-    const text = Buffer.concat([opening.update(bytes.subarray(headLength)), opening.final()]);
-    return JSON.parse(text.toString()) as string[];
+    return JSON.parse(unseal(key, Buffer.from(sealed, "base64")).toString()) as string[];
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 /** Small file habits of the agent: whole or not at all, private, and durable where it matters. */
 import { execFile } from "node:child_process";
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** Writes a file of mode 0600 so that a reader sees the old or the new content; `durable`: also after a power cut. */
@@ -24,16 +24,6 @@ export function syncDirectory(path: string): void {
     fsyncSync(directory);
   } finally {
     closeSync(directory);
-  }
-}
-
-/** The text of a file, or undefined when there is none. */
-export function readIfExists(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
   }
 }
 

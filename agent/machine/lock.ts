@@ -19,7 +19,7 @@ import {
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { readIfExists } from "./files.ts";
+import { readIfExists } from "../../common/files.ts";
 import { identityOf, isAlive, type ProcessIdentity } from "./process-identity.ts";
 
 /** Another process holds the lock. */

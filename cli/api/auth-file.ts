@@ -6,7 +6,6 @@ import {
   closeSync,
   mkdirSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -14,6 +13,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { readIfExists } from "../../common/files.ts";
 import { Failure } from "../terminal/output.ts";
 
 export interface Profile {
@@ -36,13 +36,13 @@ const pathOf = (directory: string): string => join(directory, "auth.json");
 /** The file as it is now; without one, nobody. Throws `Failure` when it is damaged. */
 export function readAuth(directory: string): AuthFile {
   const path = pathOf(directory);
-  let text: string;
+  let text: string | undefined;
   try {
-    text = readFileSync(path, "utf8");
+    text = readIfExists(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return empty;
     throw new Failure(`${path} cannot be read: ${(error as Error).message}`);
   }
+  if (text === undefined) return empty;
   try {
     const { current = null, profiles = {} } = JSON.parse(text) as Partial<AuthFile>;
     if (Object.values(profiles).every(isProfile)) return { current, profiles };

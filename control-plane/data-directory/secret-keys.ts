@@ -19,7 +19,7 @@ const about = "windlass";
 /** Finds the keys and checks them against the store; makes the first key of a new store. Throws ConfigError for a lost or wrong key. */
 export async function openSecretKeys(config: ServerConfig, store: Store): Promise<SecretKeys> {
   const directory = join(config.dataDirectory, "secrets");
-  const found = config.secretKey ?? (await findSecret(directory, keyName));
+  const found = config.secretKey ?? findSecret(directory, keyName);
   const given = [...(found === undefined ? [] : [found]), ...config.olderSecretKeys];
   const checks = parseChecks(await findFact(store.read, secretKeyChecks));
   const isRight = checks.length > 0 ? opensAll(given, checks) : await opensSample(given, store);

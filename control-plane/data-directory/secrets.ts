@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readIfExists } from "../../common/files.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 
 /**
@@ -10,7 +11,7 @@ import { ConfigError } from "../../common/settings/config-error.ts";
  */
 export async function keptSecret(directory: string, name: string): Promise<string> {
   const file = join(directory, name);
-  const existing = await findSecret(directory, name);
+  const existing = findSecret(directory, name);
   if (existing !== undefined) return existing;
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const draft = `${file}.${randomBytes(6).toString("hex")}`;
@@ -26,9 +27,9 @@ export async function keptSecret(directory: string, name: string): Promise<strin
 }
 
 /** Reads `<directory>/<name>`; undefined if it was never made. */
-export async function findSecret(directory: string, name: string): Promise<string | undefined> {
+export function findSecret(directory: string, name: string): string | undefined {
   const file = join(directory, name);
-  const existing = await readIfThere(file);
+  const existing = readIfExists(file);
   return existing === undefined ? undefined : checked(file, existing);
 }
 
@@ -36,13 +37,4 @@ export async function findSecret(directory: string, name: string): Promise<strin
 function checked(file: string, secret: string): string {
   if (Buffer.byteLength(secret) >= 32) return secret;
   throw new ConfigError(`${file} is damaged: it has fewer than 32 bytes`);
-}
-
-async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
 }

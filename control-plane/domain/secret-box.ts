@@ -1,17 +1,8 @@
 /** Encryption at rest: AES-256-GCM under a key derived from `WINDLASS_SECRET_KEY` for one purpose each. */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  hkdfSync,
-  randomBytes,
-  type KeyObject,
-} from "node:crypto";
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
+import { seal, unseal } from "../../common/sealed-box.ts";
 
 const version = 1;
-const nonceBytes = 12;
-const tagBytes = 16;
 
 /** The key that seals, then older ones, which still open what they sealed. */
 export type SecretKeys = readonly [current: string, ...older: string[]];
@@ -22,7 +13,7 @@ export class UnreadableError extends Error {
 }
 
 export interface SecretBox {
-  /** Version byte, nonce, tag and ciphertext. `about` (such as a row's id) must be the same to open it: a box cannot be moved. */
+  /** A version byte and the box. `about` (such as a row's id) must be the same to open it: a box cannot be moved. */
   seal(content: Buffer, about: string): Buffer;
   /** Throws UnreadableError if the box was changed, moved, or made with a key that is not among these. */
   open(box: Buffer, about: string): Buffer;
@@ -39,17 +30,12 @@ export function secretBox([current, ...older]: SecretKeys, purpose: string): Sec
   const key = derive(current);
   const olderKeys = older.map(derive);
   return {
-    seal: (content, about) => {
-      const nonce = randomBytes(nonceBytes);
-      const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(about));
-      const text = Buffer.concat([cipher.update(content), cipher.final()]);
-      return Buffer.concat([Buffer.of(version), nonce, cipher.getAuthTag(), text]);
-    },
+    seal: (content, about) => Buffer.concat([Buffer.of(version), seal(key, content, about)]),
     open: (box, about) => {
       let cause: unknown;
       for (const by of box[0] === version ? [key, ...olderKeys] : [])
         try {
-          return openWith(by, box, about);
+          return unseal(by, box.subarray(1), about);
         } catch (error) {
           cause = error;
         }
@@ -62,16 +48,6 @@ export function secretBox([current, ...older]: SecretKeys, purpose: string): Sec
 
 const signWith = (key: KeyObject, text: string): string =>
   createHmac("sha256", key).update(text).digest("base64url");
-
-function openWith(key: KeyObject, box: Buffer, about: string): Buffer {
-  const nonce = box.subarray(1, 1 + nonceBytes);
-  const tag = box.subarray(1 + nonceBytes, 1 + nonceBytes + tagBytes);
-  const decipher = createDecipheriv("aes-256-gcm", key, nonce, { authTagLength: tagBytes })
-    .setAAD(Buffer.from(about))
-    .setAuthTag(tag);
-  const text = box.subarray(1 + nonceBytes + tagBytes);
-  return Buffer.concat([decipher.update(text), decipher.final()]);
-}
 
 /** The same content sealed under the current key. Returns the box itself if it is already, or if none of the keys opens it. */
 export function sealAgain(keys: SecretKeys, purpose: string, box: Buffer, about: string): Buffer {

@@ -15,7 +15,8 @@ import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import type { Engine } from "../../../protocol/configurations.ts";
-import { readIfExists, writeWhole } from "../../machine/files.ts";
+import { readIfExists } from "../../../common/files.ts";
+import { writeWhole } from "../../machine/files.ts";
 import {
   compareVersions,
   parseVersion,

@@ -21,7 +21,8 @@ import {
 import { copyFile } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { dirname, join, relative, sep } from "node:path";
-import { readIfExists, writeWhole } from "../../machine/files.ts";
+import { readIfExists } from "../../../common/files.ts";
+import { writeWhole } from "../../machine/files.ts";
 import type { Level } from "../isolation/isolation.ts";
 import { sha256Of } from "../source/archive.ts";
 

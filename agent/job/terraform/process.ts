@@ -9,7 +9,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { readIfExists } from "../../machine/files.ts";
+import { readIfExists } from "../../../common/files.ts";
 import {
   bootId,
   identityOf,

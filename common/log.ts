@@ -1,20 +1,21 @@
-/** The server's log: JSON lines on stderr, or pretty on a terminal. */
-import { pino, type Logger } from "pino";
-import type { ServerConfig } from "./config.ts";
-import { mebibyte } from "../common/units.ts";
+/** The log of a server and of an agent: JSON lines on stderr, or pretty on a terminal. */
+import { pino, type LevelWithSilent, type Logger } from "pino";
+import { mebibyte } from "./units.ts";
+
+export interface LogSettings {
+  readonly logLevel: LevelWithSilent;
+  readonly logFormat: "pretty" | "json";
+}
 
 /** So much may wait while the log cannot be written; more is dropped. */
 const waitingBytes = mebibyte;
 
 /** Written synchronously, so that the last line before an exit is there. */
-export function openLog({
-  logLevel,
-  logFormat,
-}: Pick<ServerConfig, "logLevel" | "logFormat">): Logger {
+export function openLog({ logLevel, logFormat }: LogSettings): Logger {
   const options = { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   if (logFormat === "json") {
     const destination = pino.destination({ dest: 2, sync: true, maxLength: waitingBytes });
-    // A log on a full disk must not end the server: the lines wait for space.
+    // A log on a full disk must not end the process: the lines wait for space.
     destination.on("error", () => undefined);
     return pino(options, destination);
   }
