@@ -1,4 +1,7 @@
-/** The agent's settings: the only file here that reads the environment. Names and defaults: docs/settings.md, "The agent". */
+/**
+ * Reads the agent's settings; nothing else here reads the environment. common/settings/agent.ts declares them, docs/settings.md, "The
+ * agent", describes them. Rules about several settings stand here.
+ */
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { retryLimits, type BackoffLimits } from "../common/backoff.ts";

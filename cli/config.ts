@@ -1,4 +1,7 @@
-/** The client's settings: the only file of cli/ that reads the environment. Names: docs/settings.md, "The client". */
+/**
+ * Reads the client's settings; nothing else in cli/ reads the environment. common/settings/client.ts declares them, docs/settings.md,
+ * "The client", describes them.
+ */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { noProxyAddress, proxyAddress } from "../common/proxy-address.ts";

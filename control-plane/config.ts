@@ -1,4 +1,7 @@
-/** The control plane's settings: the only file here that reads the environment. Names and defaults: docs/settings.md, "The control plane". */
+/**
+ * Reads the control plane's settings; nothing else here reads the environment. common/settings/server.ts declares them,
+ * docs/settings.md, "The control plane", describes them. Rules about several settings stand here.
+ */
 import { existsSync } from "node:fs";
 import { isIP } from "node:net";
 import { join, resolve } from "node:path";

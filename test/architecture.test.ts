@@ -36,6 +36,7 @@ describe("the rules find", () => {
     ["protocol/jobs.ts", "undici"],
     ["protocol/jobs.ts", "./transport.ts"],
     ["protocol/transport.ts", "got"],
+    ["common/settings/read.ts", "../../agent/config.ts"],
     ["agent/api/api.ts", "../../cli/terminal/output.ts"],
     ["cli/main.ts", "../agent/main.ts"],
     ["cli/commands/jobs.ts", "../../control-plane/config.ts"],

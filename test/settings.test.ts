@@ -17,6 +17,19 @@ test("docs/settings.md keeps the headings that comments name", () => {
     expect(page).toContain(`\n## ${heading}\n`);
 });
 
+test.each([
+  ["server", "control-plane/config.ts"],
+  ["agent", "agent/config.ts"],
+  ["client", "cli/config.ts"],
+] as const)("every setting that the %s declares is read in %s", (role, file) => {
+  const code = readFileSync(join(root, file), "utf8");
+  const own = registry[role]
+    .flatMap(({ settings }) => Object.keys(settings))
+    .filter((name) => /^(WINDLASS|CLI|RELEASE)_/.test(name));
+  expect(own.length).toBeGreaterThan(2);
+  expect(own.filter((name) => !code.includes(`read("${name}")`))).toEqual([]);
+});
+
 test("the texts of the registry are one line in the form of a table cell", () => {
   const texts = Object.values(registry)
     .flat()

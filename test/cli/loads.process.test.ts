@@ -40,6 +40,14 @@ test.concurrent.each([
   expect(loaded.filter((file) => foreign.test(file))).toEqual([]);
 });
 
+test("of the settings is only the client's own", async () => {
+  const loaded = await loadedBy("jobs", "list");
+  expect(loaded).toContain("common/settings/client.ts");
+  expect(loaded.filter((file) => /^common\/settings\/(server|agent|registry)/.test(file))).toEqual(
+    [],
+  );
+});
+
 test("of a list of jobs is not what follows one", async () => {
   const loaded = await loadedBy("jobs", "list");
   expect(

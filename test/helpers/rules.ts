@@ -22,6 +22,11 @@ const importRules: readonly ImportRule[] = [
     why: "the transport is the client's side of the wire and nothing else",
   },
   {
+    files: /^common\//,
+    never: /^(agent|cli|control-plane|test|bench|scripts)\//,
+    why: "common/ is below every role: it knows none of them",
+  },
+  {
     files: /^agent\//,
     never: /^(control-plane|cli|test|bench|scripts)\//,
     why: "the agent knows the control plane by protocol/ alone",

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StepFailed } from "../context.ts";
-import { mebibyte } from "../../../common/units.ts";
+import { kibibyte, mebibyte } from "../../../common/units.ts";
 
 export interface FetchLimit {
   /** Begins the message of the failure. */
@@ -65,7 +65,7 @@ function sizeOnDisk(folder: string, path: string): Promise<number> {
   execFile("du", ["-skx", folder], { env: { PATH: path } }, (error, stdout) => {
     // Files that vanish meanwhile make it fail, and it prints the sum of the others all the same.
     const [, size] = /^(\d+)\s/.exec(stdout) ?? [];
-    if (size !== undefined) resolve(Number(size) * 1024);
+    if (size !== undefined) resolve(Number(size) * kibibyte);
     else
       reject(new StepFailed(`what is fetched cannot be measured: ${error?.message ?? "no size"}`));
   });
