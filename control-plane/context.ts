@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { refuseHalfRestored } from "./data-directory/restore-mark.ts";
 import { diskBlobs } from "./blobs/disk.ts";
 import { sealedBlobs } from "./blobs/sealed.ts";
-import { steadyClock, type Clock } from "./clock.ts";
+import { steadyClock, type Clock } from "./services/operations/clock.ts";
 import type { ServerConfig } from "./config.ts";
 import { holdData } from "./data-directory/lock.ts";
 import { secretBox, type SecretBox, type SecretKeys } from "./domain/secret-box.ts";

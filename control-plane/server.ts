@@ -1,21 +1,26 @@
 /** A running control plane: opened, listening, watched. `main.ts` runs one for ever, tests run theirs for a while. */
 import { isIP, type AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
+import { hour, second } from "../common/units.ts";
 import { version } from "../common/version.ts";
 import { buildApp } from "./app.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
 import type { ServerConfig } from "./config.ts";
 import { openContext, type OpenContext } from "./context.ts";
+import { roundMilliseconds } from "./domain/retention.ts";
+import { every } from "./every.ts";
 import { completeAccounts } from "./services/people/accounts.ts";
 import { settleClock } from "./services/operations/clock-steps.ts";
 import { settleRestore } from "./services/storage/restored.ts";
 import { sealEnvironments } from "./services/configurations/seal-environments.ts";
+import { pruneExpired } from "./services/people/prune.ts";
+import { finishDeletions } from "./services/storage/removals.ts";
+import { retainOnce } from "./services/storage/retention.ts";
+import { workerWatch } from "./services/workers/watch.ts";
 import { setFact } from "./store/facts.ts";
-import { boundWal } from "./timers/bound-wal.ts";
-import { pruneExpired } from "./timers/prune.ts";
-import { finishRemovals } from "./timers/removals.ts";
-import { keepRetention } from "./timers/retention.ts";
-import { watchWorkers } from "./timers/worker-watch.ts";
+
+/** The watch over workers looks this often in the period after which one is OFFLINE. */
+const watchesPerOffline = 120;
 
 /** While it stops, idle connections are looked for this often. */
 const tidyMilliseconds = 100;
@@ -62,17 +67,32 @@ export async function startServer(
   if (config.publicUrl === undefined) context.setPublicUrl(url);
   await context.store.write((tx) => setFact(tx, "public_url", context.publicUrl()));
   const stop = new AbortController();
-  const watching = watchWorkers(context, context.clock, stop.signal, log);
-  const pruning = pruneExpired(context, stop.signal, (error) =>
-    log.error({ err: error }, "removing expired logins and tokens failed; it is tried again"),
-  );
-  const removing = finishRemovals(context, stop.signal, (error) =>
-    log.error({ err: error }, "removing what was deleted failed; it is tried again"),
-  );
-  const retaining = keepRetention(context, stop.signal, log);
-  const bounding = boundWal(context, stop.signal, (error) =>
-    log.error({ err: error }, "the write-ahead log cannot be shortened; it is tried again"),
-  );
+  const { signal } = stop;
+  const repeat = (period: number, round: () => unknown, failure: string) =>
+    every(period, round, signal, (error) =>
+      log.error({ err: error }, `${failure}; it is tried again`),
+    );
+  const rounds = [
+    repeat(
+      Math.max(10, context.periods.offline / watchesPerOffline),
+      workerWatch(context, context.clock, (seconds) =>
+        log.warn({ seconds }, "the clock of this machine was set; periods go on"),
+      ),
+      "a round of the worker watch failed",
+    ),
+    repeat(hour, () => pruneExpired(context), "removing expired logins and tokens failed"),
+    repeat(second, () => finishDeletions(context, signal), "removing what was deleted failed"),
+    repeat(
+      roundMilliseconds(context.retention),
+      async () => {
+        const removed = await retainOnce(context, signal);
+        if (Object.values(removed).some((count) => count > 0))
+          log.info({ removed }, "retention removed what was old and needed by nothing");
+      },
+      "a round of retention failed",
+    ),
+    repeat(5 * second, () => context.store.boundWal(), "the write-ahead log cannot be shortened"),
+  ];
   return {
     context,
     url,
@@ -88,7 +108,7 @@ export async function startServer(
       clearTimeout(cut);
       clearInterval(tidy);
       stop.abort();
-      await Promise.all([watching, pruning, removing, retaining, bounding]);
+      await Promise.all(rounds);
       await context.close();
     },
   };

@@ -49,7 +49,7 @@ export interface SpecsTable {
   updated_at: Millis;
   /**
    * Whose it was, once it is deleted: the row then belongs to the user and the zone without an id, so no owner finds it, until its jobs
-   * and states have let go of it (services/removals.ts).
+   * and states have let go of it (services/storage/removals.ts).
    */
   deleted_owner_id: string | null;
   /** Where the last DEPLOY kept the state, as its runner reported; null if none did, or since a DESTROY. */

@@ -53,13 +53,13 @@ const importRules: readonly ImportRule[] = [
   },
   {
     files: /^control-plane\/routes\//,
-    never: /^control-plane\/(store|blobs|wakeups|timers)\//,
+    never: /^control-plane\/(store|blobs|wakeups)\//,
     why: "a route has a schema and one service call: store, blobs and wakeups belong to the services",
   },
   {
     files: /^control-plane\/services\//,
-    never: /^(control-plane\/(routes|timers)\/|fastify$|@fastify\/)/,
-    why: "services are called by routes and timers and know nothing of HTTP",
+    never: /^(control-plane\/routes\/|fastify$|@fastify\/)/,
+    why: "services are called by routes and pages and know nothing of HTTP",
   },
   {
     files: /^control-plane\/domain\//,
@@ -70,12 +70,12 @@ const importRules: readonly ImportRule[] = [
   },
   {
     files: /^control-plane\/store\//,
-    never: /^(control-plane\/(http|routes|services|timers|console)\/|fastify$|@fastify\/)/,
+    never: /^(control-plane\/(http|routes|services|console)\/|fastify$|@fastify\/)/,
     why: "nothing imports upward: the store knows rows, not callers or rules",
   },
   {
     files: /^control-plane\/(blobs|wakeups)\//,
-    never: /^control-plane\/(http|routes|services|timers|console|store)\//,
+    never: /^control-plane\/(http|routes|services|console|store)\//,
     why: "nothing imports upward: blobs and wakeups are mechanisms below the services",
   },
   {

@@ -33,7 +33,7 @@ import {
 } from "./configurations.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { removeSomeOfSpec } from "../removals.ts";
+import { removeSomeOfSpec } from "../storage/removals.ts";
 import { forget } from "../storage/orphaned-blobs.ts";
 
 /** PATCH /api/cli/zones/{id}. A change that depends on the zone is a function of it: then no other comes in between. */

@@ -1,5 +1,5 @@
 /** Steps of the wall clock: what the server measures from times in the store must not change with them. */
-import type { Clock } from "../../clock.ts";
+import type { Clock } from "./clock.ts";
 import { clampFuture, isAnyInFuture, moveTimes } from "../../store/operations/clock-steps.ts";
 import type { Context } from "../context.ts";
 

@@ -14,7 +14,7 @@ import type { Queries, Store } from "../../../control-plane/store/db.ts";
 import { migrate } from "../../../control-plane/store/migrate.ts";
 import { Connection } from "../../../control-plane/store/engines/sqlite-connection.ts";
 import { memoryWakeups } from "../../../control-plane/wakeups/memory.ts";
-import { watchOnce } from "../../../control-plane/timers/worker-watch.ts";
+import { watchOnce } from "../../../control-plane/services/workers/watch.ts";
 
 export interface World {
   readonly context: Context;

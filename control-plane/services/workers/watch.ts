@@ -1,43 +1,30 @@
 /** The watch over workers and what they hold: OFFLINE on time, lost jobs decided, cancels that nobody answered released. */
-import { setTimeout as pause } from "node:timers/promises";
-import type { FastifyBaseLogger } from "fastify";
-import { releaseCancelled, unansweredCancelMilliseconds, type JobRow } from "../domain/job.ts";
-import type { Clock } from "../clock.ts";
-import { system } from "../services/audit/audit.ts";
-import { followClock } from "../services/operations/clock-steps.ts";
-import type { Context } from "../services/context.ts";
-import { changeJob, writeJobs } from "../services/jobs/changes.ts";
-import { loseJob, loseSomeJobs, recordOutcome } from "../services/jobs/outcomes.ts";
-import { findJob, findOmitted, findUnansweredCancels } from "../store/jobs/jobs.ts";
-import { findLostHolders, markOffline } from "../store/workers/workers.ts";
-
-/** Looks this often, with the default periods; scaled with them in tests. */
-const offlineFraction = 1 / 120;
+import { releaseCancelled, unansweredCancelMilliseconds, type JobRow } from "../../domain/job.ts";
+import type { Clock } from "../operations/clock.ts";
+import { system } from "../audit/audit.ts";
+import { followClock } from "../operations/clock-steps.ts";
+import type { Context } from "../context.ts";
+import { changeJob, writeJobs } from "../jobs/changes.ts";
+import { loseJob, loseSomeJobs, recordOutcome } from "../jobs/outcomes.ts";
+import { findJob, findOmitted, findUnansweredCancels } from "../../store/jobs/jobs.ts";
+import { findLostHolders, markOffline } from "../../store/workers/workers.ts";
 
 /**
- * Runs until `stop`. Nothing is decided before the server has been ready for a period: while it was away, no runner could report.
- * A failed round is logged and tried again; the watch never ends by itself.
+ * Returns the round of the watch. Nothing is decided before the server has been ready for a period: while it was away, no runner could
+ * report.
  */
-export async function watchWorkers(
+export function workerWatch(
   context: Context,
   clock: Clock,
-  stop: AbortSignal,
-  log: FastifyBaseLogger,
-): Promise<void> {
-  const period = Math.max(10, context.periods.offline * offlineFraction);
+  onClockSet: (seconds: number) => void,
+): () => Promise<void> {
   let readyAt = context.now();
-  while (!stop.aborted) {
-    try {
-      const step = await followClock(context, clock);
-      readyAt += step;
-      if (step !== 0)
-        log.warn({ seconds: step / 1000 }, "the clock of this machine was set; periods go on");
-      await watchOnce(context, readyAt);
-    } catch (error) {
-      log.error({ err: error }, "a round of the worker watch failed; it is tried again");
-    }
-    await pause(period, undefined, { signal: stop }).catch(() => undefined);
-  }
+  return async () => {
+    const step = await followClock(context, clock);
+    readyAt += step;
+    if (step !== 0) onClockSet(step / 1000);
+    await watchOnce(context, readyAt);
+  };
 }
 
 /** One round of the watch. */

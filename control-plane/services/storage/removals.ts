@@ -2,21 +2,21 @@
  * Removing what was deleted and has a long history: the deletion hides it at once and removes a little; turns in the background remove the
  * rest. What is left to do is found in the tables, so a crash forgets nothing.
  */
-import type { Queries } from "../store/db.ts";
+import type { Queries } from "../../store/db.ts";
 import {
   deleteSomeStates,
   deleteSpec,
   detachSomeJobs,
   findAbandoned,
-} from "../store/configurations/changes.ts";
-import { addUnnamed } from "../store/storage/orphaned-blobs.ts";
-import { findRemovedHolders } from "../store/workers/workers.ts";
-import { system } from "./audit/audit.ts";
-import type { Context } from "./context.ts";
-import { writeJobs } from "./jobs/changes.ts";
-import { loseSomeJobs } from "./jobs/outcomes.ts";
-import type { Turns } from "./storage/turns.ts";
-import { forget } from "./storage/orphaned-blobs.ts";
+} from "../../store/configurations/changes.ts";
+import { addUnnamed } from "../../store/storage/orphaned-blobs.ts";
+import { findRemovedHolders } from "../../store/workers/workers.ts";
+import { system } from "../audit/audit.ts";
+import type { Context } from "../context.ts";
+import { writeJobs } from "../jobs/changes.ts";
+import { loseSomeJobs } from "../jobs/outcomes.ts";
+import { Turns } from "./turns.ts";
+import { forget } from "./orphaned-blobs.ts";
 
 /** Of a configuration's history; a few milliseconds of the writer. */
 const rowsPerTurn = 100;
@@ -32,9 +32,10 @@ export async function removeSomeOfSpec(tx: Queries, spec: string, now: number): 
   return blobs;
 }
 
-/** Finishes every deletion. Ends early, between two turns, when there shall be no other. */
-export async function finishDeletions(context: Context, turns: Turns): Promise<void> {
+/** Finishes every deletion. Ends early, between two turns, when `stop` is aborted. */
+export async function finishDeletions(context: Context, stop?: AbortSignal): Promise<void> {
   const { store } = context;
+  const turns = new Turns(stop);
   for (const { id } of await store.read.all(findRemovedHolders, {}))
     while (
       (await turns.next()) &&

@@ -1,17 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { system } from "../../control-plane/services/audit/audit.ts";
-import { loseSomeJobs } from "../../control-plane/services/jobs/outcomes.ts";
-import { removeSomeOfSpec } from "../../control-plane/services/removals.ts";
-import { findHeldJobs } from "../../control-plane/store/jobs/jobs.ts";
-import { findUsage } from "../../control-plane/store/storage/quotas.ts";
-import { abandonSpec } from "../../control-plane/store/configurations/changes.ts";
-import { deleteWorker as deleteWorkerRow } from "../../control-plane/store/workers/workers.ts";
-import { endpoints } from "../../protocol/endpoints.ts";
-import { callsOf } from "../helpers/calls.ts";
-import { addHeldJob, addTestWorker, clientHeaders, readJob } from "../helpers/plane.ts";
-import { planeForFile } from "../helpers/plane-for-file.ts";
-import { addOwner, addSpec, type Owner } from "../helpers/rows.ts";
+import { system } from "../../../../control-plane/services/audit/audit.ts";
+import { loseSomeJobs } from "../../../../control-plane/services/jobs/outcomes.ts";
+import { removeSomeOfSpec } from "../../../../control-plane/services/storage/removals.ts";
+import { findHeldJobs } from "../../../../control-plane/store/jobs/jobs.ts";
+import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
+import { abandonSpec } from "../../../../control-plane/store/configurations/changes.ts";
+import { deleteWorker as deleteWorkerRow } from "../../../../control-plane/store/workers/workers.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { callsOf } from "../../../helpers/calls.ts";
+import { addHeldJob, addTestWorker, clientHeaders, readJob } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
 
 const {
   createConfiguration,

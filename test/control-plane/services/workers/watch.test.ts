@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { watchOnce } from "../../../control-plane/timers/worker-watch.ts";
-import { addHeldJob, addTestWorker, readJob } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addOwner } from "../../helpers/rows.ts";
+import { watchOnce } from "../../../../control-plane/services/workers/watch.ts";
+import { addHeldJob, addTestWorker, readJob } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addOwner } from "../../../helpers/rows.ts";
 
 const { plane } = planeForFile();
 

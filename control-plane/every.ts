@@ -1,0 +1,22 @@
+/** Background work: one loop for every round that a server repeats. */
+import { setTimeout as pause } from "node:timers/promises";
+
+/**
+ * Runs a round at once and then again, `period` milliseconds after its end, until `stop`. A round that fails is passed to `onError` and
+ * run again like any other. Resolves when the last round has ended.
+ */
+export async function every(
+  period: number,
+  round: () => unknown,
+  stop: AbortSignal,
+  onError: (error: unknown) => void,
+): Promise<void> {
+  while (!stop.aborted) {
+    try {
+      await round();
+    } catch (error) {
+      onError(error);
+    }
+    await pause(period, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
