@@ -1,4 +1,4 @@
-/** Asks for jobs, one at a time, as long as there is a free slot and nobody has said stop. */
+/** Asks for jobs, one at a time, while a slot is free and the agent is not stopping. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { ClaimedJob } from "../protocol/executions.ts";

@@ -1,4 +1,4 @@
-/** Tells the server that the agent lives, and hears which of its jobs are cancelled. The last loop to stop. */
+/** Tells the server that the agent is alive, and learns which of its jobs are cancelled. The last loop to stop. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Heartbeat } from "../protocol/workers.ts";
@@ -28,11 +28,11 @@ const shortPause = 1000;
 export async function heartbeatLoop(loop: HeartbeatLoop): Promise<void> {
   const { api, log, stop } = loop;
   let interval = loop.interval;
-  let hearsCancels = false;
+  let reportsCancels = false;
   while (!stop.aborted) {
     const body = loop.body();
     const holdsJobs = (body.active_job_ids ?? []).length > 0;
-    const wait = holdsJobs && hearsCancels ? Math.min(waitSeconds, interval) : 0;
+    const wait = holdsJobs && reportsCancels ? Math.min(waitSeconds, interval) : 0;
     const asked = performance.now();
     let pause = interval * 1000;
     try {
@@ -40,10 +40,10 @@ export async function heartbeatLoop(loop: HeartbeatLoop): Promise<void> {
       loop.onAccepted();
       const seconds = answer.heartbeat_interval_seconds;
       if (typeof seconds === "number" && seconds > 0) interval = seconds;
-      hearsCancels = Array.isArray(answer.cancelled_job_ids);
-      if (hearsCancels) loop.onCancelled(answer.cancelled_job_ids ?? []);
+      reportsCancels = Array.isArray(answer.cancelled_job_ids);
+      if (reportsCancels) loop.onCancelled(answer.cancelled_job_ids ?? []);
       // The next one stays open and is the next heartbeat at the same time.
-      pause = hearsCancels && holdsJobs ? shortPause : interval * 1000;
+      pause = reportsCancels && holdsJobs ? shortPause : interval * 1000;
     } catch (error) {
       if (stop.aborted) return;
       const inUse = error instanceof ProblemError && error.code === "identity_in_use";

@@ -5,7 +5,7 @@ import { removeTree } from "./job/isolation/wipe.ts";
 import { keepWithin, removePartials, type CacheLimits } from "./job/shared-cache.ts";
 import { workspaceAt } from "./job/workspace.ts";
 
-export interface Tidiness {
+export interface Housekeeping {
   /** Before any job runs. */
   begin(): void;
   /** Removes these folders of jobs that are not here any more. */
@@ -14,11 +14,11 @@ export interface Tidiness {
   trim(): void;
 }
 
-/** What cannot be removed now is tried again at the next occasion and stops nobody. */
-export function openTidiness(
+/** Removes what ended jobs left. What cannot be removed is logged and tried again at the next occasion. */
+export function openHousekeeping(
   { workDir, cache }: { readonly workDir: string; readonly cache: CacheLimits },
   log: Logger,
-): Tidiness {
+): Housekeeping {
   const trim = (): void => {
     try {
       const removed = keepWithin(workDir, cache);

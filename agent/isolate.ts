@@ -10,7 +10,7 @@ export interface Isolated {
   readonly missing: readonly string[];
 }
 
-/** Throws `IsolationMissing`. With another work directory it is a trial that leaves the agent's own as it is. */
+/** Throws `IsolationMissing`. With another work directory it is a trial that leaves the agent's own unchanged. */
 export async function isolate(config: AgentConfig, workDir = config.workDir): Promise<Isolated> {
   const { path, users, container, limits, providerMirror } = config;
   const store = storeFolder(workDir);

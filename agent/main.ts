@@ -66,7 +66,7 @@ export async function main(args: string[]): Promise<void> {
     const isStop = (error as Error).name === "AbortError";
     if (!isStop) fail(`windlass agent: ${(error as Error).message}`, isConfiguration ? 78 : 1);
   }
-  // What still runs is a terraform that the next start takes up, or a request that nobody waits for.
+  // What still runs is a terraform that the next start takes up, or a request whose response is not needed.
   process.exit();
 }
 

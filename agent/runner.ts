@@ -23,9 +23,9 @@ import { processWarning, type IsolationSettings } from "./job/isolation/isolatio
 import type { JobResult } from "./job/run-job.ts";
 import { lockDirectory } from "./machine/lock.ts";
 import { useNetwork } from "./machine/network.ts";
-import { oversee } from "./machine/monitoring.ts";
+import { openMonitoring } from "./machine/monitoring.ts";
 import { Slots } from "./slots.ts";
-import { openTidiness } from "./housekeeping.ts";
+import { openHousekeeping } from "./housekeeping.ts";
 import { version } from "../common/version.ts";
 
 /** Two signals: take no new work, and stop the work that is running. */
@@ -108,17 +108,22 @@ async function work(
     log,
     onEnd: (result, type) => {
       last = result;
-      oversight.ended(type, result);
+      monitoring.ended(type, result);
       slots.give();
-      tidy.trim();
+      housekeeping.trim();
     },
   });
   const running = (): number => jobs.ids().length;
   const floor = openFloor(config, log);
   const isDiskLow = (): boolean => floor.isLow;
-  await using oversight = await oversee(config, log, { contact, isolation, running, isDiskLow });
-  const tidy = openTidiness(config, log);
-  tidy.begin();
+  await using monitoring = await openMonitoring(config, log, {
+    contact,
+    isolation,
+    running,
+    isDiskLow,
+  });
+  const housekeeping = openHousekeeping(config, log);
+  housekeeping.begin();
   jobs.find();
   // The lock on the work directory keeps every other agent from what runs here, so it is watched also while the server is away: its
   // timeout, its credentials, its log. Only what is reported waits.
@@ -174,7 +179,7 @@ async function work(
   for (let job = 0; job < adopted; job++) slots.takeAnyway();
   if (stopWork.aborted) stop();
   if (isAccepted) {
-    await tidy.sweep(jobs.leftWorkspaces());
+    await housekeeping.sweep(jobs.leftWorkspaces());
     const { groups } = settings.isolation;
     if (groups !== undefined) await sweepGroups(groups, jobs.ids());
   }

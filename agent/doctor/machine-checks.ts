@@ -133,7 +133,7 @@ function limitsOf({ workDir, systemd }: AgentConfig): string {
   return `${limitsBy(folder)}${folder ? ` in ${folder}` : ""}${lack ? `: ${lack}` : ""}`;
 }
 
-/** Beside the work directory, which stays as it is; where that may not be written, in it. */
+/** Beside the work directory, which stays unchanged; where that may not be written, in it. */
 function trialFolder({ workDir, users }: AgentConfig): string {
   let folder = users ? dirname(workDir) : workDir;
   while (!existsSync(folder)) folder = dirname(folder);

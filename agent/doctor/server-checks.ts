@@ -9,7 +9,7 @@ import { finding, ok, type Finding } from "./finding.ts";
 
 const patience = 10_000;
 
-/** Server and clock first; the identity only if there is somebody to ask about it. */
+/** Server and clock first; the identity only if the server was reached. */
 export async function serverChecks(config: AgentConfig): Promise<Finding[]> {
   const dispatcher = dispatcherOf(config.network);
   const signal = AbortSignal.timeout(patience);

@@ -1,6 +1,6 @@
 /** The files of an installed agent, as texts: what `windlass agent install` writes. */
 
-/** Settings of the agent that the installation fixes; what is undefined stays as it is. */
+/** Settings of the agent that the installation fixes; an undefined one stays unchanged. */
 export interface InstallSettings {
   readonly WINDLASS_URL?: string | undefined;
   readonly WINDLASS_WORKER_NAME?: string | undefined;

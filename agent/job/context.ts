@@ -87,7 +87,7 @@ export class StepFailed extends Error {
   override readonly name: string = "StepFailed";
 }
 
-/** Nobody can say what came of an apply: its machine went down, or somebody killed what watched it. */
+/** The outcome of an apply is unknown: the machine went down, or the wrapper that records the exit code was killed. */
 export class OutcomeUnknown extends StepFailed {
   override readonly name = "OutcomeUnknown";
 }

@@ -1,4 +1,4 @@
-/** All that a job needs of the control plane, declared by its user. Whoever implements it repeats a call until it is answered. */
+/** What a job needs of the control plane, declared by its user. An implementation retries each call until it gets a response. */
 import type { ReportStatus } from "../../protocol/executions.ts";
 import type { LogSink } from "../logs/delivery.ts";
 

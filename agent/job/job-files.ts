@@ -71,7 +71,7 @@ export function openJobFile(
   let file: number;
   try {
     real = realpathSync(path);
-    // Not to wait for whoever would write into a pipe.
+    // Opening a pipe would otherwise wait for a writer.
     file = openSync(real, access | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;

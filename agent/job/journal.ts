@@ -33,7 +33,7 @@ export type Entry =
   | { readonly at: "placed"; readonly level: Level; readonly user: number | null }
   /** The server answered the PROCESSING report. `boot` and `uptime` (seconds) tell how long ago that was, whatever the clock did. */
   | { readonly at: "started"; readonly boot: string | null; readonly uptime: number }
-  /** A new agent goes on with the job. */
+  /** A new agent process continues the job. */
   | { readonly at: "adopted" }
   /** That agent has been alive for a while since. */
   | { readonly at: "steady" }

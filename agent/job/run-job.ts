@@ -103,7 +103,7 @@ async function perform(base: Base, stop: JobStop): Promise<JobResult> {
   }
 }
 
-/** False: it was cancelled, or given to somebody else. Nothing has run then, and nothing may. */
+/** False if the job was cancelled or given to another runner. Nothing has run then, and nothing may run. */
 async function reportStart({ api, journal }: Base): Promise<boolean> {
   if (journal.find("started")) return true;
   try {

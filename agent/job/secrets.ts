@@ -72,7 +72,7 @@ export function maskerFor(secrets: readonly string[]): (text: string) => string 
 export const maskerOf = (context: Known): ((text: string) => string) =>
   maskerFor(secretsOf(context));
 
-/** From now on the log masks these, also after a restart. Throws when they cannot be written down: then nobody may get to see them. */
+/** Makes the log mask these secrets from now on, also after a restart. Throws if they cannot be recorded; the caller must then not print them. */
 export function conceal(
   { claim, journal, settings, log }: Known & Pick<JobContext, "log">,
   secrets: readonly string[],
@@ -82,7 +82,7 @@ export function conceal(
   log.addSecrets(secrets);
 }
 
-/** Undefined when the worker's token was changed meanwhile: nobody can read them then. */
+/** Returns undefined if the worker's token has changed since: they cannot be decrypted then. */
 function open(sealed: string, key: Buffer): string[] | undefined {
   try {
     return JSON.parse(unseal(key, Buffer.from(sealed, "base64")).toString()) as string[];

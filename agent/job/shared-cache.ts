@@ -120,7 +120,7 @@ function engines(workDir: string): Kept[] {
         used,
         remove() {
           rmSync(path);
-          // Not while somebody installs it again: the lock for that stands in it.
+          // Not while another job installs it again: the lock for that is inside.
           removeEmpty(folder, root);
         },
       };

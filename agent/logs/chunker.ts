@@ -13,7 +13,7 @@ import { kibibyte } from "../../common/units.ts";
 /** The size of a chunk: few enough for the server, small enough for a page that shows it. */
 export const chunkBytes = 32 * kibibyte;
 
-export interface CutterOptions {
+export interface ChunkerOptions {
   /** `jobs/<id>`. */
   readonly directory: string;
   readonly sources: Sources;
@@ -32,8 +32,8 @@ export interface Chunk {
   readonly step?: LogStep | undefined;
 }
 
-export class Cutter {
-  readonly #options: CutterOptions;
+export class Chunker {
+  readonly #options: ChunkerOptions;
   /** Index of the source that is being read. */
   #at = 0;
   #spool: Spool | undefined;
@@ -41,7 +41,7 @@ export class Cutter {
   /** Bytes of output that may still be shipped. */
   #room: number;
 
-  constructor(options: CutterOptions) {
+  constructor(options: ChunkerOptions) {
     this.#options = options;
     this.#room = options.volumeLimit;
     for (const entry of options.entries) this.#replay(entry);

@@ -1,7 +1,7 @@
 /** The log of one job, as its steps see it. */
 import type { LogStep } from "../../protocol/jobs.ts";
-import { Cutter } from "./chunker.ts";
-import { Ledger } from "./offsets.ts";
+import { Chunker } from "./chunker.ts";
+import { Offsets } from "./offsets.ts";
 import { LogShipper, usualTiming, type ShipperOptions, type Timing } from "./shipper.ts";
 import { redactorOf } from "./redactor.ts";
 import { Sources } from "./sources.ts";
@@ -44,11 +44,11 @@ export async function openJobLog(
 ): Promise<JobLog> {
   const { directory, onGiveUp } = options;
   const sources = new Sources(directory);
-  const ledger = openLedger(directory, sources);
-  const entries = ledger.entries();
+  const offsets = openOffsets(directory, sources);
+  const entries = offsets.entries();
   const secrets = new Set(options.secrets);
   let redactor = redactorOf([...secrets]);
-  /** Runs whose end this process hears of; the others were started by an earlier one. */
+  /** Runs whose end this process is told; the others were started by an earlier one. */
   const heard = new Set<string>();
   const drains = new Set<PromiseWithResolvers<number>>();
   let refusal: { error: unknown } | undefined;
@@ -57,13 +57,13 @@ export async function openJobLog(
   const stepOf = (name: string, event: LogStep["event"]): LogStep | undefined =>
     options.batching ? { name, event, at: steadyTime() } : undefined;
 
-  const cutter = new Cutter({
+  const chunker = new Chunker({
     directory,
     sources,
     entries,
     redactor: () => redactor,
     volumeLimit: options.volumeLimit ?? usualVolumeLimit,
-    // A run that nobody speaks for is over when a later one runs or the log is to end: runs of a job follow one another.
+    // A run that no command reports on is over once a later one runs or the log is to end: runs of a job follow one another.
     isEnded: (run) =>
       sources.find(run)?.ended === true ||
       (!heard.has(run) && (drains.size > 0 || sources.isFollowed(run, heard))),
@@ -71,13 +71,13 @@ export async function openJobLog(
   const shipper = new LogShipper(
     {
       ...options,
-      cutter,
+      chunker,
       sources,
-      ledger,
+      offsets,
       timing,
       isDraining: () => drains.size > 0,
       onIdle: () => {
-        for (const drain of drains) drain.resolve(ledger.lastSeq);
+        for (const drain of drains) drain.resolve(offsets.lastSeq);
         drains.clear();
       },
       onGiveUp: (error) => {
@@ -94,13 +94,13 @@ export async function openJobLog(
     system(text, starts) {
       const line = redactor.redact(Buffer.from(text)).slice(0, systemLineLimit);
       sources.system(line, starts === undefined ? undefined : stepOf(starts, "started"));
-      shipper.ring();
+      shipper.notify();
     },
     stepEnded(name) {
       const step = stepOf(name, "ended");
       if (!step) return;
       sources.system("", step);
-      shipper.ring();
+      shipper.notify();
     },
     run(name, ended) {
       sources.run(name);
@@ -108,11 +108,11 @@ export async function openJobLog(
       const end = (): void => {
         if (isClosed) return;
         sources.end(name);
-        shipper.ring();
+        shipper.notify();
       };
       // However it ended: nothing more will be written.
       ended.then(end, end);
-      shipper.ring();
+      shipper.notify();
     },
     addSecrets(more) {
       for (const secret of more) secrets.add(secret);
@@ -125,7 +125,7 @@ export async function openJobLog(
       const abort = (): void => drain.reject(signal?.reason);
       signal?.addEventListener("abort", abort, { once: true });
       drains.add(drain);
-      shipper.ring();
+      shipper.notify();
       try {
         return await drain.promise;
       } finally {
@@ -137,9 +137,9 @@ export async function openJobLog(
       isClosed = true;
       for (const drain of drains) drain.reject(new Error("the log was closed"));
       await shipper.close();
-      cutter.close();
+      chunker.close();
       sources.close();
-      ledger.close();
+      offsets.close();
     },
   };
 }
@@ -154,9 +154,9 @@ export const silentLog: JobLog = {
   close: () => Promise.resolve(),
 };
 
-function openLedger(directory: string, sources: Sources): Ledger {
+function openOffsets(directory: string, sources: Sources): Offsets {
   try {
-    return new Ledger(directory);
+    return new Offsets(directory);
   } catch (error) {
     sources.close();
     throw error;

@@ -1,16 +1,16 @@
-/** Wakes the one loop that waits for it. Rung while nobody waits, it ends the next wait at once. */
-export class Bell {
-  #isRung = false;
+/** Wakes the one loop that waits for it. A notification that comes before a wait ends that wait at once. */
+export class Notifier {
+  #isNotified = false;
   #wake: (() => void) | undefined;
 
-  ring(): void {
-    this.#isRung = true;
+  notify(): void {
+    this.#isNotified = true;
     this.#wake?.();
   }
 
-  /** Waits for a ring, at most so many milliseconds. */
+  /** Waits for a notification, at most `limit` milliseconds. */
   async wait(limit: number): Promise<void> {
-    if (!this.#isRung) {
+    if (!this.#isNotified) {
       await new Promise<void>((resolve) => {
         const timer = Number.isFinite(limit) ? setTimeout(resolve, limit) : undefined;
         this.#wake = () => {
@@ -20,6 +20,6 @@ export class Bell {
       });
     }
     this.#wake = undefined;
-    this.#isRung = false;
+    this.#isNotified = false;
   }
 }

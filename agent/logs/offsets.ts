@@ -27,7 +27,7 @@ export interface Entry {
 
 type Line = Entry | { readonly ack: number };
 
-export class Ledger {
+export class Offsets {
   /** The last number given. */
   lastSeq = 0;
   /** All numbers up to this one are stored at the server. */

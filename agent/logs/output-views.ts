@@ -1,5 +1,5 @@
 /**
- * Output as a secret may hide in it: the bytes as they are; the bytes without line breaks, for base64 and hex that a tool has broken
+ * Output as a secret may hide in it: the bytes unchanged; the bytes without line breaks, for base64 and hex that a tool has broken
  * over lines; and with every run of white space as one blank, for text that terraform has wrapped or indented. A line break includes
  * the margin of the next line: blanks, the bar that terraform draws beside its errors, and the colour of that bar.
  */

@@ -17,7 +17,7 @@ const longLine = 16;
 
 /** What to look for in each view of the output. */
 export interface SecretForms {
-  /** In the bytes as they are. */
+  /** In the unchanged bytes. */
   readonly plain: () => Iterable<Buffer>;
   /** In the bytes without line breaks: base64 and hex. */
   readonly encoded: () => Iterable<Buffer>;
@@ -109,7 +109,7 @@ function* textForms(text: string): Iterable<string> {
   yield* urlForms(text.toWellFormed());
 }
 
-/** As it is, as JavaScript writes a JSON string, and as Go does, which escapes `<`, `>` and `&` too. */
+/** Unchanged, as JavaScript writes a JSON string, and as Go does, which escapes `<`, `>` and `&` too. */
 function jsonForms(text: string): Set<string> {
   const json = JSON.stringify(text).slice(1, -1);
   const go = json.replace(

@@ -1,14 +1,14 @@
 /**
- * Sends a log to the server: takes chunks from the cutter when there is something to send, a place in flight and it is time; numbers
+ * Sends a log to the server: takes chunks from the chunker when there is something to send, a place in flight and it is time; numbers
  * them, writes the numbers down, and hands them to `deliver`. Memory holds what is in flight and nothing else.
  */
 import type { SequencedChunk } from "../../protocol/executions.ts";
 import type { JobStatus, LogStep } from "../../protocol/jobs.ts";
 import { retryLimits, type BackoffLimits } from "../../common/backoff.ts";
-import { Bell } from "./notifier.ts";
-import { chunkBytes, type Chunk, type Cutter } from "./chunker.ts";
+import { Notifier } from "./notifier.ts";
+import { chunkBytes, type Chunk, type Chunker } from "./chunker.ts";
 import { deliver, type LogSink, type Post } from "./delivery.ts";
-import type { Entry, Ledger } from "./offsets.ts";
+import type { Entry, Offsets } from "./offsets.ts";
 import { isDiskFull } from "./ndjson.ts";
 import type { Sources } from "./sources.ts";
 import { minute } from "../../common/units.ts";
@@ -38,11 +38,11 @@ export interface ShipperOptions {
   readonly sink: LogSink;
   /** The server takes `chunks`, steps and parallel posts (its claim carried `attempt`). */
   readonly batching: boolean;
-  readonly cutter: Cutter;
+  readonly chunker: Chunker;
   readonly sources: Sources;
-  readonly ledger: Ledger;
+  readonly offsets: Offsets;
   readonly timing: Timing;
-  /** Whether somebody waits for the end of the log, so that the pace must not delay it. */
+  /** Whether a caller waits for the end of the log, so that pacing must not delay it. */
   isDraining(): boolean;
   /** Everything there is was sent and acknowledged. */
   onIdle(): void;
@@ -54,7 +54,7 @@ export interface ShipperOptions {
 
 export class LogShipper {
   readonly #options: ShipperOptions;
-  readonly #bell = new Bell();
+  readonly #notifier = new Notifier();
   readonly #closed = new AbortController();
   readonly #postChunks: number;
   readonly #inFlight = new Set<Promise<void>>();
@@ -69,18 +69,18 @@ export class LogShipper {
   constructor(options: ShipperOptions, entries: readonly Entry[]) {
     this.#options = options;
     this.#postChunks = options.batching ? postChunks : 1;
-    this.#resend = entries.filter(({ seq }) => seq > options.ledger.acknowledged);
+    this.#resend = entries.filter(({ seq }) => seq > options.offsets.acknowledged);
     this.#work = this.#loop();
   }
 
   /** Something may have changed: look. */
-  ring(): void {
-    this.#bell.ring();
+  notify(): void {
+    this.#notifier.notify();
   }
 
   async close(): Promise<void> {
     this.#closed.abort(new Error("the log was closed"));
-    this.ring();
+    this.notify();
     await this.#work;
     await Promise.allSettled(this.#inFlight);
   }
@@ -89,7 +89,7 @@ export class LogShipper {
     try {
       while (!this.#closed.signal.aborted) {
         const pause = this.#step();
-        if (pause > 0) await this.#bell.wait(pause);
+        if (pause > 0) await this.#notifier.wait(pause);
       }
     } catch (error) {
       this.#giveUp(error);
@@ -98,15 +98,15 @@ export class LogShipper {
 
   /** Sends one post if it can. Answers how long to wait for something to change; 0: look again at once. */
   #step(): number {
-    const { cutter, batching, timing } = this.#options;
-    cutter.release();
+    const { chunker, batching, timing } = this.#options;
+    chunker.release();
     // Looked at again without a hint: while the server is away, a job may go on writing.
     if (this.#inFlight.size >= (batching ? 2 : 1)) return timing.poll;
     if (this.#resend.length > 0) {
       this.#send(this.#postOf(this.#resend.splice(0, this.#postChunks)));
       return 0;
     }
-    const waiting = cutter.waiting();
+    const waiting = chunker.waiting();
     if (waiting === 0 && !this.#unsaved) return this.#rest();
     const early = this.#nextPost - performance.now();
     const isFull = waiting >= this.#postChunks * chunkBytes;
@@ -122,12 +122,12 @@ export class LogShipper {
   #make(): { entries: Entry[]; post: Post } | undefined {
     const chunks: Chunk[] = [];
     while (chunks.length < this.#postChunks) {
-      const chunk = this.#options.cutter.take();
+      const chunk = this.#options.chunker.take();
       if (!chunk) break;
       chunks.push(chunk);
     }
     if (chunks.length === 0) return undefined;
-    let seq = this.#options.ledger.lastSeq;
+    let seq = this.#options.offsets.lastSeq;
     const entries: Entry[] = [];
     const post: SequencedChunk[] = [];
     for (const { entry, text, step } of chunks) {
@@ -139,10 +139,10 @@ export class LogShipper {
 
   /** False while the disk takes no more. What was not written down must not be sent: a restart would number it differently. */
   #save(made: { entries: Entry[]; post: Post }): boolean {
-    const { sources, ledger } = this.#options;
+    const { sources, offsets } = this.#options;
     try {
       sources.save();
-      ledger.add(made.entries);
+      offsets.add(made.entries);
       this.#unsaved = undefined;
       return true;
     } catch (error) {
@@ -154,7 +154,7 @@ export class LogShipper {
 
   #send(post: Post): void {
     const before = this.#newest;
-    const { sink, ledger, onJobStatus, timing } = this.#options;
+    const { sink, offsets, onJobStatus, timing } = this.#options;
     const delivered = deliver(post, before, {
       sink,
       retry: timing.retry,
@@ -163,7 +163,7 @@ export class LogShipper {
       recall: (first, last) => this.#recall(first, last),
       onAnswer: (sent, { job_status: status }) => {
         // A stored number says that all before it are stored.
-        ledger.acknowledge(sent.at(-1)?.seq ?? 0);
+        offsets.acknowledge(sent.at(-1)?.seq ?? 0);
         onJobStatus(status);
       },
     });
@@ -173,36 +173,38 @@ export class LogShipper {
       .catch((error: unknown) => this.#giveUp(error))
       .finally(() => {
         this.#inFlight.delete(delivered);
-        this.ring();
+        this.notify();
       });
   }
 
-  /** Nothing to send: arms the watch, and looks once more behind it, because what came in between rang no bell. */
+  /** Nothing to send: arms the watch, and looks once more behind it, because what came in between gave no notification. */
   #rest(): number {
-    const { cutter, timing, onIdle } = this.#options;
-    if (cutter.done) {
+    const { chunker, timing, onIdle } = this.#options;
+    if (chunker.done) {
       if (this.#inFlight.size === 0) onIdle();
       return Infinity;
     }
-    return cutter.watch(() => this.ring()) ? 0 : timing.poll;
+    return chunker.watch(() => this.notify()) ? 0 : timing.poll;
   }
 
   *#recall(first: number, last: number): Iterable<Post> {
-    const entries = this.#options.ledger.entries().filter(({ seq }) => seq >= first && seq <= last);
+    const entries = this.#options.offsets
+      .entries()
+      .filter(({ seq }) => seq >= first && seq <= last);
     for (let at = 0; at < entries.length; at += this.#postChunks) {
       yield this.#postOf(entries.slice(at, at + this.#postChunks));
     }
   }
 
   #postOf(entries: readonly Entry[]): Post {
-    const { cutter } = this.#options;
-    return entries.map((entry) => chunkOf(cutter.textOf(entry), entry, cutter.stepOf(entry)));
+    const { chunker } = this.#options;
+    return entries.map((entry) => chunkOf(chunker.textOf(entry), entry, chunker.stepOf(entry)));
   }
 
   #giveUp(error: unknown): void {
     if (this.#closed.signal.aborted) return;
     this.#closed.abort(error);
-    this.ring();
+    this.notify();
     this.#options.onGiveUp(error);
   }
 }

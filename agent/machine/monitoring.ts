@@ -1,16 +1,16 @@
-/** Everything through which this machine watches its agent: systemd's watchdog, and `/healthz`, `/readyz` and `/metrics` where they are wanted. */
+/** What this machine monitors its agent by: systemd's watchdog, and `/healthz`, `/readyz` and `/metrics` where they are enabled. */
 import type { Logger } from "pino";
 import type { AgentConfig } from "../config.ts";
 import type { Contact } from "../api/contact.ts";
 import type { JobResult } from "../job/run-job.ts";
 import { openWatchdog } from "./watchdog.ts";
 
-export interface Oversight extends AsyncDisposable {
+export interface Monitoring extends AsyncDisposable {
   /** A job has ended here. */
   ended(type: string, result: JobResult): void;
 }
 
-export interface Overseen {
+export interface Monitored {
   readonly contact: Contact;
   readonly isolation: string;
   running(): number;
@@ -21,11 +21,11 @@ export interface Overseen {
 const silentHeartbeats = 2;
 
 /** Starts what the settings ask for. Throws when the address for it is taken. */
-export async function oversee(
+export async function openMonitoring(
   config: AgentConfig,
   log: Logger,
-  { contact, isolation, running, isDiskLow }: Overseen,
-): Promise<Oversight> {
+  { contact, isolation, running, isDiskLow }: Monitored,
+): Promise<Monitoring> {
   const { socket, watchdogSeconds: periodSeconds } = config.systemd;
   const watchdog = openWatchdog({ socket, periodSeconds, contact, log });
   // Loaded where it is used: most agents of a laptop or a pipeline serve nothing.

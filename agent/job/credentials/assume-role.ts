@@ -63,7 +63,7 @@ export function roleAssumer(role: Role, settings: StsSettings): AssumeRole {
 async function prepare(role: Role, { aws, network }: StsSettings) {
   const { STSClient, AssumeRoleCommand } = await import("@aws-sdk/client-sts");
   const options = {
-    // Whoever asks retries, and can be stopped while waiting.
+    // The caller retries, and can be stopped while it waits.
     maxAttempts: 1,
     requestHandler: {
       connectionTimeout: 5000,

@@ -1,7 +1,7 @@
 /**
  * The clouds of which the agent knows how terraform finds its credentials, and what of the agent's environment such a job gets for it:
- * places, ids and files, never a secret. At `aws` the agent takes on a role for the job; at the others the machine itself must be
- * somebody, and the job is that too.
+ * places, ids and files, never a secret. At `aws` the agent takes on a role for the job; at the others the
+ * machine has an identity of its own, and the job uses it.
  */
 
 export const cloudProviders = ["aws", "gcp", "azure"] as const;

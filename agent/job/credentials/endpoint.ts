@@ -47,7 +47,7 @@ export async function openEndpoint(
   }
 }
 
-/** Opens the endpoint of a terraform that runs. While somebody else has the port it is tried again, because terraform knows no other. */
+/** Opens the endpoint of a terraform that runs. While another process holds the port, opening it is retried, because terraform knows no other. */
 export async function reopenEndpoint(
   session: RoleSession,
   address: EndpointAddress,

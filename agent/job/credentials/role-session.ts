@@ -15,7 +15,7 @@ export interface RoleSessionOptions {
   readonly assume: AssumeRole;
   /** Aborted when the job is over: STS is not asked any more. */
   readonly over: AbortSignal;
-  /** Called with each new set before anybody gets it. */
+  /** Called with each new set before it is handed out. */
   onCredentials(credentials: SessionCredentials): void;
   /** STS fails, or does so no longer: for the user to read. */
   onTrouble(text: string): void;

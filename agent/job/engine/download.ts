@@ -1,6 +1,6 @@
 /**
  * Fetches a release of terraform and puts it into the cache: newest version that does → checksums and their signature → zip →
- * binary → its own word about its version → rename. Until the rename nobody can find it.
+ * binary → its own word about its version → rename. Until the rename no job can find it.
  */
 import {
   createWriteStream,
@@ -61,7 +61,7 @@ export async function downloadTerraform(options: DownloadOptions): Promise<Insta
   const path = cachedPath("terraform", version, options.cacheDirectory);
   const unlock = await lockVersion(dirname(path), version, options);
   try {
-    // Somebody else may have installed it while this one waited.
+    // Another agent may have installed it in the meantime.
     if (
       (await askVersion(path, options.path, dirname(path), options.signal))?.text === version.text
     )
@@ -179,7 +179,7 @@ async function unpack(
 
 const partialPrefix = ".partial-";
 
-/** What a killed agent left; whoever holds the version's lock may remove it. */
+/** Removes what a killed agent left. The caller holds the version's lock. */
 function removePartials(folder: string): void {
   for (const name of readdirSync(folder)) {
     if (name.startsWith(partialPrefix))

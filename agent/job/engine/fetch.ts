@@ -32,7 +32,7 @@ export interface FetchOptions {
   onBytes?(count: number): void;
 }
 
-/** Whoever asks by https is not to be led to where anybody on the way may answer. */
+/** A redirect from https to http, which anyone on the network path could answer. */
 class Downgraded extends Error {
   override readonly name = "Downgraded";
 }

@@ -35,13 +35,13 @@ export function byUser(
     temporary: () => openTemporary(workspace),
     wrap: (command) => asUser(enter(command), user),
     give(...paths) {
-      // To go through, for this job's group alone; to write in, for nobody but the agent.
+      // The job's group may enter; only the agent may write.
       chownSync(workspace.root, agent, user);
       chmodSync(workspace.root, 0o710);
       for (const path of paths) changeOwner(path, user);
     },
-    // One call ends all that the user has, so that nothing can fork away from it. It spares its caller, which ends by itself; there may
-    // be nobody left by then.
+    // One call kills every process of the user, so that none can escape by forking. It spares the caller, which exits by itself; there
+    // may be no process left by then.
     killAll: () =>
       endAll(
         () => processesOf(user),
@@ -51,7 +51,7 @@ export function byUser(
         },
       ),
     async wipe() {
-      // Whoever is left, of whatever user, cannot come in any more and turn a folder into a link while it is removed.
+      // Closes the folder first, so that a remaining process cannot replace a folder by a link during the removal.
       if (existsSync(workspace.root)) chmodSync(workspace.root, 0o700);
       closeTemporary(workspace);
       await removeTree(workspace.root);
@@ -91,7 +91,7 @@ async function removeShared(user: number, { path }: IsolationSettings): Promise<
   await promisify(execFile)("setpriv", [...become(user), ...find], options).catch(() => undefined);
 }
 
-/** Links are changed and not followed. A file with a second name may be somebody else's. */
+/** Links are changed and not followed. A file with a second name may belong to another user. */
 function changeOwner(path: string, user: number): void {
   const stat = lstatSync(path);
   if (!stat.isDirectory() && stat.nlink > 1) return;

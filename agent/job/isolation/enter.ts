@@ -2,7 +2,7 @@
 import type { RunCommand } from "../terraform/spawn.ts";
 
 /**
- * Fixed text, run as whoever the job is. A job's environment may name what a program loads or whom it asks (GCONV_PATH, DOCKER_HOST),
+ * Fixed text, run as the job's user. A job's environment may name what a program loads or connects to (GCONV_PATH, DOCKER_HOST),
  * so the programs that lead into the job, which run with the agent's rights, see it under names that mean nothing.
  */
 const script = `

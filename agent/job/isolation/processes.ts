@@ -62,7 +62,7 @@ function processIds(): number[] {
     .filter((pid) => pid > 0 && pid !== process.pid);
 }
 
-/** Empty when it ended in this moment, or belongs to somebody else. */
+/** Empty if the process has just ended or belongs to another user. */
 function read(path: string): string {
   try {
     return readFileSync(path, "latin1");

@@ -26,7 +26,7 @@ export function isolationConfig(
   environment: Readonly<Record<string, string | undefined>>,
 ): IsolationConfig | undefined {
   const [first = 0, last = 0] = userRange.split("-").map(Number);
-  // 2³¹ and above, and what a 32-bit "nobody" would be, have other meanings on some systems.
+  // 2³¹ and above, and the highest 32-bit uids, have other meanings on some systems.
   if (first < 1 || last < first || last > 2 ** 31 - 2) return undefined;
   const certificates = [
     environment["SSL_CERT_FILE"] ?? "",

@@ -25,6 +25,6 @@ const PlanManifest = Type.Object({
 });
 export type PlanManifest = Static<typeof PlanManifest>;
 
-/** Whether somebody's manifest can be read. */
+/** Whether this version reads the manifest. */
 export const isPlanManifest = (manifest: unknown): manifest is PlanManifest =>
   Check(PlanManifest, manifest);

@@ -36,7 +36,7 @@ export async function fetchModules(context: JobContext): Promise<void> {
   // A former agent was further than this.
   if (hasRun(context, "fetch-providers")) return;
   if (!hasRun(context, "fetch-modules")) {
-    // Never what somebody's own machine left in the source: other backends, providers, a half-done state.
+    // Removes what a user's own terraform left in the source: another backend, providers, a partial state.
     for (const left of [".terraform", "errored.tfstate"])
       rmSync(join(folder, left), { recursive: true, force: true });
     rmSync(workspace.lock, { force: true });

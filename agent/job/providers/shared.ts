@@ -104,7 +104,7 @@ export function useOffered(
   }
 }
 
-/** Writes terraform's CLI configuration. `fetched`: what is in the folder of links, and nobody is to be asked for again. */
+/** Writes terraform's CLI configuration. `fetched`: packages in the folder of links, which are not downloaded again. */
 export function writeCliConfig(
   { workspace, settings, isolation }: JobContext,
   offer: Offer | undefined,
@@ -178,7 +178,7 @@ export async function checkUnchanged(
   }
 }
 
-/** The lock file of the source stays as it is, but for the hashes that terraform has found for its providers. */
+/** The lock file of the source stays unchanged, except for the hashes that terraform has found for its providers. */
 function lockAfter(source: string | undefined, written: string): string {
   if (source === undefined) return written;
   const found = new Map(readLock(written).map((each) => [each.address, each]));

@@ -52,7 +52,7 @@ export interface PackageRecord {
 
 /** Where an agent with this work directory keeps them. */
 export const storeFolder = (workDir: string): string => join(workDir, "providers");
-/** What is being copied, and nobody else's yet. */
+/** A copy in progress, not yet visible to other jobs. */
 export const partialPrefix = ".partial-";
 
 /** Where a package stands. */

@@ -24,7 +24,7 @@ export type RunEnd =
   | { readonly kind: "exited"; readonly code: number }
   /** The command never ran, and never will. */
   | { readonly kind: "never started"; readonly reason: string }
-  /** It ran and is gone without an exit code: the machine went down, or somebody killed the wrapper. */
+  /** It ran and ended without an exit code: the machine went down, or the wrapper was killed. */
   | { readonly kind: "unknown" };
 
 export interface StopPatience {
@@ -190,7 +190,7 @@ function toldChild(directory: string, sandbox: number): number | undefined {
 
 /**
  * Kills what is left of the command's group, e.g. a background process of a provisioner. Members keep the group's number from
- * being used again, so it can only be somebody else's when another process now has the leader's pid.
+ * being used again, so the group belongs to another command only if another process now has the leader's pid.
  */
 function killGroup(directory: string): void {
   const started = readStarted(directory);

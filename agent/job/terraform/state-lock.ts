@@ -1,4 +1,4 @@
-/** Which lock an apply has left on its state when it went down with its machine: whoever looks at what it did has to unlock it then. */
+/** Finds the lock that an apply left on its state when its machine went down. The user has to remove it after checking what was applied. */
 import { readFile } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { JobStopped, StepFailed, type JobContext } from "../context.ts";
@@ -25,7 +25,7 @@ export async function lockLeft(context: JobContext): Promise<string> {
 
 const lockUnknown = "the state may still be locked";
 
-/** In what terraform writes when somebody else has the lock. Its `http` backend shows its own in the table, and the holder's in the message. */
+/** Finds the lock ID in terraform's message about a locked state. The `http` backend prints its own ID in the table and the holder's in the message. */
 export function lockIdOf(text: string): string | undefined {
   const plain = stripVTControlCharacters(text);
   const [, id] = /\bID=(\S+)/.exec(plain) ?? /\bID:\s+(\S+)/.exec(plain) ?? [];

@@ -263,7 +263,7 @@ const rescuedLimit = gibibyte;
 
 /**
  * Terraform writes `errored.tfstate` when it can save the state nowhere else. It is pushed once more, and kept in the work directory
- * if that fails too: without it, what was made is known to nobody.
+ * if that fails too: without it, there is no record of what was created.
  */
 async function rescueState(context: JobContext): Promise<string> {
   const file = join(known(context, "folder"), "errored.tfstate");

@@ -173,7 +173,7 @@ async function stoppable(
       // A full disk must not keep a job from being stopped.
     }
     climbing = process.stop(patience, interrupted);
-    // Its failure is told below; until then nobody listens.
+    // Its failure is reported below; until then nothing awaits it.
     climbing.catch(() => undefined);
   };
   const stopping = limit ? [AbortSignal.timeout(limit.usual), later(stop, limit.stopped)] : [stop];
