@@ -1,7 +1,7 @@
 /** The demo from curtain to curtain: what happens in which order, and how it ends whatever happens. */
 import { Failure, print, say, styled, whenReaderLeaves } from "../terminal/output.ts";
-import { play } from "./play.ts";
-import { Stage } from "./stage.ts";
+import { play } from "./steps.ts";
+import { Stage } from "./processes.ts";
 
 const interrupted = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 

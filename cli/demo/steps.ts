@@ -10,7 +10,7 @@ import { logLines } from "../logs/log-lines.ts";
 import { Failure, print, styled, table } from "../terminal/output.ts";
 import { sampleFiles } from "./sample.ts";
 import { signIn } from "./sign-in.ts";
-import type { Stage } from "./stage.ts";
+import type { Stage } from "./processes.ts";
 
 const email = "demo@example.com";
 const sample = "hello-cluster";

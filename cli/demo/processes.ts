@@ -28,7 +28,7 @@ export class Stage {
     chmodSync(this.directory, 0o711);
     this.signal = this.#stop.signal;
     mkdirSync(join(this.directory, "logs"));
-    const keeper = join(import.meta.dirname, `keeper${extname(import.meta.filename)}`);
+    const keeper = join(import.meta.dirname, `cleaner${extname(import.meta.filename)}`);
     // A session of its own: a Ctrl-C at the terminal is for the demo alone, which then cleans up in order.
     this.#keeper = spawn(process.execPath, [keeper, this.directory], {
       stdio: ["pipe", "ignore", "inherit"],

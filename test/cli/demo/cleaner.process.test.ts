@@ -36,7 +36,7 @@ async function start(script: string, cwd = tmpdir()): Promise<ChildProcess> {
 }
 
 const keeper = (...more: string[]): ChildProcess => {
-  const child = spawn(process.execPath, [join(root, "cli/demo/keeper.ts"), directory, ...more], {
+  const child = spawn(process.execPath, [join(root, "cli/demo/cleaner.ts"), directory, ...more], {
     stdio: ["pipe", "ignore", "inherit"],
   });
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
