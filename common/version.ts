@@ -1,8 +1,8 @@
-/** The version of this Windlass. It stands in common/ because all roles say it and none may import another. */
+/** The version, here because every role reports it and no role may import another. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Reads it from package.json, which is one level up in a checkout and two in a package. */
+/** Reads package.json, one level up in a checkout and two in a package. */
 export function version(): string {
   const file = ["..", "../.."]
     .map((folder) => join(import.meta.dirname, folder, "package.json"))

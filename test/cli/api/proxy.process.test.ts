@@ -46,14 +46,14 @@ test("goes through the proxy of the environment, but not to this machine or wher
       exitCode: 78,
       stdout: "",
       stderr:
-        "windlass: HTTP_PROXY is no address of a proxy: write it like http://proxy.example.com:3128",
+        "windlass: HTTP_PROXY is not a proxy address. Write it like http://proxy.example.com:3128",
     });
 
   answersItself = true;
   const portal = await zones(elsewhere);
   expect(portal).toMatchObject({ exitCode: 1, stdout: "" });
   expect(portal.stderr).toBe(
-    `windlass: http://windlass.test:${port} does not answer like Windlass: is the address right?`,
+    `windlass: http://windlass.test:${port} is not a Windlass server. Check the address.`,
   );
   proxy.closeAllConnections();
   proxy.close();
