@@ -4,21 +4,21 @@
  */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { noProxyAddress, proxyAddress } from "../common/proxy-address.ts";
+import { invalidProxyMessage, proxyAddress } from "../common/proxy-address.ts";
 import { clientSettings } from "../common/settings/client.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
 import { settingsReader } from "../common/settings/read.ts";
 
 export interface ClientSettings {
-  /** `WINDLASS_URL`: goes before the current profile, behind `--server`. */
+  /** `WINDLASS_URL`: overrides the current profile; `--server` overrides it. */
   readonly url: string | undefined;
-  /** `WINDLASS_TOKEN`, for pipelines: used instead of a profile's. */
+  /** `WINDLASS_TOKEN`, for pipelines: used instead of a profile's token. */
   readonly token: string | undefined;
-  /** Where profiles and tokens are kept. */
+  /** The directory of the profiles and tokens. */
   readonly directory: string;
 }
 
-/** Reads the client's settings. Throws `ConfigError`. */
+/** Reads the client's settings. Throws `ConfigError` if one is invalid. */
 export function readClientSettings(environment: NodeJS.ProcessEnv = process.env): ClientSettings {
   const read = settingsReader(clientSettings, environment);
   return {
@@ -28,28 +28,31 @@ export function readClientSettings(environment: NodeJS.ProcessEnv = process.env)
   };
 }
 
-/** Like most command lines, also on macOS; `%APPDATA%` on Windows. */
+/** Follows the XDG convention, also on macOS; uses `%APPDATA%` on Windows. */
 function defaultDirectory(environment: NodeJS.ProcessEnv): string {
   if (process.platform === "win32" && environment["APPDATA"])
     return join(environment["APPDATA"], "windlass");
   return join(environment["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "windlass");
 }
 
-/** The proxies of this network, and the hosts that are reached without; this machine always is. */
+/** The HTTP proxies, and the hosts that bypass them; the local machine always does. */
 export interface ProxySettings {
   readonly httpProxy?: string;
   readonly httpsProxy?: string;
   readonly noProxy: string;
 }
 
-/** From `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; undefined where there are none. Throws `ConfigError` if one is no address. */
+/**
+ * Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`; returns undefined if no proxy is set. Throws
+ * `ConfigError` if one is not an address.
+ */
 export function proxySettings(
   environment: NodeJS.ProcessEnv = process.env,
 ): ProxySettings | undefined {
   const of = (name: string): string | undefined => {
     const text = environment[name.toLowerCase()] || environment[name];
     const address = text ? proxyAddress(text) : undefined;
-    if (address === null) throw new ConfigError(noProxyAddress(name));
+    if (address === null) throw new ConfigError(invalidProxyMessage(name));
     return address;
   };
   const [httpProxy, httpsProxy] = [of("HTTP_PROXY"), of("HTTPS_PROXY")];
@@ -66,10 +69,13 @@ const withThisMachine = (environment: NodeJS.ProcessEnv): string =>
     .filter(Boolean)
     .join(",");
 
-/** What the demo's children get from the user's environment: enough to find programs, and no setting of another Windlass. */
+/**
+ * Returns the part of the user's environment that the demo's processes get: enough to find
+ * programs, but no settings of another Windlass.
+ */
 export function demoEnvironment(environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   const wanted =
     /^(PATH|HOME|USER|LOGNAME|SHELL|TMPDIR|TZ|LANG|LC_\w+|https?_proxy|NODE_EXTRA_CA_CERTS|NODE_COMPILE_CACHE|SSL_CERT_(FILE|DIR)|WINDLASS_ENGINE_\w+)$/i;
-  const given = Object.entries(environment).filter(([name]) => wanted.test(name));
-  return { ...Object.fromEntries(given), NO_PROXY: withThisMachine(environment) };
+  const kept = Object.entries(environment).filter(([name]) => wanted.test(name));
+  return { ...Object.fromEntries(kept), NO_PROXY: withThisMachine(environment) };
 }

@@ -1,13 +1,14 @@
-/** The client: finds the command that was meant and loads only that one's code. */
+/** Entry of the client: finds the command and loads only its code. */
 import type { CommanderError } from "commander";
 import { ConfigError } from "../common/settings/config-error.ts";
-import { Failure, print, say, whenReaderLeaves } from "./terminal/output.ts";
+import { CliError, print, say, onOutputClosed } from "./terminal/output.ts";
 import { version } from "../common/version.ts";
 
-/** Runs one command line and sets the exit code: 0 done, 1 failed, 2 wrong usage, 78 a wrong setting. */
+/** Runs one command line and sets the exit code: 0 success, 1 failure, 2 usage, 78 settings. */
 export async function main(words: readonly string[]): Promise<void> {
-  whenReaderLeaves(() => process.exit(0));
-  // Asked for by scripts and prompts, so it is answered before the parser is loaded, which takes as long as Node itself.
+  onOutputClosed(() => process.exit(0));
+  // Scripts and shell prompts ask for the version. Print it before loading the parser, which
+  // takes as long as the start of Node itself.
   if (words.length === 1 && (words[0] === "--version" || words[0] === "-V"))
     return print(version());
   try {
@@ -22,9 +23,10 @@ export async function main(words: readonly string[]): Promise<void> {
 }
 
 function exitCodeOf(error: unknown): number {
-  // Commander has printed its message already; it ends --help and --version by throwing too, with code 0.
+  // Commander has already printed its message. It also throws, with code 0, after --help and
+  // --version.
   if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof Failure) {
+  if (error instanceof CliError) {
     if (error.message !== "") say(`windlass: ${error.message}`);
     return error.exitCode;
   }
@@ -36,12 +38,12 @@ function exitCodeOf(error: unknown): number {
   return 1;
 }
 
-/** After a verb without its noun: `windlass plan network`. */
+/** Suggests the whole command after a verb without its noun, as in `windlass plan network`. */
 async function suggestNoun(words: readonly string[]): Promise<void> {
-  const { commandsEndingIn } = await import("./program.ts");
+  const { commandsWithVerb } = await import("./program.ts");
   const word = words.find((one) => !one.startsWith("-")) ?? "";
-  const whole = await commandsEndingIn(word);
-  if (whole.length > 0 && whole.length <= 3) say(`There is ${whole.join(", and ")}.`);
+  const whole = await commandsWithVerb(word);
+  if (whole.length > 0 && whole.length <= 3) say(`Did you mean ${whole.join(" or ")}?`);
 }
 
 const isCommanderError = (error: unknown): error is CommanderError =>

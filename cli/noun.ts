@@ -1,11 +1,14 @@
-/** The grammar of the command line: `windlass <noun> <verb> [name]`, nouns in the plural, the same verbs everywhere. */
+/** Builders for commands of the form `windlass <noun> <verb> [name]`, with plural nouns. */
 import { Command, Option, type CommandUnknownOpts } from "@commander-js/extra-typings";
 
-/** A noun; its verbs are added to it. Without a verb it shows its help. */
+/** Creates a noun, to which verbs are added. Without a verb it shows its help. */
 export const noun = (name: string, description: string) =>
   new Command(name).description(description);
 
-/** Adds examples to a command's help: what each is for beside it, or above where a narrow terminal would break the line. */
+/**
+ * Adds examples to a command's help. The purpose of each stands beside it, or above it if a line
+ * would be longer than 80 columns.
+ */
 export function examples<C extends CommandUnknownOpts>(
   command: C,
   lines: readonly (readonly [command: string, meaning: string])[],
@@ -18,7 +21,7 @@ export function examples<C extends CommandUnknownOpts>(
   return command;
 }
 
-/** One example for each verb that has none of its own yet: what follows its name, and what that is for. */
+/** Adds one example to each verb in `texts`: the words after its name, and their purpose. */
 export function verbExamples<C extends CommandUnknownOpts>(
   command: C,
   texts: Readonly<Record<string, readonly [rest: string, meaning: string]>>,
@@ -31,12 +34,12 @@ export function verbExamples<C extends CommandUnknownOpts>(
   return command;
 }
 
-/** An option that may come several times, one value each: `--label gpu --label eu`. */
+/** Creates an option that may be repeated, with one value each: `--label gpu --label eu`. */
 export const repeated = <const F extends string>(flags: F, description: string) =>
   new Option(flags, description).argParser((value: string, before: string[] | undefined) => [
     ...(before ?? []),
     value,
   ]);
 
-/** `--yes`, of every verb that asks. */
-export const yes = () => new Option("-y, --yes", "do not ask");
+/** Creates `--yes`, for every verb that asks for confirmation. */
+export const yes = () => new Option("-y, --yes", "do not ask for confirmation");

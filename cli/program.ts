@@ -1,4 +1,7 @@
-/** The command line as a whole: every command with its help. Only the command that was asked for is loaded, and its work when it runs. */
+/**
+ * The command line: every command with its help. Only the module of the requested command is
+ * loaded, and its code only when it runs.
+ */
 import { Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { client } from "../common/settings/client.ts";
 import { settingsHelp } from "../common/settings/help.ts";
@@ -6,7 +9,7 @@ import { version } from "../common/version.ts";
 
 interface Entry {
   readonly name: string;
-  /** Under which heading the help lists it. */
+  /** The heading under which the help lists it. */
   readonly group: string;
   readonly description: string;
   load?(): Promise<CommandUnknownOpts>;
@@ -53,43 +56,43 @@ const entries: readonly Entry[] = [
   {
     name: "zones",
     group: "Work",
-    description: "places where configurations live",
+    description: "groups of configurations",
     load: async () => (await import("./commands/zones.ts")).zonesCommand(),
   },
   {
     name: "configurations",
     group: "Work",
-    description: "terraform directories with their zone and values",
+    description: "Terraform directories, each with a zone and values",
     load: async () => (await import("./commands/configurations.ts")).configurationsCommand(),
   },
   {
     name: "jobs",
     group: "Work",
-    description: "what is queued, runs and has run",
+    description: "plans, deployments and destructions",
     load: async () => (await import("./commands/jobs.ts")).jobsCommand(),
   },
   {
     name: "state",
     group: "Work",
-    description: "the terraform state that is kept here: versions and lock",
+    description: "managed Terraform state: versions and lock",
     load: async () => (await import("./commands/states.ts")).stateCommand(),
   },
   {
     name: "workers",
     group: "Work",
-    description: "the runners that do the work",
+    description: "the runners that run your jobs",
     load: async () => (await import("./commands/workers.ts")).workersCommand(),
   },
   {
     name: "tokens",
     group: "Work",
-    description: "registration tokens for runners",
+    description: "registration tokens for new runners",
     load: async () => (await import("./commands/workers.ts")).tokensCommand(),
   },
   {
     name: "identities",
     group: "Work",
-    description: "the roles that jobs take on in your cloud account",
+    description: "cloud identities: the roles that jobs take on in your account",
     load: async () => (await import("./commands/identities.ts")).identitiesCommand(),
   },
   {
@@ -101,22 +104,22 @@ const entries: readonly Entry[] = [
   {
     name: "logins",
     group: "Work",
-    description: "where you are signed in",
+    description: "your sign-ins: browsers and command lines",
     load: async () => (await import("./commands/people.ts")).loginsCommand(),
   },
   {
     name: "audit",
     group: "Work",
-    description: "who did what to your things",
+    description: "the audit log: who did what, and when",
     load: async () => (await import("./commands/people.ts")).auditCommand(),
   },
   {
     name: "completion",
     group: "Start here",
-    description: "print what lets a shell complete these commands",
+    description: "print a script that completes these commands in your shell",
     load: async () => (await import("./commands/completion.ts")).completionCommand(wholeProgram),
   },
-  // main.ts at the root starts these two before the client is loaded; here they are listed.
+  // main.ts at the root starts these two without loading the client; they are listed for the help.
   {
     name: "server",
     group: "Run it",
@@ -125,50 +128,50 @@ const entries: readonly Entry[] = [
   {
     name: "agent",
     group: "Run it",
-    description: "run a runner daemon; settings come from the environment",
+    description: "run a runner; settings come from the environment",
   },
 ];
 
-/** Builds the parser for a command line. Errors are thrown as CommanderError, so that `main` maps them to exit codes. */
+/** Builds the parser. It throws CommanderError, which `main` maps to an exit code. */
 export async function buildProgram(words: readonly string[]): Promise<CommandUnknownOpts> {
   const program = new Command("windlass")
     .description(
       "Runs Terraform and OpenTofu for teams: a control plane, runners in your own network, a client.",
     )
     .version(version(), "-V, --version", "print the version")
-    .option("--server <url>", "the server to talk to (WINDLASS_URL, else the current profile's)")
-    .option("--profile <name>", "the sign-in to use, see windlass profiles")
-    .option("--json", "print what the server answers, for programs; lists are one array")
+    .option("--server <url>", "the server (default: WINDLASS_URL, then the current profile's)")
+    .option("--profile <name>", "the sign-in to use; see windlass profiles")
+    .option("--json", "print the server's response as JSON; a list is one array")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")
     .configureHelp({ showGlobalOptions: true })
     .exitOverride()
     .addHelpText("after", () => `\n${settingsHelp([client])}${examples}`);
   for (const { name, group, description, load } of entries) {
-    // A command that no word names cannot be what was meant; its line in the help is enough.
+    // A command that is not on the command line only needs its line in the help.
     const command = load && words.includes(name) ? await load() : new Command(name);
     program.commandsGroup(`${group}:`);
     program.addCommand(command.summary(description));
   }
-  inheriting(program);
+  applySharedSettings(program);
   return program;
 }
 
-/** The parser with every command loaded: for the documentation and for completion. */
+/** Builds the parser with every command loaded, for the documentation and for completion. */
 export const wholeProgram = (): Promise<CommandUnknownOpts> =>
   buildProgram(entries.map(({ name }) => name));
 
-/** What a command's nouns and verbs have from it: how errors are thrown, and where they say that help is. */
-function inheriting(command: CommandUnknownOpts, path = command.name()): void {
-  command.showHelpAfterError(`What there is: ${path} --help`);
+/** Gives a command's nouns and verbs its error handling and a pointer to their help. */
+function applySharedSettings(command: CommandUnknownOpts, path = command.name()): void {
+  command.showHelpAfterError(`For help: ${path} --help`);
   for (const below of command.commands) {
     below.copyInheritedSettings(command);
-    inheriting(below, `${path} ${below.name()}`);
+    applySharedSettings(below, `${path} ${below.name()}`);
   }
 }
 
-/** Whole commands that end in a word which somebody took for a command, such as `jobs plan` for `plan`. */
-export async function commandsEndingIn(word: string): Promise<string[]> {
+/** Returns the whole commands with this verb, such as `windlass jobs plan` for `plan`. */
+export async function commandsWithVerb(word: string): Promise<string[]> {
   const nouns = (await wholeProgram()).commands;
   return nouns
     .filter((noun) => noun.commands.some((verb) => verb.name() === word))
@@ -178,10 +181,10 @@ export async function commandsEndingIn(word: string): Promise<string[]> {
 const examples = `
 Examples:
   windlass demo             see a plan and a deployment run on this machine
-  windlass up               deploy the terraform of this directory
+  windlass up               deploy the Terraform files of this directory
   windlass server           run the control plane on http://127.0.0.1:8080
   windlass server login-link --email you@example.com
-                            print a link that signs you in once
+                            print a one-time sign-in link
   windlass server backup /var/backups/windlass.tar.gz
-                            write everything the server keeps to one file
+                            write all of the server's data to one file
 `;

@@ -1,8 +1,11 @@
-/** What every command that talks to a server shares: its options, its API, how it says what it found. What it needs is loaded when it runs. */
+/**
+ * What every command that calls a server shares: its global options, the API client and the
+ * output of results. Modules are loaded when the command runs.
+ */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { Api } from "./api/api.ts";
 import type { ClientSettings } from "./config.ts";
-import { clean, Failure, fitted, print, say, table } from "./terminal/output.ts";
+import { clean, CliError, fitToTerminal, print, say, table } from "./terminal/output.ts";
 
 export interface GlobalOptions {
   readonly server?: string;
@@ -14,34 +17,35 @@ export interface Run extends GlobalOptions {
   readonly settings: ClientSettings;
   /** Opened at its first use. */
   readonly api: Api;
-  /** Aborted by Ctrl-C; the command then ends with 130. */
+  /** Aborted by Ctrl-C; the command then exits with 130. */
   readonly signal: AbortSignal;
-  /** Has Ctrl-C call this instead, until what is answered is disposed of. */
+  /** Makes Ctrl-C call this instead, until the returned value is disposed. */
   onInterrupt(handle: () => void): Disposable;
-  /** One thing: as JSON, or as lines of names and values. */
+  /** Prints one object: as JSON, or as lines of names and values. */
   show(value: object, fields: Fields): void;
-  /** Several: as one JSON array, or as a table; `none` says on stderr what to do when there are none. */
+  /** Prints a list as one JSON array or a table. If it is empty, `none` goes to stderr. */
   list<T extends object>(items: readonly T[], columns: Columns<T>, none: string): void;
-  /** What was done: on stderr, for people; programs read the exit code. */
+  /** Prints what was done to stderr; nothing with `--json`. */
   done(text: string): void;
 }
 
-/** Names and values; what is undefined or null is left out. */
+/** Names and values; undefined and null values are left out. */
 export type Fields = Readonly<Record<string, string | number | null | undefined>>;
 export type Columns<T> = Readonly<Record<string, (item: T) => string | number | null | undefined>>;
 
 type Handler<A extends unknown[]> = (run: Run, ...args: A) => Promise<void> | void;
 
 /**
- * The action of a command: `handle` gets a `Run`, then what commander passes: the arguments and the command's own options. The command
- * comes last; the global options are read from it, wherever on the line they stood.
+ * Wraps the action of a command. `handle` receives a `Run`, then what commander passes: the
+ * arguments and the command's own options. Commander passes the command last; the global options
+ * are read from it, so they may stand anywhere on the command line.
  */
 export const action =
   <A extends unknown[]>(handle: Handler<A>) =>
   async (...args: [...A, ...unknown[]]): Promise<void> => {
     const command = args.at(-1) as CommandUnknownOpts;
     const interrupted = new AbortController();
-    const abort = (): void => interrupted.abort(new Interrupted());
+    const abort = (): void => interrupted.abort(new InterruptedError());
     let handler = abort;
     const onInterrupt = (): void => handler();
     process.on("SIGINT", onInterrupt);
@@ -51,15 +55,15 @@ export const action =
       });
       await handle(run, ...(args as unknown as A));
     } catch (error) {
-      if (interrupted.signal.aborted) throw new Interrupted();
+      if (interrupted.signal.aborted) throw new InterruptedError();
       throw error;
     } finally {
       process.removeListener("SIGINT", onInterrupt);
     }
   };
 
-/** Ctrl-C: the shell's number for it, and no message. */
-class Interrupted extends Failure {
+/** Ctrl-C: exits with 130, the shell's code for it, and prints no message. */
+class InterruptedError extends CliError {
   constructor() {
     super("", 130);
   }
@@ -100,7 +104,8 @@ async function runOf(
       const rows = items.map((item) =>
         Object.values(columns).map((of) => clean(String(of(item) ?? "-"))),
       );
-      for (const line of table(fitted([Object.keys(columns), ...rows]))) print(line.trimEnd());
+      for (const line of table(fitToTerminal([Object.keys(columns), ...rows])))
+        print(line.trimEnd());
     },
     done(text) {
       if (!options.json) say(text);
@@ -108,7 +113,7 @@ async function runOf(
   };
 }
 
-/** A value of several lines goes on below itself. */
+/** Returns one row per line of the value. */
 function rowsOf([name, field]: [string, Fields[string]]): string[][] {
   if (field === null || field === undefined || field === "") return [];
   return String(field)

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { Agent, EnvHttpProxyAgent, setGlobalDispatcher, type Dispatcher } from "undici";
-import { noProxyAddress, proxyAddress } from "../../common/proxy-address.ts";
+import { invalidProxyMessage, proxyAddress } from "../../common/proxy-address.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 
 /** Proxies and certificates by their usual names (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`, …), as `config.ts` found them. */
@@ -53,7 +53,7 @@ export function dispatcherOf(network: Network): Dispatcher {
 
 function addressOf(name: string, text: string): string {
   const address = proxyAddress(text);
-  if (address === null) throw new ConfigError(noProxyAddress(name));
+  if (address === null) throw new ConfigError(invalidProxyMessage(name));
   return address;
 }
 

@@ -1,4 +1,4 @@
-/** The control plane as a signed-in person calls it: which server, whose token, refreshed when it ends. */
+/** The API client of a signed-in user: selects the server and the token, and renews the token. */
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { endpointPaths } from "../../protocol/endpoint-paths.ts";
 import type { endpoints } from "../../protocol/endpoints.ts";
@@ -12,20 +12,20 @@ import {
 } from "../../protocol/transport.ts";
 import { changeAuth, readAuth, type AuthFile, type Profile } from "./auth-file.ts";
 import type { ClientSettings } from "../config.ts";
-import { describeFailure } from "./failures.ts";
-import { Failure } from "../terminal/output.ts";
+import { toCliError } from "./failures.ts";
+import { CliError } from "../terminal/output.ts";
 
 type Endpoints = typeof endpoints;
 type Input<E extends Endpoint> = Parameters<typeof call<E>>[2];
-type Answered<N extends keyof Endpoints> = Exclude<Called<Endpoints[N]>, null>;
+type ResponseOf<N extends keyof Endpoints> = Exclude<Called<Endpoints[N]>, null>;
 
 export interface Api {
   readonly server: string;
-  /** Whose token is used; unknown for `WINDLASS_TOKEN`. */
+  /** The user that the token belongs to; undefined for `WINDLASS_TOKEN`. */
   readonly email: string | undefined;
-  /** Calls an endpoint by its name. Throws `Failure` with what happened and what to do. */
-  call<N extends keyof Endpoints>(name: N, input?: Input<Endpoints[N]>): Promise<Answered<N>>;
-  /** Like `call`, for bytes in or out; the caller reads the body. */
+  /** Calls an endpoint by its name. Throws `CliError` with the cause and a remedy. */
+  call<N extends keyof Endpoints>(name: N, input?: Input<Endpoints[N]>): Promise<ResponseOf<N>>;
+  /** Like `call`, for binary bodies; the caller reads the response body. */
   send(name: keyof Endpoints, input?: SendInput, options?: CallOptions): ReturnType<typeof send>;
 }
 
@@ -36,7 +36,7 @@ export interface ApiOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Finds server and token. Throws `Failure` when nobody is signed in there. */
+/** Selects the server and the token. Throws `CliError` if the user is not signed in there. */
 export function openApi({ settings, server, profile, signal }: ApiOptions): Api {
   const credential = credentialOf(settings, server, profile);
   const attempt = async <T>(once: (headers: Record<string, string>) => Promise<T>): Promise<T> => {
@@ -44,7 +44,7 @@ export function openApi({ settings, server, profile, signal }: ApiOptions): Api 
       return await once({ authorization: `Bearer ${await credential.token(false)}` });
     } catch (error) {
       if (!(error instanceof ProblemError && error.status === 401)) throw error;
-      // Revoked, or a clock that disagrees with the server's: once more with a new token.
+      // The token was revoked, or the clocks differ. Retry once with a new token.
       return once({ authorization: `Bearer ${await credential.token(true)}` });
     }
   };
@@ -54,46 +54,49 @@ export function openApi({ settings, server, profile, signal }: ApiOptions): Api 
     email: credential.email,
     call: async (name, input) => {
       try {
-        const answer = await attempt((headers) =>
-          call(credential.server, calledAt(name), (input ?? {}) as never, { headers, ...options }),
+        const response = await attempt((headers) =>
+          call(credential.server, endpointNamed(name), (input ?? {}) as never, {
+            headers,
+            ...options,
+          }),
         );
-        return answer as never;
+        return response as never;
       } catch (error) {
-        throw describeFailure(error, credential.server);
+        throw toCliError(error, credential.server);
       }
     },
     send: async (name, input = {}, more = {}) => {
       const signals = [signal, more.signal].filter((one) => one !== undefined);
       try {
         return await attempt((headers) =>
-          send(credential.server, calledAt(name), input, {
+          send(credential.server, endpointNamed(name), input, {
             ...more,
             headers: { ...headers, ...more.headers },
             signal: AbortSignal.any(signals),
           }),
         );
       } catch (error) {
-        throw describeFailure(error, credential.server);
+        throw toCliError(error, credential.server);
       }
     },
   };
 }
 
-/** The transport needs method and path; what else an endpoint has is known to the compiler. */
-const calledAt = <N extends keyof Endpoints>(name: N): Endpoints[N] =>
+/** At run time only the method and the path are needed; the types carry the rest. */
+const endpointNamed = <N extends keyof Endpoints>(name: N): Endpoints[N] =>
   endpointPaths[name] as Endpoints[N];
 
-/** An address as it is kept and compared: without a slash at its end. */
-export function serverOf(text: string): string {
+/** Validates a server address and removes trailing slashes. */
+export function parseServer(text: string): string {
   if (!/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/.test(text))
-    throw new Failure(
-      `"${text}" is not the address of a server, such as https://windlass.example.com`,
+    throw new CliError(
+      `"${text}" is not a server address. Use one such as https://windlass.example.com`,
       2,
     );
   return text.replace(/\/+$/, "");
 }
 
-/** The profile that a command means: by name, else by server, else the current one. */
+/** Returns the profile by name, else by server, else the current one. */
 export function findProfile(
   { current, profiles }: AuthFile,
   { name, server }: { name?: string | undefined; server?: string | undefined },
@@ -101,8 +104,8 @@ export function findProfile(
   if (name !== undefined) {
     const profile = profiles[name];
     if (!profile)
-      throw new Failure(
-        `there is no profile "${name}": windlass profiles list shows those there are`,
+      throw new CliError(
+        `There is no profile "${name}". To see your profiles: windlass profiles list`,
       );
     return [name, profile];
   }
@@ -123,28 +126,28 @@ function credentialOf(
   option: string | undefined,
   name: string | undefined,
 ): Credential {
-  const given = option ?? (name === undefined ? settings.url : undefined);
-  const server = given === undefined ? undefined : serverOf(given);
+  const address = option ?? (name === undefined ? settings.url : undefined);
+  const server = address === undefined ? undefined : parseServer(address);
   if (settings.token !== undefined && name === undefined) {
-    // A token goes only to the server that gave it, and only the user knows which one that is.
+    // A token may only be sent to the server that issued it, which only the user knows.
     if (server === undefined)
-      throw new Failure(
-        "WINDLASS_TOKEN is set, but not which server gave it: set WINDLASS_URL or --server",
+      throw new CliError(
+        "WINDLASS_TOKEN is set without a server. Set WINDLASS_URL or pass --server.",
       );
     const { token } = settings;
     return { server, email: undefined, token: async () => token };
   }
   const found = findProfile(readAuth(settings.directory), { name, server });
   if (!found)
-    throw new Failure(
+    throw new CliError(
       server === undefined
-        ? "you are not signed in: windlass login --server https://…"
-        : `you are not signed in at ${server}: windlass login --server ${server}`,
+        ? "You are not signed in. Run: windlass login --server https://…"
+        : `You are not signed in at ${server}. Run: windlass login --server ${server}`,
     );
   const [profileName, profile] = found;
   if (server !== undefined && profile.server !== server)
-    throw new Failure(
-      `the profile "${profileName}" belongs to ${profile.server}, not to ${server}`,
+    throw new CliError(
+      `The profile "${profileName}" belongs to ${profile.server}, not to ${server}`,
       2,
     );
   return {
@@ -154,18 +157,18 @@ function credentialOf(
   };
 }
 
-/** A token that ends within this time is renewed before it is used. */
-const margin = 30_000;
+/** A token that expires within this time (ms) is renewed before it is used. */
+const renewalMargin = 30_000;
 
 async function tokenOf(directory: string, name: string, renew: boolean): Promise<string> {
   const used = readAuth(directory).profiles[name];
-  if (used && !renew && used.expires_at - Date.now() > margin) return used.access_token;
+  if (used && !renew && used.expires_at - Date.now() > renewalMargin) return used.access_token;
   const after = await changeAuth(directory, async (before) => {
     const profile = before.profiles[name];
-    if (!profile) throw new Failure("you were signed out: windlass login");
-    // Another command has renewed it while this one waited for the lock.
+    if (!profile) throw new CliError("You have been signed out. Run: windlass login");
+    // Another command renewed the token while this one waited for the lock.
     if (profile.access_token !== used?.access_token) return before;
-    const pair = await refreshed(profile);
+    const pair = await refresh(profile);
     const next: Profile = {
       ...profile,
       access_token: pair.access_token,
@@ -177,14 +180,16 @@ async function tokenOf(directory: string, name: string, renew: boolean): Promise
   return after.profiles[name]?.access_token ?? "";
 }
 
-async function refreshed({ server, refresh_token }: Profile) {
+async function refresh({ server, refresh_token }: Profile) {
   try {
-    const pair = await call(server, calledAt("refreshTokens"), { body: { refresh_token } });
+    const pair = await call(server, endpointNamed("refreshTokens"), { body: { refresh_token } });
     if (pair) return pair;
   } catch (error) {
     if (error instanceof ProblemError && error.status === 401)
-      throw new Failure(`your sign-in at ${server} has ended: windlass login --server ${server}`);
+      throw new CliError(
+        `Your sign-in at ${server} has ended. Run: windlass login --server ${server}`,
+      );
     throw error;
   }
-  throw new Failure(`${server} answered nothing to the renewal of the sign-in`);
+  throw new CliError(`${server} sent an empty response to the token renewal`);
 }

@@ -1,6 +1,7 @@
 /**
- * Who the user is at which server: one file with a profile per server, mode 0600, replaced whole, and changed under a lock. Two
- * commands that refreshed at once would present an old refresh token, which ends the login.
+ * Reads and changes `auth.json`: one profile per server, mode 0600, replaced atomically and
+ * changed under a lock. Without the lock, two commands that refresh at the same time could both
+ * send the same refresh token, and the server ends a login whose refresh token is reused.
  */
 import {
   closeSync,
@@ -14,14 +15,14 @@ import {
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readIfExists } from "../../common/files.ts";
-import { Failure } from "../terminal/output.ts";
+import { CliError } from "../terminal/output.ts";
 
 export interface Profile {
   readonly server: string;
   readonly user_email: string;
   readonly access_token: string;
   readonly refresh_token: string;
-  /** Of the access token, in milliseconds since 1970. */
+  /** Expiry of the access token, in milliseconds since 1970. */
   readonly expires_at: number;
 }
 
@@ -33,23 +34,23 @@ export interface AuthFile {
 const empty: AuthFile = { current: null, profiles: {} };
 const pathOf = (directory: string): string => join(directory, "auth.json");
 
-/** The file as it is now; without one, nobody. Throws `Failure` when it is damaged. */
+/** Reads the file; a missing file has no profiles. Throws `CliError` if it is damaged. */
 export function readAuth(directory: string): AuthFile {
   const path = pathOf(directory);
   let text: string | undefined;
   try {
     text = readIfExists(path);
   } catch (error) {
-    throw new Failure(`${path} cannot be read: ${(error as Error).message}`);
+    throw new CliError(`${path} cannot be read: ${(error as Error).message}`);
   }
   if (text === undefined) return empty;
   try {
     const { current = null, profiles = {} } = JSON.parse(text) as Partial<AuthFile>;
     if (Object.values(profiles).every(isProfile)) return { current, profiles };
   } catch {
-    // Falls through: what is no JSON is as damaged as what lacks a field.
+    // Falls through: invalid JSON is reported like a missing field.
   }
-  throw new Failure(`${path} is damaged: remove it and run windlass login`);
+  throw new CliError(`${path} is damaged. Remove it and run: windlass login`);
 }
 
 const isProfile = (value: Partial<Profile> | null): boolean =>
@@ -58,8 +59,8 @@ const isProfile = (value: Partial<Profile> | null): boolean =>
   typeof value.refresh_token === "string";
 
 /**
- * Changes the file while no other command does. `change` gets what is there now and may take its time (a refresh asks the server);
- * what it answers is written, and answered.
+ * Changes the file under the lock. `change` receives the current content, may call the server,
+ * and returns the new content, which is written and returned.
  */
 export async function changeAuth(
   directory: string,
@@ -82,12 +83,13 @@ export async function changeAuth(
   }
 }
 
-/** A holder that is older than this was killed: a change takes a request at most. */
+/** A lock file older than this (ms) belongs to a killed process: a change takes one request. */
 const staleAfter = 30_000;
-const patience = 45_000;
+/** How long (ms) a command waits for the lock. */
+const lockTimeout = 45_000;
 
 async function lock(path: string): Promise<() => void> {
-  const deadline = performance.now() + patience;
+  const deadline = performance.now() + lockTimeout;
   for (;;) {
     try {
       closeSync(openSync(path, "wx", 0o600));
@@ -96,16 +98,18 @@ async function lock(path: string): Promise<() => void> {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     }
     if (isStale(path)) {
-      // Renamed first: of several that find it stale, one gets to remove it.
+      // Rename first, so that only one of several waiting commands removes it.
       const aside = `${path}.${process.pid}`;
       try {
         renameSync(path, aside);
         rmSync(aside, { force: true });
       } catch {
-        // Another one was faster.
+        // Another command removed it first.
       }
     } else if (performance.now() > deadline) {
-      throw new Failure(`another windlass command holds ${path}; remove it if there is none`);
+      throw new CliError(
+        `Another windlass command holds ${path}. If none is running, remove that file.`,
+      );
     } else await sleep(20 + Math.random() * 30);
   }
 }

@@ -1,7 +1,7 @@
-/** Lists that may be long, read page by page until there is enough. */
-import { Failure } from "../terminal/output.ts";
+/** Reads paged lists. */
+import { CliError } from "../terminal/output.ts";
 
-/** The server's limit of a page. */
+/** The largest page that the server returns. */
 const pageLimit = 1000;
 
 interface Page<T> {
@@ -9,7 +9,7 @@ interface Page<T> {
   readonly next_cursor: string | null;
 }
 
-/** At most `wanted` items, and whether there are more. */
+/** Reads pages until there are `wanted` items, and returns whether more exist. */
 export async function readPages<T>(
   wanted: number,
   read: (query: { limit: number; cursor?: string }) => Promise<Page<T>>,
@@ -25,14 +25,14 @@ export async function readPages<T>(
   return { items, more: cursor !== undefined };
 }
 
-/** A whole number of the command line, at least 0. Throws `Failure` with 2 when it is none. */
-export function wholeOf(option: string, text: string): number {
+/** Parses a whole number, at least 0. Throws `CliError` with exit code 2 otherwise. */
+export function parseWholeNumber(option: string, text: string): number {
   if (/^\d{1,7}$/.test(text)) return Number(text);
-  throw new Failure(`${option} "${text}" is not a number from 0 on`, 2);
+  throw new CliError(`${option} must be a whole number of at least 0, not "${text}"`, 2);
 }
 
-/** A number of the command line, at least 1. Throws `Failure` with 2 when it is none. */
-export function countOf(option: string, text: string): number {
+/** Parses a whole number, at least 1. Throws `CliError` with exit code 2 otherwise. */
+export function parseCount(option: string, text: string): number {
   if (/^\d{1,7}$/.test(text) && Number(text) > 0) return Number(text);
-  throw new Failure(`${option} "${text}" is not a number from 1 on`, 2);
+  throw new CliError(`${option} must be a whole number of at least 1, not "${text}"`, 2);
 }

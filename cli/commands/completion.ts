@@ -1,12 +1,12 @@
-/** `windlass completion`: what lets a shell complete these commands. */
+/** `windlass completion`: prints shell completion scripts. */
 import { Argument, Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { examples } from "../noun.ts";
 
-/** The command with its help. `wholeProgram` loads every command, so it is called only when this one runs. */
+/** Builds the command; `wholeProgram` loads every command, and is called only when this one runs. */
 export const completionCommand = (wholeProgram: () => Promise<CommandUnknownOpts>) =>
   examples(
     new Command("completion")
-      .description("print what lets a shell complete these commands")
+      .description("print a script that completes these commands in your shell")
       .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"] as const))
       .action(async (shell) => {
         const { completionScript } = await import("../completion/script.ts");

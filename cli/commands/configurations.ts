@@ -1,4 +1,4 @@
-/** `windlass configurations`: what is deployed where, and with which values. */
+/** `windlass configurations`: what to deploy, in which zone and with which values. */
 import { Option, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ChangeOptions } from "../configurations/verbs.ts";
 import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
@@ -7,9 +7,12 @@ import { backendOption, valueOptions } from "./value-options.ts";
 
 const verbs = () => import("../configurations/verbs.ts");
 
-/** The command with its verbs; their work is loaded when they run. */
+/** Builds the command; the code of each verb is loaded only when it runs. */
 export function configurationsCommand() {
-  const configurations = noun("configurations", "terraform directories with their zone and values");
+  const configurations = noun(
+    "configurations",
+    "Terraform directories, each with a zone and values",
+  );
   configurations
     .command("list")
     .description("list your configurations")
@@ -21,8 +24,11 @@ export function configurationsCommand() {
     .action(action(async (run: Run, name: string) => (await verbs()).show(run, name)));
   const create = configurations
     .command("create")
-    .description("make a configuration from a directory, a git repository or a file")
-    .argument("[name]", "1 to 100 characters; else the one in --file, or the directory's");
+    .description("create a configuration from a directory, a git repository or a file")
+    .argument(
+      "[name]",
+      "1 to 100 characters (default: the name in --file, or that of the directory)",
+    );
   addFields(create);
   create.action(
     action(async (run: Run, name: string | undefined, options: ChangeOptions) =>
@@ -30,34 +36,37 @@ export function configurationsCommand() {
     ),
   );
   examples(create, [
-    ["windlass configurations create --dir ./network", "named like it"],
-    ["windlass configurations create db --dir db --sensitive password", "asks for its value"],
+    ["windlass configurations create --dir ./network", "named after the directory"],
+    ["windlass configurations create db --dir db --sensitive password", "prompts for the value"],
     [
       "windlass configurations create dns --git https://example.com/dns.git --ref v2",
-      "the runner fetches it",
+      "fetched by the runner",
     ],
-    ["windlass configurations create --file network.json", "the fields as the API has them"],
+    ["windlass configurations create --file network.json", "with the fields of the API"],
   ]);
   const update = configurations
     .command("update")
-    .description("change what is named, and nothing else; plans made before are stale")
+    .description("change the fields that the options name; earlier plans become stale")
     .argument("<name>", "name or id of the configuration");
   addFields(update);
   update
-    .option("--rename <name>", "its new name")
-    .addOption(repeated("--unset <name>", "take a variable away; again for more"))
+    .option("--rename <name>", "the new name")
+    .addOption(repeated("--unset <name>", "remove a variable; repeatable"))
     .action(
       action(async (run: Run, name: string, options: ChangeOptions) =>
         (await verbs()).update(run, name, options),
       ),
     );
   examples(update, [
-    ["windlass configurations update network --dir ./network", "upload it again"],
-    ["windlass configurations update db --sensitive password < new-password", "from a file"],
+    ["windlass configurations update network --dir ./network", "upload the directory again"],
+    [
+      "windlass configurations update db --sensitive password < new-password",
+      "read the value from a file",
+    ],
   ]);
   configurations
     .command("delete")
-    .description("delete a configuration that has nothing deployed, with its state")
+    .description("delete a configuration with nothing deployed, and its state")
     .argument("<name>", "name or id of the configuration")
     .addOption(yes())
     .action(
@@ -66,68 +75,65 @@ export function configurationsCommand() {
       ),
     );
   verbExamples(configurations, {
-    list: ["--json", "for programs"],
+    list: ["--json", "for scripts"],
     show: ["network", "with its outputs"],
     delete: ["preview-42 --yes", "in a pipeline"],
   });
   return examples(configurations, [
-    ["windlass configurations create network --dir ./network --zone production", "make one"],
+    ["windlass configurations create network --dir ./network --zone production", "create one"],
     ["windlass configurations show network", "with the outputs of its last deployment"],
   ]);
 }
 
-/** The options that `create` and `update` share. */
+/** Adds the options that `create` and `update` share. */
 function addFields(command: CommandUnknownOpts): void {
   command
-    .option("--zone <name>", "name or id of its zone; may be left out where there is one")
+    .option("--zone <name>", "name or id of its zone; not needed if you have exactly one")
     .option(
       "--dir <directory>",
-      "pack and upload this directory; .gitignore and .windlassignore hold",
+      "pack and upload this directory; .gitignore and .windlassignore apply",
     )
-    .option("--git <url>", "a repository that the runner can read")
-    .option("--ref <ref>", "its branch, tag or commit")
-    .option("--path <path>", "the folder in it")
-    .option("--submodules", "fetch its submodules too")
-    .option("--no-submodules", "do not fetch its submodules; the default")
-    .option(
-      "--file <file>",
-      "a JSON file of the fields, as the API has them; options go before it",
-    );
+    .option("--git <url>", "a git repository that the runner can read")
+    .option("--ref <ref>", "branch, tag or commit of the repository")
+    .option("--path <path>", "folder in the repository")
+    .option("--submodules", "fetch the submodules of the repository too")
+    .option("--no-submodules", "do not fetch submodules (default)")
+    .option("--file <file>", "a JSON file with the fields of the API; options override it");
   for (const option of valueOptions()) command.addOption(option);
   command
-    .addOption(
-      repeated("--env <name=value>", "what terraform finds in its environment; again for more"),
-    )
+    .addOption(repeated("--env <name=value>", "an environment variable for terraform; repeatable"))
     .addOption(
       repeated(
         "--sensitive-env <name>",
-        "a secret of the environment: asked for, or a line of stdin; again for more",
+        "a secret environment variable: prompted for, or a line of stdin; repeatable",
       ),
     )
-    .option("--identity <name>", "the cloud identity that its jobs take on; none for none")
-    .addOption(new Option("--engine <name>", "what runs it").choices(["terraform", "opentofu"]))
-    .option("--engine-version <constraint>", 'such as "~> 1.14"')
-    .option("--working-directory <path>", "where terraform runs, below the source")
+    .option("--identity <name>", 'the cloud identity that its jobs take on; "none" removes it')
+    .addOption(
+      new Option("--engine <name>", "the program that runs it").choices(["terraform", "opentofu"]),
+    )
+    .option("--engine-version <constraint>", 'version of the engine, such as "~> 1.14"')
+    .option("--working-directory <path>", "the folder of the source in which terraform runs")
     .addOption(
       repeated(
         "--source-var-file <path>",
-        'a .tfvars file in the source; again for more, in place of those before; "" for none',
+        'a .tfvars file in the source; repeatable; replaces the earlier list; "" empties it',
       ),
     )
     .addOption(backendOption())
     .addOption(
       repeated(
         "--backend-config <name=value>",
-        "what the declared backend leaves open; again for more",
+        "a setting that the declared backend leaves open; repeatable",
       ),
     )
     .addOption(
       repeated(
         "--sensitive-backend-config <name>",
-        "a secret of it: asked for, or a line of stdin; again for more",
+        "a secret backend setting: prompted for, or a line of stdin; repeatable",
       ),
     )
-    .option("--parallelism <count>", "how many resources at once (10)")
-    .option("--timeout <seconds>", "after so long a job of it is stopped (3600)")
-    .option("--project-name <name>", "another name that programs find it by");
+    .option("--parallelism <count>", "resources that terraform handles at once (10)")
+    .option("--timeout <seconds>", "stop a job that runs longer than this (3600)")
+    .option("--project-name <name>", "a second unique name, by which pipelines find it");
 }

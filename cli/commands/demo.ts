@@ -1,11 +1,11 @@
-/** `windlass demo`: the product at work on this machine, and nothing left of it afterwards. */
+/** `windlass demo`: runs the whole product on this machine and cleans up afterwards. */
 import { Command } from "@commander-js/extra-typings";
 
-/** The command with its help; the demo itself is loaded when it runs. */
+/** Builds the command; the demo is loaded only when it runs. */
 export const demoCommand = () =>
   new Command("demo")
     .description("run a control plane, a runner and a deployment on this machine, then clean up")
-    .option("--keep", "leave control plane and runner running until Ctrl-C, to look around")
+    .option("--keep", "keep the control plane and the runner running until Ctrl-C")
     .addHelpText("after", examples)
     .action(async ({ keep }) => {
       const { runDemo } = await import("../demo/run-demo.ts");
@@ -13,12 +13,12 @@ export const demoCommand = () =>
     });
 
 const examples = `
-It starts a control plane on a free port of the loopback address and a runner
-beside it, both in a temporary directory, plans and deploys
-samples/hello-cluster with real terraform, and shows the log as it happens.
-No cloud account is needed, and nothing stays behind.
+The demo starts a control plane on a free port of the loopback address and a
+runner, both in a temporary directory. It plans and deploys
+samples/hello-cluster with real terraform, shows the live log, and removes
+everything at the end. No cloud account is needed.
 
 Examples:
-  windlass demo          everything, in about ten seconds
-  windlass demo --keep   the same, then waits for you to look around
+  windlass demo          run everything, in about ten seconds
+  windlass demo --keep   then wait, so that you can look around
 `;

@@ -1,10 +1,10 @@
-/** `windlass identities`: the roles that jobs take on in a cloud account. */
+/** `windlass identities`: cloud identities, the roles that jobs take on in a cloud account. */
 import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
 import { examples, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
 
-/** The command with its verbs. */
+/** Builds the command. */
 export function identitiesCommand() {
   const identities = noun(
     "identities",
@@ -20,16 +20,16 @@ export function identitiesCommand() {
     .description("list your cloud identities")
     .action(
       action(async ({ api, list }) => {
-        const answer = await api.call("listCloudIdentities");
+        const { cloud_identities } = await api.call("listCloudIdentities");
         list(
-          answer.cloud_identities,
+          cloud_identities,
           {
             NAME: ({ name }) => name,
             PROVIDER: ({ provider }) => provider,
             ROLE: ({ role_arn }) => role_arn,
             ID: ({ id }) => id,
           },
-          "There are no cloud identities yet. Make one: windlass identities create NAME --role ARN",
+          "There are no cloud identities yet. To create one: windlass identities create NAME --role ARN",
         );
       }),
     );
@@ -39,7 +39,7 @@ export function identitiesCommand() {
   examples(
     identities
       .command("create")
-      .description("make a cloud identity; the server makes its external id")
+      .description("create a cloud identity; the server generates its external id")
       .argument("<name>", "1 to 100 characters")
       .requiredOption("--role <arn>", "the role that jobs take on")
       .action(
@@ -47,15 +47,20 @@ export function identitiesCommand() {
           const body = { name, provider: "aws" as const, role_arn: role };
           show(run, await run.api.call("createCloudIdentity", { body }));
           run.done(
-            `Its role must trust your runners: windlass identities trust-policy ${name} --help`,
+            `The role must trust your runners. For the policy: windlass identities trust-policy ${name} --help`,
           );
         }),
       ),
-    [["windlass identities create live --role arn:aws:iam::123456789012:role/deploy", "make one"]],
+    [
+      [
+        "windlass identities create live --role arn:aws:iam::123456789012:role/deploy",
+        "create one",
+      ],
+    ],
   );
-  named("update", "change its name or role; the external id stays")
+  named("update", "change the name or role of an identity; its external id stays")
     .option("--role <arn>", "the role that jobs take on")
-    .option("--rename <name>", "its new name")
+    .option("--rename <name>", "the new name")
     .action(
       action(async (run: Run, name: string, options: { role?: string; rename?: string }) => {
         const { id } = await identityOf(run, name);
@@ -66,7 +71,7 @@ export function identitiesCommand() {
         show(run, await run.api.call("updateCloudIdentity", { params: { id }, body }));
       }),
     );
-  named("delete", "delete a cloud identity that nothing uses")
+  named("delete", "delete a cloud identity that no configuration uses")
     .addOption(yes())
     .action(
       action(async (run: Run, name: string, options: { yes?: true | undefined }) => {
@@ -78,11 +83,8 @@ export function identitiesCommand() {
       }),
     );
   examples(
-    named("trust-policy", "print the policy to give the role, as JSON to paste")
-      .requiredOption(
-        "--principal <arn>",
-        "the account, user or role under which your runners work",
-      )
+    named("trust-policy", "print the trust policy for the role, as JSON")
+      .requiredOption("--principal <arn>", "the AWS account, user or role that your runners run as")
       .action(
         action(async (run: Run, name: string, { principal }: { principal: string }) => {
           const { id } = await identityOf(run, name);
@@ -97,20 +99,20 @@ export function identitiesCommand() {
     [
       [
         "windlass identities trust-policy production --principal $RUNNERS_ROLE_ARN",
-        "for runners that work as that role",
+        "for runners that run as that role",
       ],
     ],
   );
   verbExamples(identities, {
-    list: ["--json", "for programs"],
+    list: ["--json", "for scripts"],
     show: ["production", "with its external id"],
-    update: ["production --rename live", "another name"],
-    delete: ["production", "asks first"],
+    update: ["production --rename live", "change its name"],
+    delete: ["production", "asks for confirmation"],
   });
   return identities;
 }
 
-/** A cloud identity by name or id. Throws `Failure` when there is none. */
+/** Returns a cloud identity by name or id. Throws `CliError` if there is none. */
 async function identityOf({ api }: Run, name: string): Promise<CloudIdentity> {
   const { find } = await import("../api/find.ts");
   const { cloud_identities } = await api.call("listCloudIdentities");

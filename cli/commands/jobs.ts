@@ -1,4 +1,4 @@
-/** `windlass jobs`: what is queued, runs and has run. */
+/** `windlass jobs`: plans, deployments and destructions. */
 import { Option } from "@commander-js/extra-typings";
 import { examples, noun, repeated, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
@@ -10,22 +10,23 @@ import type { ListOptions, ShowOptions } from "../jobs/read.ts";
 
 const create = () => import("../jobs/create.ts");
 const read = () => import("../jobs/read.ts");
-const wait = () => new Option("--wait", "follow the job to its end; the exit code is the job's");
-const worker = () => new Option("--worker <name>", "only this worker may take it: name or id");
+const wait = () =>
+  new Option("--wait", "follow the job until it ends; exit with 0 if it succeeds, else 1");
+const worker = () => new Option("--worker <name>", "name or id of the only worker that may run it");
 const label = () =>
   repeated(
     "--label <label>",
-    "the worker must have it, in place of the configuration's; again for more",
+    "a label the worker must have, instead of the configuration's; repeatable",
   );
 
-/** The command with its verbs; their work is loaded when they run. */
+/** Builds the command; the code of each verb is loaded only when it runs. */
 export function jobsCommand() {
-  const jobs = noun("jobs", "what is queued, runs and has run: plans, deployments, destructions");
+  const jobs = noun("jobs", "plans, deployments and destructions: queued, running and ended");
 
   examples(
     jobs
       .command("plan")
-      .description("plan a configuration: what would a deployment change?")
+      .description("plan a configuration: show what a deployment would change")
       .argument("<configuration>", "name or id of the configuration")
       .addOption(wait())
       .addOption(worker())
@@ -38,15 +39,15 @@ export function jobsCommand() {
       ),
     [
       ["windlass jobs plan network --wait", "and show what would change"],
-      ["windlass jobs plan network --json | jq -r .id", "for a script"],
+      ["windlass jobs plan network --json | jq -r .id", "print the id, for a script"],
     ],
   );
   examples(
     jobs
       .command("deploy")
-      .description("deploy a configuration, or exactly what a plan says")
+      .description("deploy a configuration, or apply exactly one plan")
       .argument("[configuration]", "name or id; not needed with --plan")
-      .option("--plan <job>", "apply the plan of this job; without it, plan and apply in one go")
+      .option("--plan <job>", "apply the plan of this job (default: plan and apply in one job)")
       .addOption(wait())
       .addOption(worker())
       .addOption(label())
@@ -57,8 +58,8 @@ export function jobsCommand() {
         ),
       ),
     [
-      ["windlass jobs deploy --plan 01890a5d-… --wait", "what was reviewed, nothing else"],
-      ["windlass jobs deploy network --wait", "plan and apply in one go"],
+      ["windlass jobs deploy --plan 01890a5d-… --wait", "apply exactly the reviewed plan"],
+      ["windlass jobs deploy network --wait", "plan and apply in one job"],
     ],
   );
   examples(
@@ -81,8 +82,8 @@ export function jobsCommand() {
   examples(
     jobs
       .command("destroy-worker")
-      .description("tear down the deployment that a worker runs on, then remove the worker")
-      .argument("<worker>", "name or id of the worker to tear down; another one does it")
+      .description("destroy what a worker was deployed with, then remove the worker")
+      .argument("<worker>", "name or id of the worker to tear down; another worker runs the job")
       .addOption(yes())
       .addOption(wait())
       .addOption(debugOption())
@@ -91,14 +92,14 @@ export function jobsCommand() {
           (await create()).destroyWorker(run, name, options),
         ),
       ),
-    [["windlass jobs destroy-worker old-runner --wait", "drains it first"]],
+    [["windlass jobs destroy-worker old-runner --wait", "drain, destroy, remove"]],
   );
   examples(
     jobs
       .command("list")
       .description("list jobs, newest first")
       .addOption(
-        new Option("--status <status>", "only jobs in this state").choices([
+        new Option("--status <status>", "only jobs with this status").choices([
           "queued",
           "processing",
           "success",
@@ -106,12 +107,12 @@ export function jobsCommand() {
           "cancelled",
         ]),
       )
-      .option("--zone <name>", "only jobs of this zone: name or id")
-      .option("--limit <count>", "how many", "20")
+      .option("--zone <name>", "name or id of a zone: only its jobs")
+      .option("--limit <count>", "the number of jobs to list", "20")
       .action(action(async (run: Run, options: ListOptions) => (await read()).list(run, options))),
     [
-      ["windlass jobs list --status failed --zone production", "what went wrong there"],
-      ["windlass jobs list --limit 500 --json", "for programs"],
+      ["windlass jobs list --status failed --zone production", "failed jobs of a zone"],
+      ["windlass jobs list --limit 500 --json", "for scripts"],
     ],
   );
   examples(
@@ -119,17 +120,17 @@ export function jobsCommand() {
       .command("show")
       .description("show a job, what its plan would change, and its outputs")
       .argument("<job>", "id of the job")
-      .option("--plan", "only what the plan would change; with --json the summary")
+      .option("--plan", "show only the plan; with --json, its summary")
       .action(
         action(async (run: Run, id: string, options: ShowOptions) =>
           (await read()).show(run, id, options),
         ),
       ),
     [
-      ["windlass jobs show 01890a5d-…", "all about it"],
+      ["windlass jobs show 01890a5d-…", "job, plan and outputs"],
       [
         "windlass jobs show 01890a5d-… --plan --json | jq .plan_summary.counts",
-        "how much would change",
+        "count the changes",
       ],
     ],
   );
@@ -138,15 +139,15 @@ export function jobsCommand() {
       .command("logs")
       .description("print the log of a job")
       .argument("<job>", "id of the job")
-      .option("-f, --follow", "go on until the job ends; the exit code is the job's")
+      .option("-f, --follow", "print until the job ends; exit with 0 if it succeeds, else 1")
       .action(
         action(async (run: Run, id: string, options: LogsOptions) =>
           (await import("../logs/logs.ts")).logs(run, id, options),
         ),
       ),
     [
-      ["windlass jobs logs 01890a5d-… --follow", "live"],
-      ["windlass jobs logs 01890a5d-… --json", "one chunk a line, as the server has it"],
+      ["windlass jobs logs 01890a5d-… --follow", "follow the live log"],
+      ["windlass jobs logs 01890a5d-… --json", "one chunk per line, as JSON"],
     ],
   );
   examples(
@@ -168,7 +169,7 @@ export function jobsCommand() {
   examples(
     jobs
       .command("cancel")
-      .description("cancel a job that is queued or runs; terraform stops in order and unlocks")
+      .description("cancel a queued or running job; terraform stops cleanly and unlocks the state")
       .argument("<job>", "id of the job")
       .addOption(wait())
       .action(
@@ -176,12 +177,12 @@ export function jobsCommand() {
           (await create()).cancel(run, id, options),
         ),
       ),
-    [["windlass jobs cancel 01890a5d-… --wait", "until the runner has let go of it"]],
+    [["windlass jobs cancel 01890a5d-… --wait", "wait until the runner has released it"]],
   );
   examples(
     jobs
       .command("retry")
-      .description("ask again, as a new job, for what failed or was cancelled")
+      .description("queue a new job with the request of a failed or cancelled one")
       .argument("<job>", "id of the job")
       .addOption(wait())
       .action(
@@ -189,11 +190,11 @@ export function jobsCommand() {
           (await create()).retry(run, id, options),
         ),
       ),
-    [["windlass jobs retry 01890a5d-… --wait", "and follow it"]],
+    [["windlass jobs retry 01890a5d-… --wait", "follow the new job"]],
   );
   return examples(jobs, [
-    ["windlass jobs plan network --wait", "what would change?"],
-    ["windlass jobs deploy --plan 01890a5d-… --wait", "deploy exactly that"],
-    ["windlass jobs logs 01890a5d-… --follow", "see it happen"],
+    ["windlass jobs plan network --wait", "show what would change"],
+    ["windlass jobs deploy --plan 01890a5d-… --wait", "apply exactly that plan"],
+    ["windlass jobs logs 01890a5d-… --follow", "follow the live log"],
   ]);
 }

@@ -1,15 +1,15 @@
-/** `windlass login`, `logout`, `whoami`: who the user is at which server. */
+/** `windlass login`, `logout` and `whoami`. */
 import { Command } from "@commander-js/extra-typings";
 import { examples } from "../noun.ts";
 import { action } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 
-/** Signs in by the device flow. */
+/** Builds `windlass login`, which signs in by the device flow. */
 export const loginCommand = () =>
   examples(
     new Command("login")
       .description("sign in at a server: approve in the browser, type the six characters here")
-      .option("--no-browser", "print the address only, open nothing")
+      .option("--no-browser", "print the address, but do not open a browser")
       .action(
         action(async (run, { browser }: { browser: boolean }) => {
           const { login } = await import("../people/sign-in.ts");
@@ -21,12 +21,12 @@ export const loginCommand = () =>
       ["windlass login", "again, at the server of the current profile"],
       [
         "windlass login --server https://other.example.com --profile other",
-        "under a name of yours",
+        "with a profile name of your choice",
       ],
     ],
   );
 
-/** Ends the login, here and at the server. */
+/** Builds `windlass logout`, which ends the login here and at the server. */
 export const logoutCommand = () =>
   examples(
     new Command("logout").description("end this sign-in, here and at the server").action(
@@ -35,10 +35,10 @@ export const logoutCommand = () =>
         await logout(run);
       }),
     ),
-    [["windlass logout --profile staging", "there only"]],
+    [["windlass logout --profile staging", "end only that sign-in"]],
   );
 
-/** Says who one is, as the server sees it. */
+/** Builds `windlass whoami`, which shows the current login as the server has it. */
 export const whoamiCommand = () =>
   examples(
     new Command("whoami").description("show who you are, and at which server").action(
@@ -59,5 +59,5 @@ export const whoamiCommand = () =>
         });
       }),
     ),
-    [["windlass whoami --json | jq -r .server", "for a script"]],
+    [["windlass whoami --json | jq -r .server", "print the server, for a script"]],
   );

@@ -1,20 +1,20 @@
-/** `windlass logins`, `repositories` and `audit`: what belongs to the person. */
+/** `windlass logins`, `repositories` and `audit`. */
 import { Option } from "@commander-js/extra-typings";
 import { examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
 
-/** `windlass logins`. */
+/** Builds `windlass logins`. */
 export function loginsCommand() {
-  const logins = noun("logins", "where you are signed in: browsers and command lines");
+  const logins = noun("logins", "your sign-ins: browsers and command lines");
   logins
     .command("list")
-    .description("list them, newest first; this one is marked")
+    .description("list your logins, newest first; * marks the current one")
     .action(
       action(async ({ api, list }) => {
-        const answer = await api.call("listLogins");
+        const response = await api.call("listLogins");
         list(
-          answer.logins,
+          response.logins,
           {
             "": ({ current }) => (current ? "*" : " "),
             KIND: ({ kind }) => (kind === "cli" ? "command line" : "browser"),
@@ -22,51 +22,51 @@ export function loginsCommand() {
             UNTIL: ({ expires_at }) => time(expires_at),
             ID: ({ id }) => id,
           },
-          "You are signed in nowhere.",
+          "You have no logins.",
         );
       }),
     );
   logins
     .command("delete")
-    .description("end one: its tokens are refused at once")
+    .description("end a login; its tokens stop working at once")
     .argument("<id>", "id of the login")
     .action(
       action(async (run: Run, id: string) => {
         await run.api.call("revokeLogin", { params: { id } });
-        run.done("That login is ended.");
+        run.done("The login is ended.");
       }),
     );
   verbExamples(logins, {
-    list: ["", "to find what should not be there"],
-    delete: ["01890a5d-…", "one of them"],
+    list: ["", "find logins you do not recognize"],
+    delete: ["01890a5d-…", "end this one"],
   });
-  return examples(logins, [["windlass logins list", "to find what should not be there"]]);
+  return examples(logins, [["windlass logins list", "find logins you do not recognize"]]);
 }
 
-/** `windlass repositories`. */
+/** Builds `windlass repositories`. */
 export function repositoriesCommand() {
-  const repositories = noun("repositories", "your repositories at a code host you signed in with");
+  const repositories = noun("repositories", "your repositories at a code host you sign in with");
   examples(
     repositories
       .command("list")
-      .description("list them, as the code host answers")
+      .description("list your repositories at a code host")
       .argument("<provider>", "github, gitlab or bitbucket")
       .action(
         action(async ({ api, list }, git_provider: string) => {
-          const answer = await api.call("listRepositories", { params: { git_provider } });
+          const response = await api.call("listRepositories", { params: { git_provider } });
           list(
-            answer.repositories,
+            response.repositories,
             {
               NAME: ({ full_name }) => full_name,
               BRANCH: ({ default_branch }) => default_branch,
               PRIVATE: (one) => (one.private ? "yes" : "no"),
               URL: ({ clone_url }) => clone_url,
             },
-            "There are none.",
+            "There are no repositories.",
           );
         }),
       ),
-    [["windlass repositories list github --json | jq -r '.[].clone_url'", "for a script"]],
+    [["windlass repositories list github --json | jq -r '.[].clone_url'", "print the URLs"]],
   );
   return repositories;
 }
@@ -79,41 +79,41 @@ interface AuditOptions {
   readonly limit: string;
 }
 
-/** `windlass audit`. */
+/** Builds `windlass audit`. */
 export function auditCommand() {
-  const audit = noun("audit", "who did what to your things");
+  const audit = noun("audit", "the audit log: who did what, and when");
   const list = audit
     .command("list")
-    .description("list what was done, newest first")
+    .description("list audit entries, newest first")
     .option("--action <noun.verb>", "only this action, such as job.create")
-    .option("--target <id>", "only what was done to this thing")
-    .addOption(new Option("--since <time>", "from this time on, such as 2026-01-31 or …T12:00Z"))
+    .option("--target <id>", "only actions on the resource with this id")
+    .addOption(new Option("--since <time>", "at or after this time, 2026-01-31 or …T12:00Z"))
     .option("--until <time>", "before this time")
-    .option("--limit <count>", "how many", "20")
+    .option("--limit <count>", "the number of entries to list", "20")
     .action(action(async (run: Run, options: AuditOptions) => listAudit(run, options)));
   examples(list, [
-    ["windlass audit list --action job.create --since 2026-01-31", "who queued jobs since then"],
-    ["windlass audit list --limit 10000 --json", "for programs"],
+    ["windlass audit list --action job.create --since 2026-01-31", "jobs created since then"],
+    ["windlass audit list --limit 10000 --json", "for scripts"],
   ]);
   return audit;
 }
 
 async function listAudit(run: Run, options: AuditOptions): Promise<void> {
-  const { countOf, readPages } = await import("../api/pages.ts");
-  const since = await momentOf("--since", options.since);
-  const until = await momentOf("--until", options.until);
-  const { items, more } = await readPages(countOf("--limit", options.limit), async (page) => {
-    const answer = await run.api.call("listAuditEntries", {
+  const { parseCount, readPages } = await import("../api/pages.ts");
+  const since = await parseTime("--since", options.since);
+  const until = await parseTime("--until", options.until);
+  const { items, more } = await readPages(parseCount("--limit", options.limit), async (page) => {
+    const response = await run.api.call("listAuditEntries", {
       query: {
         ...page,
-        // A wrong one is refused by the server, which knows them all.
+        // The server validates it.
         ...(options.action === undefined ? {} : { action: options.action as "job.create" }),
         ...(options.target === undefined ? {} : { target_id: options.target }),
         ...(since === undefined ? {} : { since }),
         ...(until === undefined ? {} : { until }),
       },
     });
-    return { items: answer.audit_entries, next_cursor: answer.next_cursor };
+    return { items: response.audit_entries, next_cursor: response.next_cursor };
   });
   run.list(
     items,
@@ -124,15 +124,18 @@ async function listAudit(run: Run, options: AuditOptions): Promise<void> {
       WHAT: ({ target }) => target.name ?? target.id,
       FROM: ({ ip_address }) => ip_address,
     },
-    "Nothing of that kind was done.",
+    "There are no such audit entries.",
   );
-  if (more) run.done(`There are older ones: --limit ${Number(options.limit) * 5}`);
+  if (more) run.done(`There are older entries: --limit ${Number(options.limit) * 5}`);
 }
 
-async function momentOf(option: string, text: string | undefined): Promise<string | undefined> {
+async function parseTime(option: string, text: string | undefined): Promise<string | undefined> {
   if (text === undefined) return undefined;
   const moment = new Date(text);
   if (!Number.isNaN(moment.getTime())) return moment.toISOString();
-  const { Failure } = await import("../terminal/output.ts");
-  throw new Failure(`${option} "${text}" is no time, such as 2026-01-31 or 2026-01-31T12:00Z`, 2);
+  const { CliError } = await import("../terminal/output.ts");
+  throw new CliError(
+    `${option} must be a time such as 2026-01-31 or 2026-01-31T12:00Z, not "${text}"`,
+    2,
+  );
 }

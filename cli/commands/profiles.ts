@@ -1,13 +1,13 @@
-/** `windlass profiles`: the servers at which the user is signed in, and which of them commands go to. */
+/** `windlass profiles`: one sign-in per server, of which one is the current profile. */
 import { examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 
-/** The command with its verbs. */
+/** Builds the command. */
 export function profilesCommand() {
   const profiles = noun("profiles", "the servers at which you are signed in");
   profiles
     .command("list")
-    .description("list them; the current one is marked")
+    .description("list your profiles; * marks the current one")
     .action(
       action(async ({ settings, list }) => {
         const { readAuth } = await import("../api/auth-file.ts");
@@ -26,7 +26,7 @@ export function profilesCommand() {
             SERVER: ({ server }) => server,
             EMAIL: ({ user_email }) => user_email,
           },
-          "You are not signed in anywhere: windlass login --server https://…",
+          "You are not signed in. Run: windlass login --server https://…",
         );
       }),
     );
@@ -42,15 +42,15 @@ export function profilesCommand() {
           findProfile(before, { name });
           return { ...before, current: name };
         });
-        run.done(`Commands go to "${name}" now.`);
+        run.done(`The current profile is now "${name}".`);
       }),
     );
   verbExamples(profiles, {
-    list: ["", "where you are signed in"],
-    use: ["staging", "from now on"],
+    list: ["", "show where you are signed in"],
+    use: ["staging", "use it for all later commands"],
   });
   return examples(profiles, [
-    ["windlass profiles use staging", "from now on"],
-    ["windlass jobs list --profile staging", "this once"],
+    ["windlass profiles use staging", "use it for all later commands"],
+    ["windlass jobs list --profile staging", "use it for one command"],
   ]);
 }

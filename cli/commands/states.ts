@@ -4,21 +4,21 @@ import { examples, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 
-/** The command with its verbs. */
+/** Builds the command. */
 export function stateCommand() {
-  const state = noun("state", "the terraform state that is kept here: its versions and its lock");
+  const state = noun("state", "managed Terraform state: versions and lock");
   const named = (name: string, description: string) =>
     state
       .command(name)
       .description(description)
       .argument("<configuration>", "name or id of the configuration");
-  named("versions", "list the versions, newest first")
-    .option("--limit <count>", "how many", "20")
+  named("versions", "list the versions of a state, newest first")
+    .option("--limit <count>", "the number of versions to list", "20")
     .action(
       action(async (run: Run, name: string, { limit }: { limit: string }) => {
         const { id } = await configurationOf(run, name);
-        const { countOf, readPages } = await import("../api/pages.ts");
-        const { items, more } = await readPages(countOf("--limit", limit), async (query) => {
+        const { parseCount, readPages } = await import("../api/pages.ts");
+        const { items, more } = await readPages(parseCount("--limit", limit), async (query) => {
           const page = await run.api.call("listStateVersions", { params: { name: id }, query });
           return { items: page.state_versions, next_cursor: page.next_cursor };
         });
@@ -33,18 +33,21 @@ export function stateCommand() {
           },
           "There is no state yet.",
         );
-        if (more) run.done(`There are older ones: --limit ${Number(limit) * 5}`);
+        if (more) run.done(`There are older versions: --limit ${Number(limit) * 5}`);
       }),
     );
   examples(
-    named("download", "write a version to stdout as terraform's JSON; it may hold secrets")
-      .option("--serial <number>", "which one; else the newest")
+    named("download", "write a version to stdout as JSON; it may contain secrets")
+      .option("--serial <number>", "serial of the version (default: the newest)")
       .action(
         action(async (run: Run, name: string, { serial }: { serial?: string | undefined }) => {
-          const { Failure } = await import("../terminal/output.ts");
+          const { CliError } = await import("../terminal/output.ts");
           const { id } = await configurationOf(run, name);
           if (process.stdout.isTTY)
-            throw new Failure("it may hold secrets: send it to a file, as in … > state.json", 2);
+            throw new CliError(
+              "A state may contain secrets. Write it to a file: … > network.tfstate",
+              2,
+            );
           const wanted = serial ?? String((await newest(run, id)).serial);
           const { body } = await run.api.send("downloadStateVersion", {
             params: { name: id, serial: wanted },
@@ -53,11 +56,11 @@ export function stateCommand() {
           await pipeline(body, process.stdout, { end: false });
         }),
       ),
-    [["windlass state download network > network.tfstate", "the newest"]],
+    [["windlass state download network > network.tfstate", "the newest version"]],
   );
   examples(
-    named("rollback", "make the content of an older version the newest one")
-      .requiredOption("--serial <number>", "the version to go back to")
+    named("rollback", "make the content of an older version the newest version")
+      .requiredOption("--serial <number>", "serial of the version to go back to")
       .addOption(yes())
       .action(
         action(
@@ -66,36 +69,36 @@ export function stateCommand() {
             const { serial } = options;
             const { confirm } = await import("../terminal/ask.ts");
             await confirm(
-              `Go back to version ${serial} of the state of "${found}"? What was made since is forgotten, not destroyed.`,
+              `Roll the state of "${found}" back to version ${serial}? Resources created since then are not destroyed, but terraform no longer manages them.`,
               options,
             );
             showVersion(run, await run.api.call("rollBackState", { params: { name: id, serial } }));
           },
         ),
       ),
-    [["windlass state rollback network --serial 7", "asks first"]],
+    [["windlass state rollback network --serial 7", "asks for confirmation"]],
   );
-  named("unlock", "end the lock that a lost job left; make sure that its terraform is gone")
+  named("unlock", "remove the lock of a lost job; first make sure its terraform has ended")
     .addOption(yes())
     .action(
       action(async (run: Run, name: string, options: { yes?: true | undefined }) => {
         const { id, name: found } = await configurationOf(run, name);
         const { confirm } = await import("../terminal/ask.ts");
         await confirm(
-          `Unlock the state of "${found}"? A terraform that still runs there would write over what comes next.`,
+          `Unlock the state of "${found}"? If its terraform is still running, it may overwrite later changes.`,
           options,
         );
         await run.api.call("breakStateLock", { params: { name: id } });
-        run.done(`The state of "${found}" is unlocked; waiting jobs go on.`);
+        run.done(`The state of "${found}" is unlocked. Waiting jobs continue.`);
       }),
     );
   verbExamples(state, {
     versions: ["network", "newest first"],
-    unlock: ["network", "after a runner was lost in mid-apply"],
+    unlock: ["network", "after a runner was lost during an apply"],
   });
   return examples(state, [
-    ["windlass state versions network", "what there is"],
-    ["windlass state unlock network", "after a runner was lost in mid-apply"],
+    ["windlass state versions network", "list the versions"],
+    ["windlass state unlock network", "after a runner was lost during an apply"],
   ]);
 }
 
@@ -105,13 +108,13 @@ async function configurationOf(run: Run, name: string) {
 }
 
 async function newest(run: Run, name: string): Promise<StateVersion> {
-  const { Failure } = await import("../terminal/output.ts");
+  const { CliError } = await import("../terminal/output.ts");
   const { state_versions } = await run.api.call("listStateVersions", {
     params: { name },
     query: { limit: 1 },
   });
   if (state_versions[0]) return state_versions[0];
-  throw new Failure("there is no state yet");
+  throw new CliError("There is no state yet.");
 }
 
 function showVersion(run: Run, version: StateVersion): void {

@@ -1,23 +1,20 @@
-/** The options of every command that says with which values, and on which workers, a configuration is deployed. */
+/** Options for the values of a configuration and the workers that may run it. */
 import { Option } from "@commander-js/extra-typings";
 import { repeated } from "../noun.ts";
 
-/** In the order of the help; what they mean for the variables: `cli/configurations/variables.ts`. */
+/** In the order of the help. `cli/configurations/variables.ts` reads those for variables. */
 export const valueOptions = () => [
-  repeated("--var <name=value>", "a variable; [ or { begins JSON; again for more"),
-  repeated("--var-file <file>", "variables of a .tfvars.json file; again for more"),
-  repeated(
-    "--sensitive <name>",
-    "a secret variable: asked for, or a line of stdin; again for more",
-  ),
-  repeated("--label <label>", "a worker must have it; again for more"),
+  repeated("--var <name=value>", "a variable; a value that begins with [ or { is JSON; repeatable"),
+  repeated("--var-file <file>", "a .tfvars.json file with variables; repeatable"),
+  repeated("--sensitive <name>", "a secret variable: prompted for, or a line of stdin; repeatable"),
+  repeated("--label <label>", "a label the worker must have; repeatable"),
 ];
 
-/** Where the state is kept. */
+/** Builds the `--backend` option. */
 export const backendOption = () =>
   new Option(
     "--backend <kind>",
-    "managed: the state is kept here; own: in the backend that the files declare; auto: there, or here if they declare none",
+    "where the state is kept: managed (in the control plane), own (in the backend that the files declare), or auto (own if declared, else managed)",
   ).choices(["managed", "own", "auto"]);
 
 /** Of every command that queues a job. */

@@ -1,4 +1,4 @@
-/** `windlass workers` and `windlass tokens`: the runners, and what they sign in with. */
+/** `windlass workers` and `windlass tokens`: runners and their registration tokens. */
 import type { Worker } from "../../protocol/workers.ts";
 import type { UpdateOptions } from "../workers/update.ts";
 import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
@@ -9,19 +9,19 @@ interface Yes {
   readonly yes?: true | undefined;
 }
 
-/** The command with its verbs. */
+/** Builds `windlass workers`. */
 export function workersCommand() {
-  const workers = noun("workers", "the runners that do the work, in your own network");
+  const workers = noun("workers", "the runners that run your jobs");
   const named = (name: string, description: string) =>
     workers.command(name).description(description).argument("<name>", "name or id of the worker");
   workers
     .command("list")
-    .description("list the workers that serve you")
+    .description("list the workers that can run your jobs")
     .action(
       action(async ({ api, list }) => {
-        const answer = await api.call("listWorkers");
+        const response = await api.call("listWorkers");
         list(
-          answer.workers,
+          response.workers,
           {
             NAME: ({ name }) => name,
             STATUS: ({ status }) => status,
@@ -33,7 +33,7 @@ export function workersCommand() {
               mode === "cloud-hosted" ? null : ago(last_heartbeat),
             ID: ({ id }) => id,
           },
-          "There are no workers yet. Make one: windlass workers create NAME",
+          "There are no workers yet. To create one: windlass workers create NAME",
         );
       }),
     );
@@ -43,9 +43,9 @@ export function workersCommand() {
   examples(
     workers
       .command("create")
-      .description("make a worker; its token is shown this once")
+      .description("create a worker; its token is shown only once")
       .argument("<name>", "1 to 100 characters")
-      .addOption(repeated("--label <label>", "what it can do; again for more"))
+      .addOption(repeated("--label <label>", "a label of the worker; repeatable"))
       .action(
         action(async (run: Run, name: string, { label }: { label?: string[] | undefined }) => {
           const body = { name, ...(label === undefined ? {} : { labels: label }) };
@@ -53,32 +53,32 @@ export function workersCommand() {
         }),
       ),
     [
-      ["windlass workers create runner-1 --label eu-west", "and how to start it"],
+      ["windlass workers create runner-1 --label eu-west", "also prints how to start it"],
       ["windlass workers create runner-1 --json > identity.json", "worker_id and worker_token"],
     ],
   );
   examples(
-    named("update", "rename a worker, change its labels, or say what tearing it down destroys")
-      .option("--name <name>", "another name, 1 to 100 characters")
+    named("update", "change the name, labels or deploy configuration of a worker")
+      .option("--name <name>", "the new name, 1 to 100 characters")
       .addOption(
         repeated(
           "--label <label>",
-          'what it can do, in place of its labels; again for more, "" for none',
+          'a label of the worker; repeatable; replaces the earlier labels; "" removes all',
         ),
       )
       .option(
         "--deploy-configuration <name>",
-        "the configuration whose state holds it: name, id or none",
+        'name or id of the configuration whose state contains the worker; "none" removes it',
       )
       .addOption(
         repeated(
           "--target <address>",
-          "with it: destroy only this, such as module.worker; again for more",
+          "destroy only this part of it, such as module.worker; repeatable",
         ),
       )
       .option(
         "--deploy-file <file>",
-        "the deploy configuration as JSON, with a snapshot of its own",
+        "a JSON file with the deploy configuration, including its own snapshot",
       )
       .action(
         action(async (run: Run, name: string, options: UpdateOptions) => {
@@ -87,41 +87,44 @@ export function workersCommand() {
         }),
       ),
     [
-      ["windlass workers update runner-1 --name runner-eu --label eu", "what is named changes"],
+      ["windlass workers update runner-1 --name runner-eu --label eu", "change name and labels"],
       [
         "windlass workers update old --deploy-configuration net --target module.pool",
-        "what jobs destroy-worker destroys",
+        "set what jobs destroy-worker destroys",
       ],
     ],
   );
-  named("drain", "give it no new jobs; what it runs goes on").action(
+  named("drain", "give a worker no new jobs; running jobs continue").action(
     action(async (run: Run, name: string) => {
       const { id } = await workerOf(run, name);
       await show(run, await run.api.call("drainWorker", { params: { id } }));
     }),
   );
-  named("undrain", "give it jobs again").action(
+  named("undrain", "give a drained worker jobs again").action(
     action(async (run: Run, name: string) => {
       const { id } = await workerOf(run, name);
       await show(run, await run.api.call("undrainWorker", { params: { id } }));
     }),
   );
-  named("rotate-token", "make a new token, shown this once; the old one works a while longer")
-    .option("--overlap <seconds>", "how long the old token works on; 0 ends it at once", "600")
+  named("rotate-token", "create a new token, shown only once; the old one works a while longer")
+    .option("--overlap <seconds>", "how long the old token still works; 0 ends it at once", "600")
     .addOption(yes())
     .action(
       action(async (run: Run, name: string, options: Yes & { overlap: string }) => {
-        const { wholeOf } = await import("../api/pages.ts");
-        const overlap_seconds = wholeOf("--overlap", options.overlap);
+        const { parseWholeNumber } = await import("../api/pages.ts");
+        const overlap_seconds = parseWholeNumber("--overlap", options.overlap);
         const worker = await workerOf(run, name);
         const { confirm } = await import("../terminal/ask.ts");
         const end = overlap_seconds === 0 ? "now" : `in ${overlap_seconds} seconds`;
-        await confirm(`End the token that "${worker.name}" works with ${end}?`, options);
+        await confirm(
+          `Create a new token for "${worker.name}"? The current token ends ${end}.`,
+          options,
+        );
         const input = { params: { id: worker.id }, body: { overlap_seconds } };
         identity(run, await run.api.call("rotateWorkerToken", input));
       }),
     );
-  named("delete", "remove a worker; what it runs counts as lost")
+  named("delete", "remove a worker; the jobs it runs count as lost")
     .addOption(yes())
     .action(
       action(async (run: Run, name: string, options: Yes) => {
@@ -135,34 +138,34 @@ export function workersCommand() {
       }),
     );
   verbExamples(workers, {
-    list: ["", "who is there"],
+    list: ["", "with their status and labels"],
     show: ["runner-1", "what it runs, and where"],
     drain: ["runner-1", "before its machine is serviced"],
-    undrain: ["runner-1", "afterwards"],
+    undrain: ["runner-1", "after the maintenance"],
     "rotate-token": ["runner-1 --yes --json", "for a script"],
-    delete: ["runner-1", "asks first"],
+    delete: ["runner-1", "asks for confirmation"],
   });
   return examples(workers, [
-    ["windlass workers create runner-1", "make one, and see how to start it"],
+    ["windlass workers create runner-1", "create one; prints how to start it"],
     ["windlass workers drain runner-1", "before its machine is serviced"],
   ]);
 }
 
-/** `windlass tokens`: what registers runners that do not exist yet. */
+/** Builds `windlass tokens`. */
 export function tokensCommand() {
-  const tokens = noun("tokens", "registration tokens, with which runners register themselves");
+  const tokens = noun("tokens", "registration tokens, with which new runners register themselves");
   const create = tokens
     .command("create")
-    .description("make a registration token; it is shown this once")
-    .option("--uses <count>", "how many runners it registers", "1")
-    .option("--expires <minutes>", "how long it works", "60")
+    .description("create a registration token; it is shown only once")
+    .option("--uses <count>", "the number of runners it can register", "1")
+    .option("--expires <minutes>", "how long it is valid", "60")
     .action(
       action(async (run: Run, options: { uses: string; expires: string }) => {
-        const { countOf } = await import("../api/pages.ts");
+        const { parseCount } = await import("../api/pages.ts");
         const token = await run.api.call("createRegistrationToken", {
           body: {
-            uses: countOf("--uses", options.uses),
-            expires_in_seconds: 60 * countOf("--expires", options.expires),
+            uses: parseCount("--uses", options.uses),
+            expires_in_seconds: 60 * parseCount("--expires", options.expires),
           },
         });
         run.show(token, {
@@ -171,18 +174,18 @@ export function tokensCommand() {
           uses: token.uses_left,
         });
         run.done(
-          `\nAs a service:\n  sudo windlass agent install --url ${run.api.server} --registration-token-file -\nor in a container, with the token in a file that is mounted:\n  WINDLASS_URL=${run.api.server} WINDLASS_REGISTRATION_TOKEN_FILE=/run/secrets/token windlass agent`,
+          `\nTo install a runner as a service:\n  sudo windlass agent install --url ${run.api.server} --registration-token-file -\nTo run it in a container, with the token in a mounted file:\n  WINDLASS_URL=${run.api.server} WINDLASS_REGISTRATION_TOKEN_FILE=/run/secrets/token windlass agent`,
         );
       }),
     );
   examples(create, [
-    ["windlass tokens create --uses 10 --expires 1440", "for an image or a group, for a day"],
+    ["windlass tokens create --uses 10 --expires 1440", "for ten runners, valid for a day"],
     ["windlass tokens create --json | jq -r .registration_token", "for a script"],
   ]);
   return tokens;
 }
 
-/** A worker by name or id. Throws `Failure` when there is none. */
+/** Returns a worker by name or id. Throws `CliError` if there is none. */
 async function workerOf({ api }: Run, name: string): Promise<Worker> {
   const { find } = await import("../api/find.ts");
   return find("worker", "workers", (await api.call("listWorkers")).workers, name);
@@ -208,7 +211,7 @@ async function show(run: Run, worker: Worker): Promise<void> {
   });
 }
 
-/** Of a cloud-hosted worker the server does not say it. */
+/** The server does not report these for a cloud-hosted worker. */
 const stateOf = ({ active_job_ids, last_heartbeat }: Worker) => ({
   jobs: active_job_ids.join("\n") || "none",
   seen: `${time(last_heartbeat)} (${ago(last_heartbeat)})`,
@@ -218,10 +221,10 @@ function identity(run: Run, made: { worker_id: string; worker_token: string }): 
   run.show(made, { worker_id: made.worker_id, worker_token: made.worker_token });
   run.done(
     `
-The token is not shown again. Put it in a file that only the runner's user can read, then:
+The token is not shown again. Save it in a file that only the runner's user can read, then run:
   WINDLASS_URL=${run.api.server} WINDLASS_WORKER_ID=${made.worker_id} \\
     WINDLASS_WORKER_TOKEN_FILE=worker-token windlass agent
-In a container the same three settings, with the file mounted. As a service of systemd, a runner that registers itself is simpler:
+In a container, use the same three settings and mount the file. For a systemd service, let the runner register itself instead:
   windlass tokens create
   sudo windlass agent install --url ${run.api.server} --registration-token-file -`,
   );

@@ -1,28 +1,28 @@
-/** `windlass zones`: the places where configurations live, such as a region, an account or a customer. */
+/** `windlass zones`: named groups of configurations. */
 import type { Zone } from "../../protocol/configurations.ts";
 import { examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { find } from "../api/find.ts";
 import { time } from "../terminal/times.ts";
 
-/** The command with its verbs. */
+/** Builds the command. */
 export function zonesCommand() {
-  const zones = noun("zones", "places where configurations live: a region, an account, a customer");
+  const zones = noun("zones", "groups of configurations: a region, an account, a customer");
   zones
     .command("list")
     .description("list your zones")
     .action(
       action(async ({ api, list }) => {
-        const answer = await api.call("listZones");
+        const response = await api.call("listZones");
         list(
-          answer.zones,
+          response.zones,
           {
             NAME: ({ name }) => name,
             CONFIGURATIONS: ({ specs }) => specs.length,
             CREATED: ({ created_at }) => time(created_at),
             ID: ({ id }) => id,
           },
-          "There are no zones yet. Make one: windlass zones create NAME",
+          "There are no zones yet. To create one: windlass zones create NAME",
         );
       }),
     );
@@ -33,7 +33,7 @@ export function zonesCommand() {
     .action(action(async (run: Run, name: string) => show(run, await zoneOf(run, name))));
   zones
     .command("create")
-    .description("make a zone")
+    .description("create a zone")
     .argument("<name>", "1 to 100 characters")
     .action(
       action(async (run: Run, name: string) => {
@@ -42,7 +42,7 @@ export function zonesCommand() {
     );
   zones
     .command("rename")
-    .description("give a zone another name")
+    .description("rename a zone")
     .argument("<name>", "name or id of the zone")
     .argument("<new-name>", "1 to 100 characters")
     .action(
@@ -63,19 +63,19 @@ export function zonesCommand() {
       }),
     );
   verbExamples(zones, {
-    list: ["--json", "for programs"],
+    list: ["--json", "for scripts"],
     show: ["production", "with its configurations"],
-    create: ["production", "make one"],
-    rename: ["production live", "what is in it stays"],
+    create: ["production", "create one"],
+    rename: ["production live", "its configurations stay in it"],
     delete: ["preview", "once it is empty"],
   });
   return examples(zones, [
-    ["windlass zones create production", "make one"],
-    ["windlass zones list --json", "for programs"],
+    ["windlass zones create production", "create one"],
+    ["windlass zones list --json", "for scripts"],
   ]);
 }
 
-/** A zone by name or id. Throws `Failure` when there is none. */
+/** Returns a zone by name or id. Throws `CliError` if there is none. */
 export const zoneOf = async ({ api }: Run, name: string): Promise<Zone> =>
   find("zone", "zones", (await api.call("listZones")).zones, name);
 

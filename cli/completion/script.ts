@@ -1,16 +1,15 @@
-/** Scripts with which a shell completes the commands: made from the parser, so they know what it knows, and need no run of it. */
+/** Generates shell completion scripts from the parser. The scripts do not start windlass. */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 
 type Shell = "bash" | "zsh" | "fish";
 
-/** One place on the command line: the words before it, and what may follow. */
+/** A position on the command line: the words before it, and the words that may follow. */
 interface Place {
-  /** Such as ` jobs list`; empty at the beginning. */
+  /** The words before it, such as ` jobs list`; empty at the start. */
   readonly path: string;
   readonly words: readonly { readonly word: string; readonly meaning: string }[];
 }
 
-/** The script for a shell. */
 export function completionScript(program: CommandUnknownOpts, shell: Shell): string {
   const places = placesOf(program, "", program);
   return { bash, zsh, fish }[shell](places);
@@ -30,16 +29,16 @@ function placesOf(command: CommandUnknownOpts, path: string, program: CommandUnk
   return [here, ...below];
 }
 
-/** The places that have a name, as patterns of the shell. */
+/** Returns the non-empty paths as shell patterns. */
 const named = (places: readonly Place[]): string[] =>
   places.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
 
-/** What stands beside a word: the beginning of its description. */
+/** Returns the part of a description before its first punctuation mark. */
 const short = (meaning: string): string => meaning.split(/[;:,]/)[0] ?? "";
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Where nothing fits, files are offered: `--dir`, `--file`. */
+/** Offers file names where no word matches, as after `--dir` or `--file`. */
 function bash(places: readonly Place[]): string {
   const cases = places.map(
     ({ path, words }) =>

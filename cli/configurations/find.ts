@@ -1,12 +1,12 @@
-/** A configuration by what people call it. */
+/** Finds configurations by name or id. */
 import type { Configuration } from "../../protocol/configurations.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import type { Api } from "../api/api.ts";
 import { find } from "../api/find.ts";
-import { Failure } from "../terminal/output.ts";
+import { CliError } from "../terminal/output.ts";
 
-/** The configuration of this name or id, undefined when there is none. */
-export async function maybeConfiguration(
+/** Returns the configuration with this name or id, or undefined. */
+export async function findConfiguration(
   api: Api,
   name: string,
 ): Promise<Configuration | undefined> {
@@ -14,7 +14,7 @@ export async function maybeConfiguration(
     return await api.call("getConfiguration", { params: { name } });
   } catch (error) {
     if (
-      error instanceof Failure &&
+      error instanceof CliError &&
       error.cause instanceof ProblemError &&
       error.cause.status === 404
     )
@@ -23,9 +23,9 @@ export async function maybeConfiguration(
   }
 }
 
-/** The configuration of this name or id. Throws `Failure` with the names that come close. */
+/** Returns the configuration with this name or id. Throws `CliError` with similar names. */
 export const configurationOf = async (api: Api, name: string): Promise<Configuration> =>
-  (await maybeConfiguration(api, name)) ??
+  (await findConfiguration(api, name)) ??
   find(
     "configuration",
     "configurations",

@@ -1,28 +1,28 @@
-/** A packed directory on its way to the server. */
+/** Uploads a directory as an archive. */
 import type { Source } from "../../protocol/configurations.ts";
 import type { Run } from "../run.ts";
 import { packDirectory } from "./pack.ts";
 import { mebibyte } from "../../common/units.ts";
 
-/** Packs and uploads a directory; says on stderr what goes and what stays. */
+/** Packs and uploads a directory, and prints to stderr what is included and what is left out. */
 export async function uploadDirectory(run: Run, directory: string): Promise<Source> {
-  const { bytes, sha256, files, left } = await packDirectory(directory);
+  const { bytes, sha256, files, skipped } = await packDirectory(directory);
   const size =
     bytes.length < mebibyte
       ? `${Math.ceil(bytes.length / 1024)} KB`
       : `${(bytes.length / 1024 / 1024).toFixed(1)} MB`;
   const digest = Buffer.from(sha256, "hex").toString("base64");
-  const answer = await run.api.send(
+  const response = await run.api.send(
     "uploadArchive",
     { bytes },
     { headers: { "content-digest": `sha-256=:${digest}:` } },
   );
-  await answer.body.dump();
-  const known = answer.statusCode === 200 ? ", which the server has already" : "";
+  await response.body.dump();
+  const known = response.statusCode === 200 ? "; the server already has this archive" : "";
   run.done(
     `Packed ${files.length} ${files.length === 1 ? "file" : "files"} of ${directory} (${size})${known}.`,
   );
-  if (left.length > 0) run.done(`Left out: ${listed(left)}.`);
+  if (skipped.length > 0) run.done(`Left out: ${listed(skipped)}.`);
   return { type: "archive", sha256 };
 }
 

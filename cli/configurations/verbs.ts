@@ -8,7 +8,7 @@ import type {
 import { basename, resolve } from "node:path";
 import { confirm } from "../terminal/ask.ts";
 import { find } from "../api/find.ts";
-import { Failure, print } from "../terminal/output.ts";
+import { CliError, print } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 import { outputLines } from "../jobs/outputs.ts";
@@ -68,7 +68,7 @@ export async function list(run: Run): Promise<void> {
       CHANGED: ({ updated_at }) => ago(updated_at),
       ID: ({ id }) => id,
     },
-    "There are no configurations yet. Make one: windlass configurations create --help",
+    "There are no configurations yet. To create one: windlass configurations create --help",
   );
 }
 
@@ -85,14 +85,14 @@ export async function create(
 ): Promise<void> {
   const file = fileOf(options);
   const named = name ?? (file["name"] as string | undefined) ?? directoryName(options.dir);
-  if (named === undefined) throw new Failure("which name shall it have?", 2);
+  if (named === undefined) throw new CliError("Missing name. Pass it as the first argument.", 2);
   const { source = file["source"], ...changes } = await changesOf(run, options, {
     variables: file["variables"] as never,
     environment: file["environment"] as never,
     backend_config: file["backend_config"] as never,
   });
   if (source === undefined)
-    throw new Failure("where are its files? Give --git URL, --dir DIRECTORY or --file FILE", 2);
+    throw new CliError("Missing source. Pass --git URL, --dir DIRECTORY or --file FILE.", 2);
   const zone_id =
     changes.zone_id ?? (file["zone_id"] as string | undefined) ?? (await onlyZone(run));
   const body = { ...file, ...changes, name: named, zone_id, source } as CreateConfiguration;
@@ -101,7 +101,7 @@ export async function create(
   run.done(`Next: windlass jobs plan ${shellWord(named)} --wait`);
 }
 
-/** `configurations update`: only what is named changes. */
+/** `configurations update`: changes only the fields that the options name. */
 export async function update(run: Run, name: string, options: ChangeOptions): Promise<void> {
   const before = await configurationOf(run.api, name);
   const changes = await changesOf(run, options, before);
@@ -111,26 +111,29 @@ export async function update(run: Run, name: string, options: ChangeOptions): Pr
     ...(options.rename === undefined ? {} : { name: options.rename }),
   };
   if (Object.keys(body).length === 0)
-    throw new Failure("what shall change? windlass configurations update --help", 2);
+    throw new CliError("Nothing to change. For help: windlass configurations update --help", 2);
   showConfiguration(
     run,
     await run.api.call("updateConfiguration", { params: { name: before.id }, body }),
   );
 }
 
-/** `configurations delete`: asks first. */
+/** `configurations delete`: asks for confirmation. */
 export async function remove(
   run: Run,
   name: string,
   options: { yes?: true | undefined },
 ): Promise<void> {
   const { id, name: found } = await configurationOf(run.api, name);
-  await confirm(`Delete the configuration "${found}" and the versions of its state?`, options);
+  await confirm(`Delete the configuration "${found}" and all versions of its state?`, options);
   await run.api.call("deleteConfiguration", { params: { name: id } });
-  run.done(`The configuration "${found}" is deleted; its jobs stay.`);
+  run.done(`The configuration "${found}" is deleted. Its jobs are kept.`);
 }
 
-/** The fields that the options name; variables and environment are changed one by one, from what there was. */
+/**
+ * Returns the fields that the options name. Options for single variables and settings are applied
+ * to those in `before`.
+ */
 async function changesOf(
   run: Run,
   options: ChangeOptions,
@@ -139,11 +142,11 @@ async function changesOf(
   const { zone, identity, engine, backend, timeout } = options;
   const asking = [options.sensitive, options.sensitiveEnv, options.sensitiveBackendConfig];
   if (asking.filter(Boolean).length > 1 && !process.stdin.isTTY)
-    throw new Failure(
-      "--sensitive, --sensitive-env and --sensitive-backend-config read stdin: give one kind at a time",
+    throw new CliError(
+      "--sensitive, --sensitive-env and --sensitive-backend-config all read stdin. Use one of them at a time.",
       2,
     );
-  const given = {
+  const changes = {
     zone_id: zone && find("zone", "zones", (await run.api.call("listZones")).zones, zone).id,
     cloud_identity_id: identity && (await identityOf(run, identity)),
     project_name: options.projectName,
@@ -164,10 +167,10 @@ async function changesOf(
     timeout_seconds: timeout === undefined ? undefined : Number(timeout),
     variables: namesVariables(options) ? await variablesOf(options, before.variables) : undefined,
     environment: await textsOf("--env", options.env, options.sensitiveEnv, before.environment),
-    // Last: nothing is uploaded for what turns out to be wrong.
+    // Last, so that nothing is uploaded if another option is wrong.
     source: await sourceOf(run, options),
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 }
 
 async function sourceOf(
@@ -175,9 +178,9 @@ async function sourceOf(
   { git, ref, path, dir }: SourceOptions,
 ): Promise<Source | undefined> {
   if (git !== undefined && dir !== undefined)
-    throw new Failure("--git and --dir are two sources: give one", 2);
+    throw new CliError("Pass either --git or --dir, not both.", 2);
   if (git === undefined && (ref !== undefined || path !== undefined))
-    throw new Failure("--ref and --path belong to --git", 2);
+    throw new CliError("--ref and --path need --git.", 2);
   if (dir !== undefined) return uploadDirectory(run, dir);
   if (git === undefined) return undefined;
   return {
@@ -193,7 +196,7 @@ function fileOf({ file }: SourceOptions): Record<string, unknown> {
   const value = readJson(file);
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw new Failure(`${file} is not a JSON object with the fields of a configuration`, 2);
+  throw new CliError(`${file} must be a JSON object with the fields of a configuration.`, 2);
 }
 
 const directoryName = (directory: string | undefined): string | undefined =>
@@ -202,10 +205,10 @@ const directoryName = (directory: string | undefined): string | undefined =>
 async function onlyZone({ api }: Run): Promise<string> {
   const { zones } = await api.call("listZones");
   if (zones.length === 1 && zones[0]) return zones[0].id;
-  throw new Failure(
+  throw new CliError(
     zones.length === 0
-      ? "there is no zone yet: windlass zones create NAME"
-      : `in which zone? --zone ${zones.map(({ name }) => name).join(" or ")}`,
+      ? "There is no zone yet. To create one: windlass zones create NAME"
+      : `You have several zones. Pass --zone ${zones.map(({ name }) => name).join(" or ")}`,
     2,
   );
 }
@@ -237,8 +240,8 @@ const shownText = (text: TextValue): string =>
 
 const stateWords = {
   own: "in the backend that its files declare",
-  managed: "kept here",
-  auto: "in the backend that its files declare; if none, kept here",
+  managed: "managed by the control plane",
+  auto: "in the backend that its files declare, else managed by the control plane",
 };
 
 function showConfiguration(run: Run, it: Configuration): void {

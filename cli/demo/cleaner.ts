@@ -1,18 +1,18 @@
 /**
- * A process of its own that outlives the demo by a moment and leaves nothing of it behind. It reads from stdin which processes
- * the demo has started; when stdin ends, it stops them and removes their directory. Stdin ends when the demo says so, and also
- * when the demo crashes or is killed: so there is one way to clean up, and it always runs.
+ * The cleanup process of the demo. It reads from stdin which processes the demo has started. When
+ * stdin ends, it stops them and removes their directory. Stdin also ends when the demo crashes or
+ * is killed, so this cleanup always runs.
  *
- * Arguments: the directory, and how many milliseconds a process has to end after the second SIGTERM. Lines: `start <pid>`,
- * `ended <pid>`, `keep-logs`.
+ * Arguments: the directory, and how many milliseconds a process may take to end after the second
+ * SIGTERM. Lines: `start <pid>`, `ended <pid>`, `keep-logs`.
  */
 import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 
-const [, , directory, patience = "30000"] = process.argv;
-if (directory === undefined) throw new Error("the keeper needs the directory that it keeps");
+const [, , directory, stopTimeout = "30000"] = process.argv;
+if (directory === undefined) throw new Error("Missing argument: the directory of the demo.");
 
 const running: number[] = [];
 let keepLogs = false;
@@ -24,7 +24,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   if (word === "keep-logs") keepLogs = true;
 }
 
-// The runner before the control plane that it reports to.
+// Last started, first stopped: the runner ends before the control plane that it reports to.
 for (const pid of running.toReversed()) await stop(pid);
 await sweep(directory);
 for (const name of readdirSync(directory)) {
@@ -32,17 +32,17 @@ for (const name of readdirSync(directory)) {
 }
 if (!keepLogs) remove(directory);
 
-/** The first SIGTERM drains, the second one cancels what runs, by a ladder that takes its time; only who ignores both is killed. */
+/** Sends SIGTERM to drain, SIGTERM again to cancel running jobs, and SIGKILL if neither helps. */
 async function stop(pid: number): Promise<void> {
   signal(pid, "SIGTERM");
-  if (await gone(pid, 500)) return;
+  if (await hasEnded(pid, 500)) return;
   signal(pid, "SIGTERM");
-  if (await gone(pid, Number(patience))) return;
+  if (await hasEnded(pid, Number(stopTimeout))) return;
   signal(-pid, "SIGKILL");
-  await gone(pid, 1000);
+  await hasEnded(pid, 1000);
 }
 
-async function gone(pid: number, within: number): Promise<boolean> {
+async function hasEnded(pid: number, within: number): Promise<boolean> {
   const deadline = Date.now() + within;
   while (isAlive(pid)) {
     if (Date.now() >= deadline) return false;
@@ -52,56 +52,59 @@ async function gone(pid: number, within: number): Promise<boolean> {
 }
 
 /**
- * Terraform is meant to survive its agent, so one whose agent was killed is still there. It works inside the directory, and so
- * do its children. (Where there is no /proc, they end by themselves.)
+ * Kills processes that work inside the directory. Terraform survives the death of its agent by
+ * design, so it may still be running. Without /proc, such processes end by themselves.
  */
 async function sweep(inside: string): Promise<void> {
   if (process.platform !== "linux") return;
   const deadline = Date.now() + 5000;
-  let left = processesIn(inside);
-  while (left.length > 0 && Date.now() < deadline) {
-    for (const pid of left) signal(pid, "SIGKILL");
+  let remaining = processesIn(inside);
+  while (remaining.length > 0 && Date.now() < deadline) {
+    for (const pid of remaining) signal(pid, "SIGKILL");
     await sleep(20);
-    left = processesIn(inside);
+    remaining = processesIn(inside);
   }
 }
 
-/** By working directory or arguments; whoever has a terminal is a person who looks around in there, and is left alone. */
+/**
+ * Returns processes whose working directory or arguments name the directory. A process with a
+ * terminal belongs to a user who looks around in it, and is left out.
+ */
 function processesIn(inside: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((pid) => {
-      const looks = [
+      const sources = [
         () => readlinkSync(`/proc/${pid}/cwd`),
         () => readFileSync(`/proc/${pid}/cmdline`, "latin1"),
       ];
       const [, , , , terminal] = statOf(pid);
-      return terminal === "0" && looks.some((look) => readable(look).includes(inside));
+      return terminal === "0" && sources.some((read) => readOrEmpty(read).includes(inside));
     })
     .map(Number);
 }
 
-/** State, parent, group, session, terminal, …: what follows the name in /proc/PID/stat. */
+/** Returns the fields of /proc/PID/stat after the name: state, parent, group, session, terminal… */
 function statOf(pid: number | string): string[] {
-  const text = readable(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
+  const text = readOrEmpty(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
   return text.slice(text.lastIndexOf(")") + 2).split(" ");
 }
 
-/** A process that ends while it is looked at, or belongs to somebody else, is none of ours. */
-function readable(look: () => string): string {
+/** Returns "" if the process has ended in the meantime or belongs to another user. */
+function readOrEmpty(read: () => string): string {
   try {
-    return look();
+    return read();
   } catch {
     return "";
   }
 }
 
 function isAlive(pid: number): boolean {
-  // One that has ended and waits for its parent to notice can still be signalled.
+  // A zombie, which waits for its parent to reap it, can still be signalled.
   return signal(pid, 0) && statOf(pid)[0] !== "Z";
 }
 
-/** Whether there was somebody to signal. */
+/** Returns whether the process exists. */
 function signal(pid: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(pid, name);

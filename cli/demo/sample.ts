@@ -1,10 +1,10 @@
-/** The sample configuration of the repository, as the files of an inline source. */
+/** Reads a sample of the repository as the files of an inline source. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 
 const samples = join(import.meta.dirname, "../../samples");
 
-/** Reads every file of `samples/<name>`, by its path in there. */
+/** Returns the files of `samples/<name>` by relative path. */
 export function sampleFiles(name: string): Record<string, string> {
   const folder = join(samples, name);
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })

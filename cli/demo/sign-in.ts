@@ -1,11 +1,14 @@
-/** Signs in exactly as a person does: a one-time link in the browser, a code shown there, the code typed at the client. */
+/** Signs in as a user does: one-time link, device code, verification code. */
 import { randomUUID } from "node:crypto";
 import { request } from "undici";
 import { authEndpoints } from "../../protocol/auth.ts";
 import { call } from "../../protocol/transport.ts";
-import { Failure } from "../terminal/output.ts";
+import { CliError } from "../terminal/output.ts";
 
-/** Opens the link, approves a device login in that session and exchanges its code for an access token. */
+/**
+ * Opens the link, approves a device login in that session and exchanges its code for an access
+ * token.
+ */
 export async function signIn(server: string, link: string, signal: AbortSignal): Promise<string> {
   const cookie = await openLink(link, signal);
   const device_code = randomUUID();
@@ -22,17 +25,17 @@ export async function signIn(server: string, link: string, signal: AbortSignal):
     { body: { device_code, verification_code } },
     { signal },
   );
-  if (tokens === null) throw new Failure("the control plane gave no access token");
+  if (tokens === null) throw new CliError("The control plane returned no access token.");
   return tokens.access_token;
 }
 
-/** What a browser would send back: the cookies that the link's answer set. */
+/** Opens the link and returns the cookies that a browser would send from then on. */
 async function openLink(url: string, signal: AbortSignal): Promise<string> {
-  const answer = await request(url, { signal });
-  await answer.body.dump();
-  const cookies = [answer.headers["set-cookie"] ?? []].flat().map((one) => one.split(";")[0]);
-  if (answer.statusCode >= 400 || cookies.length === 0) {
-    throw new Failure(`the sign-in link was refused with ${answer.statusCode}`);
+  const response = await request(url, { signal });
+  await response.body.dump();
+  const cookies = [response.headers["set-cookie"] ?? []].flat().map((one) => one.split(";")[0]);
+  if (response.statusCode >= 400 || cookies.length === 0) {
+    throw new CliError(`The sign-in link was refused with status ${response.statusCode}.`);
   }
   return cookies.join("; ");
 }

@@ -1,4 +1,4 @@
-/** What the demo does, step by step, through the same doors that everybody else uses. */
+/** The steps of the demo. They use only the public API and the command line. */
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { request } from "undici";
@@ -7,74 +7,77 @@ import type { Job, JobType } from "../../protocol/jobs.ts";
 import { openApi, type Api } from "../api/api.ts";
 import { followJob } from "../logs/follow.ts";
 import { logLines } from "../logs/log-lines.ts";
-import { Failure, print, styled, table } from "../terminal/output.ts";
+import { CliError, print, styled, table } from "../terminal/output.ts";
 import { sampleFiles } from "./sample.ts";
 import { signIn } from "./sign-in.ts";
-import type { Stage } from "./processes.ts";
+import type { DemoProcesses } from "./processes.ts";
 
 const email = "demo@example.com";
 const sample = "hello-cluster";
 
-/** Plays it to the end; with `keep` the end is a Ctrl-C. Throws what went wrong. */
-export async function play(stage: Stage, options: { keep: boolean }): Promise<void> {
+/** Runs all steps; with `keep`, then waits for Ctrl-C. */
+export async function runSteps(demo: DemoProcesses, options: { keep: boolean }): Promise<void> {
   print(
     styled("bold", "Windlass demo: a control plane, a runner and a deployment on this machine\n"),
   );
   const environment = {
     WINDLASS_HOST: "127.0.0.1",
     WINDLASS_PORT: "0",
-    WINDLASS_DATA_DIR: `${stage.directory}/control-plane`,
+    WINDLASS_DATA_DIR: `${demo.directory}/control-plane`,
     WINDLASS_LOG_FORMAT: "json",
   };
   const loginLink = async () =>
-    (await stage.run(["server", "login-link", "--email", email], environment)).trim();
+    (await demo.run(["server", "login-link", "--email", email], environment)).trim();
 
-  const server = await startControlPlane(stage, environment);
-  done(`control plane at ${server}, its data in ${stage.directory}`);
+  const server = await startControlPlane(demo, environment);
+  done(`Control plane at ${server}, its data in ${demo.directory}`);
 
-  const token = await signIn(server, await loginLink(), stage.signal);
-  const settings = { url: server, token, directory: stage.directory };
-  const api = openApi({ settings, server, profile: undefined, signal: stage.signal });
-  done(`signed in as ${email}: one-time link, device code, access token`);
+  const token = await signIn(server, await loginLink(), demo.signal);
+  const settings = { url: server, token, directory: demo.directory };
+  const api = openApi({ settings, server, profile: undefined, signal: demo.signal });
+  done(`Signed in as ${email}: one-time link, device code, access token`);
 
-  await startRunner(stage, server, api);
-  done("runner registered with a one-time token, and online");
+  await startRunner(demo, server, api);
+  done("Runner registered with a one-time token, and online");
 
   const configuration = await createConfiguration(api);
-  done(`zone "demo" with configuration "${sample}", made from samples/${sample}`);
+  done(`Zone "demo" with configuration "${sample}", created from samples/${sample}`);
 
-  const plan = await runJob(stage, api, configuration, "PLAN");
-  await runJob(stage, api, configuration, "DEPLOY", plan);
+  const plan = await runJob(demo, api, configuration, "PLAN");
+  await runJob(demo, api, configuration, "DEPLOY", plan);
 
   await showOutputs(api, configuration);
-  if (options.keep) await stay(stage, server, await loginLink());
+  if (options.keep) await keepRunning(demo, server, await loginLink());
   else
     print(
-      `\nThat was a real control plane, at ${server}, and a real runner; only the cluster was make-believe.\n\n${next}`,
+      `\nThe control plane and the runner were real; only the cluster was simulated.\n\n${next}`,
     );
 }
 
-async function startControlPlane(stage: Stage, settings: Record<string, string>): Promise<string> {
-  const player = stage.start("the control plane", ["server"], settings);
-  const server = await player.logged("url");
-  await until(stage.signal, async () => {
-    const answer = await request(`${server}/readyz`, { signal: stage.signal });
-    await answer.body.dump();
-    return answer.statusCode === 200;
+async function startControlPlane(
+  demo: DemoProcesses,
+  settings: Record<string, string>,
+): Promise<string> {
+  const child = demo.start("the control plane", ["server"], settings);
+  const server = await child.logged("url");
+  await until(demo.signal, async () => {
+    const response = await request(`${server}/readyz`, { signal: demo.signal });
+    await response.body.dump();
+    return response.statusCode === 200;
   });
   return server;
 }
 
-async function startRunner(stage: Stage, server: string, api: Api): Promise<void> {
+async function startRunner(demo: DemoProcesses, server: string, api: Api): Promise<void> {
   const { registration_token } = await api.call("createRegistrationToken", { body: {} });
-  stage.start("the runner", ["agent"], {
+  demo.start("the runner", ["agent"], {
     WINDLASS_URL: server,
     WINDLASS_REGISTRATION_TOKEN: registration_token,
     WINDLASS_WORKER_NAME: "demo-runner",
-    WINDLASS_WORK_DIR: `${stage.directory}/runner`,
+    WINDLASS_WORK_DIR: `${demo.directory}/runner`,
     WINDLASS_LOG_FORMAT: "json",
   });
-  await until(stage.signal, async () => {
+  await until(demo.signal, async () => {
     const { workers } = await api.call("listWorkers");
     return workers.some((worker) => worker.status === "ONLINE");
   });
@@ -91,9 +94,9 @@ async function createConfiguration(api: Api): Promise<Configuration> {
   });
 }
 
-/** Queues a job, shows its log as it is written, and answers the job when it has succeeded. */
+/** Queues a job, prints its live log, and returns the job. Throws `CliError` unless it succeeds. */
 async function runJob(
-  { signal }: Stage,
+  { signal }: DemoProcesses,
   api: Api,
   configuration: Configuration,
   job_type: JobType,
@@ -116,15 +119,15 @@ async function runJob(
   lines.flush();
   const job = await api.call("getJob", { params: { id } });
   if (job.status !== "SUCCESS") {
-    throw new Failure(
-      `the ${job_type} ended as ${job.status}: ${job.error_message ?? "no reason given"}`,
+    throw new CliError(
+      `The ${job_type} job ended as ${job.status}: ${job.error_message ?? "no error message"}`,
     );
   }
   done(`${job_type} succeeded in ${((performance.now() - started) / 1000).toFixed(1)} s`);
   return job;
 }
 
-/** The outputs as the control plane keeps them after the deployment, not as the log printed them. */
+/** Prints the outputs that the control plane has stored. */
 async function showOutputs(api: Api, configuration: Configuration): Promise<void> {
   const deployed = await api.call("getConfiguration", {
     params: { name: configuration.name },
@@ -137,27 +140,27 @@ async function showOutputs(api: Api, configuration: Configuration): Promise<void
 }
 
 const next = `Next:
-  npm run demo -- --keep    the same, and then it stays, with a link to sign in
-  npm start                 a control plane that keeps what it is told
-  README.md                 how the parts fit, and how to add a runner of your own`;
+  npm run demo -- --keep    run it again and keep it running, with a sign-in link
+  npm start                 start a control plane that keeps its data
+  README.md                 how the parts work together, and how to add a runner`;
 
-async function stay(stage: Stage, server: string, link: string): Promise<void> {
+async function keepRunning(demo: DemoProcesses, server: string, link: string): Promise<void> {
   print(`
-The control plane stays at ${styled("cyan", server)} until you press Ctrl-C. To look around:
+The control plane runs at ${styled("cyan", server)} until you press Ctrl-C. To look around:
   ${link}
                             signs your browser in, once
   curl ${server}/readyz
-                            answers 200 while it is ready for work
-  tail -f ${stage.directory}/logs/agent.log
-                            what the runner does`);
-  await once(stage.signal, "abort");
-  // A Ctrl-C is how this is meant to end; a process that ended by itself is not.
-  if (stage.signal.reason instanceof Failure && stage.signal.reason.exitCode === 1) {
-    throw stage.signal.reason;
+                            returns 200 while the control plane is ready
+  tail -f ${demo.directory}/logs/agent.log
+                            shows what the runner does`);
+  await once(demo.signal, "abort");
+  // Ctrl-C is the expected end. A process that ended by itself is an error.
+  if (demo.signal.reason instanceof CliError && demo.signal.reason.exitCode === 1) {
+    throw demo.signal.reason;
   }
 }
 
-/** Asks again, at once at first, until the answer is yes. */
+/** Polls until the condition holds. */
 async function until(signal: AbortSignal, holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) await sleep(50, undefined, { signal });
 }

@@ -1,12 +1,12 @@
-/** The verbs of `windlass jobs` that queue a job, or end one. */
+/** The verbs of `windlass jobs` that queue or cancel a job. */
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { confirm } from "../terminal/ask.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { find } from "../api/find.ts";
-import { Failure } from "../terminal/output.ts";
+import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { showJob, showPlan } from "./read.ts";
-import { mirror, watchJob } from "./watch.ts";
+import { reportOutcome, watchJob } from "./watch.ts";
 import { nameOf } from "./words.ts";
 
 export interface CreateOptions {
@@ -29,7 +29,7 @@ export async function plan(run: Run, name: string, options: CreateOptions): Prom
   await queue(run, { job_type: "PLAN", configuration_id: id }, options);
 }
 
-/** `jobs deploy`: of a plan, or plan and apply in one go. */
+/** `jobs deploy`: applies a plan, or plans and applies in one job. */
 export async function deploy(
   run: Run,
   name: string | undefined,
@@ -38,32 +38,32 @@ export async function deploy(
   const configuration = name === undefined ? undefined : await configurationOf(run.api, name);
   if (options.plan === undefined) {
     if (!configuration)
-      throw new Failure("what to deploy? Name a configuration, or --plan and a job", 2);
+      throw new CliError("Nothing to deploy. Pass a configuration, or --plan and a job id.", 2);
     return queue(run, { job_type: "DEPLOY", configuration_id: configuration.id }, options);
   }
   const planned = await run.api.call("getJob", { params: { id: options.plan } });
   if (planned.configuration_id === null)
-    throw new Failure("the configuration of that plan is deleted");
+    throw new CliError(`The configuration of the plan ${planned.id} has been deleted.`);
   if (configuration && configuration.id !== planned.configuration_id)
-    throw new Failure(`that is a plan of another configuration than "${configuration.name}"`, 2);
+    throw new CliError(`The plan ${planned.id} is not a plan of "${configuration.name}".`, 2);
   const { configuration_id, id: plan_job_id } = planned;
   await queue(run, { job_type: "DEPLOY", configuration_id, plan_job_id }, options);
 }
 
-/** `jobs destroy`: asks first. */
+/** `jobs destroy`: asks for confirmation. */
 export async function destroy(run: Run, name: string, options: AskingOptions): Promise<void> {
   const configuration = await configurationOf(run.api, name);
   await confirm(`Destroy everything that "${configuration.name}" has deployed?`, options);
   await queue(run, { job_type: "DESTROY", configuration_id: configuration.id }, options);
 }
 
-/** `jobs destroy-worker`: asks first. */
+/** `jobs destroy-worker`: asks for confirmation. */
 export async function destroyWorker(run: Run, name: string, options: AskingOptions): Promise<void> {
   const worker = await workerOf(run, name);
   const { teardownOf } = await import("../workers/teardown.ts");
   const destroys = (await teardownOf(run.api, worker)) ?? "what it was deployed with";
   const what = `the worker "${worker.name}": destroy ${destroys}, and remove the worker`;
-  if (options.yes) run.done(`Tears down ${what}.`);
+  if (options.yes) run.done(`Tearing down ${what}.`);
   await confirm(`Tear down ${what}?`, options);
   const { yes: _, ...rest } = options;
   await queue(run, { job_type: "DESTROY_WORKER", assigned_worker_id: worker.id }, rest);
@@ -75,7 +75,7 @@ export async function cancel(run: Run, id: string, { wait }: CreateOptions): Pro
   run.done(
     `The ${nameOf(job)} is cancelled${job.released_at === null ? "; its runner stops terraform" : ""}.`,
   );
-  // What was asked for is its cancellation, so that is success here.
+  // The exit code is 0: a cancelled job is what the user asked for.
   showJob(run, wait ? await watchJob(run, job, { log: false }) : job);
 }
 
@@ -101,13 +101,13 @@ async function queue(run: Run, body: CreateJob, options: CreateOptions): Promise
 async function queued(run: Run, job: Job, wait: true | undefined): Promise<void> {
   if (!wait) {
     showJob(run, job);
-    return run.done(`Queued. To see it happen: windlass jobs logs ${job.id} --follow`);
+    return run.done(`Queued. To follow it: windlass jobs logs ${job.id} --follow`);
   }
   run.done(`Queued as job ${job.id}.`);
   const ended = await watchJob(run, job);
   if (run.json) showJob(run, ended);
   else if (ended.job_type === "PLAN" && ended.status === "SUCCESS") await showPlan(run, ended);
-  mirror(run, ended);
+  reportOutcome(run, ended);
   if (ended.job_type === "PLAN")
     run.done(`To deploy exactly this plan: windlass jobs deploy --plan ${ended.id} --wait`);
 }

@@ -1,4 +1,4 @@
-/** Terraform's outputs as people read them. */
+/** Formats Terraform outputs. */
 import type { Job } from "../../protocol/jobs.ts";
 import { clean, styled, table } from "../terminal/output.ts";
 
@@ -7,7 +7,7 @@ interface Output {
   readonly sensitive?: boolean;
 }
 
-/** One line for each output of a deployment; a sensitive one has no value here. */
+/** Returns one line per output; the value of a sensitive one is not shown. */
 export function outputLines({ execution_metadata }: Pick<Job, "execution_metadata">): string[] {
   const outputs = Object.entries(execution_metadata?.outputs ?? {}) as [string, Output][];
   return table(outputs.map(([name, output]) => [`  ${clean(name)}`, `= ${valueOf(output)}`]));

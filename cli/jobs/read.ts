@@ -2,13 +2,13 @@
 import type { Job, JobStatus } from "../../protocol/jobs.ts";
 import { find } from "../api/find.ts";
 import { print, say } from "../terminal/output.ts";
-import { countOf, readPages } from "../api/pages.ts";
+import { parseCount, readPages } from "../api/pages.ts";
 import type { Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 import { outputLines } from "./outputs.ts";
 import { planView } from "../plans/plan-view.ts";
 import { waitingWords } from "../../protocol/words.ts";
-import { statusOf, tookOf } from "./words.ts";
+import { styledStatus, runTime } from "./words.ts";
 
 export interface ListOptions {
   readonly status?: string | undefined;
@@ -26,7 +26,7 @@ export async function list(run: Run, { status, zone, limit }: ListOptions): Prom
     zone === undefined
       ? undefined
       : find("zone", "zones", (await run.api.call("listZones")).zones, zone).id;
-  const wanted = countOf("--limit", limit);
+  const wanted = parseCount("--limit", limit);
   const { items, more } = await readPages(wanted, async (page) => {
     const { jobs, next_cursor } = await run.api.call("listJobs", {
       query: {
@@ -42,16 +42,16 @@ export async function list(run: Run, { status, zone, limit }: ListOptions): Prom
     {
       TYPE: ({ job_type }) => job_type,
       CONFIGURATION: ({ config_snapshot }) => config_snapshot?.name,
-      STATUS: (job) => statusOf(job.status),
+      STATUS: (job) => styledStatus(job.status),
       CREATED: ({ created_at }) => ago(created_at),
-      TOOK: (job) => tookOf(job),
+      TOOK: (job) => runTime(job),
       ID: ({ id }) => id,
     },
     status === undefined && zone === undefined
       ? "There are no jobs yet. Queue one: windlass jobs plan CONFIGURATION"
-      : "There are no such jobs.",
+      : "No jobs match.",
   );
-  if (more) run.done(`There are older ones: --limit ${wanted * 5}`);
+  if (more) run.done(`There are older jobs: --limit ${wanted * 5}`);
 }
 
 /** `jobs show`. */
@@ -69,22 +69,22 @@ export async function show(run: Run, id: string, { plan }: ShowOptions): Promise
 const hasPlan = ({ job_type, status, plan_job_id }: Job): boolean =>
   plan_job_id !== null || (job_type === "PLAN" && status === "SUCCESS");
 
-/** The job's plan: as lines, or under `--json` as the server answers it. */
+/** Prints the job's plan as lines, or with `--json` as the server's response. */
 export async function showPlan(run: Run, { id }: Job): Promise<void> {
-  const answer = await run.api.call("getPlanSummary", { params: { id } });
-  if (run.json) return run.show(answer, {});
-  if (answer.plan_summary === null) return say("There is no summary of a plan.");
-  for (const line of planView(answer.plan_summary)) print(line);
+  const response = await run.api.call("getPlanSummary", { params: { id } });
+  if (run.json) return run.show(response, {});
+  if (response.plan_summary === null) return say("This job has no plan summary.");
+  for (const line of planView(response.plan_summary)) print(line);
 }
 
-/** The job as names and values. */
+/** Prints the job as names and values. */
 export function showJob(run: Run, job: Job): void {
   const snapshot = job.config_snapshot;
   run.show(job, {
     id: job.id,
     type: job.job_type,
     configuration: snapshot?.name,
-    status: statusOf(job.status),
+    status: styledStatus(job.status),
     waiting: job.waiting_reason && waitingWords[job.waiting_reason],
     error: job.error_message,
     lost:
@@ -96,11 +96,11 @@ export function showJob(run: Run, job: Job): void {
     created: `${time(job.created_at)} (${ago(job.created_at)})`,
     started: job.started_at && time(job.started_at),
     ended: job.ended_at && time(job.ended_at),
-    took: tookOf(job),
+    took: runTime(job),
     log:
       job.log_pruned_at === null
         ? job.log_complete === false
-          ? "some of it never arrived"
+          ? "incomplete: the runner did not send all of it"
           : null
         : `removed by retention at ${time(job.log_pruned_at)}`,
     "debug log": debugLogOf(job),

@@ -1,44 +1,47 @@
-/** `--wait`: a job from its queue to its end in front of a person: its log, why it waits, how long it runs, and Ctrl-C. */
+/** `--wait`: follows a job to its end with its log, its waiting reason, its run time and Ctrl-C. */
 import type { Job, JobProgress } from "../../protocol/jobs.ts";
 import { askLine, canAsk } from "../terminal/ask.ts";
 import { liveLine, type LiveLine } from "../terminal/live-line.ts";
-import { Failure, print, say, styled } from "../terminal/output.ts";
+import { CliError, print, say, styled } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { duration } from "../terminal/times.ts";
 import { followJob } from "../logs/follow.ts";
 import { logLines } from "../logs/log-lines.ts";
 import { waitingWords } from "../../protocol/words.ts";
-import { endOf, nameOf } from "./words.ts";
+import { outcomeText, nameOf } from "./words.ts";
 
-/** Shows the job, and its log unless that is not wanted, until it ends and answers it as it ended. Throws `Failure` with 130 when the person leaves it to itself. */
+/**
+ * Follows the job, with its log unless `log` is false, and returns the ended job. Throws
+ * `CliError` with exit code 130 if the user detaches.
+ */
 export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise<Job> {
-  // Under --json stdout is for the one object that the command answers.
+  // With --json, stdout is reserved for the object that the command prints at the end.
   using live = liveLine(run.json ? say : print);
   const lines = logLines((line) => live.print(line));
-  const left = new AbortController();
-  const begun = Date.now();
+  const detached = new AbortController();
+  const start = Date.now();
   let trouble: string | undefined;
   let progress: JobProgress | undefined;
-  /** The step that runs. */
+  /** The running step. */
   let step: string | undefined;
-  /** The runner's last line, for what it does outside of steps, such as a download. */
+  /** The last system line outside of steps, such as a download. */
   let note: string | undefined;
   const onProgress = (next: JobProgress): void => {
     const before = progress;
     progress = next;
-    const word = standing(next);
-    if (word !== undefined && word !== standing(before))
+    const word = progressText(next);
+    if (word !== undefined && word !== progressText(before))
       live.say(styledNote(`${capital(nameOf(job))}: ${word}`));
   };
   live.set(() => {
-    const stands = standing(progress) ?? "queued";
-    const what = trouble ?? (stands === running ? (step ?? note ?? running) : stands);
-    return `${nameOf(job)} · ${duration(Date.now() - begun)} · ${what}`;
+    const state = progressText(progress) ?? "queued";
+    const what = trouble ?? (state === running ? (step ?? note ?? running) : state);
+    return `${nameOf(job)} · ${duration(Date.now() - start)} · ${what}`;
   });
-  using _ = run.onInterrupt(interrupts(run, job, live, left));
+  using _ = run.onInterrupt(interruptHandler(run, job, live, detached));
   try {
     const end = await followJob(run.api, job.id, {
-      signal: left.signal,
+      signal: detached.signal,
       onChunk: (chunk) => {
         if (chunk.step) {
           step = chunk.step.event === "started" ? chunk.step.name : undefined;
@@ -50,68 +53,75 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
       onProgress,
       onTrouble: (why) => {
         if (why !== undefined && trouble === undefined)
-          live.say(`${why}\nThe job goes on; trying to follow it again.`);
-        if (why === undefined && trouble !== undefined) live.say("Following it again.");
-        trouble = why === undefined ? undefined : "no connection, trying again";
+          live.say(`${why}\nThe job continues. Reconnecting …`);
+        if (why === undefined && trouble !== undefined) live.say("Reconnected.");
+        trouble = why === undefined ? undefined : "reconnecting";
       },
     });
     lines.flush();
-    left.abort();
+    detached.abort();
     live[Symbol.dispose]();
-    if (end.log_complete === false) say("Some of its log never arrived.");
+    if (end.log_complete === false)
+      say("The log is incomplete: the runner did not send all of it.");
     return await run.api.call("getJob", { params: { id: job.id } });
   } catch (error) {
-    if (left.signal.aborted) throw new Failure(`detached. ${howToGoOn(job)}`, 130);
-    if (error instanceof Failure && error.exitCode === 1)
-      throw new Failure(`${error.message}\n${howToGoOn(job)}`, 1, error);
+    if (detached.signal.aborted) throw new CliError(`Detached. ${detachedHint(job)}`, 130);
+    if (error instanceof CliError && error.exitCode === 1)
+      throw new CliError(`${error.message}\n${detachedHint(job)}`, 1, error);
     throw error;
   }
 }
 
-/** Throws `Failure` unless the job succeeded, so that the exit code is the job's; says on stderr how it ended. */
-export function mirror(run: Run, job: Job): void {
-  if (job.status === "SUCCESS") return run.done(styledNote(`${endOf(job)}.`));
-  throw new Failure(lowerFirst(endOf(job)), 1);
+/** Prints how the job ended, and throws `CliError` with exit code 1 unless it succeeded. */
+export function reportOutcome(run: Run, job: Job): void {
+  if (job.status === "SUCCESS") return run.done(styledNote(`${outcomeText(job)}.`));
+  throw new CliError(outcomeText(job), 1);
 }
 
-const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const styledNote = (text: string): string => (process.stderr.isTTY ? styled("bold", text) : text);
 
 const running = "running";
 
-function standing(progress: JobProgress | undefined): string | undefined {
+function progressText(progress: JobProgress | undefined): string | undefined {
   if (progress?.waiting_reason) return waitingWords[progress.waiting_reason];
   if (progress?.status === "PROCESSING") return running;
-  return progress?.status === "CANCELLED" ? "cancelled, the runner stops terraform" : undefined;
+  return progress?.status === "CANCELLED" ? "cancelled; the runner stops terraform" : undefined;
 }
 
-const howToGoOn = ({ id }: Job): string =>
-  `The job goes on:\n  windlass jobs logs ${id} --follow\n  windlass jobs cancel ${id}`;
+const detachedHint = ({ id }: Job): string =>
+  `The job continues. To follow or cancel it:\n  windlass jobs logs ${id} --follow\n  windlass jobs cancel ${id}`;
 
-/** Ctrl-C: asks on a terminal whether to leave the job to itself or to cancel it; elsewhere it leaves. */
-function interrupts(run: Run, job: Job, live: LiveLine, left: AbortController): () => void {
+/**
+ * Handles Ctrl-C: asks on a terminal whether to detach from the job or cancel it, else detaches.
+ */
+function interruptHandler(
+  run: Run,
+  job: Job,
+  live: LiveLine,
+  detached: AbortController,
+): () => void {
   let asking = false;
   const question = async (): Promise<void> => {
     const answer = await live.paused(() => {
       say("");
       return askLine(
-        "Leave the job running (d = detach), cancel it (c), or go on watching (Enter)? ",
-        left.signal,
+        "Detach and leave the job running (d), cancel it (c), or continue watching (Enter)? ",
+        detached.signal,
       );
     });
-    if (left.signal.aborted) return;
-    if (answer === undefined || /^d/i.test(answer)) return left.abort();
+    if (detached.signal.aborted) return;
+    if (answer === undefined || /^d/i.test(answer)) return detached.abort();
     if (!/^c/i.test(answer)) return;
     await run.api.call("cancelJob", { params: { id: job.id } });
-    live.say("Cancelled; waiting for the runner to stop terraform.");
+    live.say("Cancelled. Waiting for the runner to stop terraform.");
   };
   return () => {
-    if (!canAsk()) return left.abort();
+    if (!canAsk()) return detached.abort();
     if (asking) return;
     asking = true;
     question()
-      // Such as 409: it has ended meanwhile, which its end will say.
+      // Such as 409 if the job has ended in the meantime.
       .catch((error: unknown) => live.say((error as Error).message))
       .finally(() => {
         asking = false;

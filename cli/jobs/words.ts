@@ -1,4 +1,4 @@
-/** Jobs in words: what each is, and how it stands. */
+/** Describes jobs: type, status, run time and outcome. */
 import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
 import { styled } from "../terminal/output.ts";
 import { duration } from "../terminal/times.ts";
@@ -11,11 +11,10 @@ const colours: Readonly<Record<JobStatus, Parameters<typeof styled>[0]>> = {
   CANCELLED: "magenta",
 };
 
-/** The status in its colour. */
-export const statusOf = (status: JobStatus): string => styled(colours[status], status);
+export const styledStatus = (status: JobStatus): string => styled(colours[status], status);
 
-/** How long it ran, or has run until now; undefined before its start. */
-export function tookOf({ started_at, ended_at }: Job, now = Date.now()): string | undefined {
+/** Returns how long the job ran or has been running; undefined before its start. */
+export function runTime({ started_at, ended_at }: Job, now = Date.now()): string | undefined {
   if (started_at === null) return undefined;
   return duration((ended_at === null ? now : Date.parse(ended_at)) - Date.parse(started_at));
 }
@@ -27,7 +26,7 @@ const verbs: Readonly<Record<JobType, string>> = {
   DESTROY_WORKER: "teardown",
 };
 
-/** Such as `plan of "network"`. */
+/** Returns a title such as `plan of "network"`. */
 export function nameOf(job: Job): string {
   const name = job.config_snapshot?.name;
   return name === undefined ? verbs[job.job_type] : `${verbs[job.job_type]} of "${name}"`;
@@ -39,10 +38,10 @@ const ends: Partial<Readonly<Record<JobStatus, string>>> = {
   CANCELLED: "was cancelled",
 };
 
-/** How it ended, in a sentence. */
-export function endOf(job: Job): string {
-  const took = tookOf(job);
+/** Describes the outcome in a sentence without its full stop. */
+export function outcomeText(job: Job): string {
+  const took = runTime(job);
   const time = took === undefined ? "" : ` after ${took}`;
   const why = job.error_message === null ? "" : `: ${job.error_message}`;
-  return `The ${nameOf(job)} ${ends[job.status] ?? "goes on"}${time}${why}`;
+  return `The ${nameOf(job)} ${ends[job.status] ?? "has not ended"}${time}${why}`;
 }

@@ -1,29 +1,34 @@
-/** A job's log as it grows, over connections that may break: no line is lost and none comes twice. */
+/**
+ * Follows a job's log and reconnects after a broken connection, without losing or repeating lines.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import type { JobProgress, LogChunk } from "../../protocol/jobs.ts";
 import type { Api } from "../api/api.ts";
 import { backoff } from "../../common/backoff.ts";
-import { mayPass } from "../api/failures.ts";
-import { Failure } from "../terminal/output.ts";
+import { isTransient } from "../api/failures.ts";
+import { CliError } from "../terminal/output.ts";
 import { minute } from "../../common/units.ts";
 
 export interface Follower {
   onChunk(chunk: LogChunk): void;
   onProgress(progress: JobProgress): void;
-  /** The connection broke; `undefined` when there is one again. */
+  /** Called with the reason when the connection breaks, and with undefined after a reconnect. */
   onTrouble(why: string | undefined): void;
   readonly signal: AbortSignal;
 }
 
-/** The server sends a comment every 15 s; a connection that is silent for longer is dead. */
+/** The server sends a comment every 15 s. A connection that is silent for 40 s is dead. */
 const silence = 40_000;
-/** Between two connections. */
+/** The pauses between two connections, in milliseconds. */
 const pauses = { first: 250, most: 5000 };
-/** A server that is away for longer is not waited for. */
-const patience = 15 * minute;
+/** How long to wait for a server that cannot be reached. */
+const reconnectTimeout = 15 * minute;
 
-/** Follows the log to the end of a released job. Throws `Failure` when the server refuses, or stays away. */
+/**
+ * Follows the log until the job is released. Throws `CliError` if the server refuses the request
+ * or cannot be reached for `reconnectTimeout`.
+ */
 export async function followJob(
   { send }: Pick<Api, "send">,
   id: string,
@@ -34,7 +39,7 @@ export async function followJob(
   let lastContact = Date.now();
   for (let failures = 0; ; failures++) {
     try {
-      const answer = await send(
+      const response = await send(
         "streamJobLogs",
         { params: { id } },
         { headers: { "last-event-id": String(last) }, silence, signal },
@@ -53,20 +58,20 @@ export async function followJob(
         },
       });
       const decoder = new TextDecoder();
-      for await (const bytes of answer.body as AsyncIterable<Buffer>) {
+      for await (const bytes of response.body as AsyncIterable<Buffer>) {
         if (failures > 0) follower.onTrouble(undefined);
         failures = 0;
         lastContact = Date.now();
         parser.feed(decoder.decode(bytes, { stream: true }));
         if (end) return end;
       }
-      // The server drains: the next one goes on where this one stopped.
+      // The server is draining. The next connection continues where this one stopped.
     } catch (error) {
       signal.throwIfAborted();
-      if (!mayPass(error)) throw error;
-      if (Date.now() - lastContact > patience)
-        throw new Failure(
-          `the server has been away for ${patience / minute} minutes (${(error as Error).message})`,
+      if (!isTransient(error)) throw error;
+      if (Date.now() - lastContact > reconnectTimeout)
+        throw new CliError(
+          `The server has been unreachable for ${reconnectTimeout / minute} minutes (${(error as Error).message})`,
           1,
           error,
         );

@@ -1,14 +1,16 @@
-/** Chunks of a log as whole lines: a chunk ends anywhere, also within a line or a colour. */
+/**
+ * Joins the chunks of a log to whole lines. A chunk may end within a line or an escape sequence.
+ */
 import type { LogChunk, StreamType } from "../../protocol/jobs.ts";
 import { logLine, styled } from "../terminal/output.ts";
 
 export interface LogLines {
   add(chunk: Pick<LogChunk, "log_chunk" | "stream_type">): void;
-  /** Shows what no newline has ended. */
+  /** Shows the last line if it has no newline. */
   flush(): void;
 }
 
-/** Shows each line as the terminal may safely have it; the runner's own lines stand apart. */
+/** Passes each line to `show`, safe for a terminal. System lines get a bullet. */
 export function logLines(show: (line: string) => void): LogLines {
   const unfinished = new Map<StreamType, string>();
   const shown = (stream: StreamType, line: string): void =>

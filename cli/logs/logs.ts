@@ -4,15 +4,15 @@ import type { Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
 import { followJob } from "./follow.ts";
 import { logLines } from "./log-lines.ts";
-import { mirror, watchJob } from "../jobs/watch.ts";
+import { reportOutcome, watchJob } from "../jobs/watch.ts";
 
 export interface LogsOptions {
   readonly follow?: true | undefined;
 }
 
-/** What there is of the log, or with `--follow` all of it to the job's end. */
+/** Prints the log so far, or with `--follow` all of it until the job ends. */
 export async function logs(run: Run, id: string, { follow }: LogsOptions): Promise<void> {
-  // Refusals come before the log; a connection that breaks later is opened again.
+  // Fails early if the job does not exist. A connection that breaks later is reopened.
   const job = await run.api.call("getJob", { params: { id } });
   if (job.log_pruned_at !== null)
     return say(`The log was removed by retention at ${time(job.log_pruned_at)}.`);
@@ -23,9 +23,9 @@ export async function logs(run: Run, id: string, { follow }: LogsOptions): Promi
       onProgress: () => undefined,
       onTrouble: (why) => why !== undefined && say(why),
     });
-    return mirror(run, await run.api.call("getJob", { params: { id } }));
+    return reportOutcome(run, await run.api.call("getJob", { params: { id } }));
   }
-  if (follow) return mirror(run, await watchJob(run, job));
+  if (follow) return reportOutcome(run, await watchJob(run, job));
   const lines = logLines(print);
   let after: number | null = 0;
   while (after !== null) {

@@ -1,27 +1,27 @@
-/** The device flow as a person goes through it (RFC 8628 in shape): an address to open, six characters to type. */
+/** The device login, similar to RFC 8628: an address to open and six characters to type. */
 import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline/promises";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { call, ProblemError } from "../../protocol/transport.ts";
-import { findProfile, serverOf } from "../api/api.ts";
+import { findProfile, parseServer } from "../api/api.ts";
 import { changeAuth, readAuth, type Profile } from "../api/auth-file.ts";
-import { describeFailure } from "../api/failures.ts";
-import { Failure, say } from "../terminal/output.ts";
+import { toCliError } from "../api/failures.ts";
+import { CliError, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 
-/** The server counts five wrong ones. */
-const triesAtMost = 5;
+/** The server accepts five wrong codes per login. */
+const maximumTries = 5;
 
-/** Signs in and makes it the current profile. */
+/** Signs in and makes the profile the current one. */
 export async function login(run: Run, { openBrowser }: { openBrowser: boolean }): Promise<void> {
   const { settings, signal } = run;
   const auth = readAuth(settings.directory);
-  const server = serverToSignInAt(run);
+  const server = loginServer(run);
   const device_code = randomUUID();
   const address = `${server}/cli/login?device_code=${device_code}`;
-  await reach(server, signal);
+  await checkServer(server, signal);
   say(`Open this address, sign in, and approve:\n\n  ${address}\n`);
-  if (openBrowser && process.stdin.isTTY) await browse(address);
+  if (openBrowser && process.stdin.isTTY) await openInBrowser(address);
   const tokens = await exchange(server, device_code, signal);
   const profile: Profile = {
     server,
@@ -40,15 +40,17 @@ export async function login(run: Run, { openBrowser }: { openBrowser: boolean })
   run.done(`Signed in at ${server} as ${tokens.user_email} (profile "${name}").`);
 }
 
-/** Ends the login at the server, then forgets it here; a server that cannot be reached does not keep it here. */
+/** Ends the login at the server, then removes the profile, even if the server is unreachable. */
 export async function logout(run: Run): Promise<void> {
   const { settings } = run;
   if (settings.token !== undefined && run.profile === undefined)
-    throw new Failure("WINDLASS_TOKEN is set: unset it, there is nothing else to end");
+    throw new CliError(
+      "WINDLASS_TOKEN is set, so there is no sign-in to end. Unset WINDLASS_TOKEN instead.",
+    );
   const server = run.server ?? settings.url;
   const found = findProfile(readAuth(settings.directory), {
     name: run.profile,
-    server: server === undefined ? undefined : serverOf(server),
+    server: server === undefined ? undefined : parseServer(server),
   });
   if (!found) return run.done("You are not signed in.");
   const [name, profile] = found;
@@ -68,24 +70,27 @@ export async function logout(run: Run): Promise<void> {
   run.done(`Signed out at ${profile.server}.`);
   if (trouble !== undefined)
     say(
-      `The server could not be told: ${(trouble as Error).message}. The login ends there by itself in time.`,
+      `The server could not end the login, which ends there when it expires: ${(trouble as Error).message}`,
     );
 }
 
-function serverToSignInAt({ server, profile, settings }: Run): string {
-  const given = server ?? (profile === undefined ? settings.url : undefined);
-  if (given !== undefined) return serverOf(given);
+function loginServer({ server, profile, settings }: Run): string {
+  const address = server ?? (profile === undefined ? settings.url : undefined);
+  if (address !== undefined) return parseServer(address);
   const auth = readAuth(settings.directory);
   const known =
     profile !== undefined && auth.profiles[profile]
       ? auth.profiles[profile]
       : findProfile(auth, {})?.[1];
   if (known) return known.server;
-  throw new Failure("which server? windlass login --server https://windlass.example.com", 2);
+  throw new CliError(
+    "Missing server. Run: windlass login --server https://windlass.example.com",
+    2,
+  );
 }
 
-/** Before anybody opens a page: is there a Windlass at all? */
-async function reach(server: string, signal: AbortSignal): Promise<void> {
+/** Throws unless a Windlass server responds, before the user opens a page. */
+async function checkServer(server: string, signal: AbortSignal): Promise<void> {
   const device_code = randomUUID();
   const body = { device_code, verification_code: "-" };
   try {
@@ -93,16 +98,16 @@ async function reach(server: string, signal: AbortSignal): Promise<void> {
   } catch (error) {
     if (error instanceof ProblemError) {
       if (error.code === "authorization_pending" || error.status === 429) return;
-      throw new Failure(
-        `${server} does not answer like Windlass (${error.status}): is the address right?`,
+      throw new CliError(
+        `${server} is not a Windlass server (status ${error.status}). Check the address.`,
       );
     }
-    throw describeFailure(error, server);
+    throw toCliError(error, server);
   }
 }
 
-/** Failure is silent, and no harm: the address stands on the screen. */
-async function browse(address: string): Promise<void> {
+/** Opens the address and ignores errors: the address is also printed. */
+async function openInBrowser(address: string): Promise<void> {
   const { default: open } = await import("open");
   const opened = await open(address).catch(() => undefined);
   opened?.on("error", () => undefined);
@@ -117,16 +122,16 @@ async function exchange(server: string, device_code: string, signal: AbortSignal
   const answers = lines[Symbol.asyncIterator]();
   const onAbort = (): void => lines.close();
   signal.addEventListener("abort", onAbort);
-  // In a terminal readline takes Ctrl-C for itself.
+  // On a terminal, readline handles Ctrl-C itself. Pass it on.
   lines.on("SIGINT", () => process.kill(process.pid, "SIGINT"));
   try {
-    for (let wrong = 0; wrong < triesAtMost;) {
-      process.stderr.write("The six characters shown there: ");
+    for (let wrong = 0; wrong < maximumTries;) {
+      process.stderr.write("The six characters shown in the browser: ");
       const { value, done } = await answers.next();
       signal.throwIfAborted();
       if (done)
-        throw new Failure(
-          "no characters came: run windlass login where you can type, or pipe them in",
+        throw new CliError(
+          "No characters were entered. Run windlass login on a terminal, or pipe them in.",
         );
       const code = value.replaceAll(/[\s-]/g, "");
       if (code === "") continue;
@@ -134,16 +139,17 @@ async function exchange(server: string, device_code: string, signal: AbortSignal
       try {
         const tokens = await call(server, endpoints.exchangeDeviceLogin, { body }, { signal });
         if (tokens) return tokens;
-        throw new Failure(`${server} answered nothing to the sign-in`);
+        throw new CliError(`${server} sent an empty response to the sign-in.`);
       } catch (error) {
         const why = refusals[(error instanceof ProblemError && error.code) || ""];
-        if (why === undefined) throw describeFailure(error, server);
-        if (error instanceof ProblemError && error.code === "expired_token") throw new Failure(why);
+        if (why === undefined) throw toCliError(error, server);
+        if (error instanceof ProblemError && error.code === "expired_token")
+          throw new CliError(why);
         say(why);
         wrong++;
       }
     }
-    throw new Failure("too many wrong characters: run windlass login again");
+    throw new CliError("Too many wrong codes. Run windlass login again.");
   } finally {
     signal.removeEventListener("abort", onAbort);
     lines.close();
@@ -152,7 +158,7 @@ async function exchange(server: string, device_code: string, signal: AbortSignal
 
 const refusals: Readonly<Record<string, string>> = {
   authorization_pending:
-    "That sign-in is not approved yet: approve it in the browser, then type the characters.",
-  invalid_verification_code: "Those are not the characters shown there.",
-  expired_token: "that sign-in is used up or took too long: run windlass login again",
+    "The sign-in is not approved yet. Approve it in the browser, then type the characters.",
+  invalid_verification_code: "Those are not the characters shown in the browser.",
+  expired_token: "The sign-in was already used or took too long. Run windlass login again.",
 };

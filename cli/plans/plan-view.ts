@@ -1,4 +1,6 @@
-/** What a plan would do, drawn for people: counts first, then each resource with a sign, and why it is replaced. */
+/**
+ * Formats a plan summary: counts, then each resource with its sign and the reason of a replacement.
+ */
 import type { PlanAction, PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
 import { planReason } from "../../protocol/words.ts";
 import { clean, styled } from "../terminal/output.ts";
@@ -15,7 +17,7 @@ const signs: Readonly<
   none: ["", "dim"],
 };
 
-/** The plan as lines. */
+/** Returns the plan as lines. */
 export function planView(plan: PlanSummary): string[] {
   const lines = [styled("bold", headline(plan))];
   for (const change of plan.changes) lines.push(changeLine(change));
@@ -34,17 +36,18 @@ export function planView(plan: PlanSummary): string[] {
     lines.push(
       styled(status === "unknown" ? "yellow" : "red", `  ! ${clean(address)}: ${checks[status]}`),
     );
-  if (!plan.complete) lines.push("This is a part: another plan is needed after it is applied.");
+  if (!plan.complete)
+    lines.push("This plan is partial. After applying it, plan again for the remaining changes.");
   return lines;
 }
 
 const checks = {
-  fail: "a check does not hold",
-  error: "a check could not be made",
-  unknown: "a check is known only after the apply",
+  fail: "check failed",
+  error: "check could not be evaluated",
+  unknown: "check is evaluated after the apply",
 };
 
-/** Such as `2 to add, 1 to replace`. */
+/** Returns a headline such as `Plan: 2 to add, 1 to replace`. */
 function headline({ counts, applyable }: PlanSummary): string {
   const parts = [
     [counts.create, "to add"],
@@ -57,7 +60,7 @@ function headline({ counts, applyable }: PlanSummary): string {
   ] as const;
   const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   if (said.length > 0) return `Plan: ${said.join(", ")}`;
-  return applyable ? "Plan: only outputs change" : "Plan: nothing to do, all is as configured";
+  return applyable ? "Plan: only outputs change" : "Plan: no changes";
 }
 
 function changeLine(change: PlannedChange): string {

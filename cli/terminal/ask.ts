@@ -1,12 +1,12 @@
-/** Questions to the person at the terminal. They stand on stderr; in a pipe nothing is asked. */
+/** Prompts on the terminal. They are written to stderr. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { Failure, say } from "./output.ts";
+import { CliError, say } from "./output.ts";
 
-/** Whether somebody can answer. */
+/** Whether both stdin and stderr are terminals. */
 export const canAsk = (): boolean => process.stdin.isTTY && process.stderr.isTTY;
 
-/** One line from the terminal, trimmed; undefined when there is none, when Ctrl-C came, or when `signal` ends the question. */
+/** Reads one trimmed line; undefined at the end of input, on Ctrl-C, or when `signal` aborts. */
 export async function askLine(question: string, signal?: AbortSignal): Promise<string | undefined> {
   if (signal?.aborted) return undefined;
   const lines = createInterface({ input: process.stdin, output: process.stderr });
@@ -26,27 +26,31 @@ export async function askLine(question: string, signal?: AbortSignal): Promise<s
 }
 
 /**
- * Goes on only when the person says yes. Throws `Failure`: with 2 where nobody can be asked and `--yes` is not given, with 1 at a no,
- * with 130 at Ctrl-C.
+ * Returns if the user confirms. Throws `CliError` with exit code 1 after a no, 2 if there is no
+ * terminal and no `--yes`, and 130 after Ctrl-C.
  */
 export async function confirm(
   question: string,
   { yes }: { yes?: boolean | undefined },
 ): Promise<void> {
   if (yes) return;
-  if (!canAsk()) throw new Failure(`${question} Nobody can be asked here: add --yes`, 2);
+  if (!canAsk())
+    throw new CliError(
+      `${question} Not a terminal, so the question cannot be asked. Pass --yes to confirm.`,
+      2,
+    );
   const answer = await askLine(`${question} [y/N] `);
   if (answer === undefined) {
     say("");
-    throw new Failure("", 130);
+    throw new CliError("", 130);
   }
-  if (!/^y(es)?$/i.test(answer)) throw new Failure("nothing was done", 1);
+  if (!/^y(es)?$/i.test(answer)) throw new CliError("Not confirmed. Nothing was changed.", 1);
 }
 
-/** One line that the terminal does not show while it is typed. Throws `Failure` when none comes. */
+/** Reads one line without echo. Throws `CliError` if it is empty. */
 export async function askSecret(question: string): Promise<string> {
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
-  // The terminal shows nothing that is typed from here on; only then is the question asked.
+  // Write the prompt only after the echo is off.
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true });
   process.stderr.write(question);
   try {
@@ -55,8 +59,8 @@ export async function askSecret(question: string): Promise<string> {
       lines.once("close", () => resolve(undefined));
       lines.once("line", resolve);
     });
-    if (answer === undefined) throw new Failure("", 130);
-    if (answer === "") throw new Failure("no value was given");
+    if (answer === undefined) throw new CliError("", 130);
+    if (answer === "") throw new CliError("The value must not be empty.");
     return answer;
   } finally {
     lines.close();

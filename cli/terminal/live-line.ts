@@ -1,21 +1,21 @@
-/** One line at the bottom of the terminal that says what goes on, and makes way for what is printed. In a pipe it is silent. */
+/** A status line at the bottom of the terminal, redrawn below printed lines. Silent in a pipe. */
 import { clean, cut, print, say } from "./output.ts";
 
 export interface LiveLine extends Disposable {
-  /** What it says from now on; asked again every second, so that time passes. */
+  /** Sets the function that returns the text. It is called for every frame. */
   set(text: () => string): void;
   /** Prints data to stdout, above the line. */
   print(line: string): void;
-  /** Says something on stderr, above the line. */
+  /** Prints a message to stderr, above the line. */
   say(line: string): void;
-  /** Takes the line away until the end of a question. */
+  /** Hides the line while a question is open; what is printed meanwhile is shown afterwards. */
   paused<T>(ask: () => Promise<T>): Promise<T>;
 }
 
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const frameMilliseconds = 120;
 
-/** Opens the line. What is printed while it is paused is shown afterwards. */
+/** Opens the status line. */
 export function liveLine(out: (line: string) => void = print): LiveLine {
   const shows = process.stderr.isTTY;
   let text: (() => string) | undefined;
@@ -57,7 +57,7 @@ export function liveLine(out: (line: string) => void = print): LiveLine {
     },
     [Symbol.dispose]: () => {
       clearInterval(timer);
-      // A question may still be open; what it held back is printed, the line is not drawn again.
+      // A question may still be open. Its held lines are printed, but the line is not redrawn.
       text = undefined;
       erase();
     },

@@ -1,10 +1,10 @@
-/** How the client talks: data on stdout, talk on stderr, colours only where a terminal shows them, and quiet when the reader leaves. */
+/** Output of the client: data on stdout, messages on stderr, colours only on a terminal. */
 import { stripVTControlCharacters, styleText } from "node:util";
 import stringWidth from "string-width";
 
-/** An end that the user can do something about: printed as one line, without a stack. */
-export class Failure extends Error {
-  override readonly name = "Failure";
+/** An error for the user: printed without a stack, and mapped to an exit code. */
+export class CliError extends Error {
+  override readonly name = "CliError";
   readonly exitCode: number;
 
   constructor(message: string, exitCode = 1, cause?: unknown) {
@@ -15,38 +15,38 @@ export class Failure extends Error {
 
 type Style = Parameters<typeof styleText>[0];
 
-/** The text in a style, plain when stdout is no terminal or NO_COLOR is set. */
+/** Returns the text in a style; plain if stdout is not a terminal or NO_COLOR is set. */
 export const styled = (style: Style, text: string): string =>
   styleText(style, text, { stream: process.stdout });
 
-/** Whether stdout shows colours, judged exactly as `styled` judges it. */
+/** Whether `styled` adds colours. */
 const showsColours = (): boolean => styled("bold", "x") !== "x";
 
-/** Writes one line to stdout: what the user asked for. */
+/** Writes one line to stdout: the result of the command. */
 export function print(line = ""): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Writes one line to stderr: what explains, warns or fails. */
+/** Writes one line to stderr: a note, a warning or an error. */
 export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
 /**
- * Calls `leave` when nobody reads stdout or stderr any more (`windlass … | head`): Node would throw an EPIPE at the next
- * write. Other errors of the two are thrown as they are.
+ * Calls `close` when stdout or stderr is closed (`windlass … | head`), where Node would throw
+ * EPIPE at the next write. Throws other errors of the two streams.
  */
-export function whenReaderLeaves(leave: () => void): void {
+export function onOutputClosed(close: () => void): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.removeAllListeners("error");
     stream.on("error", (error: NodeJS.ErrnoException) => {
       if (error.code !== "EPIPE") throw error;
-      leave();
+      close();
     });
   }
 }
 
-/** Rows as lines, each column as wide as its widest cell; the last one is not padded. */
+/** Formats rows as lines. Each column is as wide as its widest cell; the last is not padded. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
@@ -63,8 +63,11 @@ export function table(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** Rows that fit into the terminal: the widest columns are cut, but never the last one, which is the id. Unchanged in a pipe. */
-export function fitted(
+/**
+ * Shortens the widest columns until the rows fit into the terminal, but never the last column,
+ * which is the id. Returns the rows unchanged in a pipe.
+ */
+export function fitToTerminal(
   rows: readonly (readonly string[])[],
   columns = (process.stdout.isTTY && process.stdout.columns) || Infinity,
 ): readonly (readonly string[])[] {
@@ -74,17 +77,17 @@ export function fitted(
   let excess = widths.reduce((sum, one) => sum + one + 2, -2) - columns;
   while (excess > 0) {
     const widest = Math.max(...widths.slice(0, -1));
-    if (!(widest > narrowest)) break;
+    if (!(widest > minimumWidth)) break;
     widths[widths.indexOf(widest)] = widest - 1;
     excess--;
   }
   return rows.map((row) => row.map((cell, at) => cut(cell, widths[at] ?? 0)));
 }
 
-/** What a column is never cut below. */
-const narrowest = 12;
+/** Columns are not shortened below this width. */
+const minimumWidth = 12;
 
-/** The text if it fits into so many columns, else as much of it as does, and an ellipsis. */
+/** Shortens the text to the given number of columns, with an ellipsis. */
 export function cut(text: string, columns: number): string {
   if (width(text) <= columns) return text;
   let shown = "";
@@ -97,18 +100,18 @@ export function cut(text: string, columns: number): string {
   return `${shown}…`;
 }
 
-/** Of people: an emoji of several code points is one. */
+/** Splits text into user-perceived characters; an emoji of several code points is one. */
 const characters = new Intl.Segmenter("en");
 
-/** Somebody else's text on one line of a table: without control characters, its colours left alone. */
+/** Makes untrusted text safe for one line of a table: no control characters except colours. */
 export const clean = (text: string): string => logLine(text.replaceAll(/[\r\n\t]+/g, " "));
 
-/** Columns on the screen: wide characters take two, accents of their own and colours none. */
+/** Returns the columns on the screen: wide characters take two, combining accents and colours none. */
 const width = (cell: string): number => stringWidth(cell);
 
 /**
- * A line of a log as a terminal may safely show it: colours stay where they are shown, every other control sequence goes, because
- * a log is somebody else's text and could move the cursor or write the clipboard.
+ * Makes a log line safe for a terminal: keeps colours if `colours` is set and removes every other
+ * control sequence. A log is untrusted and could move the cursor or write to the clipboard.
  */
 export function logLine(line: string, colours = showsColours()): string {
   const shown = line.split("\r").findLast((part) => part !== "") ?? "";
@@ -117,9 +120,9 @@ export function logLine(line: string, colours = showsColours()): string {
   return pieces.join("") + (pieces.length > 1 ? "\u001b[0m" : "");
 }
 
-// eslint-disable-next-line no-control-regex -- the escape character is what this is about
+// eslint-disable-next-line no-control-regex -- matches the escape character
 const sgr = /(\u001b\[[\d;:]*m)/;
-// eslint-disable-next-line no-control-regex -- likewise
+// eslint-disable-next-line no-control-regex -- matches control characters
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 const withoutControls = (text: string): string => text.replaceAll(controls, "");

@@ -1,6 +1,6 @@
-/** Times and lengths as people read them. */
+/** Formats times and durations. */
 
-/** A time in the user's own zone, which it names; `-` when there is none. */
+/** Formats a time in the local time zone, with its offset; `-` if there is none. */
 export function time(text: string | null | undefined): string {
   if (!text) return "-";
   const at = new Date(text);
@@ -19,7 +19,7 @@ function zoneOf(at: Date): string {
   return `UTC${minutes < 0 ? "-" : "+"}${Math.floor(size / 60)}${rest}`;
 }
 
-/** A length of time in its two largest units, such as `1h 5m`. */
+/** Formats a duration in its two largest units, such as `1h 5m`. */
 export function duration(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   const units: [size: number, name: string][] = [
@@ -36,6 +36,6 @@ export function duration(milliseconds: number): string {
   return next && rest > 0 ? `${first} ${rest}${next[1]}` : first;
 }
 
-/** How long ago that was, such as `5m ago`; `-` when it never was. */
+/** Formats the time since then, such as `5m ago`; `-` if there is none. */
 export const ago = (text: string | null | undefined, now = Date.now()): string =>
   text ? `${duration(now - Date.parse(text))} ago` : "-";

@@ -3,7 +3,7 @@ import type { DeployConfiguration } from "../../protocol/deploy-configurations.t
 import type { UpdateWorker, Worker } from "../../protocol/workers.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { readJson } from "../configurations/variables.ts";
-import { Failure } from "../terminal/output.ts";
+import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 
 export interface UpdateOptions {
@@ -14,7 +14,7 @@ export interface UpdateOptions {
   readonly target?: string[] | undefined;
 }
 
-/** Changes what the options name, and returns the worker as it is then. */
+/** Changes the fields that the options name and returns the changed worker. */
 export async function update(run: Run, worker: Worker, options: UpdateOptions): Promise<Worker> {
   const { name, label } = options;
   const deploy_configuration = await deployConfigurationOf(run, options);
@@ -24,7 +24,7 @@ export async function update(run: Run, worker: Worker, options: UpdateOptions): 
     ...(deploy_configuration === undefined ? {} : { deploy_configuration }),
   };
   if (Object.keys(body).length === 0)
-    throw new Failure("Nothing to change. See windlass workers update --help", 2);
+    throw new CliError("Nothing to change. For help: windlass workers update --help", 2);
   return run.api.call("updateWorker", { params: { id: worker.id }, body });
 }
 
@@ -33,12 +33,12 @@ async function deployConfigurationOf(
   { deployConfiguration: named, deployFile: file, target: targets }: UpdateOptions,
 ): Promise<DeployConfiguration | null | undefined> {
   if (named !== undefined && file !== undefined)
-    throw new Failure("--deploy-configuration and --deploy-file contradict: give one of them", 2);
-  // The server judges what the file holds.
+    throw new CliError("Pass either --deploy-configuration or --deploy-file, not both.", 2);
+  // The server validates the content of the file.
   if (file !== undefined) return readJson(file) as DeployConfiguration;
   if (named === "none" || named === undefined) {
     if (targets !== undefined)
-      throw new Failure("--target goes with --deploy-configuration and its name", 2);
+      throw new CliError("--target needs --deploy-configuration with a name or id.", 2);
     return named === undefined ? undefined : null;
   }
   const { id: configuration_id } = await configurationOf(api, named);

@@ -42,13 +42,13 @@ describe("windlass", () => {
   it("names the whole command to who leaves the noun out", async () => {
     const { exitCode, stderr } = await windlass(["plan", "network"]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("There is windlass jobs plan.");
+    expect(stderr).toContain("Did you mean windlass jobs plan?");
   });
 
   it("points to the help of the command that was meant", async () => {
     const { exitCode, stderr } = await windlass(["jobs", "plan"]);
     expect(exitCode).toBe(2);
-    expect(stderr).toContain("What there is: windlass jobs plan --help");
+    expect(stderr).toContain("For help: windlass jobs plan --help");
   });
 
   it.each([

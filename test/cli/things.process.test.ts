@@ -14,7 +14,7 @@ const { plane } = planeForFile();
 const inline = { type: "inline", files: { "main.tf": "" } };
 
 /** Whether a worker's token opens its own page. */
-const statusOf = async ({ worker_id, worker_token }: WorkerIdentity): Promise<number> => {
+const styledStatus = async ({ worker_id, worker_token }: WorkerIdentity): Promise<number> => {
   const headers = { "x-worker-id": worker_id, "x-worker-token": worker_token };
   return (await ask(plane, "GET", `/api/workers/${worker_id}`, { headers })).status;
 };
@@ -32,7 +32,7 @@ describe.concurrent("from the command line", () => {
       "gpu",
     )) as WorkerIdentity;
     expect(Object.keys(first).toSorted()).toEqual(["worker_id", "worker_token"]);
-    expect(await statusOf(first)).toBe(200);
+    expect(await styledStatus(first)).toBe(200);
     const shown = await ada.run("workers", "show", "runner-1");
     expect(shown.stdout).toMatch(/^labels +eu, gpu$/m);
     expect(shown.stdout).not.toContain(first.worker_token);
@@ -42,9 +42,9 @@ describe.concurrent("from the command line", () => {
       "runner-1",
       "--yes",
     )) as WorkerIdentity;
-    expect([await statusOf(first), await statusOf(second)]).toEqual([200, 200]);
+    expect([await styledStatus(first), await styledStatus(second)]).toEqual([200, 200]);
     await ada.run("workers", "rotate-token", "runner-1", "--overlap", "0", "--yes");
-    expect([await statusOf(first), await statusOf(second)]).toEqual([401, 401]);
+    expect([await styledStatus(first), await styledStatus(second)]).toEqual([401, 401]);
     const wrong = await ada.run("workers", "rotate-token", "runner-1", "--overlap", "x", "--yes");
     expect(wrong).toMatchObject({ exitCode: 2, stdout: "" });
     const people = await ada.run("workers", "create", "runner-2");
@@ -126,7 +126,7 @@ describe.concurrent("from the command line", () => {
     const wrong = await ada.run("identities", "create", "", "--role", "admin");
     expect(wrong).toMatchObject({ exitCode: 1, stdout: "" });
     expect(wrong.stderr).toMatch(
-      /^windlass: this is not accepted:\n {2}name must not be empty\n {2}role_arn must be the ARN of a role, such as arn:/,
+      /^windlass: Invalid input:\n {2}name must not be empty\n {2}role_arn must be the ARN of a role, such as arn:/,
     );
   });
 
@@ -135,10 +135,10 @@ describe.concurrent("from the command line", () => {
     await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
     const none = await ada.run("state", "download", "db");
     expect(none).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(none.stderr).toContain("there is no state yet");
+    expect(none.stderr).toContain("There is no state yet");
     await using terminal = openTerminal(["state", "download", "db"], ada.environment);
     expect(await terminal.exited).toBe(2);
-    expect(terminal.screen()).toContain("it may hold secrets: send it to a file");
+    expect(terminal.screen()).toContain("A state may contain secrets. Write it to a file");
   });
 
   test("logins are listed and ended, and the audit says who did what", async () => {
@@ -168,6 +168,6 @@ describe.concurrent("from the command line", () => {
     await using ada = await userMachine(plane);
     const { exitCode, stdout, stderr } = await ada.run("repositories", "list", "github");
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toContain(`sign in with it in the browser: ${plane.url}/login`);
+    expect(stderr).toContain(`Sign in with it in the browser: ${plane.url}/login`);
   });
 });

@@ -78,12 +78,12 @@ async function signIn({ run }: Person, browser: Browser): Promise<void> {
     return (await approve(plane, browser, device)).verification_code;
   };
   await run(["login", "--no-browser", "--server", plane.url], {
-    answer: { to: "The six characters shown there: ", line },
+    answer: { to: "The six characters shown in the browser: ", line },
     says: new RegExp(`Signed in at ${plane.url} as ${browser.email}`),
   });
   await run(["whoami"], { data: new RegExp(`^email +${browser.email}$`, "m"), reads: true });
   const { host } = new URL(plane.url);
-  await run(["profiles", "use", host], { says: /Commands go to/ });
+  await run(["profiles", "use", host], { says: /The current profile is now/ });
   await run(["profiles", "list"], { data: new RegExp(`^\\* +${host}`, "m"), reads: true });
   await run(["completion", "bash"], { data: /complete -o default -F _windlass windlass/ });
   await run(["repositories", "list", "github"], { data: /^ada\/network +main/m, reads: true });
@@ -158,8 +158,8 @@ async function unlockAfterwards(it: Person): Promise<void> {
   );
   expect(await it.json("jobs", "show", id)).toMatchObject({ waiting_reason: "state_locked" });
   await it.run(["state", "unlock", "ticking"], {
-    asks: 'Unlock the state of "ticking"? A terraform that still runs there would write over what comes next.',
-    says: /is unlocked; waiting jobs go on/,
+    asks: 'Unlock the state of "ticking"? If its terraform is still running, it may overwrite later changes.',
+    says: /is unlocked\. Waiting jobs continue/,
   });
   await it.run(["jobs", "logs", id, "--follow"], {
     data: /5 to add/,

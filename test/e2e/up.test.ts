@@ -52,7 +52,7 @@ describe.concurrent("windlass up", () => {
     const directory = directoryIn(ada.path);
     const piped = await ada.run("up", directory, "--name", "piped", "--zone", "new", "--json");
     expect(piped).toMatchObject({ exitCode: 2 });
-    expect(piped.stderr).toContain("nothing was deployed: add --yes");
+    expect(piped.stderr).toContain("nothing was deployed. Pass --yes");
     const { id } = JSON.parse(piped.stdout as string) as Job;
     expect(piped.stderr).toContain(`windlass jobs deploy --plan ${id} --wait`);
     await using terminal = openTerminal(["up", directory, "--name", "piped"], ada.environment);
@@ -78,6 +78,8 @@ describe.concurrent("windlass up", () => {
     });
     const { exitCode, stderr } = await ada.run("up", directoryIn(ada.path), "--yes");
     expect(exitCode).toBe(1);
-    expect(stderr).toContain("has its files from elsewhere (git): give another --name");
+    expect(stderr).toContain(
+      "has a source of type git, not an uploaded directory. Pass another --name.",
+    );
   });
 });

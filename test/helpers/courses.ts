@@ -43,7 +43,7 @@ export async function useWorkers({ run }: Person): Promise<void> {
   await run(["workers", "drain", "leaving"], { data: /^status +DRAINING$/m });
   await run(["workers", "undrain", "leaving"], { data: /^status +REGISTERED$/m });
   await run(["workers", "rotate-token", "leaving"], {
-    asks: 'End the token that "leaving" works with in 600 seconds?',
+    asks: 'Create a new token for "leaving"? The current token ends in 600 seconds.',
     data: /^worker_token +wlw_\S+$/m,
   });
 }
@@ -60,7 +60,7 @@ export async function useConfigurations({ run, path }: Person): Promise<void> {
   await run(["configurations", "list"], { data: /^db +south +NEW +archive/m, reads: true });
   await run(["configurations", "show", "db"], { data: /^source +archive/m, reads: true });
   await run(["configurations", "delete", "db"], {
-    asks: 'Delete the configuration "db" and the versions of its state?',
+    asks: 'Delete the configuration "db" and all versions of its state?',
     says: /is deleted/,
   });
 }
@@ -117,7 +117,7 @@ export async function useState({ run, json, path }: Person): Promise<void> {
   const downloaded = await run(["state", "download", "network"], { into: file, data: /"lineage"/ });
   expect(downloaded).toContain(`"serial": ${newest?.serial}`);
   await run(["state", "rollback", "network", "--serial", String(newest?.serial)], {
-    asks: `Go back to version ${newest?.serial} of the state of "network"? What was made since is forgotten, not destroyed.`,
+    asks: `Roll the state of "network" back to version ${newest?.serial}? Resources created since then are not destroyed, but terraform no longer manages them.`,
     data: new RegExp(`^serial +${(newest?.serial ?? 0) + 1}$[^]*^job +a person$`, "m"),
   });
   await run(["jobs", "destroy", "network", "--wait"], {

@@ -86,7 +86,7 @@ async function inTerminal(words: readonly string[], course: Course, environment:
     await refused.shows(asks);
     refused.type("n\r");
     expect(await refused.exited).toBe(1);
-    expect(refused.screen()).toContain("windlass: nothing was done");
+    expect(refused.screen()).toContain("windlass: Not confirmed. Nothing was changed.");
   }
   await using terminal = into
     ? openProgram(["sh", "-c", `exec "$@" > '${into}'`, "sh", bin, ...words], environment)
@@ -116,7 +116,9 @@ async function inPipe(words: readonly string[], course: Course, environment: Env
   if (asks !== undefined) {
     const unasked = await windlass(words, { env: environment });
     expect(unasked).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(unasked.stderr).toContain(`${asks} Nobody can be asked here: add --yes`);
+    expect(unasked.stderr).toContain(
+      `${asks} Not a terminal, so the question cannot be asked. Pass --yes to confirm.`,
+    );
   }
   const given = asks === undefined ? words : [...words, "--yes"];
   const command = windlass(given, { env: environment, stdin: "pipe" });

@@ -44,7 +44,7 @@ describe.concurrent("windlass configurations", () => {
     expect(planned).toMatchObject({ exitCode: 0 });
     expect(planned.stdout).toContain('"dir"');
     const again = await ada.run("configurations", "update", "network", "--dir", directory);
-    expect(again.stderr).toContain("which the server has already");
+    expect(again.stderr).toContain("the server already has this archive");
     const listed = await ada.run("configurations", "list");
     expect(listed.stdout).toMatch(/^network +zone +NEW +archive [\da-f]{12}/m);
   });
@@ -116,9 +116,7 @@ describe.concurrent("windlass configurations", () => {
       token: { sensitive: true },
       size: { value: "3" },
     });
-    expect((await ada.run(...words, "other")).stderr).toContain(
-      "stdin must have the value of other",
-    );
+    expect((await ada.run(...words, "other")).stderr).toContain("Pipe in the value of other");
   });
 
   test("asks on a terminal before it deletes", async () => {
@@ -141,14 +139,14 @@ describe.concurrent("windlass configurations", () => {
     await using ada = await userMachine(plane);
     const directory = fill(join(ada.path, "empty"), { "readme.md": "" });
     const wrong: [string[], string][] = [
-      [["create", "x"], "where are its files?"],
+      [["create", "x"], "Missing source."],
       [["create", "x", "--dir", directory], "has no .tf files"],
       [["create", "x", "--dir", join(ada.path, "nowhere")], "cannot be packed"],
-      [["create", "x", "--git", "https://a.example", "--dir", "."], "two sources"],
-      [["create", "x", "--dir", directory, "--zone", "zonee"], "did you mean zone?"],
-      [["create", "x", "--dir", directory, "--var", "novalue"], "is not name=value"],
+      [["create", "x", "--git", "https://a.example", "--dir", "."], "either --git or --dir"],
+      [["create", "x", "--dir", directory, "--zone", "zonee"], "Did you mean zone?"],
+      [["create", "x", "--dir", directory, "--var", "novalue"], "must be name=value"],
       [["create", "--file", join(ada.path, "no.json")], "cannot be read"],
-      [["update", "y"], 'there is no configuration "y"'],
+      [["update", "y"], 'There is no configuration "y"'],
     ];
     for (const [words, message] of wrong) {
       const { exitCode, stdout, stderr } = await ada.run("configurations", ...words);

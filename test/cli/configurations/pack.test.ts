@@ -51,14 +51,14 @@ describe("packing a directory", () => {
       ".windlassignore": "docs/\n",
       "docs/a.md": "",
     });
-    const { files, left } = await packDirectory(directory);
+    const { files, skipped } = await packDirectory(directory);
     expect(files.filter((file) => !file.includes("ignore"))).toEqual([
       "keep.log",
       "main.tf",
       "secret.txt",
       "sub/build/y",
     ]);
-    expect(left).toEqual(["a.log", "build/", "docs/", "sub/secret.txt"]);
+    expect(skipped).toEqual(["a.log", "build/", "docs/", "sub/secret.txt"]);
   });
 
   test("never takes terraform's folder, states, plans, keys and the like, unless it is told to", async () => {
@@ -82,7 +82,7 @@ describe("packing a directory", () => {
     const directory = fill(place.path, all);
     expect((await packDirectory(directory)).files).toEqual([".terraform.lock.hcl", "main.tf"]);
     writeFileSync(join(directory, ".gitignore"), "!terraform.tfstate\n!.env\n");
-    expect((await packDirectory(directory)).left).toContain("terraform.tfstate");
+    expect((await packDirectory(directory)).skipped).toContain("terraform.tfstate");
     writeFileSync(join(directory, ".windlassignore"), "!server.pem\n");
     expect((await packDirectory(directory)).files).toContain("server.pem");
   });
@@ -91,12 +91,12 @@ describe("packing a directory", () => {
     using place = scratch();
     const directory = fill(place.path, { "main.tf": "", "blob.bin": randomBytes(53_000_000) });
     await expect(packDirectory(directory)).rejects.toThrow(
-      /more than the 50\.0 MB.*\n +50\.5 MB {2}blob\.bin/s,
+      /more than the limit of 50\.0 MB.*\n +50\.5 MB {2}blob\.bin/s,
     );
     writeFileSync(join(directory, ".windlassignore"), "*.bin\n");
     symlinkSync("/etc", join(directory, "link"));
     await expect(packDirectory(directory)).rejects.toThrow(
-      /link is a link, which the runner refuses/,
+      /link is a symbolic link, which a runner refuses/,
     );
   });
 });

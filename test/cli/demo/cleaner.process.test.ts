@@ -16,14 +16,14 @@ import { root } from "../../helpers/source-files.ts";
 
 let directory = "";
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), "keeper-"));
+  directory = mkdtempSync(join(tmpdir(), "cleaner-"));
   for (const name of ["logs", "data"]) {
     mkdirSync(join(directory, name));
     writeFileSync(join(directory, name, "file"), "");
   }
 });
 
-/** A process in a session of its own, as the demo starts its own ones; answers when it is ready for signals. */
+/** A process in a session of its own, as the demo starts its own ones; returns when it is ready for signals. */
 async function start(script: string, cwd = tmpdir()): Promise<ChildProcess> {
   const child = spawn("sh", ["-c", script], {
     cwd,
@@ -35,7 +35,7 @@ async function start(script: string, cwd = tmpdir()): Promise<ChildProcess> {
   return child;
 }
 
-const keeper = (...more: string[]): ChildProcess => {
+const cleaner = (...more: string[]): ChildProcess => {
   const child = spawn(process.execPath, [join(root, "cli/demo/cleaner.ts"), directory, ...more], {
     stdio: ["pipe", "ignore", "inherit"],
   });
@@ -49,7 +49,7 @@ async function end(child: ChildProcess, ...lines: string[]): Promise<number | nu
   return child.exitCode;
 }
 
-describe("when its stdin ends, the keeper", () => {
+describe("when its stdin ends, the cleaner", () => {
   it("stops what was started, the last one first, and removes the directory", async () => {
     const record = join(tmpdir(), "order");
     onTestFinished(() => rmSync(record, { force: true }));
@@ -57,20 +57,20 @@ describe("when its stdin ends, the keeper", () => {
       `trap 'echo ${name} >>${record}; exit' TERM; echo; while :; do sleep 0.01; done`;
     const first = await start(leaves("first"));
     const second = await start(leaves("second"));
-    expect(await end(keeper(), `start ${first.pid}`, `start ${second.pid}`)).toBe(0);
+    expect(await end(cleaner(), `start ${first.pid}`, `start ${second.pid}`)).toBe(0);
     expect(existsSync(directory)).toBe(false);
     expect([first.exitCode, second.exitCode]).toEqual([0, 0]);
     expect(readFileSync(record, "utf8")).toBe("second\nfirst\n");
   });
 
   it("leaves the logs where they were asked for, and only them", async () => {
-    expect(await end(keeper(), "keep-logs")).toBe(0);
+    expect(await end(cleaner(), "keep-logs")).toBe(0);
     expect(readdirSync(directory)).toEqual(["logs"]);
   });
 
   it("kills what ignores SIGTERM, with its children", async () => {
     const stubborn = await start("trap '' TERM; sleep 1000 & echo; wait");
-    expect(await end(keeper("50"), `start ${stubborn.pid}`)).toBe(0);
+    expect(await end(cleaner("50"), `start ${stubborn.pid}`)).toBe(0);
     expect(stubborn.signalCode).toBe("SIGKILL");
   });
 
@@ -78,14 +78,14 @@ describe("when its stdin ends, the keeper", () => {
     "finds what works in the directory without having been told",
     async () => {
       const stray = await start("trap '' TERM; echo; exec sleep 1000", join(directory, "data"));
-      expect(await end(keeper())).toBe(0);
+      expect(await end(cleaner())).toBe(0);
       expect(stray.signalCode).toBe("SIGKILL");
     },
   );
 
   it("lets go of a process that had ended", async () => {
     const bystander = await start("echo; exec sleep 1000");
-    expect(await end(keeper(), `start ${bystander.pid}`, `ended ${bystander.pid}`)).toBe(0);
+    expect(await end(cleaner(), `start ${bystander.pid}`, `ended ${bystander.pid}`)).toBe(0);
     expect([bystander.exitCode, bystander.signalCode]).toEqual([null, null]);
   });
 });

@@ -87,8 +87,8 @@ describe.concurrent("windlass jobs", () => {
     expect(failed.exitCode).toBe(1);
     const job = JSON.parse(failed.stdout as string) as Job;
     expect(job.status).toBe("FAILED");
-    // The log went to stderr, where it is no data.
-    expect(failed.stderr).toMatch(/windlass: the plan of "broken" failed after .*: plan failed/);
+    // The log went to stderr, to keep stdout for data.
+    expect(failed.stderr).toMatch(/windlass: The plan of "broken" failed after .*: plan failed/);
     const again = (await ada.json("jobs", "retry", job.id)) as Job;
     expect(again).toMatchObject({ job_type: "PLAN" });
     expect(again.id).not.toBe(job.id);
@@ -103,7 +103,7 @@ describe.concurrent("windlass jobs", () => {
     run.stderr?.on("data", (text: Buffer) => {
       told += text.toString();
     });
-    await until(() => told.includes("no worker has its labels"));
+    await until(() => told.includes("no worker has the labels of this job"));
     run.kill("SIGINT");
     const { exitCode, stdout, stderr } = await run;
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
@@ -121,7 +121,7 @@ describe.concurrent("windlass jobs", () => {
     await ada.user.configure({ name: "ticking", ...ticking(60) });
     await using terminal = openTerminal(["jobs", "deploy", "ticking", "--wait"], ada.environment);
     await terminal.shows("Still creating...");
-    // What the runner is at: every step stands in the log, the last one on the line below it.
+    // What the runner is at: every step is in the log, the last one on the line below it.
     for (const step of ["init", "plan", "apply"])
       expect(terminal.screen()).toMatch(new RegExp(`^\r?• terraform [\\d.]+: ${step}$`, "m"));
     expect(terminal.screen()).toMatch(/deployment of "ticking" · \d+s · apply/);
@@ -129,9 +129,9 @@ describe.concurrent("windlass jobs", () => {
     terminal.type("\u0003");
     await terminal.shows("cancel it (c)");
     terminal.type("c\r");
-    await terminal.shows("Cancelled; waiting for the runner to stop terraform.");
+    await terminal.shows("Cancelled. Waiting for the runner to stop terraform.");
     expect(await terminal.exited).toBe(1);
-    expect(terminal.screen()).toContain('the deployment of "ticking" was cancelled after');
+    expect(terminal.screen()).toContain('The deployment of "ticking" was cancelled after');
   });
 
   test("shows no colours where the person wants none", async () => {
@@ -153,16 +153,16 @@ describe.concurrent("windlass jobs", () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "later", ...cluster });
     await using terminal = openTerminal(["jobs", "plan", "later", "--wait"], ada.environment);
-    await terminal.shows("no worker has its labels");
+    await terminal.shows("no worker has the labels of this job");
     terminal.type("\u0003");
-    await terminal.shows("go on watching (Enter)?");
+    await terminal.shows("continue watching (Enter)?");
     terminal.type("\r");
     await until(() => terminal.screen().split("watching (Enter)?")[1]?.includes('plan of "later"'));
     terminal.type("\u0003");
-    await until(() => terminal.screen().split("(d = detach)").length > 2);
+    await until(() => terminal.screen().split("leave the job running (d)").length > 2);
     terminal.type("d\r");
     expect(await terminal.exited).toBe(130);
-    expect(terminal.screen()).toContain("windlass: detached. The job goes on:");
+    expect(terminal.screen()).toContain("windlass: Detached. The job continues.");
     expect(await ada.json("jobs", "list")).toMatchObject([{ status: "QUEUED" }]);
   });
 
@@ -180,7 +180,7 @@ describe.concurrent("windlass jobs", () => {
     expect((await ada.run("jobs", "plam", "x")).stderr).toContain("Did you mean plan?");
     await ada.user.configure({ name: "network", ...cluster });
     expect((await ada.run("jobs", "plan", "netwrok")).stderr).toBe(
-      'windlass: there is no configuration "netwrok": did you mean network?',
+      'windlass: There is no configuration "netwrok". Did you mean network?',
     );
     expect(await ada.run("jobs", "show", "x")).toMatchObject({
       exitCode: 1,

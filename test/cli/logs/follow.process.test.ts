@@ -130,13 +130,13 @@ test("goes on after the server was killed and started again", async () => {
   await until(() => shown === "before\n");
   first.kill("SIGKILL");
   await first.exited;
-  await until(() => said.includes("trying to follow it again"));
+  await until(() => said.includes("Reconnecting"));
   await using second = spawnServer(directory, { WINDLASS_PORT: new URL(url).port });
   await second.ready;
   await post(runner, "after\n", 2);
   await end(runner, 2);
   expect(await follower).toMatchObject({ exitCode: 0, stdout: "before\nafter" });
-  expect(said).toContain("Following it again.");
+  expect(said).toContain("Reconnected.");
   second.kill("SIGTERM");
   await second.exited;
   rmSync(directory, { recursive: true });

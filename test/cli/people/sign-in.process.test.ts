@@ -49,10 +49,10 @@ describe.concurrent("signing in", () => {
       ...env,
       BROWSER: browserProgram,
     });
-    const screen = await terminal.shows("The six characters shown there: ");
+    const screen = await terminal.shows("The six characters shown in the browser: ");
     const code = await approved(screen);
     terminal.type("WRONG2\n");
-    await terminal.shows("Those are not the characters shown there.");
+    await terminal.shows("Those are not the characters shown in the browser.");
     terminal.type(`${code.slice(0, 3).toLowerCase()}-${code.slice(3)}\n`);
     expect(await terminal.exited).toBe(0);
     expect(terminal.screen()).toContain(`Signed in at ${plane.url} as ada@example.com`);
@@ -81,7 +81,7 @@ describe.concurrent("signing in", () => {
       stdin: { file: "/dev/null" },
     });
     expect(piped.exitCode).toBe(1);
-    expect(piped.stderr).toContain("no characters came");
+    expect(piped.stderr).toContain("No characters were entered");
     await using terminal = openTerminal(["login", "--no-browser", "--server", plane.url], env);
     await terminal.shows("The six characters");
     terminal.type("\u0003");
@@ -93,12 +93,12 @@ describe.concurrent("signing in", () => {
     const env = machine();
     const dead = await windlass(["login", "--server", "http://127.0.0.1:9"], { env });
     expect(dead.exitCode).toBe(1);
-    expect(dead.stderr).toContain("http://127.0.0.1:9 cannot be reached: nothing listens there");
+    expect(dead.stderr).toContain("http://127.0.0.1:9 cannot be reached: connection refused");
     const odd = await windlass(["login", "--server", "windlass.example.com"], { env });
     expect(odd.exitCode).toBe(2);
-    expect(odd.stderr).toContain("is not the address of a server");
+    expect(odd.stderr).toContain("is not a server address");
     const none = await windlass(["login"], { env });
-    expect(none.stderr).toContain("which server? windlass login --server");
+    expect(none.stderr).toContain("Missing server. Run: windlass login --server");
   });
 
   test("is over after a logout, here and at the server", async () => {
@@ -108,7 +108,7 @@ describe.concurrent("signing in", () => {
     expect(await windlass(["logout"], { env })).toMatchObject({ exitCode: 0 });
     const after = await windlass(["whoami"], { env });
     expect(after).toMatchObject({ exitCode: 1, stdout: "" });
-    expect(after.stderr).toContain("you are not signed in");
+    expect(after.stderr).toContain("You are not signed in");
     // The tokens that a thief had copied.
     writeFileSync(files(env), before);
     expect((await windlass(["whoami"], { env })).stderr).toContain("has ended");
@@ -139,10 +139,10 @@ describe.concurrent("signing in", () => {
     ];
     const elsewhere = machine();
     const alone = await windlass(["whoami"], { env: { ...elsewhere, WINDLASS_TOKEN } });
-    expect(alone.stderr).toContain("set WINDLASS_URL or --server");
+    expect(alone.stderr).toContain("Set WINDLASS_URL or pass --server");
     const named = { ...elsewhere, WINDLASS_TOKEN, WINDLASS_URL: plane.url };
     expect((await windlass(["whoami"], { env: named })).stdout).toContain(plane.url);
     const foreign = await windlass(["zones", "list", "--server", "http://127.0.0.1:9"], { env });
-    expect(foreign.stderr).toContain("you are not signed in at http://127.0.0.1:9");
+    expect(foreign.stderr).toContain("You are not signed in at http://127.0.0.1:9");
   });
 });

@@ -54,13 +54,13 @@ describe("a plan", () => {
       "    + password  (sensitive)",
       "Changed outside of terraform since the last apply:",
       "    ~ aws_vpc.a",
-      "  ! check.health: a check does not hold",
-      "This is a part: another plan is needed after it is applied.",
+      "  ! check.health: check failed",
+      "This plan is partial. After applying it, plan again for the remaining changes.",
     ]);
   });
 
   test("with nothing to do says so, and a hostile name moves no cursor", () => {
-    expect(planView(nothing)).toEqual(["Plan: nothing to do, all is as configured"]);
+    expect(planView(nothing)).toEqual(["Plan: no changes"]);
     const address = 'a["\u001b[2J\u001b]0;title\u0007\r\nx"]';
     const [, line] = planView({ ...nothing, changes: [{ address, action: "create" }] });
     expect(line).toBe('    + a[" x"]');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cut, fitted, logLine, table } from "../../../cli/terminal/output.ts";
+import { cut, fitToTerminal, logLine, table } from "../../../cli/terminal/output.ts";
 
 describe("a line of a log", () => {
   it.each([
@@ -58,11 +58,11 @@ describe("a table", () => {
       ["NAME", "STATUS", "ID"],
       ["a name that is rather long", "\u001b[32mSUCCESS\u001b[39m", "0123456789"],
     ];
-    expect(table(fitted(rows, 36))).toEqual([
+    expect(table(fitToTerminal(rows, 36))).toEqual([
       "NAME             STATUS   ID",
       "a name that is…  \u001b[32mSUCCESS\u001b[39m  0123456789",
     ]);
-    expect(fitted(rows, 80)).toEqual(rows);
-    expect(fitted(rows, 5)[1]?.[2]).toBe("0123456789");
+    expect(fitToTerminal(rows, 80)).toEqual(rows);
+    expect(fitToTerminal(rows, 5)[1]?.[2]).toBe("0123456789");
   });
 });
