@@ -1,9 +1,9 @@
-/** The one entry of Windlass: picks the role and loads only that role's code. */
+/** The entry of Windlass: selects the role and loads only its code. */
 const [role, ...rest] = process.argv.slice(2);
 
 if (Number(process.versions.node.split(".")[0]) < 24) {
   process.stderr.write(
-    `windlass needs Node.js 24 or newer, this is ${process.version}. In a checkout run "npm ci" first: it brings its own.\n`,
+    `windlass needs Node.js 24 or newer, not ${process.version}. In a checkout, run "npm ci" first, which installs it.\n`,
   );
   process.exit(78);
 }

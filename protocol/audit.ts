@@ -12,7 +12,7 @@ import {
   Uuid,
 } from "./fields.ts";
 
-/** What is recorded, as `noun.verb`; the noun is the kind of the target. What each says: docs/audit.md. */
+/** Recorded actions, as `noun.verb`; the noun is the kind of the target. See docs/audit.md. */
 export const auditActions = [
   "login_link.create",
   "login.create",
@@ -52,37 +52,37 @@ export const auditActions = [
 export const AuditAction = OneOf(auditActions);
 export type AuditAction = Static<typeof AuditAction>;
 
-/** How the actor showed who it is. */
+/** How the actor authenticated. */
 export const AuditActorKind = OneOf([
-  /** A person's browser; the id is the login's, as in GET /api/cli/logins. */
+  /** A user's browser; the id is the login's, as in GET /api/cli/logins. */
   "session",
-  /** A person's command line; the id is the login's. */
+  /** A user's command line; the id is the login's. */
   "cli_login",
   "worker",
-  /** The id is the beginning of the token's hash: the target of the `registration_token.create` that made it. */
+  /** The id is the start of the token's hash: the target of its `registration_token.create`. */
   "registration_token",
-  /** Whoever has RELEASE_API_SECRET. */
+  /** A caller with RELEASE_API_SECRET. */
   "pipeline",
-  /** Somebody on the server's shell. */
+  /** A command on the server's machine. */
   "operator",
-  /** The control plane itself, on time. */
+  /** A periodic task of the control plane. */
   "system",
-  /** Nobody who could be told: wrong codes. */
+  /** An unauthenticated caller, as with wrong verification codes. */
   "anonymous",
 ]);
 export type AuditActorKind = Static<typeof AuditActorKind>;
 
-const Thing = { id: Nullable(Type.String()), name: Nullable(Type.String()) };
+const Reference = { id: Nullable(Type.String()), name: Nullable(Type.String()) };
 
 export const AuditEntry = Type.Object({
   id: Uuid,
   created_at: Timestamp,
   action: AuditAction,
-  actor: Type.Object({ kind: AuditActorKind, ...Thing }),
-  target: Type.Object({ kind: Type.String(), ...Thing }),
+  actor: Type.Object({ kind: AuditActorKind, ...Reference }),
+  target: Type.Object({ kind: Type.String(), ...Reference }),
   details: JsonObject,
-  ip_address: about(Nullable(Type.String()), "Null where no request asked for it."),
-  user_agent: about(Nullable(Type.String()), "At most 256 characters; null where none was sent."),
+  ip_address: about(Nullable(Type.String()), "Null if no request caused the entry."),
+  user_agent: about(Nullable(Type.String()), "At most 256 characters; null if none was sent."),
   request_id: about(Nullable(Type.String()), "The same as in the server's log lines."),
 });
 export type AuditEntry = Static<typeof AuditEntry>;
@@ -91,15 +91,18 @@ export const auditEndpoints = {
   listAuditEntries: endpoint({
     method: "GET",
     path: "/api/cli/audit",
-    summary: "List what was done to one's things, newest first",
+    summary: "List audit entries of the user's resources, newest first",
     caller: "client",
     query: Type.Object({
       action: Type.Optional(about(AuditAction, "Only this action.")),
       target_id: Type.Optional(
-        about(Type.String({ minLength: 1, maxLength: 200 }), "Only what was done to this thing."),
+        about(
+          Type.String({ minLength: 1, maxLength: 200 }),
+          "Only actions on the resource with this id.",
+        ),
       ),
-      since: Type.Optional(about(Timestamp, "From this moment on.")),
-      until: Type.Optional(about(Timestamp, "Before this moment.")),
+      since: Type.Optional(about(Timestamp, "Only at or after this time.")),
+      until: Type.Optional(about(Timestamp, "Only before this time.")),
       ...Paging,
     }),
     status: 200,

@@ -13,7 +13,7 @@ import { endpoint } from "./endpoint.ts";
 import { about, ContentDigest, Name, NextCursor, Paging, Uuid } from "./fields.ts";
 
 const ConfigurationName = Type.Object({
-  name: about(Name, "The configuration: its name, or its id."),
+  name: about(Name, "The name or id of the configuration."),
 });
 const zonePath = { params: Type.Object({ id: about(Uuid, "The zone.") }) };
 
@@ -80,7 +80,7 @@ export const configurationEndpoints = {
     path: "/api/cli/configurations",
     summary: "Create a configuration",
     description:
-      "Sensitive variables are encrypted at rest, sent only to the runner that holds the job, and shown nowhere. Variables of the environment that would change how terraform runs are refused.",
+      "Sensitive values are encrypted at rest, sent only to the runner that holds the job, and never shown. Environment variables that would change how terraform runs are refused.",
     caller: "client",
     body: CreateConfiguration,
     bodyLimit: 4 * 1024 * 1024,
@@ -100,7 +100,7 @@ export const configurationEndpoints = {
   updateConfiguration: endpoint({
     method: "PATCH",
     path: "/api/cli/configurations/{name}",
-    summary: "Change a configuration, by its name or id; plans made before are stale",
+    summary: "Change a configuration, by its name or id; earlier plans become stale",
     caller: "client",
     params: ConfigurationName,
     body: UpdateConfiguration,
@@ -112,7 +112,7 @@ export const configurationEndpoints = {
   deleteConfiguration: endpoint({
     method: "DELETE",
     path: "/api/cli/configurations/{name}",
-    summary: "Delete a configuration that no job and no resource needs, with its state",
+    summary: "Delete a configuration without unfinished jobs and resources, and its state",
     caller: "client",
     params: ConfigurationName,
     status: 204,
@@ -130,8 +130,8 @@ export const configurationEndpoints = {
   uploadArchive: endpoint({
     method: "POST",
     path: "/api/cli/archives",
-    summary: "Upload a .tar.gz of terraform files, to be named as a source by its SHA-256",
-    description: "At most 50 MiB. A digest that is sent with it is checked.",
+    summary: "Upload a .tar.gz of Terraform files, to be used as a source by its SHA-256",
+    description: "At most 50 MiB. If the request has a digest, it is checked.",
     caller: "client",
     bytes: "request",
     bodyLimit: archiveLimit,
@@ -139,7 +139,7 @@ export const configurationEndpoints = {
     status: 201,
     answer: Archive,
     media: "application/gzip",
-    also: { 200: "The very same was stored before." },
+    also: { 200: "The same archive is already stored." },
     refusals: ["quota_exceeded"],
   }),
 };

@@ -1,4 +1,4 @@
-/** Zones and configurations (specs): what people describe, and the snapshot of it that a runner gets. */
+/** Zones and configurations (specs), and the snapshot of a configuration that a runner gets. */
 import { Type, type Static } from "typebox";
 import {
   about,
@@ -13,16 +13,18 @@ import {
   Uuid,
 } from "./fields.ts";
 
-/** Inline files together: 1 MiB of text. */
+/** Limit of all inline files together: 1 MiB of text. */
 export const inlineFilesLimit = 1024 * 1024;
-/** As many inline files. */
+/** Limit of the number of inline files. */
 export const inlineFileCount = 1000;
-/** The JSON of all variables together: 4 MiB. */
+/** Limit of the JSON of all variables together: 4 MiB. */
 export const variablesLimit = 4 * 1024 * 1024;
-/** An uploaded archive: 50 MB, like a plan artifact. */
+/** Limit of an uploaded archive: 50 MiB, the same as of a plan artifact. */
 export const archiveLimit = 52_428_800;
 
-/** A path below the configuration's folder: no way out of it, no empty or dot parts, no control characters. */
+/**
+ * A path inside the configuration's folder, without empty parts, dot parts or control characters.
+ */
 const RelativePath = Type.String({
   maxLength: 1024,
   pattern: "^(?!\\.{1,2}(/|$))[^/\\u0000-\\u001f]+(/(?!\\.{1,2}(/|$))[^/\\u0000-\\u001f]+)*$",
@@ -52,12 +54,12 @@ export const InlineSource = Type.Object(
   },
   { additionalProperties: false },
 );
-/** Where the terraform files come from. */
+/** Where the Terraform files come from. */
 export type Source =
   | Static<typeof GitSource>
   | Static<typeof ArchiveSource>
   | Static<typeof InlineSource>;
-/** Judged by its `type`: what is wrong with one kind is no fault of the others. */
+/** Validated by its `type`, so that errors name only the fields of that kind. */
 export const Source = Type.Unsafe<Source>({
   type: "object",
   required: ["type"],
@@ -65,11 +67,11 @@ export const Source = Type.Unsafe<Source>({
   oneOf: [GitSource, ArchiveSource, InlineSource],
 });
 
-/** A terraform variable. `value` is any JSON; of a sensitive one it is shown only to the runner that holds the job. */
+/** A Terraform variable. Only the runner that holds the job gets a sensitive value. */
 export const Variable = Type.Object(
   {
     value: Type.Optional(
-      about(Type.Unknown(), "Any JSON; of a sensitive one only its runner sees it."),
+      about(Type.Unknown(), "Any JSON. A sensitive value is sent only to the runner of a job."),
     ),
     sensitive: Type.Optional(Type.Boolean()),
   },
@@ -78,7 +80,7 @@ export const Variable = Type.Object(
 export type Variable = Static<typeof Variable>;
 
 const environmentValueLimit = 32_768;
-/** Text that may be sensitive; then only the runner that holds the job gets its value. */
+/** Text, or text marked as sensitive, which only the runner that holds the job gets. */
 const TextValue = Type.Union([
   Type.String({ maxLength: environmentValueLimit }),
   Type.Object(
@@ -91,15 +93,18 @@ const TextValue = Type.Union([
 ]);
 export type TextValue = Static<typeof TextValue>;
 
-/** As many `.tfvars` files. */
+/** Limit of the number of `.tfvars` files. */
 export const varFilesLimit = 20;
-/** As many settings of a backend. */
+/** Limit of the number of backend settings. */
 export const backendSettingsLimit = 100;
 
 export const Engine = OneOf(["terraform", "opentofu"]);
 export type Engine = Static<typeof Engine>;
 
-/** `managed`: the control plane keeps the state; `own`: the configuration's own backend block is used. */
+/**
+ * `managed`: the control plane keeps the state; `own`: the configuration's own backend block is
+ * used.
+ */
 export const Backend = OneOf(["managed", "own"]);
 
 export { timeoutSecondsDefault } from "./limits.ts";
@@ -119,11 +124,14 @@ const snapshotFields = {
   engine_version: Type.Optional(
     about(
       Nullable(Type.String({ minLength: 1, maxLength: 200 })),
-      "A version or a constraint, such as `~> 1.14`; null: what the runner has.",
+      "A version or a constraint, such as `~> 1.14`. Null: the version that the runner has.",
     ),
   ),
   working_directory: Type.Optional(
-    Type.String({ maxLength: 1024, description: "Where terraform runs, below the source." }),
+    Type.String({
+      maxLength: 1024,
+      description: "The folder of the source in which terraform runs.",
+    }),
   ),
   variables: Type.Optional(
     MapOf(VariableName, Variable, {
@@ -135,13 +143,13 @@ const snapshotFields = {
     MapOf(EnvironmentName, TextValue, {
       maxProperties: 200,
       description:
-        "What terraform and its providers find in their environment: text, or `{value, sensitive}`. Text under a name that ends in TOKEN, SECRET, PASSWORD, KEY or CREDENTIALS is sensitive.",
+        "Environment variables of terraform and its providers: text, or `{value, sensitive}`. Text with a name that ends in TOKEN, SECRET, PASSWORD, KEY or CREDENTIALS is sensitive.",
     }),
   ),
   backend: Type.Optional(
     about(
       Backend,
-      "`managed`: the state is kept here; `own`: in the backend that the files declare; missing: in the one that they declare, or here if they declare none.",
+      "Where the state is kept. `managed`: in the control plane. `own`: in the backend that the files declare. Missing: `own` if the files declare a backend, else `managed`.",
     ),
   ),
   var_files: Type.Optional(
@@ -149,44 +157,48 @@ const snapshotFields = {
       maxItems: varFilesLimit,
       uniqueItems: true,
       description:
-        "Files of variables in the source, such as `envs/prod.tfvars`, below the same folder as `working_directory`. A later one wins, and `variables` win over all.",
+        "Variable files in the source, such as `envs/prod.tfvars`, relative to the same folder as `working_directory`. Later files override earlier ones, and `variables` override all of them.",
     }),
   ),
   backend_config: Type.Optional(
     MapOf(VariableName, TextValue, {
       maxProperties: backendSettingsLimit,
       description:
-        "What the backend that the files declare leaves open (`terraform init -backend-config`): text, or `{value, sensitive}`. Terraform keeps these values in plan files. Text under a name that ends in token, secret, password, key or credentials is sensitive, except `key` itself.",
+        "Settings that the declared backend leaves open (`terraform init -backend-config`): text, or `{value, sensitive}`. Terraform stores these values in plan files. Text with a name that ends in token, secret, password, key or credentials is sensitive, except `key` itself.",
     }),
   ),
   parallelism: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 256,
-      description: "How many resources terraform works on at once; 10 by default.",
+      description: "How many resources terraform handles at once. Default: 10.",
     }),
   ),
   submodules: Type.Optional(
-    about(Type.Boolean(), "Of a git source: fetch its submodules too; false by default."),
+    about(Type.Boolean(), "Whether to fetch the submodules of a git source. Default: false."),
   ),
   timeout_seconds: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 7 * 24 * 3600, description: "3600 by default." }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 7 * 24 * 3600,
+      description: "Stops a job that runs longer. Default: 3600.",
+    }),
   ),
 };
 
-/** As a person writes them: null takes a choice back. */
+/** The fields in requests of users, where null clears a choice. */
 const writtenFields = {
   ...snapshotFields,
   parallelism: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 256 }))),
   backend: Type.Optional(
     about(
       Nullable(Backend),
-      "`managed`: keep the state here, also if the files declare a backend; `own`: in the backend that they declare; null or missing: in the one that they declare, or here if they declare none.",
+      "Where to keep the state. `managed`: in the control plane, even if the files declare a backend. `own`: in the backend that the files declare. Null or missing: `own` if the files declare a backend, else `managed`.",
     ),
   ),
 };
 
-/** What a runner needs to run a configuration, fixed when the job was created. Only `source` is certain. */
+/** What a runner needs to run a configuration, fixed when the job is created. */
 export const ConfigSnapshot = Type.Object({
   name: Type.Optional(Name),
   project_name: Type.Optional(Name),
@@ -194,16 +206,19 @@ export const ConfigSnapshot = Type.Object({
 });
 export type ConfigSnapshot = Static<typeof ConfigSnapshot>;
 
-/** What the runner that holds the job gets: every value, the environment as plain text. */
+/** The snapshot for the runner that holds the job: with every value, as plain text. */
 export const ClaimedSnapshot = Type.Object({
   ...ConfigSnapshot.properties,
   environment: Type.Optional(MapOf(Type.String(), Type.String())),
   backend_config: Type.Optional(MapOf(Type.String(), Type.String())),
   sensitive_environment: Type.Optional(
-    about(Type.Array(Type.String()), "The names in `environment` whose values no log may show."),
+    about(
+      Type.Array(Type.String()),
+      "The names in `environment` whose values must not appear in a log.",
+    ),
   ),
   sensitive_backend_config: Type.Optional(
-    about(Type.Array(Type.String()), "The same of `backend_config`."),
+    about(Type.Array(Type.String()), "The same for `backend_config`."),
   ),
 });
 export type ClaimedSnapshot = Static<typeof ClaimedSnapshot>;
@@ -260,7 +275,8 @@ export const CreateConfiguration = Type.Object(
 export type CreateConfiguration = Static<typeof CreateConfiguration>;
 
 /**
- * Only what is given changes; `variables` and `environment` are replaced whole. A variable without `value` keeps the one it has.
+ * Changes only the fields in the request. `variables` and `environment` are replaced as a whole; a
+ * variable without `value` keeps its value.
  */
 export const UpdateConfiguration = Type.Object(
   {

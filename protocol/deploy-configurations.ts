@@ -1,25 +1,27 @@
-/** What a worker was deployed with: what a DESTROY_WORKER job destroys. */
+/** What a worker was deployed with, and therefore what a DESTROY_WORKER job destroys. */
 import { Type, type Static } from "typebox";
 import { ConfigSnapshot } from "./configurations.ts";
 import { about, ResourceAddresses, Uuid } from "./fields.ts";
 
-/** A person sets it. `configuration_id` or `snapshot`, and `targets` or `all`: the service refuses neither and both. */
+/** Set by a user. Exactly one of `configuration_id` and `snapshot`, and of `targets` and `all`. */
 export const DeployConfiguration = Type.Object(
   {
-    configuration_id: Type.Optional(about(Uuid, "The configuration whose state holds the worker.")),
+    configuration_id: Type.Optional(
+      about(Uuid, "The configuration whose state contains the worker."),
+    ),
     snapshot: Type.Optional(
       Type.Object(ConfigSnapshot.properties, {
         additionalProperties: false,
         description:
-          "In place of `configuration_id`: a configuration of its own, whose state is in its own backend.",
+          "Instead of `configuration_id`: a separate configuration with its state in its own backend.",
       }),
     ),
     targets: Type.Optional(
-      about(ResourceAddresses, "What of the state is destroyed; without it everything."),
+      about(ResourceAddresses, "The parts of the state to destroy. Default: everything."),
     ),
     all: Type.Optional(
       Type.Literal(true, {
-        description: "Everything of the state is destroyed. Set by the server without `targets`.",
+        description: "Destroy everything in the state. The server sets this without `targets`.",
       }),
     ),
   },
@@ -27,5 +29,5 @@ export const DeployConfiguration = Type.Object(
 );
 export type DeployConfiguration = Static<typeof DeployConfiguration>;
 
-/** As JSON, with its values. */
+/** Limit of the JSON, with its values, in bytes. */
 export const deployConfigurationLimit = 65_536;

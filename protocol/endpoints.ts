@@ -1,4 +1,4 @@
-/** Every endpoint of the wire under the one name that server, client and tests use for it. */
+/** Every endpoint by the name that server, client and tests use. */
 import { auditEndpoints } from "./audit.ts";
 import { authEndpoints } from "./auth.ts";
 import { cloudIdentityEndpoints } from "./cloud-identities.ts";

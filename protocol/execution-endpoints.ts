@@ -23,9 +23,9 @@ export const executionEndpoints = {
   claimJob: endpoint({
     method: "POST",
     path: "/api/jobs/claim",
-    summary: "Take the oldest job this worker may have; 204 when there is none",
+    summary: "Claim the oldest job that this worker may run; 204 if there is none",
     description:
-      "With `wait` the request stays open until there is a job. The same `Idempotency-Key` within 10 minutes repeats an answer that was lost. Terraform is started only after PROCESSING was reported.",
+      "With `wait` the request stays open until there is a job. A repeated `Idempotency-Key` within 10 minutes returns the same job, in case the first response was lost. The runner reports PROCESSING before it starts terraform.",
     caller: "worker",
     query: Wait,
     headers: Type.Object({
@@ -33,21 +33,21 @@ export const executionEndpoints = {
         Type.String({
           minLength: 1,
           maxLength: 200,
-          description: "Made anew for each claim and kept for its repeats: they get the same job.",
+          description: "A new key for each claim, repeated in retries, which return the same job.",
           examples: ["claim-7f3a5c0e"],
         }),
       ),
     }),
     status: 200,
     answer: ClaimedJob,
-    also: { 204: "No job for this worker now." },
+    also: { 204: "There is no job for this worker." },
   }),
   reportStatus: endpoint({
     method: "PUT",
     path: "/api/jobs/{id}/status",
     summary: "Report the start or the end of a job",
     description:
-      "PROCESSING is reported before anything runs. An end is recorded also when it comes late: it is what happened. The same report again changes nothing. Only a wrong `status` is refused: of the other fields, text that is too long is cut, and what is not valid is ignored.",
+      "The runner reports PROCESSING before anything runs. A late end is still recorded, because it is what happened. A repeated report changes nothing. Only an invalid `status` is refused; in the other fields, long text is truncated and invalid values are ignored.",
     caller: "worker",
     params: jobParams,
     headers: AttemptHeaders,
@@ -61,9 +61,9 @@ export const executionEndpoints = {
   appendLogs: endpoint({
     method: "POST",
     path: "/api/jobs/{id}/logs",
-    summary: "Append to a job's log; what is answered is stored",
+    summary: "Append to a job's log; a success response means it is stored",
     description:
-      "One chunk, or several in `chunks`. With `seq`, counted from 1, a repeated post stores nothing twice; one ahead of its turn waits a second for its predecessor, then is refused with `expected_seq`. `job_status` tells the runner of a cancel.",
+      "One chunk, or several in `chunks`. With `seq`, counted from 1, a repeated post stores nothing twice. A post that arrives before its predecessor waits one second for it, then is refused with `expected_seq`. `job_status` informs the runner of a cancellation.",
     caller: "worker",
     params: jobParams,
     headers: AttemptHeaders,
@@ -71,7 +71,7 @@ export const executionEndpoints = {
     bodyLimit: logBodyLimit,
     status: 201,
     answer: AppendedLogs,
-    also: { 200: "All of it was stored before." },
+    also: { 200: "All of it is already stored." },
     refusals: ["log_gap", "not_job_holder", "too_large"],
   }),
   readLogs: endpoint({
@@ -79,7 +79,7 @@ export const executionEndpoints = {
     path: "/api/jobs/{id}/logs",
     summary: "Read a job's log",
     description:
-      "In the order of ids; without `limit` all of it. A page with `limit` says in `next_after` where the next begins.",
+      "Ordered by id. Without `limit` the whole log is returned; with it, `next_after` is the start of the next page.",
     caller: "worker",
     params: jobParams,
     query: LogQuery,
@@ -91,7 +91,7 @@ export const executionEndpoints = {
     path: "/api/jobs/{id}/plan-artifact",
     summary: "Store the plan of a PLAN job; once per attempt",
     description:
-      "Any bytes of any content type, at most 50 MiB. A digest that is sent with it is checked.",
+      "Any bytes of any content type, at most 50 MiB. If the request has a digest, it is checked.",
     caller: "worker",
     params: jobParams,
     headers: Type.Object({
@@ -102,20 +102,20 @@ export const executionEndpoints = {
     bodyLimit: planArtifactLimit,
     status: 201,
     answer: PlanArtifact,
-    also: { 200: "The very same was stored before." },
+    also: { 200: "The same plan is already stored." },
     refusals: ["artifact_exists", "not_job_holder"],
   }),
   downloadPlanArtifact: endpoint({
     method: "GET",
     path: "/api/jobs/{id}/plan-artifact",
-    summary: "Read the plan of this job, or of the PLAN job that this DEPLOY names",
+    summary: "Read the plan of this PLAN job, or the plan that this DEPLOY job applies",
     caller: "worker",
     params: jobParams,
     bytes: "response",
     status: 200,
     also: {
-      206: "The part that `Range` asks for.",
-      304: "What `If-None-Match` names is still the content.",
+      206: "The requested range.",
+      304: "The content is unchanged (`If-None-Match`).",
     },
   }),
   uploadDebugLog: endpoint({
@@ -135,21 +135,21 @@ export const executionEndpoints = {
     bodyLimit: debugLogLimit,
     status: 201,
     answer: DebugLog,
-    also: { 200: "The very same was stored before." },
+    also: { 200: "The same plan is already stored." },
     refusals: ["artifact_exists", "job_ended", "not_job_holder"],
   }),
   downloadSource: endpoint({
     method: "GET",
     path: "/api/jobs/{id}/source",
-    summary: "Read the uploaded archive that is this job's source",
+    summary: "Read the uploaded archive that is the source of this job",
     caller: "worker",
     params: jobParams,
     bytes: "response",
     status: 200,
     media: "application/gzip",
     also: {
-      206: "The part that `Range` asks for.",
-      304: "What `If-None-Match` names is still the content.",
+      206: "The requested range.",
+      304: "The content is unchanged (`If-None-Match`).",
     },
   }),
 };

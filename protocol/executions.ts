@@ -1,4 +1,4 @@
-/** What a runner says about the job it holds: claim, status, log, plan artifact, source. Unknown fields are ignored. */
+/** The messages of a runner about the job it holds. Unknown fields are ignored. */
 import { Type, type Static } from "typebox";
 import { ClaimedSnapshot } from "./configurations.ts";
 import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts";
@@ -6,11 +6,11 @@ import { ExecutionMetadata, JobStatus, JobType, LogStep, StreamType } from "./jo
 import { PlanSummary } from "./plan-summary.ts";
 
 export { debugLogLimit, planArtifactLimit } from "./limits.ts";
-/** A log post carries at most this many chunks … */
+/** Limit of the chunks in one log post. */
 export const logChunksLimit = 200;
-/** … and this many bytes of body. JSON may write one character as six, hence the room above the text. */
+/** Limit of its body in bytes; larger than that of the text, as JSON may escape 1 byte as 6. */
 export const logBodyLimit = 8 * 1024 * 1024;
-/** Text of one post, all its chunks together, in bytes of UTF-8. */
+/** Limit of the text of all chunks of one post together, in bytes of UTF-8. */
 export const logTextLimit = 1024 * 1024;
 
 export const CloudIdentityCredentials = Type.Object({
@@ -20,7 +20,7 @@ export const CloudIdentityCredentials = Type.Object({
 });
 export type CloudIdentityCredentials = Static<typeof CloudIdentityCredentials>;
 
-/** A claimed job. Everything after `zone_id` is an addition that a server of the bare interface does not send. */
+/** A claimed job. The fields after `zone_id` are optional additions to the interface. */
 export const ClaimedJob = Type.Object({
   job: Type.Object({
     id: Uuid,
@@ -29,26 +29,26 @@ export const ClaimedJob = Type.Object({
     spec_id: Nullable(Uuid),
     zone_id: Nullable(Uuid),
     plan_job_id: Type.Optional(
-      about(Nullable(Uuid), "Of a DEPLOY: the PLAN whose artifact is applied."),
+      about(Nullable(Uuid), "DEPLOY: the PLAN job whose artifact is applied."),
     ),
     attempt: Type.Optional(about(Type.Integer(), "Sent back as `X-Job-Attempt`.")),
     timeout_seconds: Type.Optional(Type.Integer()),
     debug: Type.Optional(
-      about(Type.Boolean(), "Keep terraform's debug log and send it before the end is reported."),
+      about(Type.Boolean(), "Keep terraform's debug log and upload it before reporting the end."),
     ),
     job_token: Type.Optional(
       about(
         Type.String(),
-        "Opens the managed state of this configuration, with the job's id as user.",
+        "The password for the managed state of this configuration, with the job's id as user.",
       ),
     ),
     assigned_worker_id: Type.Optional(
-      about(Nullable(Uuid), "Of DESTROY_WORKER: the worker to tear down."),
+      about(Nullable(Uuid), "DESTROY_WORKER: the worker to tear down."),
     ),
     targets: Type.Optional(
       about(
         Type.Array(Type.String({ maxLength: 1024 })),
-        "Of DESTROY_WORKER: the resource addresses to destroy; none means all.",
+        "DESTROY_WORKER: the resource addresses to destroy; an empty list means all.",
       ),
     ),
     deployed_backend: Type.Optional(
@@ -62,13 +62,13 @@ export const ClaimedJob = Type.Object({
 });
 export type ClaimedJob = Static<typeof ClaimedJob>;
 
-/** Sent with every report, log and artifact: which handing-out of the job this is. */
+/** The attempt of the job, sent with every report, log post and artifact. */
 export const attemptHeader = {
   "x-job-attempt": Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 1_000_000,
-      description: "The `attempt` of the claim: a report of another one is refused.",
+      description: "The `attempt` of the claim. A report of another attempt is refused.",
     }),
   ),
 };
@@ -80,22 +80,22 @@ export const ReportStatus = Type.Object({
   outcome_unknown: Type.Optional(
     about(
       Type.Boolean(),
-      "Of FAILED and CANCELLED: the runner went down in the middle of an apply and cannot say what it did. A lock of the managed state stays until a person unlocks it.",
+      "FAILED and CANCELLED: the runner stopped during an apply, and its result is unknown. A lock of the managed state stays until a user removes it.",
     ),
   ),
-  /** What the plan that the job made would do. */
+  /** The summary of the plan that the job made. */
   plan_summary: Type.Optional(Nullable(PlanSummary)),
   backend: Type.Optional(
     about(
       OneOf(["managed", "own"]),
-      "Where the state is kept that the job has applied to: `managed` here, `own` in the backend that the files declare. Later jobs are told.",
+      "Where the job has kept the state: `managed` or `own`. Later jobs get it as `deployed_backend`.",
     ),
   ),
   last_seq: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: "How many log chunks were posted with `seq`: says whether the log is complete.",
+      description: "The number of log chunks posted with `seq`, to detect an incomplete log.",
     }),
   ),
 });
@@ -104,12 +104,12 @@ export type ReportStatus = Static<typeof ReportStatus>;
 const Seq = Type.Integer({
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: "The chunk's place in the log of this attempt, from 1 without a gap.",
+  description: "The position of the chunk in the log of this attempt, from 1 without gaps.",
 });
 
-const Step = about(LogStep, "Of a SYSTEM chunk: a step of the job starts or ends here.");
+const Step = about(LogStep, "SYSTEM chunks: a step of the job that starts or ends here.");
 
-/** Its limit is that of the post, whose bytes the service counts. */
+/** Limited like the post; the service counts its bytes. */
 const LogText = Type.String({ maxLength: logBodyLimit });
 
 export const SequencedChunk = Type.Object({
@@ -120,7 +120,7 @@ export const SequencedChunk = Type.Object({
 });
 export type SequencedChunk = Static<typeof SequencedChunk>;
 
-/** Either one chunk (`log_chunk`, `stream_type`, perhaps `seq`) or `chunks`; the service refuses neither or both. */
+/** Either one chunk (`log_chunk`, `stream_type`, optional `seq`) or `chunks`, but not both. */
 export const AppendLogs = Type.Object({
   log_chunk: Type.Optional(LogText),
   stream_type: Type.Optional(StreamType),
@@ -130,7 +130,7 @@ export const AppendLogs = Type.Object({
     Type.Array(SequencedChunk, {
       minItems: 1,
       maxItems: logChunksLimit,
-      description: "In place of the one chunk above; together at most 1 MiB of text.",
+      description: "Instead of the single chunk; together at most 1 MiB of text.",
     }),
   ),
 });
@@ -161,8 +161,7 @@ export const Wait = Type.Object({
     Type.Number({
       minimum: 0,
       maximum: waitSecondsLimit,
-      description:
-        "Seconds for which the request may stay open; without it the answer comes at once.",
+      description: "Seconds for which the request may stay open. Default: respond immediately.",
       examples: [30],
     }),
   ),

@@ -1,11 +1,11 @@
-/** What a runner may not be able to do: a job that needs it goes only to a runner whose heartbeat reports it. */
+/** Features that older runners lack. A job that needs one goes only to a runner that reports it. */
 import type { ConfigSnapshot } from "./configurations.ts";
 
-/** In order of their names. A runner may report others, which nothing needs yet. */
+/** Sorted by name. A runner may report others, which are ignored. */
 export const features = ["backend_config", "debug", "submodules", "var_files"] as const;
 export type Feature = (typeof features)[number];
 
-/** What a runner must be able to do to run a job of this snapshot, with or without a debug log. */
+/** Returns the features that a runner needs for a job of this snapshot. */
 export const featuresOf = (snapshot: ConfigSnapshot, debug = false): Feature[] =>
   features.filter((feature) => isUsed(feature === "debug" ? debug : snapshot[feature]));
 

@@ -1,23 +1,25 @@
-/** The building blocks that every schema of the wire shares: ids, times, names, limits. */
+/** Building blocks of the schemas: ids, times, names, limits. */
 import { Type, type Static, type TSchema } from "typebox";
 
-/** The schema with words for the reader of the OpenAPI document; it judges as before. */
+/** Adds a description for the OpenAPI document. The validation does not change. */
 export const about = <T extends TSchema>(schema: T, description: string): T =>
-  // With what TypeBox keeps out of sight: whether the field is optional.
+  // Copies non-enumerable properties too, with which TypeBox marks optional fields.
   Object.defineProperties({} as T, {
     ...Object.getOwnPropertyDescriptors(schema),
     description: { value: description, enumerable: true },
   });
 
-/** Beside each `pattern` stands in `x-form`, for people, what it wants: it completes "must be …". */
+/** Each `pattern` has an `x-form` beside it, which completes the message "must be …". */
 
-/** An id. The server makes UUIDs of version 7, so ids sort by time; any UUID is accepted. */
+/** An id. The server generates UUIDs of version 7, which sort by time; any UUID is accepted. */
 export const Uuid = Type.String({ format: "uuid", maxLength: 36 });
 
 /** RFC 3339 in UTC with milliseconds, as `Date#toISOString` writes it. */
 export const Timestamp = Type.String({ format: "date-time" });
 
-/** Names of zones, configurations, projects and workers: 1–100 characters of any text without control characters. */
+/**
+ * Names of zones, configurations, projects and workers: 1–100 characters, no control characters.
+ */
 export const Name = Type.String({
   minLength: 1,
   maxLength: 100,
@@ -25,7 +27,7 @@ export const Name = Type.String({
   "x-form": "text without control characters",
 });
 
-/** Labels say which workers may take a job: all labels of the job must be among the worker's. */
+/** A worker may run a job only if it has all labels of the job. */
 export const Labels = Type.Array(
   Type.String({
     minLength: 1,
@@ -41,7 +43,7 @@ const instance = '(\\[(\\d{1,9}|"([^"\\\\\\u0000-\\u001f]|\\\\[^\\u0000-\\u001f]
 const moduleAddress = `module\\.${identifier}${instance}`;
 const resourceInModule = `(data\\.)?${identifier}\\.${identifier}${instance}`;
 
-/** The address of a module or of a resource, as terraform's `-target` takes it. */
+/** The address of a module or a resource, as for terraform's `-target`. */
 export const ResourceAddress = Type.String({
   minLength: 3,
   maxLength: 1024,
@@ -50,7 +52,7 @@ export const ResourceAddress = Type.String({
   examples: ["module.worker", 'aws_instance.worker["a"]'],
 });
 
-/** Addresses of one command. */
+/** Limit of the addresses of one job. */
 export const addressLimit = 100;
 export const ResourceAddresses = Type.Array(ResourceAddress, {
   minItems: 1,
@@ -58,11 +60,11 @@ export const ResourceAddresses = Type.Array(ResourceAddress, {
   uniqueItems: true,
 });
 
-/** Free-form JSON. Bounded by the body limit of its route. */
+/** Free-form JSON, limited by the body limit of its endpoint. */
 export const JsonObject = Type.Record(Type.String(), Type.Unknown());
 export type JsonObject = Static<typeof JsonObject>;
 
-/** A map whose names are judged too (TypeBox's own record lets names pass, unjudged, that do not match its pattern). */
+/** A map whose names are validated too. TypeBox's own record ignores names that do not match. */
 export const MapOf = <T extends TSchema>(name: TSchema, value: T, limits: object = {}) =>
   Type.Unsafe<Record<string, Static<T>>>({
     type: "object",
@@ -77,20 +79,19 @@ export const Sha256 = Type.String({
   "x-form": "a SHA-256 digest: 64 hexadecimal digits in lower case",
 });
 
-/** RFC 9530; the header of an upload. */
+/** The `Content-Digest` header of an upload (RFC 9530). */
 export const ContentDigest = Type.String({
   maxLength: 500,
-  description: "`sha-256=:<base64>:` of the body (RFC 9530): 400 when it does not match.",
+  description: "`sha-256=:<base64>:` of the body (RFC 9530). 400 if it does not match.",
   examples: ["sha-256=:n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=:"],
 });
 
-/** Characters of the reason of a failure. */
+/** Limit of an error message in characters. */
 export const reasonLimit = 8192;
 
-/** What a person reads as the reason of a failure. */
 export const ErrorMessage = Type.String({ maxLength: reasonLimit });
 
-/** A field that is always there and may be null; written as JSON Schema 2020-12's type list, which serialises fastest. */
+/** A required field that may be null, as a type list of JSON Schema, which serializes fastest. */
 export const Nullable = <T extends TSchema>(schema: T) => {
   const { type, enum: values } = schema as { type?: unknown; enum?: unknown[] };
   return typeof type === "string"
@@ -106,22 +107,26 @@ export const Nullable = <T extends TSchema>(schema: T) => {
 export const OneOf = <const T extends readonly string[]>(words: T) =>
   Type.Unsafe<T[number]>({ type: "string", enum: [...words] });
 
-/** Paging of a list: without `limit` the whole list is answered. */
+/** Paging of a list. Without `limit` the whole list is returned. */
 export const Paging = {
   limit: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 1000,
-      description: "How many on a page; without it the whole list is answered.",
+      description: "The size of a page. Without it the whole list is returned.",
       examples: [50],
     }),
   ),
   cursor: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 200, description: "The `next_cursor` of a page." }),
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: "The `next_cursor` of the previous page.",
+    }),
   ),
 };
 
-/** `next_cursor` is null on the last page and when no `limit` was asked for. */
+/** `next_cursor` is null on the last page and without `limit`. */
 export const NextCursor = about(
   Nullable(Type.String()),
   "The `cursor` of the next page; null on the last one, and without `limit`.",

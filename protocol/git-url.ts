@@ -1,9 +1,9 @@
-/** Which addresses of git repositories are taken; the agent judges again what it is given. */
+/** Validation of git addresses, in the server and again in the agent. */
 
-/** What is wrong with the address, for a person; undefined if nothing is. */
+/** Returns what is wrong with the address; undefined if it is valid. */
 export function gitUrlProblem(url: string): string | undefined {
   const what = "must be https://host/path, ssh://user@host/path or user@host:path";
-  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  // oxlint-disable-next-line no-control-regex -- matches control characters
   if (/[\u0000-\u0020\u007f]/.test(url)) return `${what}, without spaces`;
   if (/^[A-Za-z0-9._-]+@[A-Za-z0-9][A-Za-z0-9.-]*:(?!\/\/)[^:]+$/.test(url)) return undefined;
   const [, scheme = "", authority = "", path] = /^([a-z+]+):\/\/([^/]*)\/(.)?/.exec(url) ?? [];
@@ -11,6 +11,6 @@ export function gitUrlProblem(url: string): string | undefined {
     return what;
   if (authority.startsWith("-") || authority.includes("@-")) return what;
   if (/:[^/@]*@/.test(authority))
-    return "must not contain a password, because everyone who sees the configuration sees it: give the agent a token in WINDLASS_GIT_CREDENTIALS";
+    return "must not contain a password, because every reader of the configuration would see it. Set WINDLASS_GIT_CREDENTIALS on the agent instead";
   return URL.canParse(url) ? undefined : what;
 }

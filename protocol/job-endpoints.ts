@@ -1,4 +1,4 @@
-/** The endpoints of jobs, as people create, read and cancel them. */
+/** The endpoints with which users create, read and cancel jobs. */
 import { Type } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, NextCursor, Paging, Uuid } from "./fields.ts";
@@ -20,7 +20,7 @@ export const jobEndpoints = {
     path: "/api/jobs",
     summary: "Queue a job",
     description:
-      "`configuration_id` is needed for all types but DESTROY_WORKER, which needs `assigned_worker_id`: the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once; without, it plans and applies in one go.",
+      "`configuration_id` is required, except for DESTROY_WORKER, which requires `assigned_worker_id`, the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once. Without it, the job plans and applies.",
     caller: "client",
     body: CreateJob,
     status: 201,
@@ -41,7 +41,7 @@ export const jobEndpoints = {
     summary: "List jobs, newest first",
     caller: "client",
     query: Type.Object({
-      status: Type.Optional(about(JobStatus, "Only jobs in this state.")),
+      status: Type.Optional(about(JobStatus, "Only jobs with this status.")),
       zone_id: Type.Optional(about(Uuid, "Only jobs of this zone's configurations.")),
       ...Paging,
     }),
@@ -62,7 +62,7 @@ export const jobEndpoints = {
     path: "/api/cli/jobs/{id}/logs",
     summary: "Read a job's log",
     description:
-      "In the order of ids; without `limit` all of it. A page with `limit` says in `next_after` where the next begins.",
+      "Ordered by id. Without `limit` the whole log is returned; with it, `next_after` is the start of the next page.",
     caller: "client",
     params: jobParams,
     query: LogQuery,
@@ -90,7 +90,7 @@ export const jobEndpoints = {
     path: "/api/jobs/{id}/logs/stream",
     summary: "Follow a job's log as Server-Sent Events: log, status, and end after the last log",
     description:
-      "Events: `log` (data: a LogChunk, id: its id), `status` and `end` (data: a JobProgress). After `end` the connection closes; a comment every 15 s keeps it open. `Last-Event-ID`, or `after`, resumes without a gap or a double.",
+      "Events: `log` (data: a LogChunk, id: its id), `status` and `end` (data: a JobProgress). After `end` the connection closes; a comment every 15 s keeps it open. `Last-Event-ID` or `after` resumes without gaps or duplicates.",
     caller: "client",
     params: jobParams,
     query: Type.Object({
@@ -98,7 +98,7 @@ export const jobEndpoints = {
     }),
     headers: Type.Object({
       "last-event-id": Type.Optional(
-        about(LogId, "What a browser sends by itself on a reconnect; it goes before `after`."),
+        about(LogId, "Sent by a browser when it reconnects; takes precedence over `after`."),
       ),
     }),
     bytes: "response",
@@ -112,7 +112,7 @@ export const jobEndpoints = {
     path: "/api/cli/jobs/{id}/cancel",
     summary: "Cancel a job that is queued or running",
     description:
-      "It is CANCELLED at once; a runner that works on it is told within seconds, stops terraform and reports.",
+      "The job becomes CANCELLED at once. Its runner is notified within seconds, stops terraform and reports.",
     caller: "client",
     params: jobParams,
     status: 200,
@@ -122,7 +122,7 @@ export const jobEndpoints = {
   retryJob: endpoint({
     method: "POST",
     path: "/api/cli/jobs/{id}/retry",
-    summary: "Ask again, as a new job, for what a failed or cancelled job was asked for",
+    summary: "Queue a new job with the request of a failed or cancelled one",
     caller: "client",
     params: jobParams,
     status: 201,

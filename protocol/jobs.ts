@@ -1,4 +1,4 @@
-/** Jobs as people create, read and cancel them, and the log as everybody reads it. */
+/** Jobs and their logs. */
 import { Type, type Static } from "typebox";
 import { ConfigSnapshot } from "./configurations.ts";
 import {
@@ -28,39 +28,39 @@ export const WaitingReason = OneOf([
   "waiting_for_worker",
   /** The owner has no worker whose labels include the job's. */
   "no_matching_worker",
-  /** There are such workers, but no agent of theirs reports a feature that the job needs. */
+  /** There are such workers, but none reports the feature that the job needs. */
   "needs_backend_config",
   "needs_debug",
   "needs_submodules",
   "needs_var_files",
   /** There are such workers, none of them online. */
   "no_worker_online",
-  /** The asked-for worker is OFFLINE. */
+  /** The assigned worker is OFFLINE. */
   "assigned_worker_offline",
-  /** The asked-for worker is DRAINING. */
+  /** The assigned worker is DRAINING. */
   "assigned_worker_draining",
   /** Another job of the configuration is running or not released yet. */
   "configuration_busy",
-  /** The state is locked by a job that was lost, or by a person. */
+  /** The state is locked by a lost job or by a user. */
   "state_locked",
   /** DESTROY_WORKER: the worker to tear down still holds a job. */
   "worker_in_use",
 ]);
 export type WaitingReason = Static<typeof WaitingReason>;
 
-/** Outputs of one job that are kept. */
+/** Limit of the outputs that are kept of one job. */
 export const outputsLimit = 1000;
-/** Characters of an output that stands beside the outputs. */
+/** Limit of the three named outputs in characters. */
 export const outputTextLimit = 4096;
 
-/** What a job left behind. The three named fields come from outputs of that name that are strings and not sensitive. */
+/** Results of a job. The three named fields come from non-sensitive string outputs of that name. */
 export const ExecutionMetadata = Type.Object(
   {
     cluster_name: Type.Optional(Type.String({ maxLength: outputTextLimit })),
     cluster_endpoint: Type.Optional(Type.String({ maxLength: outputTextLimit })),
     gitops_url: Type.Optional(Type.String({ maxLength: outputTextLimit })),
     outputs: Type.Optional(
-      about(JsonObject, "All outputs; of a sensitive one only its name and type."),
+      about(JsonObject, "All outputs. A sensitive output has only its name and type."),
     ),
   },
   { additionalProperties: true },
@@ -73,16 +73,16 @@ export const Job = Type.Object({
   id: Uuid,
   job_type: JobType,
   status: JobStatus,
-  configuration_id: about(Nullable(Uuid), "The configuration; null once it is deleted."),
-  spec_id: about(Nullable(Uuid), "The same configuration, under its name in the interface."),
+  configuration_id: about(Nullable(Uuid), "The configuration; null after it is deleted."),
+  spec_id: about(Nullable(Uuid), "The same as `configuration_id`."),
   zone_id: Nullable(Uuid),
   cloud_identity_id: Nullable(Uuid),
   assigned_worker_id: about(
     Nullable(Uuid),
-    "The worker that was asked for; of DESTROY_WORKER, the one to tear down.",
+    "The only worker that may run the job; DESTROY_WORKER: the worker to tear down.",
   ),
-  worker_id: about(Nullable(Uuid), "The worker that holds the job, or held it last."),
-  plan_job_id: about(Nullable(Uuid), "The PLAN whose artifact a DEPLOY applies."),
+  worker_id: about(Nullable(Uuid), "The worker that holds the job, or was the last to hold it."),
+  plan_job_id: about(Nullable(Uuid), "DEPLOY: the PLAN job whose artifact is applied."),
   labels: Labels,
   config_hash: about(
     Nullable(Type.String()),
@@ -90,44 +90,47 @@ export const Job = Type.Object({
   ),
   config_snapshot: about(
     Nullable(ConfigSnapshot),
-    "What runs, fixed when the job was created; sensitive values are left out.",
+    "The configuration as it was when the job was created, without sensitive values.",
   ),
   execution_metadata: Nullable(ExecutionMetadata),
   error_message: Nullable(ErrorMessage),
-  waiting_reason: about(Nullable(WaitingReason), "Why it is not running yet; null unless QUEUED."),
-  attempt: about(Type.Integer(), "How often the job was handed out; 0 before the first time."),
-  timeout_seconds: about(Type.Integer(), "After so long the runner stops it."),
+  waiting_reason: about(
+    Nullable(WaitingReason),
+    "Why the job is not running yet; null unless QUEUED.",
+  ),
+  attempt: about(Type.Integer(), "How often the job has been claimed; 0 before the first claim."),
+  timeout_seconds: about(Type.Integer(), "The runner stops a job that runs longer."),
   presumed_lost_at: about(
     Nullable(Timestamp),
-    "When its runner was found lost; null again once that runner has reported how the job ended.",
+    "When its runner was considered lost; null again after that runner has reported the outcome.",
   ),
   outcome_unknown: about(
     Type.Boolean(),
-    "Whether it is unknown what an ended job did: its runner was lost, or could not say.",
+    "Whether it is unknown what an ended job changed: its runner was lost or could not tell.",
   ),
   log_complete: about(
     LogComplete,
-    "Whether every chunk that the runner counted is here; null while nobody knows.",
+    "Whether the server has every chunk of the log; null while this is unknown.",
   ),
   log_pruned_at: about(
     Nullable(Timestamp),
-    "When retention removed the log; the job and its outcome stay.",
+    "When retention removed the log. The job and its outcome are kept.",
   ),
   debug: about(Type.Boolean(), "Whether terraform's debug log is kept as a file of the job."),
   debug_log_bytes: about(
     Nullable(Type.Integer()),
-    "Size of that file, as it is kept: gzip; null while there is none.",
+    "The size of that file, compressed with gzip; null if there is none.",
   ),
   created_at: Timestamp,
-  claimed_at: about(Nullable(Timestamp), "When a worker took it."),
+  claimed_at: about(Nullable(Timestamp), "When a worker claimed it."),
   started_at: about(
     Nullable(Timestamp),
-    "When it began to run; from then on it is never handed out again.",
+    "When it began to run. A started job is never claimed again.",
   ),
-  ended_at: about(Nullable(Timestamp), "When it came to its end."),
+  ended_at: about(Nullable(Timestamp), "When it ended."),
   released_at: about(
     Nullable(Timestamp),
-    "When its worker let go of it and its configuration was free again.",
+    "When its worker released it, and the next job of its configuration could be claimed.",
   ),
 });
 export type Job = Static<typeof Job>;
@@ -135,19 +138,23 @@ export type Job = Static<typeof Job>;
 export const CreateJob = Type.Object(
   {
     job_type: JobType,
-    configuration_id: Type.Optional(about(Uuid, "What to run; not with DESTROY_WORKER.")),
+    configuration_id: Type.Optional(
+      about(Uuid, "The configuration to run; not with DESTROY_WORKER."),
+    ),
     assigned_worker_id: Type.Optional(
       about(
         Nullable(Uuid),
-        "Only this worker may take it; of DESTROY_WORKER, the one to tear down.",
+        "The only worker that may run the job; DESTROY_WORKER: the worker to tear down.",
       ),
     ),
-    plan_job_id: Type.Optional(about(Nullable(Uuid), "Of a DEPLOY: apply this PLAN's artifact.")),
-    labels: Type.Optional(about(Labels, "In place of the configuration's.")),
+    plan_job_id: Type.Optional(
+      about(Nullable(Uuid), "DEPLOY: apply the artifact of this PLAN job."),
+    ),
+    labels: Type.Optional(about(Labels, "Instead of the configuration's labels.")),
     debug: Type.Optional(
       about(
         Type.Boolean(),
-        "Keep what terraform writes under TF_LOG=DEBUG as a file of the job. What is known to be sensitive is masked in it, but requests and answers of providers may hold other secrets.",
+        "Keep terraform's log with TF_LOG=DEBUG as a file of the job. Known sensitive values are masked in it, but requests and responses of providers may contain other secrets.",
       ),
     ),
   },
@@ -158,7 +165,7 @@ export type CreateJob = Static<typeof CreateJob>;
 export const StreamType = OneOf(["STDOUT", "STDERR", "SYSTEM"]);
 export type StreamType = Static<typeof StreamType>;
 
-/** The start or the end of a step of a job, such as `plan`. For people; no decision rests on it. */
+/** The start or the end of a step of a job, such as `plan`. Only for display. */
 export const LogStep = Type.Object({
   name: about(Name, "What the runner calls the step."),
   event: OneOf(["started", "ended"]),
@@ -166,13 +173,13 @@ export const LogStep = Type.Object({
 });
 export type LogStep = Static<typeof LogStep>;
 
-/** One stored chunk of a log. `id` grows with every chunk and orders them. */
+/** One stored chunk of a log. */
 export const LogChunk = Type.Object({
-  id: about(Type.Integer(), "Grows with every chunk and orders them."),
+  id: about(Type.Integer(), "Increases with every chunk and orders them."),
   job_id: Uuid,
   log_chunk: about(
     Type.String(),
-    "Text with terraform's colours (ANSI), cut anywhere; sensitive values are masked.",
+    "Text with ANSI colours. It may begin and end within a line. Sensitive values are masked.",
   ),
   stream_type: StreamType,
   step: Type.Optional(about(LogStep, "The step of the job that starts or ends here.")),
@@ -180,32 +187,32 @@ export const LogChunk = Type.Object({
 });
 export type LogChunk = Static<typeof LogChunk>;
 
-/** `next_after` is the `after` of the next page; null when this page was the last one at this moment. */
+/** A page of a log. */
 export const LogPage = Type.Object({
   logs: Type.Array(LogChunk),
   next_after: about(
     Nullable(Type.Integer()),
-    "The `after` of the next page; null when nothing followed.",
+    "The `after` of the next page; null if this is the last one.",
   ),
   log_pruned_at: Type.Optional(
-    about(Timestamp, "When retention removed the log; missing while it is kept."),
+    about(Timestamp, "When retention removed the log; absent while it is kept."),
   ),
 });
 export type LogPage = Static<typeof LogPage>;
 
-/** Where a reader of a log goes on. */
+/** The position from which to continue reading. */
 export const LogId = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
-  description: "Only chunks after the one with this id.",
+  description: "Return only chunks after the one with this id.",
 });
 
 export const LogQuery = Type.Object({
   after: Type.Optional(LogId),
-  limit: about(Paging.limit, "How many chunks; without it all of them."),
+  limit: about(Paging.limit, "The number of chunks. Default: all."),
 });
 
-/** Where a job stands: the data of the stream's `status` and `end` events. */
+/** The progress of a job: the data of the stream's `status` and `end` events. */
 export const JobProgress = Type.Object({
   id: Uuid,
   status: JobStatus,

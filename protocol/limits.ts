@@ -1,19 +1,22 @@
-/** Words and limits of the wire without its schemas, for those who only call: the schemas are a fifth of an idle agent's memory. */
+/**
+ * Words and limits of the wire without the schemas, for the agent: the schemas would be a fifth of
+ * the memory of an idle agent.
+ */
 
 export const jobTypes = ["PLAN", "DEPLOY", "DESTROY", "DESTROY_WORKER"] as const;
 
-/** Seconds, for a job that names none. */
+/** The timeout of a job without one, in seconds. */
 export const timeoutSecondsDefault = 3600;
 
-/** The interface's limit of a plan artifact: 50 MB, read as 50 MiB. */
+/** Limit of a plan artifact: 50 MiB. */
 export const planArtifactLimit = 52_428_800;
 
-/** A debug log, packed. */
+/** Limit of a compressed debug log. */
 export const debugLogLimit = 100 * 1024 * 1024;
 
-/** An address or attribute path of a plan summary longer than this is cut, with an ellipsis. */
+/** Longer addresses and attribute paths in a plan summary are truncated with an ellipsis. */
 export const planTextLimit = 1024;
-/** Each of its lists has at most this many entries; how many more there are is said beside it. */
+/** Limit of each list in a plan summary; `…_omitted` counts the others. */
 export const planListLimit = 2000;
-/** The whole summary as JSON; longer lists are cut to fit. */
+/** Limit of a plan summary as JSON; lists are shortened to fit. */
 export const planSummaryLimit = 512 * 1024;

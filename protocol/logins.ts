@@ -1,13 +1,13 @@
-/** A person's logins: where they are signed in, and ending that. */
+/** The logins of a user. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, NextCursor, OneOf, Paging, Timestamp, Uuid } from "./fields.ts";
 
-/** A browser session or a command line's login that works now. */
+/** A valid login of a browser or a command line. */
 export const Login = Type.Object({
   id: Uuid,
   kind: OneOf(["session", "cli"]),
-  current: about(Type.Boolean(), "Whether this very request came with it."),
+  current: about(Type.Boolean(), "Whether this request used it."),
   created_at: Timestamp,
   expires_at: Timestamp,
 });
@@ -17,7 +17,7 @@ export const loginEndpoints = {
   listLogins: endpoint({
     method: "GET",
     path: "/api/cli/logins",
-    summary: "List where one is signed in, newest first",
+    summary: "List the user's logins, newest first",
     caller: "client",
     query: Type.Object({ ...Paging }),
     status: 200,
@@ -26,7 +26,7 @@ export const loginEndpoints = {
   revokeLogin: endpoint({
     method: "DELETE",
     path: "/api/cli/logins/{id}",
-    summary: "End a login: its tokens are refused from now on",
+    summary: "End a login; its tokens stop working",
     caller: "client",
     params: Type.Object({ id: about(Uuid, "The login.") }),
     status: 204,

@@ -1,4 +1,4 @@
-/** What operators' tools ask: does it live, is it ready, how is it doing; and the document of the API itself. */
+/** Probes, metrics and the OpenAPI document. */
 import { Type } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { JsonObject, OneOf } from "./fields.ts";
@@ -7,7 +7,7 @@ export const operationEndpoints = {
   readHealth: endpoint({
     method: "GET",
     path: "/healthz",
-    summary: "Say whether the process lives",
+    summary: "Liveness probe: 200 while the process runs",
     caller: "anyone",
     status: 200,
     answer: Type.Object({ status: OneOf(["ok"]) }),
@@ -15,7 +15,7 @@ export const operationEndpoints = {
   readReadiness: endpoint({
     method: "GET",
     path: "/readyz",
-    summary: "Say whether it takes requests; 503 while it starts or stops",
+    summary: "Readiness probe: 503 while the server starts or stops",
     caller: "anyone",
     status: 200,
     answer: Type.Object({ status: OneOf(["ready"]) }),
@@ -24,8 +24,8 @@ export const operationEndpoints = {
   readMetrics: endpoint({
     method: "GET",
     path: "/metrics",
-    summary: "Read the figures as Prometheus does",
-    description: "The names of people and things are not in it.",
+    summary: "Read metrics in the Prometheus format",
+    description: "The metrics contain no names of users or resources.",
     caller: "anyone",
     bytes: "response",
     media: "text/plain",

@@ -1,4 +1,4 @@
-/** What a plan would do, small enough to be understood before it is read: counts, addresses and reasons, never a value. */
+/** The summary of a plan: counts, addresses and reasons, but never values. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { Nullable, OneOf, Uuid } from "./fields.ts";
@@ -7,7 +7,7 @@ import { planListLimit, planTextLimit } from "./limits.ts";
 
 export { planListLimit, planSummaryLimit } from "./limits.ts";
 
-/** What happens to one resource. `none`: only its address or its place in the state changes (a move, an import). */
+/** What happens to one resource. `none`: only its place in the state changes (move, import). */
 export const PlanAction = OneOf([
   "create",
   "update",
@@ -27,15 +27,15 @@ const list = <T extends Parameters<typeof Type.Array>[0]>(items: T) =>
 export const PlannedChange = Type.Object({
   address: Text,
   action: PlanAction,
-  /** Terraform's word for why, such as `replace_because_cannot_update`. */
+  /** Terraform's name of the reason, such as `replace_because_cannot_update`. */
   reason: Type.Optional(Text),
   /** The attributes that force the replacement. */
   replaced_by: Type.Optional(Type.Array(Text, { maxItems: 20 })),
   /** Names of the attributes that change. */
   attributes: Type.Optional(Type.Array(Text, { maxItems: 20 })),
-  /** It moved here from this address. */
+  /** The address before a move. */
   previous_address: Type.Optional(Text),
-  /** It exists already and is taken into the state. */
+  /** Whether an existing resource is imported into the state. */
   imported: Type.Optional(Type.Boolean()),
 });
 export type PlannedChange = Static<typeof PlannedChange>;
@@ -43,7 +43,7 @@ export type PlannedChange = Static<typeof PlannedChange>;
 const OutputChange = Type.Object({ name: Text, action: PlanAction, sensitive: Type.Boolean() });
 
 export const PlanSummary = Type.Object({
-  /** How many resources, by what happens to them. A replacement counts once; a move or import may be a change too. */
+  /** Resources by action. A replacement counts once; a move or import may also be a change. */
   counts: Type.Object({
     create: Count,
     update: Count,
@@ -53,7 +53,7 @@ export const PlanSummary = Type.Object({
     move: Count,
     import: Count,
   }),
-  /** Deletions and replacements first, else in terraform's order. */
+  /** Deletions and replacements first, then the others in terraform's order. */
   changes: list(PlannedChange),
   changes_omitted: Count,
   /** What changed outside of terraform since the last apply. */
@@ -61,11 +61,11 @@ export const PlanSummary = Type.Object({
   drift_omitted: Count,
   outputs: list(OutputChange),
   outputs_omitted: Count,
-  /** Checks and conditions that do not hold, or are known only after the apply. */
+  /** Checks and conditions that fail, or are known only after the apply. */
   checks: list(Type.Object({ address: Text, status: OneOf(["fail", "error", "unknown"]) })),
-  /** Nothing to do when false. */
+  /** Whether there is anything to apply. */
   applyable: Type.Boolean(),
-  /** False when another plan is needed after this one is applied (targets, deferred changes). */
+  /** False if another plan is needed after this one is applied (targets, deferred changes). */
   complete: Type.Boolean(),
 });
 export type PlanSummary = Static<typeof PlanSummary>;
@@ -74,13 +74,13 @@ export const planSummaryEndpoints = {
   getPlanSummary: endpoint({
     method: "GET",
     path: "/api/cli/jobs/{id}/plan",
-    summary: "Read what a PLAN would do; of a DEPLOY, the plan that it names",
+    summary: "Read the summary of a PLAN job's plan, or of the plan that a DEPLOY job applies",
     caller: "client",
     params: jobParams,
     status: 200,
     answer: Type.Object({
       job_id: Uuid,
-      /** The PLAN job that made it: `job_id` itself unless that is a DEPLOY. */
+      /** The PLAN job that made the plan: `job_id` itself unless that is a DEPLOY. */
       plan_job_id: Uuid,
       plan_summary: Nullable(PlanSummary),
     }),

@@ -1,30 +1,30 @@
 /**
- * Errors on the wire: RFC 9457 problem details. `code` is the word a program tests; it never changes its meaning.
+ * Errors on the wire: RFC 9457 problem details. Programs test `code`, whose meaning never changes.
  */
 import { Type, type Static } from "typebox";
 
-/** Every code with its status and title. A code that is not listed here cannot be sent. */
+/** Every code with its status and title. */
 export const problemCodes = {
-  bad_request: [400, "The request cannot be understood"],
+  bad_request: [400, "The request is malformed"],
   malformed_json: [400, "The body is not valid JSON"],
   invalid_request: [400, "The request has invalid fields"],
   digest_mismatch: [400, "The content does not match its digest"],
   forbidden_environment_name: [400, "This environment variable may not be set"],
-  invalid_cursor: [400, "The cursor is not one of this list"],
+  invalid_cursor: [400, "The cursor does not belong to this list"],
   invalid_plan: [400, "This job is not a plan that can be deployed"],
   authorization_pending: [400, "The sign-in is not approved yet"],
   invalid_verification_code: [400, "The verification code is wrong"],
-  expired_token: [400, "The device code is used up or expired"],
+  expired_token: [400, "The device code has been used or has expired"],
   unauthenticated: [401, "A valid credential is needed"],
   invalid_worker_token: [401, "The worker id or token is wrong"],
   invalid_refresh_token: [401, "The refresh token is not valid"],
   foreign_origin: [403, "This request came from another site"],
-  not_found: [404, "There is no such thing here"],
+  not_found: [404, "There is no such resource"],
   request_timeout: [408, "The request took too long to arrive"],
-  changed_meanwhile: [409, "It was changed meanwhile"],
+  changed_meanwhile: [409, "It was changed in the meantime"],
   name_taken: [409, "This name is taken"],
   quota_exceeded: [409, "A quota is used up"],
-  device_code_used: [409, "This device code is used up"],
+  device_code_used: [409, "This device code has already been used"],
   device_code_taken: [409, "This device code belongs to another user"],
   identity_in_use: [409, "Another agent runs with this identity"],
   idempotency_key_reused: [409, "This Idempotency-Key belongs to another request"],
@@ -35,28 +35,28 @@ export const problemCodes = {
   plan_is_stale: [409, "The configuration changed since the plan"],
   artifact_exists: [409, "The plan artifact is already stored"],
   state_conflict: [409, "The state cannot be replaced by this one"],
-  version_exists: [409, "This version is published already"],
-  job_not_retryable: [409, "Only a failed or cancelled job can be tried again"],
+  version_exists: [409, "This version is already published"],
+  job_not_retryable: [409, "Only a failed or cancelled job can be retried"],
   cloud_identity_in_use: [409, "Configurations still use this cloud identity"],
-  configuration_busy: [409, "A job of the configuration is not over"],
+  configuration_busy: [409, "A job of the configuration has not ended"],
   configuration_not_empty: [409, "The managed state still records resources"],
   zone_not_empty: [409, "The zone still has configurations"],
-  no_deploy_configuration: [409, "The worker does not say how it was deployed"],
+  no_deploy_configuration: [409, "The worker has no deploy configuration"],
   provider_not_connected: [409, "No account at this provider is connected"],
-  provider_token_rejected: [409, "The provider refuses the stored token"],
+  provider_token_rejected: [409, "The provider refused the stored token"],
   unreadable: [409, "What is stored cannot be decrypted"],
   payload_too_large: [413, "The body is too large"],
   too_large: [413, "One part of the request is too large"],
   unsupported_media_type: [415, "This content type is not accepted here"],
-  range_not_satisfiable: [416, "The range lies outside the content"],
-  expectation_failed: [417, "The server cannot do what Expect asks for"],
+  range_not_satisfiable: [416, "The range is outside the content"],
+  expectation_failed: [417, "The server does not support this Expect header"],
   state_locked: [423, "The state is locked"],
-  provider_unavailable: [424, "The provider cannot be used now"],
+  provider_unavailable: [424, "The provider is unavailable"],
   too_many_requests: [429, "Too many requests"],
   headers_too_large: [431, "The request headers are too large"],
-  internal_error: [500, "The server made a mistake"],
+  internal_error: [500, "Internal server error"],
   unavailable: [503, "The server is starting or stopping"],
-  storage_unavailable: [503, "The server cannot write its storage now"],
+  storage_unavailable: [503, "The server cannot write to its storage"],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 
 export type ProblemCode = keyof typeof problemCodes;
@@ -64,19 +64,19 @@ export type ProblemCode = keyof typeof problemCodes;
 /** An RFC 9457 problem document, sent as `application/problem+json`. */
 export const Problem = Type.Object(
   {
-    type: Type.String({ description: "A relative address that names the kind of problem." }),
-    title: Type.String({ description: "The kind of problem in words." }),
+    type: Type.String({ description: "A relative address that identifies the kind of problem." }),
+    title: Type.String({ description: "A short description of the kind of problem." }),
     status: Type.Integer({ description: "The HTTP status." }),
-    detail: Type.String({ description: "What happened this time, and what to do." }),
-    code: Type.String({ description: "The word for a program; it never changes its meaning." }),
-    request_id: Type.String({ description: "Finds this request in the server's log." }),
+    detail: Type.String({ description: "What happened in this case, and what to do." }),
+    code: Type.String({ description: "The word that programs test. Its meaning never changes." }),
+    request_id: Type.String({ description: "The id of this request in the server's log." }),
     errors: Type.Optional(
       Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
-        description: "Of `invalid_request`: each field that is wrong, such as `body.labels.0`.",
+        description: "`invalid_request`: each invalid field, such as `body.labels.0`.",
       }),
     ),
     expected_seq: Type.Optional(
-      Type.Integer({ description: "Of `log_gap`: the chunk that comes next." }),
+      Type.Integer({ description: "`log_gap`: the position of the next chunk." }),
     ),
   },
   { additionalProperties: true },

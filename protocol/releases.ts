@@ -1,4 +1,4 @@
-/** What automated pipelines call with RELEASE_API_SECRET: runner releases, and cloud-hosted runners. */
+/** Endpoints for pipelines with RELEASE_API_SECRET: runner releases and cloud-hosted runners. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { JsonObject, Name, Timestamp } from "./fields.ts";
@@ -36,7 +36,7 @@ export const releaseEndpoints = {
   publishRelease: endpoint({
     method: "POST",
     path: "/api/releases/worker",
-    summary: "Publish a runner release; heartbeats then answer the highest version",
+    summary: "Publish a runner release; heartbeats then return the highest version",
     caller: "pipeline",
     body: PublishRelease,
     status: 201,

@@ -1,4 +1,4 @@
-/** The signed-in person's repositories at a code-hosting provider. */
+/** The user's repositories at a code host. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, NextCursor, Nullable, Paging } from "./fields.ts";
@@ -12,7 +12,7 @@ export const Repository = Type.Object({
 });
 export type Repository = Static<typeof Repository>;
 
-/** With `limit` a page has at most that many and at most 100, as the providers page. */
+/** A page has at most `limit` and at most 100 entries, the page size of the providers. */
 export const RepositoryList = Type.Object({
   repositories: Type.Array(Repository),
   next_cursor: NextCursor,
@@ -24,7 +24,7 @@ export const repositoryEndpoints = {
     method: "GET",
     path: "/api/cli/repositories/{git_provider}",
     summary: "List your repositories at github, gitlab or bitbucket",
-    description: "Asked with the token that the sign-in at this provider left here.",
+    description: "Uses the token from the user's sign-in at this provider.",
     caller: "client",
     params: Type.Object({
       git_provider: Type.String({

@@ -1,4 +1,4 @@
-/** Signing in with a browser: the start and the end of the OAuth flow. A person who goes wrong there sees a page, not a problem document. */
+/** Signing in with a browser (OAuth). Errors are shown as pages, not as problem documents. */
 import { Type } from "typebox";
 import { endpoint } from "./endpoint.ts";
 
@@ -10,42 +10,46 @@ export const signInEndpoints = {
     caller: "anyone",
     params: Type.Object({
       provider: Type.String({
-        description: "`github`, `gitlab`, `bitbucket` or `google`, if it is switched on here.",
+        description: "`github`, `gitlab`, `bitbucket` or `google`, if it is enabled.",
         examples: ["github"],
       }),
     }),
     query: Type.Object({
       next: Type.Optional(
-        Type.String({ description: "The page of this site to come back to.", examples: ["/jobs"] }),
+        Type.String({ description: "The page of this site to return to.", examples: ["/jobs"] }),
       ),
     }),
     media: "text/html",
     status: 303,
     also: {
       400: "A page: the provider refused.",
-      403: "A page: another site began this for somebody who is signed in.",
-      404: "A page: this provider is not offered here.",
+      403: "A page: another site started this for a signed-in user.",
+      404: "A page: this provider is not enabled.",
       424: "A page: the provider cannot be reached.",
     },
   }),
   finishSignIn: endpoint({
     method: "GET",
     path: "/api/auth/callback",
-    summary: "Come back from the provider, signed in",
-    description: "Sets the session cookie and goes on to the page that the sign-in began at.",
+    summary: "Return from the provider, signed in",
+    description: "Sets the session cookie and redirects to the page where the sign-in started.",
     caller: "anyone",
     query: Type.Object({
-      state: Type.Optional(Type.String({ description: "As the start of the sign-in made it." })),
+      state: Type.Optional(
+        Type.String({ description: "The value from the start of the sign-in." }),
+      ),
       code: Type.Optional(Type.String({ description: "The provider's authorization code." })),
-      error: Type.Optional(Type.String({ description: "Why the provider gave no code." })),
+      error: Type.Optional(
+        Type.String({ description: "The error of the provider, if there is no code." }),
+      ),
     }),
     media: "text/html",
     status: 303,
     also: {
-      400: "A page: too late, of another browser, or refused by the person or the provider.",
+      400: "A page: too late, from another browser, or refused by the user or the provider.",
       403: "A page: the account has no verified e-mail address.",
-      404: "A page: the provider was switched off meanwhile.",
-      409: "A page: the account or the browser belongs to somebody else.",
+      404: "A page: the provider has been disabled.",
+      409: "A page: the account or the browser belongs to another user.",
       424: "A page: the provider cannot be reached.",
     },
   }),

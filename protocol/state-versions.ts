@@ -1,25 +1,22 @@
-/** What people do with managed state: see its versions, download one, go back to one, unlock. */
+/** Versions of managed state: list, download, roll back, unlock. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, Name, NextCursor, Nullable, Paging, Timestamp, Uuid } from "./fields.ts";
 
-/** One version; the serial is terraform's and grows. */
+/** One version of a state. */
 export const StateVersion = Type.Object({
-  serial: about(Type.Integer(), "Terraform's count of the state's changes."),
-  lineage: about(Type.String(), "Terraform's name of one state's whole history."),
+  serial: about(Type.Integer(), "Terraform's version number of the state; it increases."),
+  lineage: about(Type.String(), "Terraform's id of the state's whole history."),
   size_bytes: Type.Integer(),
   md5: about(Type.String(), "In hex."),
-  resources: about(Type.Integer(), "How many entries its `resources` has."),
-  job_id: about(
-    Nullable(Uuid),
-    "The job that wrote it; null when a person went back to an older one.",
-  ),
+  resources: about(Type.Integer(), "The number of entries in its `resources`."),
+  job_id: about(Nullable(Uuid), "The job that wrote it; null after a rollback by a user."),
   created_at: Timestamp,
 });
 export type StateVersion = Static<typeof StateVersion>;
 
 const path = "/api/cli/configurations/{name}/state";
-const configuration = about(Name, "The configuration: its name, or its id.");
+const configuration = about(Name, "The name or id of the configuration.");
 const params = Type.Object({ name: configuration });
 const versionParams = Type.Object({
   name: configuration,
@@ -45,7 +42,7 @@ export const stateVersionEndpoints = {
   downloadStateVersion: endpoint({
     method: "GET",
     path: `${path}/versions/{serial}`,
-    summary: "Download one version of the state; it may hold secrets",
+    summary: "Download one version of the state; it may contain secrets",
     caller: "client",
     params: versionParams,
     bytes: "response",
@@ -56,7 +53,7 @@ export const stateVersionEndpoints = {
     method: "POST",
     path: `${path}/versions/{serial}/rollback`,
     summary: "Store the content of an older version as the newest one",
-    description: "The old content becomes a new version, its serial above the highest.",
+    description: "The old content becomes a new version with the next serial.",
     caller: "client",
     params: versionParams,
     status: 201,
@@ -66,7 +63,7 @@ export const stateVersionEndpoints = {
   breakStateLock: endpoint({
     method: "DELETE",
     path: `${path}/lock`,
-    summary: "Unlock a state that a lost job left locked; waiting jobs go on",
+    summary: "Unlock a state that a lost job left locked; waiting jobs continue",
     caller: "client",
     params,
     status: 204,

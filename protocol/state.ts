@@ -1,12 +1,12 @@
-/** Managed terraform state: terraform's own `http` backend (not our agent) speaks these. */
+/** Managed state, called by terraform's own `http` backend, not by the agent. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, Uuid } from "./fields.ts";
 
-/** Largest state: 64 MiB. Terraform posts it in one request. */
+/** Limit of a state: 64 MiB. Terraform sends it in one request. */
 export const stateLimit = 64 * 1024 * 1024;
 
-/** The lock document as terraform writes it; kept and given back word for word. */
+/** The lock document of terraform, stored and returned unchanged. */
 export const StateLock = Type.Object({ ID: Type.String({ minLength: 1, maxLength: 200 }) });
 export type StateLock = Static<typeof StateLock>;
 
@@ -17,7 +17,7 @@ export const stateEndpoints = {
   readState: endpoint({
     method: "GET",
     path,
-    summary: "Read the newest state; 204 when there is none",
+    summary: "Read the newest state; 204 if there is none",
     caller: "job",
     params,
     bytes: "response",
@@ -29,7 +29,7 @@ export const stateEndpoints = {
     method: "POST",
     path,
     summary: "Store a new state under the lock `ID`",
-    description: "terraform's own JSON, at most 64 MiB. The same state again is success.",
+    description: "Terraform's JSON, at most 64 MiB. Storing the same state again succeeds.",
     caller: "job",
     params,
     query: Type.Object({
@@ -50,14 +50,14 @@ export const stateEndpoints = {
   lockState: endpoint({
     method: "LOCK",
     path,
-    summary: "Lock the state; the holder's own ID again is success",
+    summary: "Lock the state; repeating the ID of the holder succeeds",
     caller: "job",
     params,
     bytes: "request",
     bodyLimit: 64 * 1024,
     status: 200,
     media: "application/json",
-    also: { 423: "Somebody else holds the lock; the body is their lock document." },
+    also: { 423: "Another holder has the lock; the body is its lock document." },
     refusals: ["malformed_json"],
   }),
   unlockState: endpoint({
@@ -70,7 +70,7 @@ export const stateEndpoints = {
     bodyLimit: 64 * 1024,
     status: 200,
     media: "application/json",
-    also: { 423: "Somebody else holds the lock; the body is their lock document." },
+    also: { 423: "Another holder has the lock; the body is its lock document." },
     refusals: ["malformed_json"],
   }),
 };

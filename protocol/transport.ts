@@ -1,5 +1,6 @@
 /**
- * The typed client side of the wire, for the agent, the CLI, the demo and the tests. The control plane does not import it.
+ * The typed client side of the wire, for the agent, the CLI, the demo and the tests. The control
+ * plane does not import it.
  */
 import { request, type Dispatcher } from "undici";
 import {
@@ -12,7 +13,7 @@ import {
 } from "./endpoint.ts";
 import type { Problem } from "./problem.ts";
 
-/** The server answered with an error: `status` and, where it was a problem document, its `code`. */
+/** An error response: its `status` and, if it was a problem document, its `code`. */
 export class ProblemError extends Error {
   override readonly name = "ProblemError";
   readonly status: number;
@@ -21,7 +22,7 @@ export class ProblemError extends Error {
   readonly retryAfter: number | undefined;
 
   constructor(status: number, problem: Partial<Problem>, retryAfter?: number) {
-    super(problem.detail ?? problem.title ?? `the server answered ${status}`);
+    super(problem.detail ?? problem.title ?? `The server responded with status ${status}`);
     this.status = status;
     this.problem = problem;
     this.retryAfter = retryAfter;
@@ -35,9 +36,9 @@ export class ProblemError extends Error {
 export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /** How long the answer's headers may take, in milliseconds. */
+  /** How long the response headers may take, in milliseconds. */
   readonly timeout?: number;
-  /** How long the answer's body may be silent, in milliseconds; undici's default is five minutes. */
+  /** How long the response body may be silent, in milliseconds. Default: 5 minutes (undici). */
   readonly silence?: number;
   readonly dispatcher?: Dispatcher;
 }
@@ -48,12 +49,12 @@ type Input<E extends Endpoint> = (Params<E> extends undefined
   query?: Partial<Query<E>> | undefined;
 } & (Body<E> extends undefined ? { body?: undefined } : { body: Body<E> });
 
-/** Answers: the parsed body, or null when the server had nothing to say (204). */
+/** The parsed body, or null if there is no content (204). */
 export type Called<E extends Endpoint> = (Answer<E> extends undefined ? null : Answer<E>) | null;
 
 /**
- * Calls a JSON endpoint. Throws `ProblemError` for every answer of 400 and above, and undici's own errors when the server
- * cannot be reached.
+ * Calls a JSON endpoint. Throws `ProblemError` for a status of 400 or more, and undici's errors if
+ * the server cannot be reached.
  */
 export async function call<E extends Endpoint>(
   server: string,
@@ -61,12 +62,12 @@ export async function call<E extends Endpoint>(
   input: Input<E>,
   options: CallOptions = {},
 ): Promise<Called<E>> {
-  const answer = await send(server, endpoint, input as SendInput, options);
-  if (answer.statusCode === 204) {
-    await answer.body.dump();
+  const response = await send(server, endpoint, input as SendInput, options);
+  if (response.statusCode === 204) {
+    await response.body.dump();
     return null;
   }
-  const text = await answer.body.text();
+  const text = await response.body.text();
   return (text === "" ? null : JSON.parse(text)) as Called<E>;
 }
 
@@ -78,14 +79,14 @@ export interface SendInput {
   readonly bytes?: Buffer | NodeJS.ReadableStream;
 }
 
-/** Sends a request whose body or answer is bytes; the caller reads or dumps `body`. Throws like `call`. */
+/** Sends a request with a binary body or response; the caller reads or dumps `body`. */
 export async function send(
   server: string,
   endpoint: Endpoint,
   input: SendInput,
   options: CallOptions = {},
 ): Promise<Dispatcher.ResponseData> {
-  const answer = await request(
+  const response = await request(
     urlOf(server, endpoint.path, input.params ?? {}, input.query ?? {}),
     {
       method: endpoint.method as Dispatcher.HttpMethod,
@@ -102,8 +103,8 @@ export async function send(
       ...(options.dispatcher ? { dispatcher: options.dispatcher } : {}),
     },
   );
-  if (answer.statusCode >= 400) throw await problemOf(answer);
-  return answer;
+  if (response.statusCode >= 400) throw await problemOf(response);
+  return response;
 }
 
 function urlOf(
@@ -120,17 +121,17 @@ function urlOf(
   return `${server.replace(/\/+$/, "")}${fillPath(path, params)}${search === "" ? "" : `?${search}`}`;
 }
 
-async function problemOf(answer: Dispatcher.ResponseData): Promise<ProblemError> {
-  const text = await answer.body.text().catch(() => "");
-  const retryAfter = Number(answer.headers["retry-after"]);
+async function problemOf(response: Dispatcher.ResponseData): Promise<ProblemError> {
+  const text = await response.body.text().catch(() => "");
+  const retryAfter = Number(response.headers["retry-after"]);
   return new ProblemError(
-    answer.statusCode,
-    parseProblem(text) ?? { status: answer.statusCode },
+    response.statusCode,
+    parseProblem(text) ?? { status: response.statusCode },
     Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined,
   );
 }
 
-/** A proxy in between may answer HTML: then only the status is known. */
+/** Returns undefined if the body is not JSON, such as the HTML page of a proxy. */
 function parseProblem(text: string): Partial<Problem> | undefined {
   try {
     const value: unknown = JSON.parse(text);

@@ -1,4 +1,4 @@
-/** The endpoints of workers: what they call about themselves, and what people do with them. */
+/** The endpoints of workers, for the workers themselves and for users. */
 import { Type } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { Wait } from "./executions.ts";
@@ -28,7 +28,7 @@ export const workerEndpoints = {
     path: "/api/workers/register",
     summary: "Register a worker, or give a registered one a new token",
     description:
-      "With a registration token or as a person it makes a worker; with the headers of a worker it gives that worker a new token. The token is answered once and stored as a hash.",
+      "With a registration token or as a user, this creates a worker. With the headers of a worker, it gives that worker a new token. The token is returned once and stored as a hash.",
     caller: "registrant",
     body: RegisterWorker,
     status: 201,
@@ -39,7 +39,7 @@ export const workerEndpoints = {
     path: "/api/workers/proof",
     summary: "Prove that this control plane knows a worker",
     description:
-      "An agent whose control plane has a new address asks this before it sends its token there. For a worker that is not known the proof is wrong, and nothing else tells.",
+      "An agent whose control plane has a new address calls this before it sends its token there. For an unknown worker the proof is wrong; the response does not differ otherwise.",
     caller: "anyone",
     body: ProveWorker,
     status: 200,
@@ -48,9 +48,9 @@ export const workerEndpoints = {
   heartbeat: endpoint({
     method: "POST",
     path: "/api/workers/heartbeat",
-    summary: "Say that the worker lives; with `wait` it stays open for cancels and drains",
+    summary: "Report that the worker is alive; with `wait`, wait for cancellations and drains",
     description:
-      "Sent every `heartbeat_interval_seconds`; without one for 60 s the worker is OFFLINE, and later its jobs are lost. With `wait` the answer comes as soon as a job is cancelled or the status changes.",
+      "Sent every `heartbeat_interval_seconds`. After 60 s without one the worker is OFFLINE, and later its jobs are lost. With `wait` the server responds as soon as a job is cancelled or the status changes.",
     caller: "worker",
     query: Wait,
     body: Heartbeat,
@@ -109,9 +109,9 @@ export const workerEndpoints = {
   updateWorker: endpoint({
     method: "PATCH",
     path: "/api/cli/workers/{id}",
-    summary: "Rename a worker, change its labels, or say what tearing it down destroys",
+    summary: "Change the name, labels or deploy configuration of a worker",
     description:
-      "Only what is given changes. A deploy configuration names a `configuration_id` of the owner or carries a `snapshot`, and is checked now and again when a DESTROY_WORKER job uses it. Without `targets` that job destroys everything of the state: the answer then says `all: true`. Sensitive values of a snapshot are sealed; one without `value` keeps the one it has.",
+      "Changes only the fields in the request. A deploy configuration has a `configuration_id` of the owner or a `snapshot`, and is checked now and when a DESTROY_WORKER job uses it. Without `targets` that job destroys everything in the state, and the response has `all: true`. Sensitive values of a snapshot are encrypted; one without `value` keeps its value.",
     caller: "client",
     params: workerParams,
     body: UpdateWorker,
@@ -140,9 +140,9 @@ export const workerEndpoints = {
   rotateWorkerToken: endpoint({
     method: "POST",
     path: "/api/cli/workers/{id}/rotate-token",
-    summary: "Make a new token for the worker",
+    summary: "Create a new token for the worker",
     description:
-      "The old token works on for `overlap_seconds`, so that the agent can be given the new one without a pause. A token that an earlier rotation replaced is dead at once. With 0 a running agent stops its jobs and ends.",
+      "The old token still works for `overlap_seconds`, so that the agent can get the new one without interruption. A token replaced by an earlier rotation stops working at once. With 0, a running agent stops its jobs and exits.",
     caller: "client",
     params: workerParams,
     body: RotateToken,
@@ -160,7 +160,7 @@ export const workerEndpoints = {
   createRegistrationToken: endpoint({
     method: "POST",
     path: "/api/cli/registration-tokens",
-    summary: "Make a token with which a runner registers itself",
+    summary: "Create a token with which new runners register themselves",
     caller: "client",
     body: CreateRegistrationToken,
     status: 201,

@@ -1,4 +1,4 @@
-/** Workers (runners): registration, heartbeat, metadata, and what a person does with them. */
+/** Workers (runners): registration, heartbeat and metadata. */
 import { Type, type Static } from "typebox";
 import { DeployConfiguration } from "./deploy-configurations.ts";
 import { features } from "./features.ts";
@@ -7,7 +7,7 @@ import { about, JsonObject, Labels, Name, Nullable, OneOf, Timestamp, Uuid } fro
 const Features = Type.Array(Type.String({ maxLength: 64, pattern: "^[a-z][a-z0-9_]*$" }), {
   maxItems: 64,
   uniqueItems: true,
-  description: `What it can do beyond running a plain configuration: ${features.map((name) => `\`${name}\``).join(", ")}. A job that needs one goes only to a runner that reports it.`,
+  description: `Features that the runner supports: ${features.map((name) => `\`${name}\``).join(", ")}. A job that needs one goes only to a runner that reports it.`,
 });
 
 export const WorkerMode = OneOf(["self-hosted", "cloud-hosted"]);
@@ -16,10 +16,10 @@ export type WorkerMode = Static<typeof WorkerMode>;
 export const WorkerStatus = OneOf(["REGISTERED", "ONLINE", "DRAINING", "OFFLINE"]);
 export type WorkerStatus = Static<typeof WorkerStatus>;
 
-/** How a runner keeps jobs apart, weakest first. */
+/** How a runner isolates jobs, weakest first. */
 export const Isolation = OneOf(["process", "uid", "bubblewrap", "container"]);
 
-/** Metadata is at most 64 KiB of JSON after a merge, without the deploy configuration. */
+/** Limit of the metadata as JSON after a merge, without the deploy configuration, in bytes. */
 export const workerMetadataLimit = 65_536;
 
 export const Worker = Type.Object({
@@ -33,26 +33,26 @@ export const Worker = Type.Object({
   hostname: Nullable(Type.String()),
   os: Nullable(Type.String()),
   arch: Nullable(Type.String()),
-  capacity: about(Nullable(Type.Integer()), "How many jobs it runs at once."),
-  isolation: about(Nullable(Type.String()), "How it keeps jobs apart."),
-  active_job_ids: about(Type.Array(Uuid), "What it last said it works on."),
+  capacity: about(Nullable(Type.Integer()), "The number of jobs it runs at once."),
+  isolation: about(Nullable(Type.String()), "How it isolates jobs."),
+  active_job_ids: about(Type.Array(Uuid), "The jobs in its last heartbeat."),
   last_heartbeat: Nullable(Timestamp),
   created_at: Timestamp,
   metadata: about(
     JsonObject,
-    "What the worker keeps here. Of it, `deploy_configuration` (DeployConfiguration) is set by people and says what a DESTROY_WORKER job destroys.",
+    "Values of the worker. `deploy_configuration` (DeployConfiguration) is set by users and determines what a DESTROY_WORKER job destroys.",
   ),
 });
 export type Worker = Static<typeof Worker>;
 
-/** Answered once; the token is not stored and cannot be read again. */
+/** Returned once; only a hash of the token is stored. */
 export const WorkerIdentity = Type.Object({
   worker_id: Uuid,
-  worker_token: about(Type.String(), "Answered this once; not stored and never shown again."),
+  worker_token: about(Type.String(), "Returned only this once; never shown again."),
 });
 export type WorkerIdentity = Static<typeof WorkerIdentity>;
 
-/** How long the token that is replaced works on, in seconds. */
+/** How long a replaced token still works, in seconds. */
 export const tokenOverlap = { default: 600, maximum: 600 } as const;
 
 export const RotateToken = Nullable(
@@ -62,7 +62,7 @@ export const RotateToken = Nullable(
         Type.Integer({
           minimum: 0,
           maximum: tokenOverlap.maximum,
-          description: `How long the old token works on; ${tokenOverlap.default} by default, and 0 ends it at once.`,
+          description: `How long the old token still works; 0 ends it at once. Default: ${tokenOverlap.default}.`,
         }),
       ),
     },
@@ -73,7 +73,7 @@ export type RotateToken = Static<typeof RotateToken>;
 
 export const RotatedIdentity = Type.Object({
   ...WorkerIdentity.properties,
-  old_token_expires_at: about(Nullable(Timestamp), "Null: the old token is dead already."),
+  old_token_expires_at: about(Nullable(Timestamp), "Null if the old token no longer works."),
 });
 export type RotatedIdentity = Static<typeof RotatedIdentity>;
 
@@ -95,15 +95,18 @@ export const CreateWorker = Type.Object(
 );
 export type CreateWorker = Static<typeof CreateWorker>;
 
-/** Only what is given changes. */
+/** Changes only the fields in the request. */
 export const UpdateWorker = Type.Object(
   {
     name: Type.Optional(Name),
     labels: Type.Optional(
-      about(Labels, "A runner that has labels of its own sets those again with its heartbeat."),
+      about(
+        Labels,
+        "A runner that has labels in its settings restores those with its next heartbeat.",
+      ),
     ),
     deploy_configuration: Type.Optional(
-      about(Nullable(DeployConfiguration), "What a DESTROY_WORKER job destroys; null removes it."),
+      about(Nullable(DeployConfiguration), "What a DESTROY_WORKER job destroys. Null removes it."),
     ),
   },
   { additionalProperties: false },
@@ -112,7 +115,10 @@ export type UpdateWorker = Static<typeof UpdateWorker>;
 
 export const ProveWorker = Type.Object({
   worker_id: Uuid,
-  nonce: about(Type.String({ minLength: 16, maxLength: 128 }), "Random text of the agent."),
+  nonce: about(
+    Type.String({ minLength: 16, maxLength: 128 }),
+    "Random text generated by the agent.",
+  ),
 });
 export type ProveWorker = Static<typeof ProveWorker>;
 
@@ -131,11 +137,11 @@ export const Heartbeat = Type.Object({
   active_job_ids: Type.Optional(
     Type.Array(Uuid, {
       maxItems: 1000,
-      description: "What it works on; a job that it keeps leaving out counts as lost.",
+      description: "The jobs it holds. A job that it repeatedly omits counts as lost.",
     }),
   ),
   instance_id: Type.Optional(
-    about(Short, "Made anew by each start: two agents with one identity are told apart by it."),
+    about(Short, "A new id for each start, to detect two agents with the same identity."),
   ),
   hostname: Type.Optional(Short),
   os: Type.Optional(Short),
@@ -147,7 +153,7 @@ export const Heartbeat = Type.Object({
   leaving: Type.Optional(
     Type.Boolean({
       description:
-        "The last heartbeat of an agent that ends and holds no job: OFFLINE at once, and the identity is free.",
+        "The last heartbeat of an agent that stops and holds no job. The worker is OFFLINE at once, and another agent may use the identity.",
     }),
   ),
 });
@@ -158,7 +164,7 @@ export const HeartbeatAnswer = Type.Object({
   status: WorkerStatus,
   server_time: Timestamp,
   heartbeat_interval_seconds: Type.Number(),
-  cancelled_job_ids: about(Type.Array(Uuid), "Its jobs that are to be stopped."),
+  cancelled_job_ids: about(Type.Array(Uuid), "Its jobs that must be stopped."),
   latest_version: about(Nullable(Type.String()), "The highest published release."),
 });
 export type HeartbeatAnswer = Static<typeof HeartbeatAnswer>;
@@ -166,10 +172,18 @@ export type HeartbeatAnswer = Static<typeof HeartbeatAnswer>;
 export const CreateRegistrationToken = Type.Object(
   {
     uses: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 1000, description: "How many workers; 1 by default." }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 1000,
+        description: "The number of workers it can register. Default: 1.",
+      }),
     ),
     expires_in_seconds: Type.Optional(
-      Type.Integer({ minimum: 60, maximum: 30 * 24 * 3600, description: "An hour by default." }),
+      Type.Integer({
+        minimum: 60,
+        maximum: 30 * 24 * 3600,
+        description: "Default: 3600, an hour.",
+      }),
     ),
   },
   { additionalProperties: false },

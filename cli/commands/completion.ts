@@ -2,7 +2,9 @@
 import { Argument, Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
 import { examples } from "../noun.ts";
 
-/** Builds the command; `wholeProgram` loads every command, and is called only when this one runs. */
+/**
+ * Builds the command; `wholeProgram` loads every command, and is called only when this one runs.
+ */
 export const completionCommand = (wholeProgram: () => Promise<CommandUnknownOpts>) =>
   examples(
     new Command("completion")

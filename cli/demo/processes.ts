@@ -11,7 +11,9 @@ import { CliError } from "../terminal/output.ts";
 /** A Windlass process that writes its log to a file. */
 export interface DemoProcess {
   readonly logFile: string;
-  /** Waits for this field in the JSON log and returns its first value. Throws if the process ends. */
+  /**
+   * Waits for this field in the JSON log and returns its first value. Throws if the process ends.
+   */
   logged(field: string): Promise<string>;
 }
 

@@ -106,7 +106,9 @@ const characters = new Intl.Segmenter("en");
 /** Makes untrusted text safe for one line of a table: no control characters except colours. */
 export const clean = (text: string): string => logLine(text.replaceAll(/[\r\n\t]+/g, " "));
 
-/** Returns the columns on the screen: wide characters take two, combining accents and colours none. */
+/**
+ * Returns the columns on the screen: wide characters take two, combining accents and colours none.
+ */
 const width = (cell: string): number => stringWidth(cell);
 
 /**

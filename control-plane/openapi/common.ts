@@ -1,25 +1,26 @@
-/** What is said once for all operations: the introduction, and the headers that many of them share. */
+/** The introduction of the OpenAPI document, and the headers that operations share. */
 import type { Json } from "./schemas.ts";
 
 export const introduction = `Windlass is a control plane for Terraform and OpenTofu: people describe **configurations**, queue **jobs** that plan, deploy or
-destroy them, and **workers** (runners) in their own network claim the jobs, run terraform and report. This document is made from the
-schemas by which the server judges every request.
+destroy them, and **workers** (runners) in their own network claim the jobs, run terraform and report the results. This document is generated
+from the schemas with which the server validates every request.
 
-**First steps.** Sign in with a browser, then let a command line in: it makes a device code, you approve it at \`/cli/login?device_code=…\`, and
-\`POST /api/auth/cli/exchange\` gives it an access token. With that: make a zone, a configuration in it, and a job for the configuration. A worker
-registers with a token of \`POST /api/cli/registration-tokens\`.
+**First steps.** Sign in with a browser. To sign in a command line, generate a device code, approve it at \`/cli/login?device_code=…\`, and exchange it
+for an access token with \`POST /api/auth/cli/exchange\`. Then create a zone, a configuration in it, and a job for the configuration. A worker
+registers with a token from \`POST /api/cli/registration-tokens\`.
 
-**Format.** JSON in UTF-8; names in snake_case; times in RFC 3339, UTC, with milliseconds; ids are UUIDs, ids of log chunks integers that only grow.
-What a person sends may have no unknown field; of what a worker sends, unknown fields are ignored. A body is at most 1 MiB unless its
-operation says otherwise.
+**Format.** JSON in UTF-8. Names are in snake_case. Times are in RFC 3339, UTC, with milliseconds. Ids are UUIDs; ids of log chunks are increasing
+integers. Unknown fields are refused in requests of users and ignored in requests of workers. A body is at most 1 MiB unless its operation says
+otherwise.
 
-**Lists** have one plural key, newest first. Without \`limit\` the whole list is answered; with \`limit\` a page, and \`next_cursor\` for the next one.
+**Lists** have one plural key and are ordered newest first. Without \`limit\` the whole list is returned. With \`limit\` one page is returned, and
+\`next_cursor\` for the next one.
 
-**Refusals** are problem documents (RFC 9457) of the media type \`application/problem+json\`. \`code\` is the word for a program; each operation lists
-its own. What is missing and what belongs to somebody else look the same: 404. A credential is judged before anything else.
+**Errors** are problem documents (RFC 9457) with the media type \`application/problem+json\`. Programs test \`code\`; each operation lists its codes.
+A resource of another user gives the same 404 as one that does not exist. Credentials are checked before anything else.
 
-**Tracing.** \`X-Request-Id\` of a request (1–100 characters of letters, digits, \`.\`, \`:\`, \`_\` and \`-\`) is taken over, else one is made. It is on every
-answer, in every problem document and in the server's log.`;
+**Tracing.** The server adopts the \`X-Request-Id\` of a request (1–100 letters, digits, \`.\`, \`:\`, \`_\` and \`-\`) or generates one. It is in every
+response, every problem document and the server's log.`;
 
 const text = (description: string, example: string): Json => ({
   description,
@@ -37,28 +38,32 @@ const requestHeader = (name: string, description: string, example: string): Json
   ...text(description, example),
 });
 
-/** Request headers that have no schema, as nothing is refused for them but a digest that does not match. */
+/** Request headers without a schema: no value of them is refused, except a wrong digest. */
 export const parameters = {
   ContentMd5: requestHeader(
     "Content-MD5",
-    "The MD5 of the body in base64: 400 when it does not match.",
+    "The MD5 of the body in base64. 400 if it does not match.",
     "XUFAKrxLKna5cZ2REBfFkg==",
   ),
-  Range: requestHeader("Range", "One range of bytes; several are answered whole.", "bytes=0-1023"),
-  IfRange: requestHeader("If-Range", "The range only if the content is still this one.", etag),
-  IfNoneMatch: requestHeader("If-None-Match", "304 if the content is still this one.", etag),
+  Range: requestHeader(
+    "Range",
+    "One range of bytes. With several ranges, the whole content is returned.",
+    "bytes=0-1023",
+  ),
+  IfRange: requestHeader("If-Range", "Return the range only if the content is unchanged.", etag),
+  IfNoneMatch: requestHeader("If-None-Match", "304 if the content is unchanged.", etag),
 };
 
-/** Headers of answers. */
+/** Response headers. */
 export const headers = {
-  "X-Request-Id": text("The id of this request in the server's log.", "7f3a5c0e91b2-2s"),
+  "X-Request-Id": text("The id of this request, also in the server's log.", "7f3a5c0e91b2-2s"),
   ETag: text("Names the content by its SHA-256.", etag),
   "Repr-Digest": text("The digest of the whole content (RFC 9530).", digest),
-  "Content-Digest": text("The digest of what is sent (RFC 9530).", digest),
-  "Content-Range": text("Which part of how much.", "bytes 0-1023/9182"),
-  "Accept-Ranges": text("Ranges of bytes are answered.", "bytes"),
-  "WWW-Authenticate": text("The scheme that is asked for, where it has a name.", "Bearer"),
-  "Retry-After": text("Seconds until it may be tried again.", "42"),
-  Location: text("Where the browser goes on.", "/"),
-  "Set-Cookie": text("The session, or the sign-in that is under way.", "windlass_session=…"),
+  "Content-Digest": text("The digest of the body (RFC 9530).", digest),
+  "Content-Range": text("The returned range and the total size.", "bytes 0-1023/9182"),
+  "Accept-Ranges": text("The server supports ranges of bytes.", "bytes"),
+  "WWW-Authenticate": text("The required authentication scheme, if it has a name.", "Bearer"),
+  "Retry-After": text("Seconds to wait before a retry.", "42"),
+  Location: text("The page to go to.", "/"),
+  "Set-Cookie": text("The session, or the sign-in in progress.", "windlass_session=…"),
 };

@@ -1,4 +1,6 @@
-/** The OpenAPI 3.1 document, made of the endpoints and schemas of `protocol/` and of nothing else: without a server. */
+/**
+ * Builds the OpenAPI 3.1 document from the endpoints and schemas of `protocol/`, without a server.
+ */
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { Problem } from "../../protocol/problem.ts";
 import { headers, introduction, parameters } from "./common.ts";
@@ -8,7 +10,7 @@ import { Schemas, type Json } from "./schemas.ts";
 import { securitySchemes } from "./security.ts";
 import { tags } from "./tags.ts";
 
-/** The whole document; only `info.version` depends on anything else. Takes some milliseconds: ask once. */
+/** Builds the whole document. This takes some milliseconds, so callers keep the result. */
 export function openApiDocument(version: string): Json {
   const shared = { schemas: new Schemas(), problems: new Problems() };
   shared.schemas.refer(Problem);
@@ -44,6 +46,6 @@ export function openApiDocument(version: string): Json {
   };
 }
 
-/** A path item has no place for terraform's own methods; the tag's description has. */
+/** A path item cannot have the methods LOCK and UNLOCK. The tag's description explains them. */
 const isListed = ([, { method }]: [string, Endpoint]): boolean =>
   method !== "LOCK" && method !== "UNLOCK";

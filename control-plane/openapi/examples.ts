@@ -1,4 +1,4 @@
-/** An example of each schema: the one that is given for it, or one put together from those of its parts. */
+/** Examples of schemas: declared ones, or composed from the examples of their parts. */
 import type { TSchema } from "typebox";
 import { fieldExamples } from "./examples/fields.ts";
 import { configurationExamples } from "./examples/configurations.ts";
@@ -7,17 +7,20 @@ import { peopleExamples } from "./examples/people.ts";
 import { workerExamples } from "./examples/workers.ts";
 import { keyOf, withoutNull, type Json } from "./schemas.ts";
 
-const given = new Map(
+const declared = new Map(
   [fieldExamples, configurationExamples, jobExamples, peopleExamples, workerExamples]
     .flat()
     .map(({ schema, value }) => [keyOf(schema), value]),
 );
 
-/** A value that the schema allows; undefined, or without a part, where none is known: one is missing in openapi/examples/ then. */
+/**
+ * Returns a value that the schema allows. If it is undefined or lacks a part, an example is missing
+ * in openapi/examples/.
+ */
 export function exampleOf(schema: TSchema | Json): unknown {
   const own = (schema as { examples?: readonly unknown[] }).examples;
   if (own) return own[0];
-  const known = given.get(keyOf(schema));
+  const known = declared.get(keyOf(schema));
   if (known !== undefined) return known;
   const plain = withoutNull(schema as Json);
   return plain ? exampleOf(plain) : composed(schema as Json);

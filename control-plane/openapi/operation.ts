@@ -1,4 +1,4 @@
-/** One endpoint as an OpenAPI operation. */
+/** Converts an endpoint to an OpenAPI operation. */
 import type { TObject } from "typebox";
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { exampleOf } from "./examples.ts";
@@ -7,13 +7,13 @@ import type { Json, Schemas } from "./schemas.ts";
 import { securityOf } from "./security.ts";
 import { mebibyte } from "../../common/units.ts";
 
-/** What the operations of one document share. */
+/** The components that the operations of one document share. */
 export interface Shared {
   readonly schemas: Schemas;
   readonly problems: Problems;
 }
 
-/** The operation of the endpoint that the protocol calls `name`. */
+/** Returns the operation of the endpoint called `name`. */
 export function operationOf(name: string, tag: string, endpoint: Endpoint, shared: Shared): Json {
   const { summary, description } = endpoint;
   const parameters = parametersOf(endpoint, shared);
@@ -27,7 +27,7 @@ export function operationOf(name: string, tag: string, endpoint: Endpoint, share
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(requestBody ? { requestBody } : {}),
     responses: {
-      ...answersOf(name, endpoint, shared),
+      ...responsesOf(name, endpoint, shared),
       ...shared.problems.responsesOf(endpoint),
     },
   };
@@ -61,11 +61,11 @@ function each(object: TObject | undefined, place: string, { schemas }: Shared): 
   });
 }
 
-/** `x-job-attempt` as it is usually written. */
+/** Converts `x-job-attempt` to `X-Job-Attempt`. */
 const titleCase = (name: string): string =>
   name.replace(/(^|-)(\w)/g, (_, dash: string, letter: string) => dash + letter.toUpperCase());
 
-/** Such a body may be left out. */
+/** Whether the body may be omitted. */
 const isNullable = ({ type }: { type?: unknown }): boolean =>
   Array.isArray(type) && type.includes("null");
 
@@ -91,7 +91,7 @@ function requestBodyOf(
   return { required: true, description, content: { [media ?? "application/octet-stream"]: {} } };
 }
 
-function answersOf(name: string, endpoint: Endpoint, shared: Shared): Json {
+function responsesOf(name: string, endpoint: Endpoint, shared: Shared): Json {
   const { status, also = {} } = endpoint;
   const texts = { ...also, [status]: successText[status] };
   return Object.fromEntries(
@@ -110,9 +110,9 @@ function answersOf(name: string, endpoint: Endpoint, shared: Shared): Json {
 
 const successText: Readonly<Record<Endpoint["status"], string>> = {
   200: "Done.",
-  201: "Made.",
-  204: "Done; there is nothing to say.",
-  303: "Go on to `Location`.",
+  201: "Created.",
+  204: "Done; no content.",
+  303: "Redirect to `Location`.",
 };
 
 const hasContent = ({ answer, bytes, media }: Endpoint, status: number): boolean =>
@@ -129,7 +129,7 @@ function contentOf(name: string, endpoint: Endpoint, { schemas }: Shared): Json 
   return { "application/json": { schema, example: exampleOf(answer) } };
 }
 
-/** OpenAPI 3.1 has no word for a stream of events; their data are named in an extension. */
+/** OpenAPI 3.1 cannot describe an event stream, so an extension lists the data of the events. */
 const eventsOf = (events: NonNullable<Endpoint["events"]>, schemas: Schemas): Json => ({
   schema: { type: "string" },
   "x-event-data": Object.fromEntries(

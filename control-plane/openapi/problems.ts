@@ -1,16 +1,16 @@
-/** The problem documents of each endpoint (RFC 9457): one response per status, with the codes that it can have there. */
+/** Problem documents of endpoints (RFC 9457): one response per status, with its possible codes. */
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
 import { faultMessages } from "../domain/fault-messages.ts";
 import { anyEndpointRefuses, refusalsOf } from "./refusals.ts";
 import type { Json } from "./schemas.ts";
 
-/** Collects the responses that the document needs. */
+/** Collects the responses that the document uses. */
 export class Problems {
   readonly #responses = new Map<string, Json>();
   readonly #examples = new Map<string, Json>();
 
-  /** References by status, and `default` for what any request may meet. */
+  /** Returns references by status, and `default` for the problems of any request. */
   responsesOf(endpoint: Endpoint): Json {
     const byStatus = Map.groupBy(refusalsOf(endpoint), (code) => problemCodes[code][0]);
     return {
@@ -65,7 +65,7 @@ const problemRef: Json = { $ref: "#/components/schemas/Problem" };
 
 const anyProblem: Json = {
   description: [
-    "Any request may meet these:\n",
+    "Any request may return these:\n",
     ...anyEndpointRefuses.map(
       (code) => `- ${problemCodes[code][0]} \`${code}\`: ${problemCodes[code][1]}.`,
     ),
@@ -79,7 +79,7 @@ const anyProblem: Json = {
   },
 };
 
-/** As the server words it where it has no more to say. */
+/** Returns the document that the server sends when it has no further detail. */
 export function problemExample(code: ProblemCode): Problem {
   const [status, title] = problemCodes[code];
   const more: Partial<Problem> = {

@@ -1,8 +1,8 @@
-/** Which problems an endpoint may answer: what its parts bring by themselves, and what it declares. */
+/** Which problems an endpoint may return: those implied by its parts, and those it declares. */
 import type { Caller, Endpoint } from "../../protocol/endpoint.ts";
 import { problemCodes, type ProblemCode } from "../../protocol/problem.ts";
 
-/** Of the connection and of the server, whatever was asked. */
+/** Problems of the connection and the server, possible for every request. */
 export const anyEndpointRefuses: readonly ProblemCode[] = [
   "bad_request",
   "expectation_failed",
@@ -22,10 +22,10 @@ const ofCaller: Readonly<Record<Caller, readonly ProblemCode[]>> = {
   pipeline: ["unauthenticated", "too_many_requests"],
 };
 
-/** Callers whose credential may be a cookie, which a browser sends for other sites too. */
+/** Callers that may use a cookie, which a browser also sends on behalf of other sites. */
 const browsers: ReadonlySet<Caller> = new Set(["session", "client", "registrant"]);
 
-/** Every code that the endpoint may answer, without those of `anyEndpointRefuses` that it does not name itself. */
+/** Returns the codes of the endpoint, without those of `anyEndpointRefuses` it does not declare. */
 export function refusalsOf(endpoint: Endpoint): readonly ProblemCode[] {
   const { method, caller, params, query, headers, body, bytes, refusals = [] } = endpoint;
   const isRead = method === "GET";
@@ -37,14 +37,15 @@ export function refusalsOf(endpoint: Endpoint): readonly ProblemCode[] {
       ...(bytes === "request" ? (["bad_request", "digest_mismatch"] as const) : []),
       ...ofCaller[caller],
       ...(!isRead && browsers.has(caller) ? (["foreign_origin"] as const) : []),
-      // Of people and workers it is the thing that is missing or not theirs; a job's own state is behind its credential.
+      // A resource may be missing or belong to another user. The credential of a job names its
+      // state.
       ...(params && caller !== "job" && caller !== "anyone" ? (["not_found"] as const) : []),
-      // Where any type is taken, of a Content-Type that is none.
+      // An endpoint that accepts every type still refuses a malformed Content-Type.
       ...(isRead ? [] : (["unsupported_media_type"] as const)),
       ...(body || bytes === "request" ? (["payload_too_large"] as const) : []),
       ...(endpoint.also?.[206] === undefined ? [] : (["range_not_satisfiable"] as const)),
       ...refusals,
     ]),
-    // Of a status that answers something else (a page, a lock document) there is no problem document.
+    // A status with another body (a page, a lock document) has no problem document.
   ].filter((code) => endpoint.also?.[problemCodes[code][0]] === undefined);
 }

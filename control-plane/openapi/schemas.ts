@@ -1,6 +1,7 @@
 /**
- * The schemas of the protocol as named components. A schema that the protocol exports is found again inside others by what it says, so
- * the server validates with plain schemas and only the document has references.
+ * Names the schemas of the protocol as components. Exported schemas are recognized inside others by
+ * their content, so that the server validates with plain schemas and only the document has
+ * references.
  */
 import type { TSchema } from "typebox";
 import * as audit from "../../protocol/audit.ts";
@@ -20,10 +21,10 @@ import * as state from "../../protocol/state.ts";
 import * as stateVersions from "../../protocol/state-versions.ts";
 import * as workers from "../../protocol/workers.ts";
 
-/** JSON Schema as the document has it. */
+/** A JSON Schema of the document. */
 export type Json = { readonly [name: string]: unknown };
 
-/** `NextCursor` is said better where it stands; it is also nothing but a string or null. */
+/** `NextCursor` is inlined: it is only a nullable string. */
 const unnamed = new Set(["NextCursor"]);
 
 const exported = Object.entries<unknown>({
@@ -48,7 +49,7 @@ const exported = Object.entries<unknown>({
     /^[A-Z]/.test(entry[0]) && isSchema(entry[1]) && !unnamed.has(entry[0]),
 );
 
-/** Collects the components that the document needs. */
+/** Collects the components that the document uses. */
 export class Schemas {
   readonly #known = new Map<string, { name: string; schema: Json }>();
   readonly #used = new Map<string, Json>();
@@ -57,13 +58,13 @@ export class Schemas {
     for (const [name, schema] of exported) this.#name(name, schema);
   }
 
-  /** The schema with references in place of what has a name. With `name`, it gets that name if it has none. */
+  /** Returns the schema with references to named parts. `name` names a schema that has no name. */
   refer(schema: TSchema, name?: string): Json {
     if (name !== undefined && !this.#known.has(keyOf(schema))) this.#name(name, schema as Json);
     return this.#refer(schema as Json);
   }
 
-  /** Every component that was referred to, by name. */
+  /** Returns every referenced component, by name. */
   components(): Record<string, Json> {
     return Object.fromEntries([...this.#used].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
@@ -71,8 +72,8 @@ export class Schemas {
   #name(name: string, schema: Json): void {
     const key = keyOf(schema);
     const other = this.#known.get(key)?.name;
-    // Two names for one schema would make the document say one where the other is meant.
-    if (other !== undefined) throw new Error(`the schemas ${other} and ${name} say the same`);
+    // With two names for one schema, references could get the wrong name.
+    if (other !== undefined) throw new Error(`The schemas ${other} and ${name} are equal.`);
     this.#known.set(key, { name, schema });
   }
 
@@ -90,7 +91,7 @@ export class Schemas {
 
   #use({ name, schema }: { name: string; schema: Json }): string {
     if (!this.#used.has(name)) {
-      // Before its parts, in case one of them is itself.
+      // Reserved before its parts are resolved, in case the schema is recursive.
       this.#used.set(name, {});
       this.#used.set(name, this.#parts(schema));
     }
@@ -122,13 +123,13 @@ export class Schemas {
   }
 }
 
-/** What a schema says, whatever words and examples stand beside it. */
+/** Returns the content of a schema as a key, without its description and examples. */
 export function keyOf(of: Json | TSchema): string {
   const { description: _, examples: __, ...schema } = of as Json;
   return JSON.stringify(schema);
 }
 
-/** Whether it is a schema, and not a function that makes one or a map of them. */
+/** Whether the value is a schema, not a function or a map of schemas. */
 function isSchema(value: unknown): value is Json {
   return typeof value === "object" && value !== null && ("type" in value || "anyOf" in value);
 }
@@ -136,7 +137,7 @@ function isSchema(value: unknown): value is Json {
 const ownDescription = ({ description }: Json, named: Json): Json =>
   description === undefined || description === named["description"] ? {} : { description };
 
-/** The schema that `Nullable` was made of; undefined where null is not allowed. */
+/** Returns the schema that was passed to `Nullable`; undefined if null is not allowed. */
 export function withoutNull({ type, enum: values, ...rest }: Json): Json | undefined {
   if (!Array.isArray(type)) return undefined;
   const plain = { type: type[0] as unknown, ...rest };

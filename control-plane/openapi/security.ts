@@ -1,4 +1,7 @@
-/** How each kind of caller shows who it is. `Caller` also picks the guard of the route (http/route.ts), so that both agree. */
+/**
+ * The credentials of each kind of caller. `Caller` also selects the guard of the route
+ * (http/route.ts), so both agree.
+ */
 import type { Caller, Endpoint } from "../../protocol/endpoint.ts";
 
 export const securitySchemes = {
@@ -7,38 +10,39 @@ export const securitySchemes = {
     scheme: "bearer",
     bearerFormat: "JWT",
     description:
-      "The access token of a device login (`POST /api/auth/cli/exchange`), for an hour; `POST /api/auth/cli/refresh` makes a new one.",
+      "The access token of a device login (`POST /api/auth/cli/exchange`), valid for an hour. `POST /api/auth/cli/refresh` returns a new one.",
   },
   session: {
     type: "apiKey",
     in: "cookie",
     name: "windlass_session",
     description:
-      "A signed-in browser; under https the cookie is `__Host-windlass_session`. Requests that change something must come from this site: `Origin` or `Sec-Fetch-Site` says so.",
+      "The session of a signed-in browser. With https the cookie is `__Host-windlass_session`. Requests that change something must come from this site, as shown by `Origin` or `Sec-Fetch-Site`.",
   },
   workerId: {
     type: "apiKey",
     in: "header",
     name: "X-Worker-ID",
-    description: "The id of a registered worker, with its token.",
+    description: "The id of a registered worker, sent with its token.",
   },
   workerToken: {
     type: "apiKey",
     in: "header",
     name: "X-Worker-Token",
-    description: "The token that the registration answered once. Only its hash is stored.",
+    description: "The token that the registration returned once. Only its hash is stored.",
   },
   registrationToken: {
     type: "apiKey",
     in: "header",
     name: "X-Registration-Token",
-    description: "Made by `POST /api/cli/registration-tokens`, for a few registrations and hours.",
+    description:
+      "A token from `POST /api/cli/registration-tokens`, valid for a number of registrations and a limited time.",
   },
   jobCredentials: {
     type: "http",
     scheme: "basic",
     description:
-      "The id of a job as user and its `job_token` as password: opens the state of that job's configuration as long as the job holds it.",
+      "The id of a job as user and its `job_token` as password. Gives access to the state of the job's configuration while the job holds it.",
   },
   releaseSecret: {
     type: "http",
@@ -62,6 +66,6 @@ const requirements: Readonly<Record<Caller, readonly Requirement[]>> = {
   pipeline: [{ releaseSecret: [] }],
 };
 
-/** What an endpoint asks for: one of these; empty when it asks for nothing. */
+/** Returns the alternative credentials of an endpoint; empty if it needs none. */
 export const securityOf = ({ caller }: Pick<Endpoint, "caller">): readonly Requirement[] =>
   requirements[caller];

@@ -1,4 +1,4 @@
-/** The chapters of the document: which endpoints belong together, and what a newcomer should know of them. */
+/** The tags of the document: groups of endpoints with an introduction for each. */
 import { auditEndpoints } from "../../protocol/audit.ts";
 import { authEndpoints } from "../../protocol/auth.ts";
 import { cloudIdentityEndpoints } from "../../protocol/cloud-identities.ts";
@@ -22,29 +22,29 @@ interface Tag {
   readonly endpoints: Readonly<Record<string, Endpoint>>;
 }
 
-/** In the order in which a newcomer needs them. An endpoint that is in none is missing in the document, which a test notices. */
+/** In the order in which a newcomer needs them. A test checks that every endpoint has a tag. */
 export const tags: readonly Tag[] = [
   {
     name: "Sign-in",
     description:
-      "People sign in with a browser. A command line shows a device code there, is approved, and exchanges the code for tokens.",
+      "Users sign in with a browser. A command line generates a device code, the user approves it in the browser, and the command line exchanges it for tokens.",
     endpoints: { ...signInEndpoints, ...authEndpoints, ...loginEndpoints },
   },
   {
     name: "Configurations",
     description:
-      "A zone groups configurations. A configuration says where its terraform files come from, with which variables they run, and where its state is.",
+      "A zone groups configurations. A configuration describes where its Terraform files come from, which variables they get, and where the state is kept.",
     endpoints: configurationEndpoints,
   },
   {
     name: "Cloud identities",
     description:
-      "The role that a configuration's jobs take on in a cloud account. No key is stored: the role trusts the runners, for this external id.",
+      "The role that a configuration's jobs take on in a cloud account. No key is stored: the role trusts the runners, with this external id.",
     endpoints: cloudIdentityEndpoints,
   },
   {
     name: "Repositories",
-    description: "What a person's account at a code host offers as a source.",
+    description: "The repositories of the user's account at a code host, to use as sources.",
     endpoints: repositoryEndpoints,
   },
   {
@@ -62,19 +62,19 @@ export const tags: readonly Tag[] = [
   {
     name: "Workers",
     description:
-      "A worker (runner) registers, sends heartbeats, and is drained, given a new token or removed by a person.",
+      "A worker (runner) registers and sends heartbeats. A user can drain it, replace its token or remove it.",
     endpoints: workerEndpoints,
   },
   {
     name: "Executions",
     description:
-      "What a worker says of the job it holds. `X-Job-Attempt` says of which handing-out; a report of another one is refused.",
+      "The reports of a worker about the job it holds. `X-Job-Attempt` names the attempt; a report of another attempt is refused.",
     endpoints: executionEndpoints,
   },
   {
     name: "Terraform state backend",
     description:
-      "Terraform's own `http` backend. It locks and unlocks with the methods `LOCK` and `UNLOCK` on the same path, which OpenAPI cannot list: the body is terraform's lock document (JSON with `ID`, at most 64 KiB), the answer 200, or 423 with the lock document of whoever holds it. The holder's own `ID` again is success; an `UNLOCK` without a body is refused.",
+      "Terraform's own `http` backend. It locks and unlocks with the methods `LOCK` and `UNLOCK` on the same path, which OpenAPI cannot list: the body is terraform's lock document (JSON with `ID`, at most 64 KiB). The response is 200, or 423 with the lock document of the current holder. Repeating the `ID` of the holder succeeds. An `UNLOCK` without a body is refused.",
     endpoints: stateEndpoints,
   },
   {
@@ -86,12 +86,12 @@ export const tags: readonly Tag[] = [
   {
     name: "Audit log",
     description:
-      "Who did what to what, when, and from where. Entries are only added, and kept for ever.",
+      "Who did what to what, when, and from where. Entries are never changed or removed.",
     endpoints: auditEndpoints,
   },
   {
     name: "Operations",
-    description: "For probes and monitoring; none needs a credential.",
+    description: "For probes and monitoring. No credential is needed.",
     endpoints: operationEndpoints,
   },
 ];

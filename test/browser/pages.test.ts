@@ -46,7 +46,7 @@ describe("every page", () => {
 
   test("draws itself anew while it is looked at", async () => {
     const { page, complaints } = await visitor.visit(plane, stage.email);
-    await page.getByText("Another job of this configuration is not over yet.").waitFor();
+    await page.getByText("Another job of this configuration has not ended yet.").waitFor();
     const [running, waiting] = ["job-running", "job-waiting"].map(
       (name) => pages[name]?.split("/").at(-1) ?? "",
     );

@@ -1,4 +1,7 @@
-/** The ids that the examples share, so that they tell one story: a person deploys a cluster with a runner of their own. */
+/**
+ * The ids that the examples share, so that they tell one story: a person deploys a cluster with a
+ * runner of their own.
+ */
 import type { Static, TSchema } from "typebox";
 
 export interface Example {
