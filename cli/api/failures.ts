@@ -29,9 +29,6 @@ export function isTransient(error: unknown): boolean {
 const unknownAuthority =
   "its certificate is from an unknown authority. Set NODE_EXTRA_CA_CERTS to the authority's file.";
 
-const unknownAuthority =
-  "its certificate is from an unknown authority. Set NODE_EXTRA_CA_CERTS to the authority's file.";
-
 const advice: Readonly<Record<string, string>> = {
   ECONNREFUSED: "connection refused. Check the address and that windlass server is running.",
   ENOTFOUND: "the host name is unknown. Check the address.",
