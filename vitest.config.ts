@@ -28,8 +28,8 @@ export default defineConfig({
     // A test spends most of its time waiting for processes and disks, so more files than cores run at once. CI can wait, and
     // a machine that is not overloaded judges better.
     maxWorkers: process.env["CI"] ? 2 : 3,
-    setupFiles: ["test/helpers/nothing-left-behind.ts"],
-    reporters: ["default", "./test/helpers/tally.ts"],
+    setupFiles: ["test/helpers/leak-check.ts"],
+    reporters: ["default", "./test/helpers/test-summary.ts"],
     projects: [
       // In one process: functions, and a control plane over real HTTP and SQLite.
       project("unit", ["test/**/*.test.ts"], {

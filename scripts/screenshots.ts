@@ -6,18 +6,18 @@ import { launch, visit } from "../test/helpers/launch.ts";
 import { fillPlaces } from "../test/helpers/places.ts";
 import { startPlane } from "../test/helpers/plane.ts";
 import { pagesOf } from "../test/helpers/pages.ts";
-import { fillStage, openStage, stageSettings } from "../test/helpers/scenes.ts";
+import { addSampleJobs, openSampleUser, sampleSettings } from "../test/helpers/sample-data.ts";
 
 const target = join(import.meta.dirname, "../screenshots");
 mkdirSync(target, { recursive: true });
 const found = await findChromium();
 if (!found) throw new Error("there is no Chromium here: name one in CHROMIUM");
 const browser = await launch(found);
-const plane = await startPlane(stageSettings);
-const stage = await openStage(plane, "ada@example.com");
+const plane = await startPlane(sampleSettings);
+const fixture = await openSampleUser(plane, "ada@example.com");
 const wanted = process.argv.slice(2);
 const all = Object.entries(
-  pagesOf(stage, await fillStage(plane, stage), await fillPlaces(plane, stage)),
+  pagesOf(fixture, await addSampleJobs(plane, fixture), await fillPlaces(plane, fixture)),
 );
 const pages = all.filter(
   ([name]) => wanted.length === 0 || wanted.some((start) => name.startsWith(start)),
@@ -25,7 +25,7 @@ const pages = all.filter(
 for (const colorScheme of ["light", "dark"] as const)
   for (const width of [1280, 390]) {
     const options = { colorScheme, viewport: { width, height: 900 } };
-    const { page } = await visit(browser, plane, stage.email, options);
+    const { page } = await visit(browser, plane, fixture.email, options);
     for (const [name, path] of pages) {
       await page.goto(plane.url + path);
       await page.waitForTimeout(300);

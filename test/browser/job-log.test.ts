@@ -4,18 +4,18 @@ import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { openStage, type Stage } from "../helpers/scenes.ts";
+import { openSampleUser, type SampleUser } from "../helpers/sample-data.ts";
 import { skipAt } from "../helpers/tools.ts";
 
 const { plane } = planeForFile();
-let stage: Stage;
+let fixture: SampleUser;
 beforeAll(async () => {
-  stage = await openStage(plane);
+  fixture = await openSampleUser(plane);
 });
 
 const begin = async (name: string): Promise<string> => {
-  await stage.queue({ job_type: "PLAN", configuration_id: await stage.configure(name) });
-  return stage.start();
+  await fixture.queue({ job_type: "PLAN", configuration_id: await fixture.configure(name) });
+  return fixture.start();
 };
 
 const numbered = (from: number, to: number): string =>
@@ -26,7 +26,7 @@ const numbered = (from: number, to: number): string =>
 
 async function writeLines(job: string, from: number, to: number): Promise<void> {
   for (let at = from; at <= to; at += 500)
-    await stage.log(job, numbered(at, Math.min(to, at + 499)));
+    await fixture.log(job, numbered(at, Math.min(to, at + 499)));
 }
 
 const untilShown = (page: Page, lines: number) =>
@@ -55,8 +55,8 @@ describe("the log of a job", () => {
     const id = await begin("tools");
     await writeLines(id, 1, 3000);
     const long = `${"a very long line of a provider that says a lot ".repeat(20)}end`;
-    await stage.log(id, `${long}\n`, "STDERR");
-    const { page, complaints } = await visitor.visit(plane, stage.email);
+    await fixture.log(id, `${long}\n`, "STDERR");
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
     const box = page.locator(".lines");
     const at = (text: string) => untilTrue(page, isAt(text));
     const measure = <T>(what: string) =>
@@ -87,7 +87,7 @@ describe("the log of a job", () => {
     // What arrives after the search was typed is found too.
     await search.fill("late");
     await page.getByText("not found").waitFor();
-    await stage.log(id, "a late line\n");
+    await fixture.log(id, "a late line\n");
     await untilShown(page, 3002);
     await search.press("Enter");
     await at("a late line");
@@ -131,20 +131,20 @@ describe("the log of a job", () => {
     await untilShown(page, 3002);
     await follow.check();
     const isAtEnd = "scrollHeight - clientHeight - scrollTop < 5";
-    await stage.log(id, numbered(3003, 3200));
+    await fixture.log(id, numbered(3003, 3200));
     await untilShown(page, 3200);
     expect(await measure(isAtEnd)).toBe(true);
     await box.hover();
     await page.mouse.wheel(0, -3000);
     await untilTrue(page, `!document.querySelector("[name=follow]").checked`);
     const before = await measure("scrollTop");
-    await stage.log(id, numbered(3201, 3300));
+    await fixture.log(id, numbered(3201, 3300));
     await untilShown(page, 3300);
     expect(await measure("scrollTop")).toBe(before);
     await page.mouse.wheel(0, 30_000);
     await untilTrue(page, `document.querySelector("[name=follow]").checked`);
 
-    await stage.end(id, "SUCCESS");
+    await fixture.end(id, "SUCCESS");
     await page.getByText("This is the whole log. 3,300 lines.").waitFor();
     const download = page.waitForEvent("download");
     await page.getByRole("link", { name: "Raw log" }).click();
@@ -163,16 +163,16 @@ describe("the log of a job", () => {
     ];
     const id = await begin("hostile");
     for (let chunk = 0; chunk < 10; chunk += 1)
-      await stage.log(
+      await fixture.log(
         id,
         Array.from(
           { length: 1000 },
           (_, n) => `${chunk * 1000 + n} begins ${hostile[n % 5]}\n`,
         ).join(""),
       );
-    await stage.log(id, "the last line\n");
-    await stage.end(id, "FAILED", { error_message: "<img src=x onerror=alert(1)>" });
-    const { page, complaints } = await visitor.visit(plane, stage.email);
+    await fixture.log(id, "the last line\n");
+    await fixture.end(id, "FAILED", { error_message: "<img src=x onerror=alert(1)>" });
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.goto(`${plane.url}/jobs/${id}`);
     await page.getByText("This is the whole log. 10,001 lines.").waitFor();
     // Every block is looked at as lines, which it is when it is seen.
@@ -211,10 +211,10 @@ describe("the log of a job", () => {
 
   test("what begins like a colour and goes on for megabytes is a line of text, and holds nothing up", async () => {
     const id = await begin("unfinished");
-    await stage.log(id, "\u001b[");
-    for (let chunk = 0; chunk < 8; chunk += 1) await stage.log(id, "1".repeat(250_000));
-    await stage.log(id, "\nbehind it\n");
-    const { page } = await visitor.visit(plane, stage.email);
+    await fixture.log(id, "\u001b[");
+    for (let chunk = 0; chunk < 8; chunk += 1) await fixture.log(id, "1".repeat(250_000));
+    await fixture.log(id, "\nbehind it\n");
+    const { page } = await visitor.visit(plane, fixture.email);
     await page.goto(`${plane.url}/jobs/${id}`);
     await untilShown(page, 2);
     const shown = await page.locator(".lines").textContent();
@@ -226,7 +226,7 @@ describe("the log of a job", () => {
 
   test(`${lines.toLocaleString("en")} lines are all there, are scrolled through without a halt, and take no more elements than few`, async () => {
     const id = await begin("long");
-    const { page, complaints } = await visitor.visit(plane, stage.email);
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
     const devtools = await page.context().newCDPSession(page);
     await devtools.send("Performance.enable");
     const memory = async () => {
@@ -244,7 +244,7 @@ describe("the log of a job", () => {
       await untilShown(page, (part * lines) / 4);
       followed.push(await memory());
     }
-    await stage.end(id, "SUCCESS");
+    await fixture.end(id, "SUCCESS");
     await page.getByText("This is the whole log.").waitFor();
 
     // And opened when it is all there.

@@ -5,15 +5,20 @@ import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { pagesOf } from "../helpers/pages.ts";
 import { fillPlaces } from "../helpers/places.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { fillStage, openStage, stageSettings, type Stage } from "../helpers/scenes.ts";
+import {
+  addSampleJobs,
+  openSampleUser,
+  sampleSettings,
+  type SampleUser,
+} from "../helpers/sample-data.ts";
 import { skipAt } from "../helpers/tools.ts";
 
-const { plane } = planeForFile(stageSettings);
-let stage: Stage;
+const { plane } = planeForFile(sampleSettings);
+let fixture: SampleUser;
 let pages: Record<string, string>;
 beforeAll(async () => {
-  stage = await openStage(plane);
-  pages = pagesOf(stage, await fillStage(plane, stage), await fillPlaces(plane, stage));
+  fixture = await openSampleUser(plane);
+  pages = pagesOf(fixture, await addSampleJobs(plane, fixture), await fillPlaces(plane, fixture));
 });
 
 describe("every page", () => {
@@ -21,7 +26,7 @@ describe("every page", () => {
   const visitor = withBrowser();
 
   test("has no accessibility finding in either theme, and fits a phone: nothing scrolls sideways but tables and logs", async () => {
-    const { page } = await visitor.visit(plane, stage.email, { colorScheme: "light" });
+    const { page } = await visitor.visit(plane, fixture.email, { colorScheme: "light" });
     const findings: string[] = [];
     for (const [name, path] of Object.entries(pages)) {
       await page.setViewportSize({ width: 1280, height: 800 });
@@ -35,7 +40,7 @@ describe("every page", () => {
   });
 
   test("says what it has to say without a script", async () => {
-    const { page } = await visitor.visit(plane, stage.email, { javaScriptEnabled: false });
+    const { page } = await visitor.visit(plane, fixture.email, { javaScriptEnabled: false });
     await page.goto(plane.url + (pages["job-plan"] ?? ""));
     expect(await page.locator("pre.log").innerText()).toContain("2 to add, 1 to change");
     expect(await page.getByRole("button", { name: /Deploy this plan/ }).isVisible()).toBe(true);
@@ -45,7 +50,7 @@ describe("every page", () => {
   });
 
   test("draws itself anew while it is looked at", async () => {
-    const { page, complaints } = await visitor.visit(plane, stage.email);
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.getByText("Another job of this configuration has not ended yet.").waitFor();
     const [running, waiting] = ["job-running", "job-waiting"].map(
       (name) => pages[name]?.split("/").at(-1) ?? "",
@@ -54,8 +59,8 @@ describe("every page", () => {
     await page.evaluate(
       `getSelection().selectAllChildren([...document.querySelectorAll("h2")].find((one) => one.textContent === "Waiting"))`,
     );
-    await stage.end(running ?? "", "SUCCESS");
-    expect(await stage.start()).toBe(waiting);
+    await fixture.end(running ?? "", "SUCCESS");
+    expect(await fixture.start()).toBe(waiting);
     await page.getByText("Nothing waits.").waitFor();
     expect(await page.evaluate<string>("getSelection().toString()")).toBe("Waiting");
     expect(await page.locator("time").first().getAttribute("title")).toMatch(/ UTC · ./);

@@ -7,26 +7,26 @@ import { findingsOf } from "../helpers/accessibility.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { writeState } from "../helpers/places.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { openStage, type Stage } from "../helpers/scenes.ts";
+import { openSampleUser, type SampleUser } from "../helpers/sample-data.ts";
 import { skipAt } from "../helpers/tools.ts";
 
 const { plane } = planeForFile();
-let stage: Stage;
+let fixture: SampleUser;
 beforeAll(async () => {
-  stage = await openStage(plane);
+  fixture = await openSampleUser(plane);
 });
 
 const idIn = (page: Page): string => new URL(page.url()).pathname.split("/")[2] ?? "";
 const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).click();
 const open = (page: Page, words: string) => page.locator("summary", { hasText: words }).click();
-const read = (name: string) => stage.person.get(endpoints.getConfiguration, { params: { name } });
+const read = (name: string) => fixture.person.get(endpoints.getConfiguration, { params: { name } });
 
 describe("in a browser", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
   test("a zone and a configuration are made, get a plain and a sensitive variable, and are planned", async () => {
-    const { page, complaints } = await visitor.visit(plane, stage.email);
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.getByRole("link", { name: "Zones" }).click();
     await page.getByLabel("Name").fill("edge");
     await press(page, "Create the zone");
@@ -66,7 +66,7 @@ describe("in a browser", () => {
 
     await press(page, "Plan");
     await page.getByRole("heading", { name: "PLAN of dns" }).waitFor();
-    const job = await stage.read(idIn(page));
+    const job = await fixture.read(idIn(page));
     expect(job).toMatchObject({ job_type: "PLAN", configuration_id: id, status: "QUEUED" });
     await press(page, "Cancel");
     await page.getByText("CANCELLED", { exact: true }).waitFor();
@@ -77,14 +77,14 @@ describe("in a browser", () => {
   });
 
   test("the settings are edited, a sensitive value is replaced without being shown, and what is refused is typed once", async () => {
-    const { page, complaints } = await visitor.visit(plane, stage.email);
-    const id = await stage.configure("edited");
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
+    const id = await fixture.configure("edited");
     const variables = { password: { value: "hunter1", sensitive: true } };
-    await stage.person.get(endpoints.updateConfiguration, {
+    await fixture.person.get(endpoints.updateConfiguration, {
       params: { name: id },
       body: { variables },
     });
-    await stage.configure("occupied");
+    await fixture.configure("occupied");
     await page.goto(`${plane.url}/configurations/${id}`);
     await page.getByRole("link", { name: "Edit the settings" }).click();
     await page.getByLabel("Name", { exact: true }).fill("occupied");
@@ -120,8 +120,8 @@ describe("in a browser", () => {
   });
 
   test("an archive is uploaded as it is chosen", async () => {
-    const { page, complaints } = await visitor.visit(plane, stage.email);
-    await page.goto(`${plane.url}/zones/${stage.owner.zone}/new`);
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
+    await page.goto(`${plane.url}/zones/${fixture.owner.zone}/new`);
     await page.getByLabel("Name", { exact: true }).fill("archived");
     await page.getByLabel("Archive (.tar.gz)").check();
     const file = { name: "network.tar.gz", mimeType: "application/gzip", buffer: gzipSync("x") };
@@ -137,9 +137,9 @@ describe("in a browser", () => {
   });
 
   test("a state is downloaded, unlocked and rolled back; what it records keeps its configuration", async () => {
-    const { page, complaints } = await visitor.visit(plane, stage.email);
-    const id = await stage.configure("stateful");
-    await writeState(plane, stage, id);
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
+    const id = await fixture.configure("stateful");
+    await writeState(plane, fixture, id);
     await page.goto(`${plane.url}/configurations/${id}`);
     const download = page.waitForEvent("download");
     await page.getByRole("link", { name: "Download" }).last().click();
@@ -153,7 +153,7 @@ describe("in a browser", () => {
     await open(page, "Roll back");
     await press(page, "Roll back to 1");
     await page.getByRole("cell", { name: "roll-back" }).waitFor();
-    const { state_versions } = await stage.person.get(endpoints.listStateVersions, {
+    const { state_versions } = await fixture.person.get(endpoints.listStateVersions, {
       params: { name: id },
       query: {},
     });
@@ -165,7 +165,7 @@ describe("in a browser", () => {
   });
 
   test("an identity is made, its trust policy shown and copied, and it is deleted", async () => {
-    const { page, complaints } = await visitor.visit(plane, stage.email, {
+    const { page, complaints } = await visitor.visit(plane, fixture.email, {
       permissions: ["clipboard-read", "clipboard-write"],
     });
     await page.getByRole("link", { name: "Identities" }).click();
@@ -182,7 +182,7 @@ describe("in a browser", () => {
     const copied = JSON.parse(await page.evaluate<string>("navigator.clipboard.readText()"));
     const params = { id: idIn(page) };
     expect(copied).toEqual(
-      await stage.person.get(endpoints.getTrustPolicy, { params, query: { principal } }),
+      await fixture.person.get(endpoints.getTrustPolicy, { params, query: { principal } }),
     );
     await open(page, "Delete this identity");
     await press(page, "Delete the identity");
@@ -191,14 +191,14 @@ describe("in a browser", () => {
   });
 
   test("without a script a configuration is saved as it was, byte for byte", async () => {
-    const { page } = await visitor.visit(plane, stage.email, { javaScriptEnabled: false });
+    const { page } = await visitor.visit(plane, fixture.email, { javaScriptEnabled: false });
     const files = {
       "main.tf": '\n\n  "<b>&amp;</b>" </textarea> ${x}\n\n',
       "windows.tf": "a\r\nb\r\n",
       "empty.tf": "",
     };
-    const { id } = await stage.person.get(endpoints.createConfiguration, {
-      body: { name: "as it was", zone_id: stage.owner.zone, source: { type: "inline", files } },
+    const { id } = await fixture.person.get(endpoints.createConfiguration, {
+      body: { name: "as it was", zone_id: fixture.owner.zone, source: { type: "inline", files } },
     });
     const before = await read(id);
     await page.goto(`${plane.url}/configurations/${id}/edit`);

@@ -10,7 +10,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import { userMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
 import { heldTerraform } from "../helpers/held-terraform.ts";
-import { meddlingProxy } from "../helpers/meddling-proxy.ts";
+import { faultProxy } from "../helpers/fault-proxy.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 
@@ -32,7 +32,7 @@ function obeyed(order: string, since: number): void {
 
 /** Somebody whose agent has the periods of production and talks through a proxy, with a terraform that can be held. */
 async function machineBehindProxy() {
-  const proxy = await meddlingProxy(plane.url);
+  const proxy = await faultProxy(plane.url);
   let terraform: ReturnType<typeof heldTerraform> | undefined;
   const owner = await userMachine(plane, {
     agent: (place) => {

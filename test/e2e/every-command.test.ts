@@ -5,9 +5,9 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
-import * as courses from "../helpers/courses.ts";
-import type { Person } from "../helpers/courses.ts";
-import { allCommands, openDrive, ways } from "../helpers/drive.ts";
+import * as courses from "../helpers/command-walkthrough.ts";
+import type { Person } from "../helpers/command-walkthrough.ts";
+import { allCommands, openCommandDriver, ways } from "../helpers/command-driver.ts";
 import { copyFixture } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
@@ -40,7 +40,7 @@ const driven = proving ? ways : (["a terminal"] as const);
 test.concurrent.for(driven)("every command does its work in %s", async (way) => {
   using place = scratch();
   const browser = browsers.get(way)!;
-  const drive = await openDrive(way, { WINDLASS_CONFIG_DIR: join(place.path, "client") });
+  const drive = await openCommandDriver(way, { WINDLASS_CONFIG_DIR: join(place.path, "client") });
   const it = { ...drive, path: place.path };
 
   await signIn(it, browser);

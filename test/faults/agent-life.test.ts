@@ -12,7 +12,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 import { scratch, startAgent, until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
-import { meddlingProxy } from "../helpers/meddling-proxy.ts";
+import { faultProxy } from "../helpers/fault-proxy.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 import { bin } from "../helpers/windlass.ts";
@@ -71,10 +71,7 @@ describe.concurrent("an agent", () => {
   );
 
   /** An apply whose agent is killed, and the folder of another job, while the control plane takes no heartbeats. */
-  async function orphanedApply(
-    owner: UserMachine,
-    proxy: Awaited<ReturnType<typeof meddlingProxy>>,
-  ) {
+  async function orphanedApply(owner: UserMachine, proxy: Awaited<ReturnType<typeof faultProxy>>) {
     const running = await runningApply(owner);
     owner.agent.kill("SIGKILL");
     await owner.agent.exited;
@@ -84,7 +81,7 @@ describe.concurrent("an agent", () => {
   }
 
   test("takes over no job whose command is gone and removes nothing before the control plane has accepted it", async () => {
-    const proxy = await meddlingProxy(plane.url);
+    const proxy = await faultProxy(plane.url);
     await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
     await using owner = await userMachine(plane, {
       agent: { WINDLASS_URL: proxy.url, ...isolation },
@@ -112,7 +109,7 @@ describe.concurrent("an agent", () => {
   });
 
   test("that starts while the server is away watches the command that runs, and reports its end when the server is back", async () => {
-    const proxy = await meddlingProxy(plane.url);
+    const proxy = await faultProxy(plane.url);
     await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
     await using owner = await userMachine(plane, {
       agent: { WINDLASS_URL: proxy.url, ...isolation },

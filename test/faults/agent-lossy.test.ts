@@ -13,7 +13,7 @@ import {
   written,
 } from "../helpers/kill-jobs.ts";
 import { commandsOf } from "../helpers/kill-points.ts";
-import { meddlingProxy, type ProxiedCall } from "../helpers/meddling-proxy.ts";
+import { faultProxy, type ProxiedCall } from "../helpers/fault-proxy.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { newUser } from "../helpers/user.ts";
 
@@ -31,7 +31,7 @@ function kindOf({ method, path, body }: ProxiedCall): string {
 /** Somebody whose agent talks through the proxy, with a terraform that is counted. */
 async function machineBehindProxy(place: string, more: Record<string, string> = {}) {
   const user = await newUser(plane);
-  const proxy = await meddlingProxy(plane.url);
+  const proxy = await faultProxy(plane.url);
   const terraform = heldTerraform(join(place, "bin"));
   const work = join(place, "work");
   const agent = startAgent({

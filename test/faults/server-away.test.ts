@@ -9,7 +9,7 @@ import { expect, test } from "vitest";
 import { userMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
 import { keep, written } from "../helpers/kill-jobs.ts";
-import { meddlingProxy, type ProxiedCall } from "../helpers/meddling-proxy.ts";
+import { faultProxy, type ProxiedCall } from "../helpers/fault-proxy.ts";
 import { type Plane } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 const proving = process.env["WINDLASS_PROVE"] === "1";
@@ -28,7 +28,7 @@ const isEnd = ({ method, path, body }: ProxiedCall): boolean =>
   method === "PUT" && path.endsWith("/status") && !body.includes('"PROCESSING"');
 
 async function machineBehindProxy(at: Plane, settings: Record<string, string> = {}) {
-  const proxy = await meddlingProxy(at.url);
+  const proxy = await faultProxy(at.url);
   const owner = await userMachine(at, { agent: { WINDLASS_URL: proxy.url, ...settings } });
   await owner.ready();
   return {

@@ -10,9 +10,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { readConfig } from "../../control-plane/config.ts";
 import { seeded } from "../helpers/hostile-values.ts";
-import { findBreaches, Ledger } from "../helpers/ledger.ts";
+import { findBreaches, Acknowledged } from "../helpers/acknowledged.ts";
 import { Load } from "../helpers/load.ts";
-import { findUnserved } from "../helpers/read-back.ts";
+import { findUnserved } from "../helpers/find-unserved.ts";
 import { newLink, spawnServer } from "../helpers/server-process.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
@@ -45,7 +45,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
         }
         server.kill("SIGKILL");
         await server.exited;
-        expect(findBreaches(directory, new Ledger())).toEqual([]);
+        expect(findBreaches(directory, new Acknowledged())).toEqual([]);
         server = spawnServer(directory);
       }
       const load = new Load(random);
@@ -60,7 +60,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
         load.url = nowhere;
         expect(await server.exited).toBeNull();
         expect(load.failures).toEqual([]);
-        expect(findBreaches(directory, load.ledger)).toEqual([]);
+        expect(findBreaches(directory, load.acknowledged)).toEqual([]);
         server = spawnServer(directory);
       };
       for (let n = 0; n < killsUnderLoad; n += 1) {
@@ -75,7 +75,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
         times.push(server.readyMilliseconds());
         work.push(server.readyCpuMilliseconds());
       }
-      const { ended, logs, states, artifacts } = load.ledger;
+      const { ended, logs, states, artifacts } = load.acknowledged;
       const parts = [ended, logs, states, artifacts];
       while (parts.some(({ size }) => size < 3) && load.failures.length === 0) await sleep(10);
       await load.stop();
@@ -83,7 +83,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
       expect(await findUnserved(load)).toEqual([]);
       server.kill("SIGTERM");
       expect(await server.exited).toBe(0);
-      expect(findBreaches(directory, load.ledger)).toEqual([]);
+      expect(findBreaches(directory, load.acknowledged)).toEqual([]);
       expect(await readdir(join(artifactsDirectory, "unfinished"))).toEqual([]);
       const sorted = times.map(Math.round).toSorted((a, b) => a - b);
       const slowest = sorted.at(-1) ?? Infinity;

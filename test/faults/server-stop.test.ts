@@ -12,10 +12,10 @@ import { claimService } from "../../control-plane/services/claims/claims.ts";
 import { heartbeat } from "../../control-plane/services/workers/heartbeats.ts";
 import { findWorkerCaller } from "../../control-plane/store/workers/workers.ts";
 import { seeded } from "../helpers/hostile-values.ts";
-import { findBreaches, findUnacknowledged } from "../helpers/ledger.ts";
+import { findBreaches, findUnacknowledged } from "../helpers/acknowledged.ts";
 import { Load } from "../helpers/load.ts";
 import { addTestWorker, ask, startPlane } from "../helpers/plane.ts";
-import { findUnserved } from "../helpers/read-back.ts";
+import { findUnserved } from "../helpers/find-unserved.ts";
 import { addOwner } from "../helpers/rows.ts";
 import { newLink, spawnServer, type ServerProcess } from "../helpers/server-process.ts";
 import { cookieOf } from "../helpers/sign-in.ts";
@@ -98,8 +98,8 @@ describe("SIGTERM of the server", () => {
         // The last answers are on their way through this process.
         await sleep(50);
         expect(load.failures).toEqual([]);
-        expect(findBreaches(directory, load.ledger)).toEqual([]);
-        expect(findUnacknowledged(directory, load.ledger)).toEqual([]);
+        expect(findBreaches(directory, load.acknowledged)).toEqual([]);
+        expect(findUnacknowledged(directory, load.acknowledged)).toEqual([]);
         expect(server.log()).not.toMatch(/"level":[56]0/);
         server = spawnServer(directory);
         load.url = await server.ready;
@@ -108,7 +108,7 @@ describe("SIGTERM of the server", () => {
       await load.stop();
       expect(load.failures).toEqual([]);
       expect(await findUnserved(load)).toEqual([]);
-      expect(load.ledger.ended.size).toBeGreaterThan(2);
+      expect(load.acknowledged.ended.size).toBeGreaterThan(2);
       expect(await stop(last)).toMatchObject({ code: 0 });
     }));
 

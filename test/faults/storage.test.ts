@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { seeded } from "../helpers/hostile-values.ts";
-import { findBreaches } from "../helpers/ledger.ts";
+import { findBreaches } from "../helpers/acknowledged.ts";
 import { Load } from "../helpers/load.ts";
 import { ask } from "../helpers/plane.ts";
-import { findUnserved } from "../helpers/read-back.ts";
+import { findUnserved } from "../helpers/find-unserved.ts";
 import { newLink, spawnServer } from "../helpers/server-process.ts";
 import { fillDisk, needsRoot, smallDisk } from "../helpers/small-disk.ts";
 
@@ -64,7 +64,7 @@ describe("the storage", () => {
         expect(full.retryAfter).toBe("2");
         await sleep(300);
         expect((await statusOf(load.url, "/healthz")).status).toBe(200);
-        const { created } = load.ledger;
+        const { created } = load.acknowledged;
         const [job] = created;
         const read = await ask(load, "GET", `/api/cli/jobs/${job}`, { headers: load.person });
         expect(read.status).toBe(200);
@@ -81,7 +81,7 @@ describe("the storage", () => {
       expect(await findUnserved(load)).toEqual([]);
       server.kill("SIGTERM");
       expect(await server.exited).toBe(0);
-      expect(findBreaches(disk.path, load.ledger)).toEqual([]);
+      expect(findBreaches(disk.path, load.acknowledged)).toEqual([]);
     },
     rounds * 120_000,
   );
@@ -121,7 +121,7 @@ describe("the storage", () => {
       expect(await findUnserved(load)).toEqual([]);
       server.kill("SIGTERM");
       expect(await server.exited).toBe(0);
-      expect(findBreaches(directory, load.ledger)).toEqual([]);
+      expect(findBreaches(directory, load.acknowledged)).toEqual([]);
     } finally {
       await rm(directory, { recursive: true });
     }

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { stepsOf } from "../../agent/job/steps.ts";
 import { until, type AgentProcess } from "./agent-process.ts";
 import type { HeldTerraform } from "./held-terraform.ts";
-import type { MeddlingProxy, ProxiedCall } from "./meddling-proxy.ts";
+import type { FaultProxy, ProxiedCall } from "./fault-proxy.ts";
 
 export const kinds = ["PLAN", "DEPLOY of a plan", "DEPLOY", "DESTROY", "DESTROY_WORKER"] as const;
 export type Kind = (typeof kinds)[number];
@@ -23,7 +23,7 @@ export const commandsOf: Readonly<Record<Kind, readonly string[]>> = {
 };
 
 export interface Stand {
-  readonly proxy: MeddlingProxy;
+  readonly proxy: FaultProxy;
   readonly terraform: HeldTerraform;
   readonly agent: AgentProcess;
   /** A provisioner goes on when this file is gone. */

@@ -15,13 +15,13 @@ import {
   written,
 } from "./kill-jobs.ts";
 import { commandsOf, type Kind, type Point } from "./kill-points.ts";
-import { meddlingProxy } from "./meddling-proxy.ts";
+import { faultProxy } from "./fault-proxy.ts";
 import type { Plane } from "./plane.ts";
 import { processesOf } from "./processes.ts";
 
 /** Each terraform command ran once, the result is right, stdout and stderr are what terraform wrote, no lock and nothing else is left. */
 export async function killedJob(plane: Plane, kind: Kind, point: Point): Promise<void> {
-  const proxy = await meddlingProxy(plane.url);
+  const proxy = await faultProxy(plane.url);
   await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
   let held: HeldTerraform | undefined;
   await using owner = await userMachine(plane, {

@@ -1,7 +1,7 @@
 /** One job of the load, from its start to the report of its end. */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { sha256, type AcknowledgedChunk } from "./ledger.ts";
+import { sha256, type AcknowledgedChunk } from "./acknowledged.ts";
 import type { Load } from "./load.ts";
 import type { Answer } from "./plane.ts";
 
@@ -21,13 +21,13 @@ export async function runJob(
   job: Claimed,
   configuration: string,
 ): Promise<void> {
-  const { ledger } = load;
+  const { acknowledged } = load;
   const headers = { ...worker, "x-job-attempt": String(job.attempt) };
   const path = `/api/jobs/${job.id}`;
   await load.call("PUT", `${path}/status`, { headers, json: { status: "PROCESSING" } });
-  ledger.started.add(job.id);
+  acknowledged.started.add(job.id);
   const log: AcknowledgedChunk[] = [];
-  ledger.logs.set(job.id, log);
+  acknowledged.logs.set(job.id, log);
   let next = 1;
   const post = async (): Promise<void> => {
     const count = load.random() < 0.5 ? 1 : 1 + Math.floor(load.random() * 20);
@@ -49,7 +49,7 @@ export async function runJob(
   const last_seq = next - 1;
   const json = { status: "SUCCESS", last_seq };
   await load.call("PUT", `${path}/status`, { headers, json });
-  ledger.ended.set(job.id, { lastSeq: last_seq });
+  acknowledged.ended.set(job.id, { lastSeq: last_seq });
 }
 
 /** A post whose predecessor was not answered yet is told to wait. */
@@ -81,7 +81,7 @@ async function uploadPlan(load: Load, headers: Record<string, string>, job: stri
     bytes: () => (isSlow ? inPieces(content) : content),
     expect: [200, 201],
   });
-  load.ledger.artifacts.set(job, digest);
+  load.acknowledged.artifacts.set(job, digest);
 }
 
 async function* inPieces(content: Buffer): AsyncGenerator<Buffer> {
@@ -95,7 +95,7 @@ async function writeStates(load: Load, job: Claimed, configuration: string): Pro
   const credential = Buffer.from(`${job.id}:${job.job_token}`).toString("base64");
   const headers = { authorization: `Basic ${credential}` };
   const path = `/api/state/${job.spec_id}`;
-  const versions = load.ledger.states.get(configuration) ?? new Map<number, Buffer>();
+  const versions = load.acknowledged.states.get(configuration) ?? new Map<number, Buffer>();
   const json = { ID: randomUUID(), Operation: "OperationTypeApply" };
   await load.call("LOCK", path, { headers, json });
   const newest = await load.call("GET", path, { headers, expect: [200, 204] });

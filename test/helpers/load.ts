@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { approve, bearer, cookieOf, type Browser } from "./sign-in.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { call } from "../../protocol/transport.ts";
-import { Ledger } from "./ledger.ts";
+import { Acknowledged } from "./acknowledged.ts";
 import { ask, type Answer } from "./plane.ts";
 import { runJob, type Claimed } from "./load-runner.ts";
 
@@ -18,7 +18,7 @@ const openJobs = 10;
 
 /** The clients of one server, wherever it listens now. */
 export class Load {
-  readonly ledger = new Ledger();
+  readonly acknowledged = new Acknowledged();
   /** The credential of whoever got a job. */
   readonly holders = new Map<string, Record<string, string>>();
   /** The credential of the person whose jobs they are. */
@@ -63,7 +63,7 @@ export class Load {
         source,
       });
       configurations.push(String(made["id"]));
-      this.ledger.states.set(`c${n}`, new Map());
+      this.acknowledged.states.set(`c${n}`, new Map());
     }
     // A failed loop is reported by `failures`; it must not end the test before the server is down.
     const begin = (loop: Promise<void>) =>
@@ -128,7 +128,7 @@ export class Load {
   }
 
   async #create(headers: Record<string, string>, configurations: string[]): Promise<void> {
-    const { created, ended } = this.ledger;
+    const { created, ended } = this.acknowledged;
     while (!this.#isStopped) {
       await sleep(5);
       if (created.size - ended.size >= openJobs) continue;
@@ -154,8 +154,8 @@ export class Load {
       });
       if (claim.status === 204) continue;
       const { job } = claim.json() as unknown as { job: Claimed };
-      const claims = this.ledger.claims.get(job.id) ?? new Set();
-      this.ledger.claims.set(job.id, claims.add(`attempt ${job.attempt} of ${key}`));
+      const claims = this.acknowledged.claims.get(job.id) ?? new Set();
+      this.acknowledged.claims.set(job.id, claims.add(`attempt ${job.attempt} of ${key}`));
       this.holders.set(job.id, headers);
       await runJob(this, headers, job, `c${configurations.indexOf(job.spec_id)}`);
     }

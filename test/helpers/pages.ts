@@ -1,10 +1,10 @@
 /** Every page of the console, as it is tried and photographed. */
 import { randomUUID } from "node:crypto";
-import type { Stage } from "./scenes.ts";
+import type { SampleUser } from "./sample-data.ts";
 
-/** Name and path of each; `jobs` are those of a filled stage, `places` its zones and what is in them. */
+/** Name and path of each; `jobs` are those of a filled fixture, `places` its zones and what is in them. */
 export const pagesOf = (
-  stage: Stage,
+  fixture: SampleUser,
   jobs: Record<string, string>,
   places: Record<string, string>,
 ): Record<string, string> => ({
@@ -13,7 +13,7 @@ export const pagesOf = (
   jobs: "/jobs",
   ...Object.fromEntries(Object.entries(jobs).map(([name, id]) => [`job-${name}`, `/jobs/${id}`])),
   workers: "/workers",
-  worker: `/workers/${stage.worker}`,
+  worker: `/workers/${fixture.worker}`,
   audit: "/audit",
   settings: "/settings",
   "cli-login": `/cli/login?device_code=${randomUUID()}`,

@@ -1,11 +1,14 @@
 /** Zones, configurations and identities worth seeing, for screenshots and tests of all pages. */
 import { endpoints } from "../../protocol/endpoints.ts";
 import { addHeldJob, addTestWorker, ask, jobCredential, setJob, type Plane } from "./plane.ts";
-import type { Stage } from "./scenes.ts";
+import type { SampleUser } from "./sample-data.ts";
 
 /** Makes them; answers name and path of each page. */
-export async function fillPlaces(plane: Plane, stage: Stage): Promise<Record<string, string>> {
-  const { person } = stage;
+export async function fillPlaces(
+  plane: Plane,
+  fixture: SampleUser,
+): Promise<Record<string, string>> {
+  const { person } = fixture;
   const { id: empty } = await person.get(endpoints.createZone, { body: { name: "staging" } });
   const identity = await person.get(endpoints.createCloudIdentity, {
     body: {
@@ -18,7 +21,7 @@ export async function fillPlaces(plane: Plane, stage: Stage): Promise<Record<str
   const { id } = await person.get(endpoints.createConfiguration, {
     body: {
       name: "payments",
-      zone_id: stage.owner.zone,
+      zone_id: fixture.owner.zone,
       cloud_identity_id: identity.id,
       source: { type: "git", url, ref: "main", path: "payments" },
       engine_version: "~> 1.14",
@@ -32,15 +35,15 @@ export async function fillPlaces(plane: Plane, stage: Stage): Promise<Record<str
       environment: { DATADOG_HOST: "https://api.datadoghq.eu" },
     },
   });
-  await writeState(plane, stage, id);
-  const fresh = await stage.configure("fresh");
+  await writeState(plane, fixture, id);
+  const fresh = await fixture.configure("fresh");
   await person.get(endpoints.updateWorker, {
-    params: { id: stage.worker },
+    params: { id: fixture.worker },
     body: { deploy_configuration: { configuration_id: fresh, targets: ["module.worker"] } },
   });
   return {
     zones: "/zones",
-    zone: `/zones/${stage.owner.zone}`,
+    zone: `/zones/${fixture.owner.zone}`,
     "zone-empty": `/zones/${empty}`,
     "configuration-new": `/zones/${empty}/new`,
     configuration: `/configurations/${id}`,
@@ -49,14 +52,14 @@ export async function fillPlaces(plane: Plane, stage: Stage): Promise<Record<str
     "configuration-edit-files": `/configurations/${fresh}/edit`,
     identities: "/identities",
     identity: `/identities/${identity.id}`,
-    "worker-edit": `/workers/${stage.worker}/edit`,
+    "worker-edit": `/workers/${fixture.worker}/edit`,
   };
 }
 
 /** Two versions of a state, by a job that was lost and left it locked. */
-export async function writeState(plane: Plane, stage: Stage, spec: string): Promise<void> {
-  const worker = await addTestWorker(plane, stage.owner);
-  const job = await addHeldJob(plane, stage.owner, worker, {
+export async function writeState(plane: Plane, fixture: SampleUser, spec: string): Promise<void> {
+  const worker = await addTestWorker(plane, fixture.owner);
+  const job = await addHeldJob(plane, fixture.owner, worker, {
     spec_id: spec,
     job_type: "DEPLOY",
     created_at: Date.now() - 60_000,

@@ -4,19 +4,19 @@ import { endpoints } from "../../../protocol/endpoints.ts";
 import { submit } from "../../helpers/forms.ts";
 import { addHeldJob, addTestWorker, ask } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openStage, type Stage } from "../../helpers/scenes.ts";
+import { openSampleUser, type SampleUser } from "../../helpers/sample-data.ts";
 
 const { plane } = planeForFile();
-let stage: Stage;
+let fixture: SampleUser;
 beforeAll(async () => {
-  stage = await openStage(plane);
+  fixture = await openSampleUser(plane);
 });
 
 const page = async (path: string): Promise<string> =>
-  (await ask(plane, "GET", path, { headers: stage.headers })).body.toString();
+  (await ask(plane, "GET", path, { headers: fixture.headers })).body.toString();
 
 test("the box of each form that starts a job asks for a debug log", async () => {
-  const id = await stage.configure("debugged");
+  const id = await fixture.configure("debugged");
   const name = "debugged";
   for (const [fields, debug] of [
     [{ job_type: "PLAN" }, false],
@@ -24,19 +24,19 @@ test("the box of each form that starts a job asks for a debug log", async () => 
     [{ job_type: "DEPLOY", debug: "on" }, true],
     [{ job_type: "DESTROY", confirm: name, debug: "on" }, true],
   ] as const) {
-    const { headers } = await submit(plane, `/configurations/${id}/jobs`, fields, stage.headers);
+    const { headers } = await submit(plane, `/configurations/${id}/jobs`, fields, fixture.headers);
     const made = String(headers["location"]).replace("/jobs/", "");
-    const job = await stage.person.get(endpoints.getJob, { params: { id: made } });
+    const job = await fixture.person.get(endpoints.getJob, { params: { id: made } });
     expect(job).toMatchObject({ job_type: fields.job_type, debug });
   }
   expect((await page(`/configurations/${id}`)).match(/name="debug"/g)).toHaveLength(3);
 });
 
 test("the page of a job links to its debug log, with its size, once that is there", async () => {
-  const worker = await addTestWorker(plane, stage.owner);
-  const plain = await addHeldJob(plane, stage.owner, worker);
+  const worker = await addTestWorker(plane, fixture.owner);
+  const plain = await addHeldJob(plane, fixture.owner, worker);
   expect(await page(`/jobs/${plain.id}`)).not.toContain("debug log");
-  const job = await addHeldJob(plane, stage.owner, worker, { features: '["debug"]' });
+  const job = await addHeldJob(plane, fixture.owner, worker, { features: '["debug"]' });
   expect(await page(`/jobs/${job.id}`)).toContain("when the job has ended");
   const body = gzipSync("it");
   const path = `/api/jobs/${job.id}/debug-log`;
@@ -45,6 +45,6 @@ test("the page of a job links to its debug log, with its size, once that is ther
   const shown = await page(`/jobs/${job.id}`);
   expect(shown).toMatch(new RegExp(`href="${link}"\\s+download\\s*>Debug log</a\\s*>`));
   expect(shown).toMatch(new RegExp(`\\(${body.length}\\s(B|&nbsp;B),\\s+gzip\\)`));
-  const answer = await ask(plane, "GET", link, { headers: stage.headers });
+  const answer = await ask(plane, "GET", link, { headers: fixture.headers });
   expect(answer.body.equals(body)).toBe(true);
 });

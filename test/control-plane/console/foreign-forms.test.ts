@@ -2,20 +2,20 @@
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
-import { dump } from "../../helpers/dump.ts";
+import { dump } from "../../helpers/store-dump.ts";
 import { submit } from "../../helpers/forms.ts";
 import { seeded } from "../../helpers/hostile-values.ts";
 import { fillPlaces } from "../../helpers/places.ts";
 import { ask } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openStage, type Stage } from "../../helpers/scenes.ts";
+import { openSampleUser, type SampleUser } from "../../helpers/sample-data.ts";
 
 const { plane } = planeForFile();
-let stage: Stage;
+let fixture: SampleUser;
 let places: Record<string, string>;
 beforeAll(async () => {
-  stage = await openStage(plane);
-  places = await fillPlaces(plane, stage);
+  fixture = await openSampleUser(plane);
+  places = await fillPlaces(plane, fixture);
 });
 // Fails if the server logged a defect of its own.
 
@@ -47,7 +47,7 @@ function forms(): [path: string, fields: Record<string, string>][] {
 }
 
 test("of another person are answered as if there were no such thing, and change nothing", async () => {
-  const other = await openStage(plane);
+  const other = await openSampleUser(plane);
   const before = await dump(plane);
   for (const [path, fields] of forms()) {
     const { status, body } = await submit(
@@ -134,7 +134,7 @@ test("that are malformed are refused as forms, without a defect", async () => {
       });
       const right = random() < 0.5 ? new URLSearchParams(fields).toString() : "";
       const body = [right, ...chosen].join("&");
-      const { status, headers } = await submit(plane, path, body, stage.headers);
+      const { status, headers } = await submit(plane, path, body, fixture.headers);
       expect([path, body, status < 500, headers["content-type"] ?? "none"]).toEqual([
         path,
         body,

@@ -8,20 +8,20 @@ import { scratch } from "../../helpers/agent-process.ts";
 import { callsOf } from "../../helpers/calls.ts";
 import { addTestWorker, ask, setJob } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openStage, stageSettings, type Stage } from "../../helpers/scenes.ts";
+import { openSampleUser, sampleSettings, type SampleUser } from "../../helpers/sample-data.ts";
 import { bearer } from "../../helpers/sign-in.ts";
 import { root } from "../../helpers/source-files.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
-const { plane } = planeForFile(stageSettings);
-let stage: Stage;
+const { plane } = planeForFile(sampleSettings);
+let fixture: SampleUser;
 beforeAll(async () => {
-  stage = await openStage(plane);
+  fixture = await openSampleUser(plane);
 });
 
 /** A page's text, as one reads it. */
 async function read(path: string, method = "GET"): Promise<string> {
-  const { status, body } = await ask(plane, method, path, { headers: stage.headers });
+  const { status, body } = await ask(plane, method, path, { headers: fixture.headers });
   expect(status).toBe(200);
   return textOf(body.toString());
 }
@@ -36,19 +36,19 @@ const textOf = (page: string): string =>
 const entities: Record<string, string> = { amp: "&", quot: '"', lt: "<", gt: ">", "#39": "'" };
 
 const run = async (name: string): Promise<string> => {
-  await stage.queue({ job_type: "DEPLOY", configuration_id: await stage.configure(name) });
-  return stage.start();
+  await fixture.queue({ job_type: "DEPLOY", configuration_id: await fixture.configure(name) });
+  return fixture.start();
 };
 
 describe("workers", () => {
   test("are said to be behind where a release is higher than their version, and only then", async () => {
-    const { headers, id } = await addTestWorker(plane, stage.owner);
+    const { headers, id } = await addTestWorker(plane, fixture.owner);
     const beat = async (version: string) => {
       await callsOf(plane, headers).get(endpoints.heartbeat, { query: {}, body: { version } });
       return read(`/workers/${id}`);
     };
     expect(await beat("1.0.0")).not.toContain("is out");
-    const pipeline = callsOf(plane, bearer(stageSettings.RELEASE_API_SECRET));
+    const pipeline = callsOf(plane, bearer(sampleSettings.RELEASE_API_SECRET));
     await pipeline.get(endpoints.publishRelease, { body: { version: "1.10.0" } });
     expect(await beat("1.9.0")).toContain("It runs version 1.9.0; 1.10.0 is out.");
     for (const path of ["/workers", "/"]) expect(await read(path)).toContain("1.9.0 behind 1.10.0");
@@ -58,14 +58,14 @@ describe("workers", () => {
 
   test("have a page with what they run and ran, and nothing of others", async () => {
     const own = await run("ran on it");
-    await stage.end(own, "SUCCESS");
-    const other = await addTestWorker(plane, stage.owner);
-    expect(await read(`/workers/${stage.worker}`)).toContain("ran on it SUCCESS");
+    await fixture.end(own, "SUCCESS");
+    const other = await addTestWorker(plane, fixture.owner);
+    expect(await read(`/workers/${fixture.worker}`)).toContain("ran on it SUCCESS");
     expect(await read(`/workers/${other.id}`)).toContain("It has run none of your jobs yet.");
   });
 
   test("that are not heard of say what to do", async () => {
-    const { id } = await addTestWorker(plane, stage.owner);
+    const { id } = await addTestWorker(plane, fixture.owner);
     await plane.context.store.write((tx) =>
       tx.sql
         .updateTable("workers")
@@ -112,18 +112,18 @@ describe("a job that runs", () => {
   test("says on the overview how far it is, and on its page when each step began", async () => {
     const id = await run("on its way");
     expect(await read("/")).toMatch(/on its way\D+\d+ s\s+worker/);
-    await stage.log(id, "Windlass agent 0.1.0\nterraform 1.14.1: show\n", "SYSTEM");
-    await stage.step(id, "init", "started");
-    await stage.log(id, "Initializing...\n");
-    await stage.step(id, "init", "ended", 67);
-    await stage.step(id, "apply", "started", 67);
-    await stage.log(id, "\u001b[1mnull.a: Creating...\u001b[0m\nnull.a: <b>half a li");
+    await fixture.log(id, "Windlass agent 0.1.0\nterraform 1.14.1: show\n", "SYSTEM");
+    await fixture.step(id, "init", "started");
+    await fixture.log(id, "Initializing...\n");
+    await fixture.step(id, "init", "ended", 67);
+    await fixture.step(id, "apply", "started", 67);
+    await fixture.log(id, "\u001b[1mnull.a: Creating...\u001b[0m\nnull.a: <b>half a li");
     expect(await read("/")).toContain("apply null.a: <b>half a li worker");
     const page = await read(`/jobs/${id}`);
     expect(page).toMatch(
       /Started [^a-z]* runs for \d+ s init [\d: UTC-]+ 1 min 7 s apply [\d: UTC-]+ for \d+ s Ended not yet/,
     );
-    await stage.end(id, "SUCCESS");
+    await fixture.end(id, "SUCCESS");
     expect(await read(`/jobs/${id}`)).toMatch(/apply [\d: UTC-]+ \d+ s Ended: SUCCESS/);
     // Its runner took none of this back: who has ended is not running any more.
     expect(await read("/")).toContain("Nothing runs at the moment.");
@@ -132,7 +132,7 @@ describe("a job that runs", () => {
   test("is drawn anew while it is not over, and no longer", async () => {
     const id = await run("live");
     const page = async () => {
-      const { body } = await ask(plane, "GET", `/jobs/${id}`, { headers: stage.headers });
+      const { body } = await ask(plane, "GET", `/jobs/${id}`, { headers: fixture.headers });
       return body.toString();
     };
     expect(await page()).toContain('data-refresh="2"');
@@ -154,7 +154,7 @@ test("the settings name the ways to sign in, and offer those that are not connec
         provider: "gitlab",
         host: "gitlab.com",
         subject: "4711",
-        user_id: stage.owner.id,
+        user_id: fixture.owner.id,
         email: "ada@gitlab.example",
         access_token: "sealed",
         refresh_token: null,
@@ -172,7 +172,7 @@ test("the settings name the ways to sign in, and offer those that are not connec
 test("the audit shows one kind of act alone when asked to", async () => {
   await run("audited");
   const cells = async (path: string) => {
-    const { body } = await ask(plane, "GET", path, { headers: stage.headers });
+    const { body } = await ask(plane, "GET", path, { headers: fixture.headers });
     return [...body.toString().matchAll(/<td><code>([^<]+)<\/code>/g)].map(([, name]) => name);
   };
   expect(new Set(await cells("/audit?action=job.create"))).toEqual(new Set(["job.create"]));

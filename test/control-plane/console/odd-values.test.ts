@@ -1,20 +1,21 @@
 /** Values that are odd, and yet come in forms: each is kept as it was typed, or refused, and none brings the server down. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
-import { dump } from "../../helpers/dump.ts";
+import { dump } from "../../helpers/store-dump.ts";
 import { submit as send, type Fields } from "../../helpers/forms.ts";
 import { ask } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openStage, type Stage } from "../../helpers/scenes.ts";
+import { openSampleUser, type SampleUser } from "../../helpers/sample-data.ts";
 
 const { plane } = planeForFile();
-let stage: Stage;
+let fixture: SampleUser;
 beforeAll(async () => {
-  stage = await openStage(plane);
+  fixture = await openSampleUser(plane);
 });
 // Fails if the server logged a defect of its own.
 
-const submit = (path: string, fields: Fields | string) => send(plane, path, fields, stage.headers);
+const submit = (path: string, fields: Fields | string) =>
+  send(plane, path, fields, fixture.headers);
 const whole = {
   source: "git",
   url: "https://x.example/x.git",
@@ -26,12 +27,12 @@ const levels = (count: number): string => `${"[".repeat(count)}${"]".repeat(coun
 describe("a variable", () => {
   const set = (id: string, fields: Fields) => submit(`/configurations/${id}/variables`, fields);
   const change = (name: string, variables: Record<string, { value: unknown }>) =>
-    stage.person.get(endpoints.updateConfiguration, { params: { name }, body: { variables } });
+    fixture.person.get(endpoints.updateConfiguration, { params: { name }, body: { variables } });
   const read = async (name: string) =>
-    (await stage.person.get(endpoints.getConfiguration, { params: { name } })).variables;
+    (await fixture.person.get(endpoints.getConfiguration, { params: { name } })).variables;
 
   test("that was a number loses no digit", async () => {
-    const id = await stage.configure("numbers");
+    const id = await fixture.configure("numbers");
     for (const [typed, kept] of [
       ["12", 12],
       ["-1.5", -1.5],
@@ -53,7 +54,7 @@ describe("a variable", () => {
     ["with half a character", '["\\ud800"]'],
     ["with half a character for a name", '{"\\udfff": 1}'],
   ])("%s is refused, in a form and by the API", async (title, value) => {
-    const id = await stage.configure(title);
+    const id = await fixture.configure(title);
     const before = await dump(plane);
     const form = await set(id, { do: "add", name: "x", value });
     expect([form.status, form.body.toString()]).toEqual([
@@ -61,7 +62,7 @@ describe("a variable", () => {
       expect.stringContaining("Cannot be kept: "),
     ]);
     const api = await ask(plane, "PATCH", `/api/cli/configurations/${id}`, {
-      headers: { ...stage.headers, "content-type": "application/json" },
+      headers: { ...fixture.headers, "content-type": "application/json" },
       body: `{"variables":{"x":{"value":${value}}}}`,
     });
     expect([api.status, api.json()["code"]]).toEqual([400, "malformed_json"]);
@@ -69,7 +70,7 @@ describe("a variable", () => {
   });
 
   test("nested less is kept and runs", async () => {
-    const id = await stage.configure("nested");
+    const id = await fixture.configure("nested");
     const value = levels(480);
     expect((await set(id, { do: "add", name: "x", value })).status).toBe(303);
     expect(JSON.stringify((await read(id))?.["x"]?.value)).toBe(value);
@@ -78,7 +79,7 @@ describe("a variable", () => {
   });
 
   test("is one of many that hold 4 MiB together and no more", async () => {
-    const id = await stage.configure("many");
+    const id = await fixture.configure("many");
     const value = "x".repeat(2 << 20);
     expect((await set(id, { do: "add", name: "a", value })).status).toBe(303);
     const refused = await set(id, { do: "add", name: "b", value });
@@ -90,7 +91,7 @@ describe("a variable", () => {
   });
 
   test("that is sensitive is not shown again either where its name came with a space", async () => {
-    const id = await stage.configure("spaced name");
+    const id = await fixture.configure("spaced name");
     await set(id, { do: "add", name: "key", value: "planted-1", sensitive: "on" });
     for (const fields of [
       { do: "add", name: " key ", value: "planted-2" },
@@ -104,7 +105,7 @@ describe("a variable", () => {
 
 test("inline files hold 1 MiB together, are 1000 at most, and too many are refused at once", async () => {
   const before = await dump(plane);
-  const path = `/zones/${stage.owner.zone}/new`;
+  const path = `/zones/${fixture.owner.zone}/new`;
   const text = "x".repeat(700_000);
   const files = { file_path: ["a.tf", "b.tf"], file_text: [text, text] };
   const large = await submit(path, { ...whole, name: "x", source: "inline", ...files });
@@ -122,16 +123,16 @@ test("inline files hold 1 MiB together, are 1000 at most, and too many are refus
 });
 
 test("what the API took, and no form would, can be changed and destroyed", async () => {
-  const zone_id = stage.owner.zone;
+  const zone_id = fixture.owner.zone;
   for (const [name, source] of [
     [" a ", { type: "git", url: "https://git.example.com/x.git", path: " " }],
     [" b ", { type: "inline", files: { "x.tf": "", " x.tf": "" } }],
   ] as const) {
     const body = { name, zone_id, source };
-    const { id } = await stage.person.get(endpoints.createConfiguration, { body });
+    const { id } = await fixture.person.get(endpoints.createConfiguration, { body });
     const edited = await submit(`/configurations/${id}/edit`, { ...whole, zone_id, name });
     expect(edited.status).toBe(303);
-    const { source: now } = await stage.person.get(endpoints.getConfiguration, {
+    const { source: now } = await fixture.person.get(endpoints.getConfiguration, {
       params: { name: id },
     });
     expect(now).toEqual({ type: "git", url: whole.url });

@@ -3,26 +3,26 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
-import { dump } from "../../helpers/dump.ts";
+import { dump } from "../../helpers/store-dump.ts";
 import { submit as send, type Fields } from "../../helpers/forms.ts";
 import { writeState } from "../../helpers/places.ts";
 import { addTestWorker, ask, type Answer } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openStage, type Stage } from "../../helpers/scenes.ts";
+import { openSampleUser, type SampleUser } from "../../helpers/sample-data.ts";
 
 const { plane } = planeForFile();
-let stage: Stage;
+let fixture: SampleUser;
 beforeAll(async () => {
-  stage = await openStage(plane);
+  fixture = await openSampleUser(plane);
 });
 
-const submit = (path: string, fields: Fields, headers = stage.headers): Promise<Answer> =>
+const submit = (path: string, fields: Fields, headers = fixture.headers): Promise<Answer> =>
   send(plane, path, fields, headers);
-const page = (path: string, headers = stage.headers) => ask(plane, "GET", path, { headers });
-const read = (name: string) => stage.person.get(endpoints.getConfiguration, { params: { name } });
+const page = (path: string, headers = fixture.headers) => ask(plane, "GET", path, { headers });
+const read = (name: string) => fixture.person.get(endpoints.getConfiguration, { params: { name } });
 const audit = async () => {
   const query = { limit: 1 };
-  return (await stage.person.get(endpoints.listAuditEntries, { query })).audit_entries[0];
+  return (await fixture.person.get(endpoints.listAuditEntries, { query })).audit_entries[0];
 };
 const words = ({ body }: Answer): string =>
   body
@@ -42,7 +42,7 @@ const filled = (more: Fields = {}): Fields => ({
   timeout_seconds: "3600",
   ...more,
 });
-const create = (more: Fields = {}) => submit(`/zones/${stage.owner.zone}/new`, filled(more));
+const create = (more: Fields = {}) => submit(`/zones/${fixture.owner.zone}/new`, filled(more));
 const idOf = ({ headers }: Answer): string =>
   /^\/configurations\/([\w-]+)/.exec(String(headers["location"]))?.[1] ?? "";
 
@@ -109,7 +109,7 @@ describe("what is wrong is said beside the form, what was typed is kept, and not
   });
 
   test("a destroy without the configuration's name", async () => {
-    const id = await stage.configure(" precious ");
+    const id = await fixture.configure(" precious ");
     const before = await dump(plane);
     for (const confirm of ["", "preciou", "PRECIOUS"]) {
       const refused = await submit(`/configurations/${id}/jobs`, { job_type: "DESTROY", confirm });
@@ -123,9 +123,9 @@ describe("what is wrong is said beside the form, what was typed is kept, and not
     expect(await dump(plane)).toEqual(before);
     const fields = { job_type: "DESTROY", confirm: "precious" };
     const begun = await submit(`/configurations/${id}/jobs`, fields);
-    const job = await stage.read(String(begun.headers["location"]).split("/").at(-1) ?? "");
+    const job = await fixture.read(String(begun.headers["location"]).split("/").at(-1) ?? "");
     expect(job).toMatchObject({ job_type: "DESTROY", configuration_id: id });
-    await stage.person.get(endpoints.cancelJob, { params: { id: job.id } });
+    await fixture.person.get(endpoints.cancelJob, { params: { id: job.id } });
   });
 });
 
@@ -134,7 +134,7 @@ describe("variables", () => {
 
   test("are added, changed one at a time, keep their types and values, and are removed", async () => {
     const id = idOf(await create());
-    await stage.person.get(endpoints.updateConfiguration, {
+    await fixture.person.get(endpoints.updateConfiguration, {
       params: { name: id },
       body: { variables: { count: { value: 3 }, list: { value: [1] }, text: { value: "a\r\nb" } } },
     });
@@ -190,8 +190,8 @@ describe("variables", () => {
     expect(await send({ do: "set", name: "key", value: "[planted-4" })).toBe(400);
     expect(await send({ do: "add", name: "other", value: "seen" })).toBe(303);
     expect(shown.filter((text) => text.includes("planted"))).toEqual([]);
-    const { headers } = await addTestWorker(plane, stage.owner);
-    await stage.queue({ job_type: "PLAN", configuration_id: id });
+    const { headers } = await addTestWorker(plane, fixture.owner);
+    await fixture.queue({ job_type: "PLAN", configuration_id: id });
     const { job } = await callsOf(plane, headers).get(endpoints.claimJob, { query: {} });
     expect(job.config_snapshot.variables).toEqual({
       key: { value: "planted-3", sensitive: true },
@@ -232,12 +232,12 @@ test("histories are paged: jobs, state versions, and a zone, its renaming and it
   const zone = String(made.headers["location"]);
   expect((await submit(zone, { name: "renamed" })).headers["location"]).toBe(zone);
   expect(words(await page("/zones"))).toContain("renamed 0");
-  const id = await stage.configure("long history");
+  const id = await fixture.configure("long history");
   for (let job = 0; job < 22; job += 1) {
-    const { id: one } = await stage.queue({ job_type: "PLAN", configuration_id: id });
-    await stage.person.get(endpoints.cancelJob, { params: { id: one } });
+    const { id: one } = await fixture.queue({ job_type: "PLAN", configuration_id: id });
+    await fixture.person.get(endpoints.cancelJob, { params: { id: one } });
   }
-  await writeState(plane, stage, id);
+  await writeState(plane, fixture, id);
   const first = (await page(`/configurations/${id}`)).body.toString();
   const older = /href="(\/configurations\/[\w-]+\?jobs=[\w-]+)#/.exec(first)?.[1] ?? "";
   const rest = (await page(older)).body.toString();
@@ -250,7 +250,7 @@ test("histories are paged: jobs, state versions, and a zone, its renaming and it
   const removed = await submit(`${zone}/delete`, {});
   expect(removed.headers["location"]).toBe("/zones");
   expect((await page(zone)).status).toBe(404);
-  const kept = await submit(`/zones/${stage.owner.zone}/delete`, {});
+  const kept = await submit(`/zones/${fixture.owner.zone}/delete`, {});
   expect([kept.status, words(kept)]).toEqual([
     409,
     expect.stringContaining("The zone still has configurations."),
@@ -258,10 +258,10 @@ test("histories are paged: jobs, state versions, and a zone, its renaming and it
 });
 
 test("all outputs of a deployment are shown, a sensitive one by its name alone, whatever a runner reports them as", async () => {
-  const id = await stage.configure("with outputs");
+  const id = await fixture.configure("with outputs");
   const deploy = async (execution_metadata: object): Promise<string> => {
-    await stage.queue({ job_type: "DEPLOY", configuration_id: id });
-    await stage.end(await stage.start(), "SUCCESS", { execution_metadata });
+    await fixture.queue({ job_type: "DEPLOY", configuration_id: id });
+    await fixture.end(await fixture.start(), "SUCCESS", { execution_metadata });
     return words(await page(`/configurations/${id}`));
   };
   const outputs = {
@@ -323,9 +323,9 @@ test("a trust policy is for the role's account until somebody else is named, and
 
 test("forms of other sites, bodies that are no forms, and a name of a prototype change nothing and break nothing", async () => {
   const before = await dump(plane);
-  const foreign = { ...stage.headers, origin: "https://evil.example" };
+  const foreign = { ...fixture.headers, origin: "https://evil.example" };
   expect((await submit("/zones", { name: "evil" }, foreign)).status).toBe(403);
-  const json = { ...stage.headers, "content-type": "application/json" };
+  const json = { ...fixture.headers, "content-type": "application/json" };
   const sent = await ask(plane, "POST", "/zones", { headers: json, body: '{"name":"json"}' });
   expect(sent.status).toBe(415);
   for (const fields of [{ __proto__: null, toString: "x" }, { constructor: "x" }] as Fields[])

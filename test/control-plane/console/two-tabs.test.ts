@@ -4,32 +4,32 @@ import { endpoints } from "../../../protocol/endpoints.ts";
 import { submit, type Fields } from "../../helpers/forms.ts";
 import { ask } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openStage, type Stage } from "../../helpers/scenes.ts";
+import { openSampleUser, type SampleUser } from "../../helpers/sample-data.ts";
 
 const { plane } = planeForFile();
-let stage: Stage;
+let fixture: SampleUser;
 beforeAll(async () => {
-  stage = await openStage(plane);
+  fixture = await openSampleUser(plane);
 });
 
-const send = (path: string, fields: Fields) => submit(plane, path, fields, stage.headers);
-const read = (name: string) => stage.person.get(endpoints.getConfiguration, { params: { name } });
+const send = (path: string, fields: Fields) => submit(plane, path, fields, fixture.headers);
+const read = (name: string) => fixture.person.get(endpoints.getConfiguration, { params: { name } });
 
 /** What the form that follows `after` on a page knows of the thing that it changes. */
 async function seen(path: string, after = ""): Promise<string> {
-  const { body } = await ask(plane, "GET", path, { headers: stage.headers });
+  const { body } = await ask(plane, "GET", path, { headers: fixture.headers });
   const [, text = ""] = body.toString().split(after || "<form");
   return /name="seen" value="([^"]+)"/.exec(text)?.[1] ?? "none";
 }
 
 test("settings that were changed after the form was opened are not put back by it", async () => {
-  const id = await stage.configure("two tabs");
+  const id = await fixture.configure("two tabs");
   const path = `/configurations/${id}/edit`;
-  const { body } = await ask(plane, "GET", path, { headers: stage.headers });
+  const { body } = await ask(plane, "GET", path, { headers: fixture.headers });
   const mark = /name="seen" value="([^"]+)"/.exec(body.toString())?.[1] ?? "none";
   const fields = (more: Fields): Fields => ({
     name: "two tabs",
-    zone_id: stage.owner.zone,
+    zone_id: fixture.owner.zone,
     source: "git",
     url: "https://git.example.com/x.git",
     engine: "terraform",
@@ -53,7 +53,7 @@ test("settings that were changed after the form was opened are not put back by i
 });
 
 test("a value that was changed after its form was opened is not put back, nor emptied where it was a secret", async () => {
-  const id = await stage.configure("two tabs of values");
+  const id = await fixture.configure("two tabs of values");
   const page = `/configurations/${id}`;
   const set = (fields: Fields) => send(`${page}/variables`, fields);
   await set({ do: "add", name: "plain", value: "old" });
@@ -74,7 +74,7 @@ test("a value that was changed after its form was opened is not put back, nor em
 });
 
 test("a zone that was renamed after the form was opened is not named back by it", async () => {
-  const { id } = await stage.person.get(endpoints.createZone, { body: { name: "first" } });
+  const { id } = await fixture.person.get(endpoints.createZone, { body: { name: "first" } });
   const path = `/zones/${id}`;
   const known = await seen(path, 'aria-labelledby="rename"');
   expect((await send(path, { name: "second", seen: known })).status).toBe(303);
@@ -83,7 +83,7 @@ test("a zone that was renamed after the form was opened is not named back by it"
     409,
     expect.stringContaining("This was changed in another place"),
   ]);
-  expect(await stage.person.get(endpoints.getZone, { params: { id } })).toMatchObject({
+  expect(await fixture.person.get(endpoints.getZone, { params: { id } })).toMatchObject({
     name: "second",
   });
   const fresh = /name="seen" value="([^"]+)"/.exec(refused.body.toString())?.[1] ?? "none";
@@ -91,7 +91,7 @@ test("a zone that was renamed after the form was opened is not named back by it"
 });
 
 test("twenty values that are added at the same moment are all there", async () => {
-  const id = await stage.configure("all at once");
+  const id = await fixture.configure("all at once");
   const names = Array.from({ length: 20 }, (_, index) => `v${index}`);
   for (const kind of ["variables", "environment"] as const) {
     const add = (name: string) =>

@@ -4,33 +4,33 @@ import { endpoints } from "../../../protocol/endpoints.ts";
 import { submit, type Fields } from "../../helpers/forms.ts";
 import { addTestWorker, ask } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { openStage, type Stage } from "../../helpers/scenes.ts";
+import { openSampleUser, type SampleUser } from "../../helpers/sample-data.ts";
 
 const { plane } = planeForFile();
-let stage: Stage;
+let fixture: SampleUser;
 let id: string;
 let spec: string;
 beforeAll(async () => {
-  stage = await openStage(plane);
+  fixture = await openSampleUser(plane);
 });
 beforeEach(async () => {
-  ({ id } = await addTestWorker(plane, stage.owner));
-  spec = await stage.configure(`of ${id}`);
+  ({ id } = await addTestWorker(plane, fixture.owner));
+  spec = await fixture.configure(`of ${id}`);
 });
 
 const send = (path: string, fields: Fields) =>
-  submit(plane, `/workers/${id}/${path}`, fields, stage.headers);
+  submit(plane, `/workers/${id}/${path}`, fields, fixture.headers);
 const page = async (path = "") => {
   const { status, body } = await ask(plane, "GET", `/workers/${id}${path}`, {
-    headers: stage.headers,
+    headers: fixture.headers,
   });
   const text = body.toString().replaceAll(/<[^>]*>/g, " ");
   const marks = [...body.toString().matchAll(/name="seen" value="([^"]+)"/g)];
   return { status, text: text.replaceAll(/\s+/g, " "), seen: marks.map(([, mark = ""]) => mark) };
 };
-const read = () => stage.person.get(endpoints.getWorker, { params: { id } });
+const read = () => fixture.person.get(endpoints.getWorker, { params: { id } });
 const teardowns = async () => {
-  const { jobs } = await stage.person.get(endpoints.listJobs, { query: {} });
+  const { jobs } = await fixture.person.get(endpoints.listJobs, { query: {} });
   return jobs.filter((job) => job.assigned_worker_id === id);
 };
 
@@ -53,7 +53,7 @@ test("a worker is renamed, labelled, and told what it was deployed with, and onl
   );
   await send("edit", { ...fields, all: "on" });
   const query = { target_id: id, limit: 1 };
-  const { audit_entries } = await stage.person.get(endpoints.listAuditEntries, { query });
+  const { audit_entries } = await fixture.person.get(endpoints.listAuditEntries, { query });
   expect(audit_entries).toMatchObject([
     {
       action: "worker.update",
@@ -70,7 +70,7 @@ test("a snapshot that the client set stays as it is while other fields change", 
   const source = { type: "git", url: "https://git.example.com/x.git" } as const;
   const variables = { key: { value: "s3cret", sensitive: true } };
   const snapshot = { source, variables };
-  await stage.person.get(endpoints.updateWorker, {
+  await fixture.person.get(endpoints.updateWorker, {
     params: { id },
     body: { deploy_configuration: { snapshot } },
   });
@@ -130,7 +130,7 @@ describe("nothing changes, and the form says what is wrong, when", () => {
 
 test("a worker is torn down when its name is typed, and for what was shown alone", async () => {
   const deploy = (targets?: string[]) =>
-    stage.person.get(endpoints.updateWorker, {
+    fixture.person.get(endpoints.updateWorker, {
       params: { id },
       body: { deploy_configuration: { configuration_id: spec, ...(targets ? { targets } : {}) } },
     });
@@ -145,7 +145,7 @@ test("a worker is torn down when its name is typed, and for what was shown alone
   const queued = await send("teardown", { seen: now.at(-1) ?? "none", confirm: name });
   expect([queued.status, await teardowns()]).toMatchObject([303, [{ status: "QUEUED" }]]);
   const [job] = await teardowns();
-  const shown = await ask(plane, "GET", `/jobs/${job?.id}`, { headers: stage.headers });
+  const shown = await ask(plane, "GET", `/jobs/${job?.id}`, { headers: fixture.headers });
   expect(shown.body.toString()).toContain("everything in the state of");
 });
 

@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import { problemCodes, type ProblemCode } from "../../../protocol/problem.ts";
-import { dump } from "../../helpers/dump.ts";
+import { dump } from "../../helpers/store-dump.ts";
 import { addHeldJob, addTestWorker, ask, jobCredential } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import type { Answer, TestWorker } from "../../helpers/plane.ts";

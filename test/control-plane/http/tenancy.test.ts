@@ -5,7 +5,7 @@ import { signToken } from "../../../control-plane/services/people/jwt.ts";
 import { endLogin } from "../../../control-plane/services/people/logins.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
-import { dump } from "../../helpers/dump.ts";
+import { dump } from "../../helpers/store-dump.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addHeldJob, addTestWorker, ask, jobCredential } from "../../helpers/plane.ts";
 import { addJob, addSpec } from "../../helpers/rows.ts";

@@ -1,11 +1,11 @@
-/** What a person does with every part of the product, as courses of a drive (drive.ts); in the order in which one needs the other. */
+/** What a person does with every part of the product, as courses of a drive (command-driver.ts); in the order in which one needs the other. */
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
-import type { Drive } from "./drive.ts";
+import type { CommandDriver } from "./command-driver.ts";
 import { copyFixture } from "./fixtures.ts";
 
-export type Person = Drive & { readonly path: string };
+export type Person = CommandDriver & { readonly path: string };
 
 /** The id of the job that a command has shown. */
 export const jobIn = (shown: string): string => /^id +(\S+)$/m.exec(shown)?.[1] ?? "";

@@ -15,7 +15,7 @@ export interface ProxiedCall {
 /** False: the connection is cut instead. A promise holds the call. */
 export type Verdict = boolean | Promise<boolean>;
 
-export interface MeddlingProxy {
+export interface FaultProxy {
   readonly url: string;
   /** Asked before the server sees the call. */
   onRequest: (call: ProxiedCall) => Verdict;
@@ -25,13 +25,13 @@ export interface MeddlingProxy {
 }
 
 /** Starts one in front of `target`, such as `http://127.0.0.1:8080`; as long as nothing is set, everything passes. */
-export async function meddlingProxy(target: string): Promise<MeddlingProxy> {
+export async function faultProxy(target: string): Promise<FaultProxy> {
   const server = createServer((incoming, outgoing) => {
     pass(incoming, outgoing).catch(() => incoming.socket.destroy());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
-  const proxy: MeddlingProxy = {
+  const proxy: FaultProxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     onRequest: () => true,
     onAnswer: () => true,

@@ -1,31 +1,31 @@
 /** Reads everything that was acknowledged back as people and runners do. */
-import { sha256 } from "./ledger.ts";
+import { sha256 } from "./acknowledged.ts";
 import type { Load } from "./load.ts";
 
 /** What is not served exactly as it was acknowledged. */
 export async function findUnserved(load: Load): Promise<string[]> {
-  const { ledger, person: headers } = load;
+  const { acknowledged, person: headers } = load;
   const found: string[] = [];
-  for (const [job, chunks] of ledger.logs) {
+  for (const [job, chunks] of acknowledged.logs) {
     const answer = await load.call("GET", `/api/cli/jobs/${job}/logs`, { headers });
     const { logs } = answer.json() as { logs: { log_chunk: string }[] };
     const wanted = chunks.toSorted((a, b) => a.seq - b.seq).map(({ text }) => text);
     if (logs.map(({ log_chunk }) => log_chunk).join("\n") !== wanted.join("\n"))
       found.push(`the log of job ${job}`);
   }
-  for (const [name, versions] of ledger.states)
+  for (const [name, versions] of acknowledged.states)
     for (const [serial, content] of versions) {
       const path = `/api/cli/configurations/${name}/state/versions/${serial}`;
       if (!(await load.call("GET", path, { headers })).body.equals(content))
         found.push(`state ${serial} of ${name}`);
     }
-  for (const [job, digest] of ledger.artifacts) {
+  for (const [job, digest] of acknowledged.artifacts) {
     const answer = await load.call("GET", `/api/jobs/${job}/plan-artifact`, {
       headers: load.holders.get(job) ?? {},
     });
     if (sha256(answer.body) !== digest) found.push(`the plan of job ${job}`);
   }
-  for (const job of ledger.ended.keys()) {
+  for (const job of acknowledged.ended.keys()) {
     const { status } = (await load.call("GET", `/api/cli/jobs/${job}`, { headers })).json();
     if (status !== "SUCCESS") found.push(`job ${job}, which is ${String(status)}`);
   }

@@ -14,7 +14,7 @@ export interface AcknowledgedChunk {
 }
 
 /** Everything that was answered with a success. */
-export class Ledger {
+export class Acknowledged {
   readonly created = new Set<string>();
   /** Who got a job, one entry for each claim that was answered; a repeat of the same claim is the same entry. */
   readonly claims = new Map<string, Set<string>>();
@@ -31,10 +31,11 @@ export class Ledger {
 export const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 const md5 = (bytes: Buffer): string => createHash("md5").update(bytes).digest("hex");
 
-/** What of the ledger is not in the data directory, and what is in there by half. The server must not run; a copy is opened. */
-export function findBreaches(directory: string, ledger: Ledger): string[] {
+/** What of the acknowledged is not in the data directory, and what is in there by half. The server must not run; a copy is opened. */
+export function findBreaches(directory: string, acknowledged: Acknowledged): string[] {
   const { databaseFile, artifactsDirectory } = readConfig({ WINDLASS_DATA_DIR: directory });
-  if (!existsSync(databaseFile)) return ledger.created.size > 0 ? ["there is no database"] : [];
+  if (!existsSync(databaseFile))
+    return acknowledged.created.size > 0 ? ["there is no database"] : [];
   const place = mkdtempSync(join(tmpdir(), "copy-"));
   const copy = join(place, "copy.db");
   for (const suffix of ["", "-wal"])
@@ -48,13 +49,14 @@ export function findBreaches(directory: string, ledger: Ledger): string[] {
       ...(db.pragma("foreign_key_check") as unknown[]).map((row) => JSON.stringify(row)),
     ];
     const isEmpty = db.prepare("select 1 from sqlite_master limit 1").get() === undefined;
-    if (isEmpty) return [...whole, ...(ledger.created.size > 0 ? ["the schema is gone"] : [])];
+    if (isEmpty)
+      return [...whole, ...(acknowledged.created.size > 0 ? ["the schema is gone"] : [])];
     return [
       ...whole,
-      ...jobBreaches(db, ledger),
-      ...logBreaches(db, ledger),
-      ...stateBreaches(db, ledger),
-      ...contentBreaches(db, ledger, artifactsDirectory),
+      ...jobBreaches(db, acknowledged),
+      ...logBreaches(db, acknowledged),
+      ...stateBreaches(db, acknowledged),
+      ...contentBreaches(db, acknowledged, artifactsDirectory),
     ];
   } finally {
     db.close();
@@ -63,24 +65,30 @@ export function findBreaches(directory: string, ledger: Ledger): string[] {
 }
 
 /** What is in the data directory though nobody was told: after a stop that waits for its answers there is nothing of that kind. */
-export function findUnacknowledged(directory: string, ledger: Ledger): string[] {
+export function findUnacknowledged(directory: string, acknowledged: Acknowledged): string[] {
   const db = new Database(readConfig({ WINDLASS_DATA_DIR: directory }).databaseFile, {
     readonly: true,
   });
   const ids = (sql: string) => db.prepare<[], string>(sql).pluck().all();
   const unknown = (what: string, found: string[], known: { has(id: string): boolean }) =>
     found.filter((id) => !known.has(id)).map((id) => `${what} ${id}`);
-  const chunks = [...ledger.logs].flatMap(([job, log]) => log.map(({ seq }) => `${job} ${seq}`));
-  const states = [...ledger.states].flatMap(([name, versions]) =>
+  const chunks = [...acknowledged.logs].flatMap(([job, log]) =>
+    log.map(({ seq }) => `${job} ${seq}`),
+  );
+  const states = [...acknowledged.states].flatMap(([name, versions]) =>
     [...versions.keys()].map((serial) => `${name} ${serial}`),
   );
   try {
     return [
-      ...unknown("job", ids("select id from jobs"), ledger.created),
-      ...unknown("claim of", ids("select id from jobs where status <> 'QUEUED'"), ledger.claims),
-      ...unknown("start of", ids("select id from jobs where started_at > 0"), ledger.started),
-      ...unknown("end of", ids("select id from jobs where ended_at > 0"), ledger.ended),
-      ...unknown("plan of", ids("select job_id from plan_artifacts"), ledger.artifacts),
+      ...unknown("job", ids("select id from jobs"), acknowledged.created),
+      ...unknown(
+        "claim of",
+        ids("select id from jobs where status <> 'QUEUED'"),
+        acknowledged.claims,
+      ),
+      ...unknown("start of", ids("select id from jobs where started_at > 0"), acknowledged.started),
+      ...unknown("end of", ids("select id from jobs where ended_at > 0"), acknowledged.ended),
+      ...unknown("plan of", ids("select job_id from plan_artifacts"), acknowledged.artifacts),
       ...unknown("chunk", ids("select job_id || ' ' || seq from log_chunks"), new Set(chunks)),
       ...unknown(
         "state",
@@ -103,18 +111,18 @@ interface Job {
   readonly last_seq: number | null;
 }
 
-function jobBreaches(db: Database.Database, ledger: Ledger): string[] {
+function jobBreaches(db: Database.Database, acknowledged: Acknowledged): string[] {
   const rows = db.prepare<[], Job>("select * from jobs").all();
   const jobs = new Map(rows.map((job) => [job.id, job]));
   const found: string[] = [];
-  for (const id of ledger.created) if (!jobs.has(id)) found.push(`job ${id} is gone`);
-  for (const [id, claims] of ledger.claims) {
+  for (const id of acknowledged.created) if (!jobs.has(id)) found.push(`job ${id} is gone`);
+  for (const [id, claims] of acknowledged.claims) {
     if (claims.size > 1) found.push(`job ${id} was given out as ${[...claims].join(" and ")}`);
     if ((jobs.get(id)?.attempt ?? 0) < 1) found.push(`the claim of job ${id} is gone`);
   }
-  for (const id of ledger.started)
+  for (const id of acknowledged.started)
     if (typeof jobs.get(id)?.started_at !== "number") found.push(`the start of job ${id} is gone`);
-  for (const [id, { lastSeq }] of ledger.ended) {
+  for (const [id, { lastSeq }] of acknowledged.ended) {
     const job = jobs.get(id);
     if (job?.status !== "SUCCESS" || job.last_seq !== lastSeq)
       found.push(`the end of job ${id} is gone: ${JSON.stringify(job)}`);
@@ -126,7 +134,7 @@ function jobBreaches(db: Database.Database, ledger: Ledger): string[] {
   return found;
 }
 
-function logBreaches(db: Database.Database, ledger: Ledger): string[] {
+function logBreaches(db: Database.Database, acknowledged: Acknowledged): string[] {
   const rows = db
     .prepare<[], { id: number; job_id: string; seq: number; log_chunk: string }>(
       "select id, job_id, seq, log_chunk from log_chunks order by id",
@@ -137,7 +145,7 @@ function logBreaches(db: Database.Database, ledger: Ledger): string[] {
   for (const [job, chunks] of byJob)
     if (chunks.some(({ seq }, index) => seq !== index + 1))
       found.push(`the log of job ${job} is ${chunks.map(({ seq }) => seq).join()}`);
-  for (const [job, chunks] of ledger.logs)
+  for (const [job, chunks] of acknowledged.logs)
     for (const { seq, text, id } of chunks) {
       const row = byJob.get(job)?.[seq - 1];
       if (row?.log_chunk !== text || (id !== undefined && row.id !== id))
@@ -146,7 +154,7 @@ function logBreaches(db: Database.Database, ledger: Ledger): string[] {
   return found;
 }
 
-function stateBreaches(db: Database.Database, ledger: Ledger): string[] {
+function stateBreaches(db: Database.Database, acknowledged: Acknowledged): string[] {
   const rows = db
     .prepare<[], { name: string; serial: number; md5: string }>(
       "select name, serial, md5 from state_versions join specs on specs.id = spec_id order by state_versions.id",
@@ -156,7 +164,7 @@ function stateBreaches(db: Database.Database, ledger: Ledger): string[] {
   for (const [name, versions] of Map.groupBy(rows, (row) => row.name))
     if (versions.some(({ serial }, index) => serial !== index + 1))
       found.push(`the states of ${name} are ${versions.map(({ serial }) => serial).join()}`);
-  for (const [name, versions] of ledger.states)
+  for (const [name, versions] of acknowledged.states)
     for (const [serial, content] of versions)
       if (
         !rows.some((row) => row.name === name && row.serial === serial && row.md5 === md5(content))
@@ -165,7 +173,11 @@ function stateBreaches(db: Database.Database, ledger: Ledger): string[] {
   return found;
 }
 
-function contentBreaches(db: Database.Database, ledger: Ledger, blobs: string): string[] {
+function contentBreaches(
+  db: Database.Database,
+  acknowledged: Acknowledged,
+  blobs: string,
+): string[] {
   const artifacts = db
     .prepare<[], { job_id: string; sha256: string }>("select job_id, sha256 from plan_artifacts")
     .all();
@@ -181,7 +193,7 @@ function contentBreaches(db: Database.Database, ledger: Ledger, blobs: string): 
     return existsSync(file) && statSync(file).size > size_bytes;
   };
   return [
-    ...[...ledger.artifacts]
+    ...[...acknowledged.artifacts]
       .filter(([job, digest]) => digests.get(job) !== digest)
       .map(([job]) => `the artifact of job ${job} is gone`),
     ...named.filter((row) => !isThere(row)).map(({ blob }) => `blob ${blob} is gone`),

@@ -9,7 +9,7 @@ import { bin, windlass } from "./windlass.ts";
 export const ways = ["a terminal", "a pipe"] as const;
 
 /** What a command is to show, and what it is told. */
-export interface Course {
+export interface CommandCase {
   /** On stdout. */
   readonly data?: RegExp;
   /** On stderr. */
@@ -26,10 +26,10 @@ export interface Course {
   readonly reads?: true;
 }
 
-export interface Drive {
+export interface CommandDriver {
   readonly way: (typeof ways)[number];
   /** Runs `windlass <words>`, which must do as the course says, and answers everything that it showed. */
-  run(words: readonly string[], course?: Course): Promise<string>;
+  run(words: readonly string[], course?: CommandCase): Promise<string>;
   /** Runs it with --json, and answers that. */
   json(...words: string[]): Promise<never>;
   /** The commands that were driven, without what they were told. */
@@ -46,10 +46,10 @@ export async function allCommands(): Promise<string[]> {
 }
 
 /** Opens one for a person whose command line has this environment. */
-export async function openDrive(
-  way: Drive["way"],
+export async function openCommandDriver(
+  way: CommandDriver["way"],
   environment: Readonly<Record<string, string>>,
-): Promise<Drive> {
+): Promise<CommandDriver> {
   const commands = await allCommands();
   const driven = new Set<string>();
   const inWay = way === "a pipe" ? inPipe : inTerminal;
@@ -79,7 +79,7 @@ export async function openDrive(
 type Environment = Readonly<Record<string, string>>;
 
 /** Each question is answered with no first. */
-async function inTerminal(words: readonly string[], course: Course, environment: Environment) {
+async function inTerminal(words: readonly string[], course: CommandCase, environment: Environment) {
   const { asks, secret, answer, data, says, into } = course;
   if (asks !== undefined) {
     await using refused = openTerminal(words, environment);
@@ -111,7 +111,7 @@ async function inTerminal(words: readonly string[], course: Course, environment:
   return screen;
 }
 
-async function inPipe(words: readonly string[], course: Course, environment: Environment) {
+async function inPipe(words: readonly string[], course: CommandCase, environment: Environment) {
   const { asks, secret, answer, data, says, reads } = course;
   if (asks !== undefined) {
     const unasked = await windlass(words, { env: environment });

@@ -9,7 +9,7 @@ import type { Owner } from "./rows.ts";
 import { bearer, openBrowser } from "./sign-in.ts";
 
 /** The settings of a control plane that has all there is to show. */
-export const stageSettings = {
+export const sampleSettings = {
   // Its worker is heard of once.
   WINDLASS_OFFLINE_SECONDS: "3600",
   RELEASE_API_SECRET: "the-secret-of-the-pipeline-of-these-scenes",
@@ -22,7 +22,7 @@ export const stageSettings = {
 };
 
 /** A person with a zone, and a runner of theirs that this test plays. */
-export interface Stage {
+export interface SampleUser {
   readonly owner: Owner;
   readonly worker: string;
   readonly email: string;
@@ -41,10 +41,10 @@ export interface Stage {
 }
 
 /** Opens one. */
-export async function openStage(
+export async function openSampleUser(
   plane: Plane,
   email = `${randomUUID()}@example.com`,
-): Promise<Stage> {
+): Promise<SampleUser> {
   const { headers } = await openBrowser(plane, email);
   const person = callsOf(plane, headers);
   const zone = await person.get(endpoints.createZone, { body: { name: "production" } });
@@ -151,37 +151,43 @@ const planLog = [
 ].join("\n");
 
 /** Jobs of every kind; answers those that have a page worth seeing. */
-export async function fillStage(plane: Plane, stage: Stage): Promise<Record<string, string>> {
-  const pipeline = callsOf(plane, bearer(stageSettings.RELEASE_API_SECRET));
+export async function addSampleJobs(
+  plane: Plane,
+  fixture: SampleUser,
+): Promise<Record<string, string>> {
+  const pipeline = callsOf(plane, bearer(sampleSettings.RELEASE_API_SECRET));
   await pipeline.get(endpoints.publishRelease, { body: { version: "0.2.0" } });
   const [network, cluster, shop] = await Promise.all(
-    ["network", "cluster-eu", "shop frontend"].map((name) => stage.configure(name)),
+    ["network", "cluster-eu", "shop frontend"].map((name) => fixture.configure(name)),
   );
   const run = async (job_type: CreateJob["job_type"], configuration_id = "") => {
-    await stage.queue({ job_type, configuration_id });
-    return stage.start();
+    await fixture.queue({ job_type, configuration_id });
+    return fixture.start();
   };
   const failed = await run("DEPLOY", network);
-  await stage.step(failed, "init", "started");
-  await stage.step(failed, "init", "ended", 3);
-  await stage.step(failed, "apply", "started", 3);
-  await stage.log(failed, planLog);
+  await fixture.step(failed, "init", "started");
+  await fixture.step(failed, "init", "ended", 3);
+  await fixture.step(failed, "apply", "started", 3);
+  await fixture.log(failed, planLog);
   const message = "Error: creating EC2 Instance: UnauthorizedOperation";
-  await stage.log(failed, `\u001b[31m╷\n│ ${message}\n╵\u001b[0m\n`, "STDERR");
-  await stage.end(failed, "FAILED", { error_message: message });
+  await fixture.log(failed, `\u001b[31m╷\n│ ${message}\n╵\u001b[0m\n`, "STDERR");
+  await fixture.end(failed, "FAILED", { error_message: message });
   const deployed = await run("DEPLOY", shop);
-  await stage.log(deployed, "Apply complete! Resources: 3 added.\n");
+  await fixture.log(deployed, "Apply complete! Resources: 3 added.\n");
   const outputs = {
     cluster_endpoint: { type: "string", value: "https://shop.example.com", sensitive: false },
     admin_password: { type: "string", sensitive: true },
   };
-  await stage.end(deployed, "SUCCESS", { execution_metadata: { outputs } });
+  await fixture.end(deployed, "SUCCESS", { execution_metadata: { outputs } });
   const plan = await run("PLAN", cluster);
-  await stage.log(plan, planLog);
-  await stage.end(plan, "SUCCESS", { plan_summary: richPlan });
+  await fixture.log(plan, planLog);
+  await fixture.end(plan, "SUCCESS", { plan_summary: richPlan });
   const running = await run("DEPLOY", network);
-  await stage.step(running, "apply", "started");
-  await stage.log(running, "aws_instance.web[0]: Still creating... [10s elapsed]\n");
-  const { id: waiting } = await stage.queue({ job_type: "PLAN", configuration_id: network ?? "" });
+  await fixture.step(running, "apply", "started");
+  await fixture.log(running, "aws_instance.web[0]: Still creating... [10s elapsed]\n");
+  const { id: waiting } = await fixture.queue({
+    job_type: "PLAN",
+    configuration_id: network ?? "",
+  });
   return { failed, deployed, plan, running, waiting };
 }
