@@ -85,24 +85,55 @@ describe("a job", () => {
     ["claimed", claimed, "log", { started_at: now, status: "PROCESSING" }],
     ["cancelled and running", cancelling, "log", "unchanged"],
     ["started", started, "success", { status: "SUCCESS", ended_at: now, released_at: now }],
-    ["claimed", claimed, "success", { status: "SUCCESS", started_at: now, released_at: now }],
-    ["started", started, "failure", { status: "FAILED", error_message: "boom", released_at: now }],
+    [
+      "claimed",
+      claimed,
+      "success",
+      { status: "SUCCESS", started_at: now, ended_at: now, released_at: now },
+    ],
+    [
+      "started",
+      started,
+      "failure",
+      { status: "FAILED", error_message: "boom", ended_at: now, released_at: now },
+    ],
     // What happened is recorded, even after a cancel or a presumed loss.
-    ["cancelled and running", cancelling, "success", { status: "SUCCESS", released_at: now }],
+    [
+      "cancelled and running",
+      cancelling,
+      "success",
+      { status: "SUCCESS", ended_at: now, released_at: now },
+    ],
     [
       "lost",
       lost,
       "success",
-      { status: "SUCCESS", error_message: null, presumed_lost_at: null, outcome_unknown: 0 },
+      {
+        status: "SUCCESS",
+        error_message: null,
+        presumed_lost_at: null,
+        outcome_unknown: 0,
+        ended_at: now,
+      },
     ],
     // Even when the report says no more than was presumed: the message decides nothing.
     ["lost", lost, "the same message", { presumed_lost_at: null, outcome_unknown: 0 }],
     ["lost", lost, "an unknown outcome", { presumed_lost_at: null, outcome_unknown: 1 }],
     ["succeeded", succeeded, "success", "unchanged"],
-    ["queued", queued, "cancel", { status: "CANCELLED", ended_at: now, released_at: now }],
-    ["claimed", claimed, "cancel", { status: "CANCELLED", ended_at: now, released_at: now }],
-    // A started job occupies its spec until its runner answers.
-    ["started", started, "cancel", { status: "CANCELLED", ended_at: now, released_at: null }],
+    [
+      "queued",
+      queued,
+      "cancel",
+      { status: "CANCELLED", cancelled_at: now, ended_at: now, released_at: now },
+    ],
+    [
+      "claimed",
+      claimed,
+      "cancel",
+      { status: "CANCELLED", cancelled_at: now, ended_at: now, released_at: now },
+    ],
+    // A started job occupies its spec until its runner reports its end.
+    ["started", started, "cancel", { status: "CANCELLED", cancelled_at: now, ended_at: now }],
     ["succeeded", succeeded, "cancel", "refused"],
     ["cancelled and running", cancelling, "cancel", "refused"],
     ["queued", queued, "lose", "unchanged"],
@@ -111,7 +142,14 @@ describe("a job", () => {
       "started",
       started,
       "lose",
-      { status: "FAILED", released_at: now, presumed_lost_at: now, outcome_unknown: 1 },
+      {
+        status: "FAILED",
+        error_message: "runner lost, outcome unknown",
+        ended_at: now,
+        released_at: now,
+        presumed_lost_at: now,
+        outcome_unknown: 1,
+      },
     ],
     [
       "cancelled and running",
@@ -121,13 +159,13 @@ describe("a job", () => {
     ],
     ["succeeded", succeeded, "lose", "unchanged"],
     ["lost", lost, "lose", "unchanged"],
-  ])("that is %s, on %3$s", (_from, job, event, to) => {
+  ])("that is $0 changes as written on: $2", (_from, job, event, to) => {
     if (to === "refused") expect(() => change[event](job)).toThrow(RefusalError);
     else if (to === "unchanged") expect(change[event](job)).toBe(job);
-    else expect(change[event](job)).toEqual({ ...change[event](job), ...to });
+    else expect(change[event](job)).toEqual({ ...job, ...to });
   });
 
-  it("is released by the clock only when nobody answered its cancel for fifteen minutes", () => {
+  it("is released without a report when its cancel has gone unanswered for 15 minutes", () => {
     const due = 3 + unansweredCancelMilliseconds;
     expect(releaseCancelled(cancelling, due - 1)).toBe(cancelling);
     expect(releaseCancelled(cancelling, due)).toMatchObject({ released_at: due });
@@ -135,7 +173,7 @@ describe("a job", () => {
     expect(releaseCancelled(cancelledInQueue, due)).toBe(cancelledInQueue);
   });
 
-  it("listens to its holder only, and to its attempt where one is said", () => {
+  it("accepts reports only from its holder, and only of the current attempt if the report names one", () => {
     const job = { worker_id: "w", attempt: 2 };
     expect(() => fence(job, "w", undefined)).not.toThrow();
     expect(() => fence(job, "w", 2)).not.toThrow();
