@@ -1,4 +1,4 @@
-/** The files of the pages: one style sheet and small scripts, all from this server, so that a page needs no other network. */
+/** The style sheet and the scripts of the console, all served by this server. */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,10 @@ const files = new Map(
   }),
 );
 
-/** Adds `/assets/{name}`. Browsers ask each time whether theirs is still the one: an upgrade never mixes old files with new pages. */
+/**
+ * Adds `/assets/{name}`. Browsers ask each time whether theirs is still the one: an upgrade never
+ * mixes old files with new pages.
+ */
 export function assetRoutes(pages: FastifyInstance): void {
   pages.get("/assets/:name", async (request, reply) => {
     const file = files.get((request.params as { name: string }).name);

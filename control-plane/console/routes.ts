@@ -1,4 +1,4 @@
-/** The routes of the pages. All of them work without a script: plain links and forms. */
+/** The routes of the console. Every page works without scripts, with links and forms. */
 import type { FastifyInstance } from "fastify";
 import { validate } from "uuid";
 import { clearSession, setSession } from "../http/session.ts";
@@ -40,7 +40,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     .map((name) => ({ name, title: providerTitles[name] }));
   app.register(async (pages) => {
     readForms(pages);
-    // A person who goes wrong on a page sees a page.
+    // An error on a page is shown as a page.
     pages.setErrorHandler((error, request, reply) => {
       const refusal = refusalOf(error, request);
       const title = problemCodes[refusal.code][1];
@@ -59,7 +59,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
       sendPage(reply, { title: "Sign in", body });
       return reply;
     });
-    // No HEAD: whatever looks at a link before the person does must not use it up.
+    // No HEAD: a link preview must not use up the link.
     pages.get("/login/link/:token", { exposeHeadRoute: false }, async (request, reply) => {
       reply.headers({ "cache-control": "no-store", "referrer-policy": "no-referrer" });
       const { token } = request.params as { token: string };

@@ -20,8 +20,8 @@ export type SignedIn = (
 ) => void;
 
 /**
- * Makes the function that adds such routes. Without a session a page answers 303 to the sign-in, with the way back; the session is
- * checked before the body is read.
+ * Makes the function that adds such routes. Without a session a page answers 303 to the sign-in,
+ * with the way back; the session is checked before the body is read.
  */
 export function signedInRoutes(pages: FastifyInstance, context: Context): SignedIn {
   return (method, url, handler, options = {}) => {

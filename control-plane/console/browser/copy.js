@@ -1,5 +1,8 @@
 // @ts-check
-/** Buttons that copy the text of an element: `data-copy` names it. Where the browser does not let a page copy, the text is selected. */
+/**
+ * Buttons that copy the text of an element: `data-copy` names it. Where the browser does not let a
+ * page copy, the text is selected.
+ */
 
 for (const button of document.querySelectorAll("button[data-copy]")) {
   const source = document.getElementById(button.getAttribute("data-copy") ?? "");

@@ -1,5 +1,8 @@
 // @ts-check
-/** Keeps the parts of a page that are marked `data-live` as the server draws them now. Without it the page is as good as its last load. */
+/**
+ * Keeps the parts of a page that are marked `data-live` as the server draws them now. Without it
+ * the page is as good as its last load.
+ */
 import { patch } from "./patch.js";
 
 /** What the server last drew of each part: most of the time it draws the same again. */
@@ -54,7 +57,10 @@ function draw(fresh) {
   keep(fresh);
 }
 
-/** Asks as often as the page says, which may change: what is over changes no more. @param {Document} page */
+/**
+ * Asks as often as the page says, which may change: what is over changes no more. @param {Document}
+ * page
+ */
 function keep(page) {
   clearInterval(timer);
   const seconds = Number(page.querySelector("[data-refresh]")?.getAttribute("data-refresh") ?? 0);

@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * Some lines of a log. Near to what is seen they are elements, with numbers and colours (awake); elsewhere one text (asleep), so that the
- * browser's own search and copy work on all of a log, and a line that nobody looks at costs its characters and nothing else.
+ * Some lines of a log. Near to what is seen they are elements, with numbers and colours (awake);
+ * elsewhere one text (asleep), so that the browser's own search and copy work on all of a log, and
+ * a line that nobody looks at costs its characters and nothing else.
  */
 
 /** The lines of a block. Making elements of as many is a matter of a few milliseconds. */
@@ -11,16 +12,25 @@ export class Block {
   element = document.createElement("div");
   /** The text of its lines as far as they are drawn, without colours. */
   text = "";
-  /** What was added since. Joined in one go: a text that grows piece by piece keeps all its pieces. @type {string[]} */
+  /**
+   * What was added since. Joined in one go: a text that grows piece by piece keeps all its pieces.
+   * @type {string[]}
+   */
   #added = [];
   #length = 0;
   lines = 0;
   isAwake = false;
   /** Whether it is near to what is seen; null while nobody knows. @type {boolean | null} */
   isNear = null;
-  /** Which stretches of the text have a look: begin, end, classes, in turn. @type {(number | string)[]} */
+  /**
+   * Which stretches of the text have a look: begin, end, classes, in turn. @type {(number |
+   * string)[]}
+   */
   #looks = [];
-  /** From which line on a stream and a second hold. @type {{ line: number, stream: string, second: string }[]} */
+  /**
+   * From which line on a stream and a second hold. @type {{ line: number, stream: string, second:
+   * string }[]}
+   */
   #heads = [];
   /** Where drawing goes on: at the last line that is drawn, because it may have grown. */
   #next = { line: 0, at: 0, look: 0, head: 0 };
@@ -114,7 +124,9 @@ export class Block {
     return line;
   }
 
-  /** The element of a line, counted from 0; wakes it. @param {number} index @returns {HTMLElement} */
+  /**
+   * The element of a line, counted from 0; wakes it. @param {number} index @returns {HTMLElement}
+   */
   line(index) {
     this.wake();
     return /** @type {HTMLElement} */ (this.element.children[index]);

@@ -38,7 +38,10 @@ export class LogLines {
     this.#near = new IntersectionObserver((entries) => this.#moved(entries), options);
   }
 
-  /** Takes a chunk; `draw` shows it. @param {Pick<Chunk, "log_chunk" | "stream_type" | "created_at">} chunk */
+  /**
+   * Takes a chunk; `draw` shows it. @param {Pick<Chunk, "log_chunk" | "stream_type" |
+   * "created_at">} chunk
+   */
   write({ log_chunk, stream_type, created_at }) {
     const painter = (this.#painters[stream_type] ??= new Painter());
     if (this.#stream !== stream_type) this.#isOpen = false;
@@ -58,7 +61,8 @@ export class LogLines {
 
   /** Shows what was written. */
   draw() {
-    // The end is where most look: it is drawn as lines at once, and put to sleep again where it is not seen.
+    // The end is where most look: it is drawn as lines at once, and put to sleep again where it is
+    // not seen.
     const last = this.#blocks.at(-1);
     if (last?.isNear === null) last.wake();
     for (const block of this.#changed) block.draw();
@@ -131,7 +135,10 @@ export class LogLines {
     return this.#blocks[Math.floor((number - 1 - this.dropped) / blockSize)];
   }
 
-  /** Marks one line, counted from 1, and answers its element; null where there is none. @param {number} number @returns {HTMLElement | null} */
+  /**
+   * Marks one line, counted from 1, and answers its element; null where there is none. @param
+   * {number} number @returns {HTMLElement | null}
+   */
   mark(number) {
     const block = this.#blockOf(number);
     const index = (number - 1) % blockSize;

@@ -1,7 +1,8 @@
 // @ts-check
 /**
- * Terraform's colours: text with escape sequences in, pieces of plain text with the names of classes out. Nothing of a log becomes
- * markup, a link or a style: only sequences that set colours are read, the others are left out.
+ * Terraform's colours: text with escape sequences in, pieces of plain text with the names of
+ * classes out. Nothing of a log becomes markup, a link or a style: only sequences that set colours
+ * are read, the others are left out.
  */
 // Browsers know its address, not where it is installed.
 // oxlint-disable-next-line import/no-absolute-path
@@ -13,7 +14,10 @@ import { createAnsiSequenceParser, namedColors } from "/assets/ansi-sequence-par
 /** The longest sequence that is waited for, in characters. A link has a whole address in it. */
 const sequenceLimit = 4096;
 
-/** A sequence (ECMA-48): a control sequence, a string such as a link, or a short one; else the escape character alone. */
+/**
+ * A sequence (ECMA-48): a control sequence, a string such as a link, or a short one; else the
+ * escape character alone.
+ */
 const sequences =
   // oxlint-disable-next-line no-control-regex
   /\u001b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)|[ -/]*[0-OQ-WYZ\\`-~])?/g;
@@ -35,7 +39,8 @@ export class Painter {
     this.#begun = "";
     if (rest.includes("\u001b")) {
       const [begun = ""] = unfinished.exec(rest) ?? [];
-      // What only begins like a sequence is text: it would be looked through again with every piece of a line that has no end.
+      // What only begins like a sequence is text: it would be looked through again with every piece
+      // of a line that has no end.
       if (begun.length <= sequenceLimit) {
         this.#begun = begun;
         rest = rest.slice(0, rest.length - begun.length);
@@ -55,7 +60,10 @@ export class Painter {
   }
 }
 
-/** The looks that there are: many pieces share few, and keep no text of their own for it. @type {Map<string, string>} */
+/**
+ * The looks that there are: many pieces share few, and keep no text of their own for it. @type
+ * {Map<string, string>}
+ */
 const looks = new Map();
 
 /** @param {Token} token */
@@ -75,7 +83,10 @@ function lookOf({ decorations, foreground, background }) {
   return known ?? look;
 }
 
-/** The class of one of the sixteen named colours; others are not shown. @param {Token["foreground"]} of @param {string} where */
+/**
+ * The class of one of the sixteen named colours; others are not shown. @param {Token["foreground"]}
+ * of @param {string} where
+ */
 function classOf(of, where) {
   const name = of?.type === "named" ? of.name : of?.type === "table" && namedColors[of.index];
   return name && `ansi-${name.replace("bright", "bright-").toLowerCase()}-${where}`;

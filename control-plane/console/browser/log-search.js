@@ -35,7 +35,9 @@ export class LogSearch {
     else await this.#look(1);
   }
 
-  /** Goes to the next (1) or previous (-1) line, of those too that came since. @param {1 | -1} by */
+  /**
+   * Goes to the next (1) or previous (-1) line, of those too that came since. @param {1 | -1} by
+   */
   async step(by) {
     if (this.#wanted !== "") await this.#look(by);
   }

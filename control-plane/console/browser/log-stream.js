@@ -1,8 +1,17 @@
 // @ts-check
-/** The log of a job as it grows. Whatever breaks the connection, it goes on after the last chunk that arrived. */
+/**
+ * The log of a job as it grows. Whatever breaks the connection, it goes on after the last chunk
+ * that arrived.
+ */
 
-/** @typedef {{ id: number, log_chunk: string, stream_type: "STDOUT" | "STDERR" | "SYSTEM", created_at: string }} Chunk */
-/** @typedef {{ status: string, log_complete: boolean | null, log_pruned_at: string | null }} Progress */
+/**
+ * @typedef {{ id: number, log_chunk: string, stream_type: "STDOUT" | "STDERR" | "SYSTEM",
+ * created_at: string }} Chunk
+ */
+/**
+ * @typedef {{ status: string, log_complete: boolean | null, log_pruned_at: string | null }}
+ * Progress
+ */
 /** @typedef {"live" | "away" | "ended" | "signed_out" | "gone"} State */
 
 const shortestPause = 250;
@@ -11,7 +20,8 @@ const longestPause = 5000;
 /**
  * Reads until the job is over.
  * @param {string} job
- * @param {{ chunk: (chunk: Chunk) => void, progress: (progress: Progress) => void, state: (state: State) => void }} reader
+ * @param {{ chunk: (chunk: Chunk) => void, progress: (progress: Progress) => void, state: (state:
+ * State) => void }} reader
  * @returns {() => void} ends the reading
  */
 export function readLog(job, reader) {

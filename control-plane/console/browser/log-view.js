@@ -1,5 +1,8 @@
 // @ts-check
-/** `<windlass-log>`: the log of a job, live, with search, follow, wrap, times and links to its lines. */
+/**
+ * `<windlass-log>`: the log of a job, live, with search, follow, wrap, times and links to its
+ * lines.
+ */
 import { LogLines } from "./log-lines.js";
 import { LogSearch } from "./log-search.js";
 import { readLog } from "./log-stream.js";
@@ -28,7 +31,10 @@ class WindlassLog extends HTMLElement {
   #state = "away";
   /** Whether a line was gone to. */
   #isMarked = false;
-  /** Whether following ended because somebody scrolled up: then it goes on when they come back to the end. */
+  /**
+   * Whether following ended because somebody scrolled up: then it goes on when they come back to
+   * the end.
+   */
   #isPaused = false;
   /** @type {() => void} */
   #close = () => undefined;

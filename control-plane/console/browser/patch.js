@@ -1,5 +1,8 @@
 // @ts-check
-/** Makes one piece of a page like another by changing only what differs: focus, selection and what was opened stay. */
+/**
+ * Makes one piece of a page like another by changing only what differs: focus, selection and what
+ * was opened stay.
+ */
 
 /** @param {Element} old @param {Element} fresh */
 export function patch(old, fresh) {

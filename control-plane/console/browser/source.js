@@ -1,5 +1,8 @@
 // @ts-check
-/** The source of a configuration: more files than the form began with, and an archive that is uploaded as it is chosen. */
+/**
+ * The source of a configuration: more files than the form began with, and an archive that is
+ * uploaded as it is chosen.
+ */
 
 const limit = 52_428_800;
 const files = document.getElementById("files");

@@ -1,4 +1,4 @@
-/** What a person starts on the page of a configuration: the safe way first, the others behind a question. */
+/** The actions on the page of a configuration: Plan first, the others behind a confirmation. */
 import type { ConfigurationStory } from "./configuration-story.ts";
 import { ask, debugTick, line, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";

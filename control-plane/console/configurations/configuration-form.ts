@@ -1,4 +1,7 @@
-/** The form of a configuration, new or known: where its files come from, what runs them, where and as whom. */
+/**
+ * The form of a configuration, new or known: where its files come from, what runs them, where and
+ * as whom.
+ */
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { ZoneName } from "../../services/zones/names.ts";
 import { choice, columns, line, lines, trouble } from "../page/fields.ts";
@@ -31,7 +34,9 @@ const paths = [
   "timeout_seconds",
 ];
 
-/** The form; `action` takes it, `button` says what it does, `seen` is the mark of what it changes. */
+/**
+ * The form; `action` takes it, `button` says what it does, `seen` is the mark of what it changes.
+ */
 export const configurationForm = (
   form: Form,
   action: string,
@@ -63,14 +68,14 @@ export const configurationForm = (
             name: "engine_version",
             label: "Version",
             placeholder: "~> 1.14",
-            hint: "A version or a constraint. Empty: whichever the worker has.",
+            hint: "A version or a constraint. Empty: the version that the worker has.",
           }),
         )}
         ${line(form, {
           name: "labels",
           label: "Labels",
           placeholder: "eu prod",
-          hint: "Only workers that have them all take its jobs. Put spaces between them.",
+          hint: "Only workers with all of these labels run its jobs. Separate labels with spaces.",
         })}
         ${choice(
           form,
@@ -89,7 +94,7 @@ export const configurationForm = (
           name: "working_directory",
           label: "Working directory",
           placeholder: "envs/prod",
-          hint: "Where terraform runs, below the source. Empty: at its top.",
+          hint: "The folder of the source in which terraform runs. Empty: its top folder.",
         })}
         ${choice(
           form,
@@ -108,7 +113,7 @@ export const configurationForm = (
           name: "var_files",
           label: "Files of variables",
           placeholder: "envs/prod.tfvars",
-          hint: "In the source, one on a line. A later one wins, and the variables of this configuration win over all.",
+          hint: "Paths in the source, one per line. Later files override earlier ones; the variables of this configuration override all of them.",
         })}
         ${line(form, {
           name: "parallelism",
@@ -120,12 +125,12 @@ export const configurationForm = (
           name: "timeout_seconds",
           label: "Time limit of a job, in seconds",
           numeric: true,
-          hint: "After so long it is stopped: 1 second to 7 days.",
+          hint: "A job that runs longer is stopped. From 1 second to 7 days.",
         })}
         ${line(form, {
           name: "project_name",
           label: "Project name",
-          hint: "By which programs find it. Empty: the same as its name.",
+          hint: "A second unique name, by which pipelines find it. Empty: the same as its name.",
         })}
       </details>
       <p><button>${button}</button></p>

@@ -16,7 +16,7 @@ import { judge } from "../../domain/judge.ts";
 import type { Entries } from "./entries-view.ts";
 import { Form, refuseStale } from "../page/form.ts";
 
-/** A form that nobody has filled in yet. */
+/** The values of an empty form. */
 export const emptyForm = new Form({
   source: "git",
   engine: "terraform",
@@ -56,7 +56,10 @@ export function formOf(configuration: Configuration): Form {
 /** What a filled-in form makes. */
 export type Described = Omit<CreateConfiguration, "zone_id" | Entries>;
 
-/** The API's fields of a form; throws what is wrong with them. Words of fixed lists are left to the API's own judgement. */
+/**
+ * The API's fields of a form; throws what is wrong with them. Words of fixed lists are left to the
+ * API's own judgement.
+ */
 export const described = (form: Form): Described => ({
   name: form.word("name"),
   project_name: form.word("project_name") || form.word("name"),
@@ -152,7 +155,10 @@ export function changeOf(form: Form, before: Configuration): UpdateConfiguration
   );
 }
 
-/** Nothing, of what the API has taken and no form would, such as an address of spaces: then all of the form is a change. */
+/**
+ * Nothing, of what the API has taken and no form would, such as an address of spaces: then all of
+ * the form is a change.
+ */
 function seenAs(known: Configuration): Partial<Described> {
   try {
     return described(formOf(known));

@@ -1,4 +1,6 @@
-/** The page of a configuration: how it stands, what it made, what is done with it, and its values. */
+/**
+ * The page of a configuration: how it stands, what it made, what is done with it, and its values.
+ */
 import { timeoutSecondsDefault, type Configuration } from "../../../protocol/configurations.ts";
 import { actionsOf } from "./configuration-actions.ts";
 import type { ConfigurationStory } from "./configuration-story.ts";

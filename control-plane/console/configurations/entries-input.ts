@@ -20,7 +20,9 @@ export const isSecret = (configuration: Configuration, kind: Entries, form: Form
   own(entriesOf(configuration, kind), form.word("name"))?.sensitive === true ||
   isSecretName(kind, form.word("name"));
 
-/** The update that a form asks for; throws what is wrong with it, by the names of the form's fields. */
+/**
+ * The update that a form asks for; throws what is wrong with it, by the names of the form's fields.
+ */
 export function entriesChange(
   configuration: Configuration,
   kind: Entries,
@@ -51,7 +53,10 @@ function entry(before: Variable | undefined, kind: Entries, name: string, form: 
   return { value: kind === "variables" ? valueOf(typed, before) : typed, sensitive };
 }
 
-/** As the command line reads `--var`: a list or a map is JSON, all else text, which terraform converts. A number stays one. */
+/**
+ * As the command line reads `--var`: a list or a map is JSON, all else text, which terraform
+ * converts. A number stays one.
+ */
 function valueOf(typed: string, before: Variable | undefined): unknown {
   const { value } = before ?? {};
   const isPlain = typeof value === "number" || typeof value === "boolean" || value === null;
@@ -71,7 +76,10 @@ function valueOf(typed: string, before: Variable | undefined): unknown {
   }
 }
 
-/** A number that is written as ours are: 007, and one of twenty digits, are kept as text, of which terraform loses nothing. */
+/**
+ * A number that is written as ours are: 007, and one of twenty digits, are kept as text, of which
+ * terraform loses nothing.
+ */
 const isExact = (typed: string): boolean =>
   /^(true|false|null)$/.test(typed) || (/^-?\d/.test(typed) && String(Number(typed)) === typed);
 

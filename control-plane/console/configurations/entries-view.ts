@@ -1,4 +1,6 @@
-/** Variables and environment of a configuration: each a name with a value, changed one at a time. */
+/**
+ * Variables and environment of a configuration: each a name with a value, changed one at a time.
+ */
 import type { Configuration, Variable } from "../../../protocol/configurations.ts";
 import { line, lines, tick, trouble } from "../page/fields.ts";
 import { Form, markOf } from "../page/form.ts";
@@ -20,20 +22,23 @@ const words = {
   environment: {
     title: "Environment",
     one: "environment variable",
-    none: "Nothing. Providers find here what they read from their environment.",
+    none: "None. Providers read these variables from their environment.",
     hint: "Text under a name that ends in TOKEN, SECRET, PASSWORD, KEY or CREDENTIALS is sensitive.",
     placeholder: "DATADOG_HOST",
   },
   backend_config: {
     title: "Backend settings",
     one: "setting",
-    none: "Nothing. What the backend that the files declare leaves open is set here.",
+    none: "None. Set here what the declared backend leaves open.",
     hint: "Terraform keeps it in plan files.",
     placeholder: "bucket",
   },
 };
 
-/** The list, each opened to change or remove it, and the form of one more. `refused` is what was refused, in either list. */
+/**
+ * The list, each opened to change or remove it, and the form of one more. `refused` is what was
+ * refused, in either list.
+ */
 export const entriesView = (
   configuration: Configuration,
   kind: Entries,

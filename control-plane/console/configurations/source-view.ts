@@ -19,7 +19,10 @@ export function sourceInWords(source: SourceSummary): string {
   }
 }
 
-/** Inline files of so many characters in all are shown; a page that is drawn anew all the time must stay small. */
+/**
+ * Inline files of so many characters in all are shown; a page that is drawn anew all the time must
+ * stay small.
+ */
 const shownCharacters = 64 * 1024;
 
 /** With the text of inline files. */

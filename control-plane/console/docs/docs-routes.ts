@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { html } from "../page/html.ts";
 
-/** Only the files of the package are used, read when somebody asks: its plugin would cost the start, and add routes of its own. */
+/** Uses only the files of the package, read on request: its plugin would slow down the start. */
 const files = {
   "swagger-ui.css": "text/css; charset=utf-8",
   "swagger-ui-bundle.js": "text/javascript; charset=utf-8",

@@ -1,4 +1,7 @@
-/** Where the `type` of every problem leads (RFC 9457, section 3.1.1): what its code means and which operations answer it. */
+/**
+ * Where the `type` of every problem leads (RFC 9457, section 3.1.1): what its code means and which
+ * operations answer it.
+ */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { problemCodes, type ProblemCode } from "../../../protocol/problem.ts";

@@ -57,7 +57,7 @@ const fields = (form: Form): Html =>
 export interface IdentityStory {
   readonly identity: CloudIdentity;
   readonly users: readonly Pick<Configuration, "id" | "name">[];
-  /** Null while nobody is named who could be trusted. */
+  /** Null until a principal to trust is named. */
   readonly policy: TrustPolicy | null;
 }
 

@@ -145,7 +145,10 @@ const outputsOf = ({ execution_metadata }: Job): Html | null => {
   </section>`;
 };
 
-/** Our agent says `{type, value, sensitive}`, one that knows only the interface may say a bare value. */
+/**
+ * Our agent says `{type, value, sensitive}`, one that knows only the interface may say a bare
+ * value.
+ */
 function valueOf(output: unknown): Html {
   const isTyped = typeof output === "object" && output !== null;
   const { value, sensitive } = (isTyped ? output : { value: output }) as Record<string, unknown>;

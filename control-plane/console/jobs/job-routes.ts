@@ -21,7 +21,10 @@ import type { SignedIn } from "../signed-in.ts";
 /** Characters of the log that a browser without a script gets at once. */
 const startLength = 64 * 1024;
 
-/** How often the page of a job that is not over is drawn anew, in seconds; a change of its status does so at once. */
+/**
+ * How often the page of a job that is not over is drawn anew, in seconds; a change of its status
+ * does so at once.
+ */
 const refresh = 2;
 
 /** Adds them. */

@@ -27,7 +27,7 @@ export interface Overview {
   readonly now: string;
 }
 
-/** The page that stays open all day. */
+/** The overview, redrawn while it is open. */
 export const overviewPage = (overview: Overview): Html => {
   const { workers, running, queued, recent, latest, now } = overview;
   const online = workers.filter(({ status }) => status === "ONLINE").length;

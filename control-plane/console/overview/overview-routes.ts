@@ -17,7 +17,7 @@ const shown = 100;
 const recentShown = 15;
 /** Counted exactly up to here: the page must cost the same however many there are. */
 const countLimit = 1000;
-/** How often the pages are drawn anew while somebody looks at them, in seconds. */
+/** How often an open page is redrawn, in seconds. */
 const refresh = 2;
 
 /** Adds them. */

@@ -1,4 +1,7 @@
-/** The fields of forms: label, hint, what was typed, and what is wrong with it, tied together for those who do not see them. */
+/**
+ * The fields of forms: label, hint, what was typed, and what is wrong with it, tied together for
+ * those who do not see them.
+ */
 import { faultText } from "../../../protocol/words.ts";
 import { isAt, type Form } from "./form.ts";
 import { html, type Html } from "./html.ts";
@@ -47,7 +50,10 @@ export const lines = (form: Form, field: Field & { rows?: number; placeholder?: 
 ${form.text(field.name)}</textarea>`,
   );
 
-/** One of a list: values and their names. What is chosen is offered even where the list, cut to its newest, has it not. */
+/**
+ * One of a list: values and their names. What is chosen is offered even where the list, cut to its
+ * newest, has it not.
+ */
 export function choice(
   form: Form,
   field: Field,
@@ -86,7 +92,10 @@ export const tick = (form: Form, name: string, label: Html | string): Html =>
 export const debugTick = (form: Form): Html =>
   tick(form, "debug", "Keep a debug log; it may hold secrets");
 
-/** Why the form was refused: its fields say what is theirs, the rest stands here. `paths`: where the form's fields are in the API. */
+/**
+ * Why the form was refused: its fields say what is theirs, the rest stands here. `paths`: where the
+ * form's fields are in the API.
+ */
 export function trouble({ refusal }: Form, paths: readonly string[] = []): Html | null {
   if (!refusal) return null;
   const errors = refusal.more.errors ?? [];

@@ -1,9 +1,9 @@
-/** Forms: what was typed, what of it was refused, and the form drawn again with both, so that nobody types twice. */
+/** Forms, redrawn after an error with the entered values and the messages. */
 import { hash } from "node:crypto";
 import { problemCodes } from "../../../protocol/problem.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 
-/** The fields of a form: as they came, or as a form that nobody has filled in yet begins. */
+/** The fields of a form, as submitted or with their initial values. */
 export class Form {
   readonly fields: Readonly<Record<string, string | readonly string[]>>;
   /** Why it was refused. */
@@ -52,7 +52,10 @@ export class Form {
   }
 }
 
-/** Does what a form asks for. What was refused comes back as the form to show again; any other error goes on. */
+/**
+ * Does what a form asks for. What was refused comes back as the form to show again; any other error
+ * goes on.
+ */
 export async function attempt(
   fields: unknown,
   work: () => Promise<void>,
@@ -67,11 +70,17 @@ export async function attempt(
   }
 }
 
-/** Tells whether a thing is still as it was when its form was drawn: the form carries the mark of it in `seen`. */
+/**
+ * Tells whether a thing is still as it was when its form was drawn: the form carries the mark of it
+ * in `seen`.
+ */
 export const markOf = (thing: unknown): string =>
   hash("sha256", JSON.stringify(thing) ?? "", "base64url").slice(0, 16);
 
-/** Throws if the form was drawn of another thing than the present one: saving it would undo what somebody else has done. */
+/**
+ * Throws if the form was drawn of another thing than the present one: saving it would undo what
+ * somebody else has done.
+ */
 export function refuseStale(form: Form, now: unknown): void {
   if (form.text("seen") === "" || form.text("seen") === markOf(now)) return;
   throw new RefusalError(

@@ -10,7 +10,10 @@ export interface Page {
   readonly email?: string;
   /** Which entry of the navigation it belongs to. */
   readonly at?: string;
-  /** Its parts marked `data-live` are drawn anew this often, in seconds; a script may also ask for it. */
+  /**
+   * Its parts marked `data-live` are drawn anew this often, in seconds; a script may also ask for
+   * it.
+   */
   readonly refresh?: number;
   /** The address that draws it anew, where that is not the one it was sent from: a form's. */
   readonly from?: string;
@@ -26,7 +29,10 @@ const places = [
   ["/settings", "Settings"],
 ] as const;
 
-/** Sends a page. It runs scripts of this server only, none of them written into it, is never framed, and loads nothing from elsewhere. */
+/**
+ * Sends a page. It runs scripts of this server only, none of them written into it, is never framed,
+ * and loads nothing from elsewhere.
+ */
 export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
   reply
     .headers({
@@ -58,7 +64,9 @@ const document = ({ title, body, email, at, refresh, from }: Page): Html =>
           <a class="brand" href="/">Windlass</a>
           ${email === undefined ? null : navigation(email, at)}
         </header>
-        <p class="away-note" role="status">The server does not answer: what you see may be old.</p>
+        <p class="away-note" role="status">
+          The server does not respond. This page may be out of date.
+        </p>
         <main
           id="main"
           ${refresh === undefined ? null : html`data-refresh="${refresh}"`}

@@ -6,7 +6,7 @@ import { html, type Html } from "./html.ts";
 /** `2026-11-21 10:15:02 UTC`. */
 export const clock = (time: string): Html => html`<time datetime="${time}">${plain(time)}</time>`;
 
-/** How long before `now`, with the moment itself for whoever points at it: `12 s ago`. */
+/** Formats the time before `now`, such as `12 s ago`, with the exact time as a tooltip. */
 export const ago = (time: string, now: string, word = "\u00a0ago"): Html =>
   html`<time datetime="${time}" title="${plain(time)}">${between(time, now)}${word}</time>`;
 
@@ -16,7 +16,10 @@ const plain = (time: string): string => `${time.slice(0, 19).replace("T", " ")} 
 export const between = (from: string, to: string): string =>
   lengthOfTime(Math.max(0, Math.round((Date.parse(to) - Date.parse(from)) / 1000)));
 
-/** Whole seconds: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`; nothing is said of a second part that is 0. */
+/**
+ * Whole seconds: `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`; nothing is said of a second part
+ * that is 0.
+ */
 export function lengthOfTime(seconds: number): string {
   const [minutes, hours, days] = [60, 3600, 86_400].map((unit) => Math.floor(seconds / unit));
   if (days) return lengthOf([days, "d"], [hours! % 24, "h"]);

@@ -1,6 +1,9 @@
-/** Where to go on after a sign-in. */
+/** The page to return to after a sign-in. */
 
-/** A path of this site and nothing else. What a browser makes of it counts: `/\\host` and `/<tab>/host` are other sites. */
+/**
+ * A path of this site and nothing else. What a browser makes of it counts: `/\\host` and
+ * `/<tab>/host` are other sites.
+ */
 export function nextOf(query: unknown): string | undefined {
   const { next } = query as { next?: unknown };
   if (typeof next !== "string" || next.length > 1000 || !next.startsWith("/")) return undefined;

@@ -1,4 +1,7 @@
-/** Sign-in with a provider: the start, and the one address that every provider sends the browser back to. */
+/**
+ * Sign-in with a provider: the start, and the one address that every provider sends the browser
+ * back to.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Endpoint } from "../../../protocol/endpoint.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
@@ -71,7 +74,8 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     if (error !== undefined || typeof code !== "string")
       return sendFailure(reply, 400, `${title} did not sign you in`);
     try {
-      // The exchange names the exact address that the start named, whatever name this request came by.
+      // The exchange names the exact address that the start named, whatever name this request came
+      // by.
       const returned = new URL(callback());
       returned.search = new URL(request.url, returned).search;
       const tokens = await exchangeCode(provider, settings, returned, flow);
@@ -110,7 +114,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
 /** No HEAD: the code is used once. */
 const optionsOf = (endpoint: Endpoint) => ({ exposeHeadRoute: false, config: { endpoint } });
 
-/** The address holds a code: it is kept nowhere and told to nobody. */
+/** The address contains a code, so it is neither cached nor sent as a referrer. */
 const unkept = { "cache-control": "no-store", "referrer-policy": "no-referrer" };
 
 /** The provider's doing is a page; anything else is a defect of ours. */

@@ -1,4 +1,4 @@
-/** Where one is signed in, and what was done to one's things. */
+/** The pages of settings and of the audit log. */
 import { validate } from "uuid";
 import { auditActions, type AuditAction, type AuditEntry } from "../../../protocol/audit.ts";
 import { notFound } from "../../domain/refusal.ts";
@@ -51,7 +51,7 @@ const auditPage = (
   next: string | undefined,
 ): Html =>
   html`<h1>Audit</h1>
-    <p class="soft">Who did what to your things, when and from where; newest first.</p>
+    <p class="soft">Who did what to your resources, when and from where; newest first.</p>
     <form method="get" action="/audit" class="first">
       <label
         >Only

@@ -1,4 +1,4 @@
-/** The pages of signing in and of approving a device, and what a person sees who goes wrong. */
+/** The pages of sign-in and device approval, and their error pages. */
 import type { ApprovedDevice } from "../../services/people/device-login.ts";
 import { html, type Html } from "../page/html.ts";
 import { between, clock } from "../page/words.ts";
@@ -29,13 +29,13 @@ export const loginPage = (
     <p class="soft">The link works once, for 15 minutes. Open it in this browser.</p>
   </div>`;
 
-/** Why a sign-in at a provider came to nothing. */
+/** The page of a failed sign-in at a provider. */
 export const failedSignInPage = (reason: string): Html =>
   html` <h1>You are not signed in</h1>
     <p>${reason}.</p>
     <p><a href="/login">Try again</a></p>`;
 
-/** What a person does whom WINDLASS_SIGN_IN_ALLOW does not let in. It does not say who is. */
+/** The page of a user whom WINDLASS_SIGN_IN_ALLOW excludes. It does not reveal who is allowed. */
 export const notAllowedPage = (person: {
   readonly title: string;
   readonly email: string;

@@ -1,4 +1,7 @@
-/** A plan drawn so that it is understood before it is read: counts first, then what is destroyed, then the rest. */
+/**
+ * A plan drawn so that it is understood before it is read: counts first, then what is destroyed,
+ * then the rest.
+ */
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import { planReason } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";

@@ -61,7 +61,10 @@ export const workerForm = (
       <button>Save</button>
     </form>`;
 
-/** What tearing the worker down destroys, said before it is asked for; `form` is the one that was refused. */
+/**
+ * What tearing the worker down destroys, said before it is asked for; `form` is the one that was
+ * refused.
+ */
 export function teardownView(
   worker: Worker,
   configurationName: string | undefined,
