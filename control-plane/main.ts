@@ -76,7 +76,7 @@ async function serve(config: ServerConfig): Promise<void> {
   closeWithGrace(
     { delay: config.drainSeconds * 1000 + 10_000, logger: false },
     async ({ signal, err }) => {
-      if (err) log.fatal({ err }, "the control plane stops after an error nobody handled");
+      if (err) log.fatal({ err }, "the control plane stops after an unhandled error");
       else log.info(`${signal ?? "asked"}: answering what is under way, then stopping`);
       await server.close();
       log.info("stopped");

@@ -1,7 +1,7 @@
 /**
  * Makes a backup: one file with the database, the blobs that it names, and the secrets that are kept beside it.
  *
- * The database is copied first, then the blobs: so nothing that the copy names can be missing as long as nobody deletes a file in
+ * The database is copied first, then the blobs: so nothing that the copy names can be missing as long as no file is deleted in
  * between, and the copy's pin sees to that (store/storage/snapshot.ts). What comes after the copy is simply not in the backup.
  */
 import { randomBytes } from "node:crypto";

@@ -1,4 +1,4 @@
-/** `windlass server login-link`: prints a one-time link that signs somebody in. Works beside a running server, on its data store. */
+/** `windlass server login-link`: prints a one-time link that signs a person in. Works beside a running server, on its data store. */
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";

@@ -33,7 +33,7 @@ export function findSecret(directory: string, name: string): string | undefined 
   return existing === undefined ? undefined : checked(file, existing);
 }
 
-/** An empty or cut file is no secret: with it anybody could sign tokens. */
+/** Refuses an empty or truncated file: with such a secret, anyone could sign tokens. */
 function checked(file: string, secret: string): string {
   if (Buffer.byteLength(secret) >= 32) return secret;
   throw new ConfigError(`${file} is damaged: it has fewer than 32 bytes`);

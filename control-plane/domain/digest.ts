@@ -34,7 +34,7 @@ export const contentMd5 = (header: string | undefined): ExpectedDigest[] =>
     ? []
     : [{ algorithm: "md5", value: decoded("content-md5", header.trim(), 16) }];
 
-/** Passes content on and, at its end, refuses what does not match: whoever stores it then stores nothing. */
+/** Passes content on and fails at its end if the digest does not match, so that the caller stores nothing. */
 export async function* checked(
   content: AsyncIterable<Uint8Array>,
   expected: readonly ExpectedDigest[],

@@ -58,7 +58,7 @@ export const newlyQueued = {
 /** What a person reads of a lost job; that it was lost is told by `presumed_lost_at`. */
 export const lostMessage = "runner lost, outcome unknown";
 
-/** A cancel that nobody answered releases the job after this long: longer than the apply grace of an agent (10 minutes). */
+/** A job is released this long after a cancel that its runner did not acknowledge: longer than the apply grace of an agent (10 minutes). */
 export const unansweredCancelMilliseconds = 15 * minute;
 
 /** SUCCESS, FAILED or CANCELLED. */
@@ -178,7 +178,7 @@ export function outliveRestore<J extends JobState>(job: J, from: string, now: nu
   };
 }
 
-/** Nobody answered a cancel for `unansweredCancelMilliseconds`. */
+/** The runner did not acknowledge a cancel for `unansweredCancelMilliseconds`. */
 export function releaseCancelled<J extends JobState>(job: J, now: number): J {
   const isDue =
     job.status === "CANCELLED" &&

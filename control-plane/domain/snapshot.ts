@@ -31,7 +31,7 @@ export function definitionOf(input: Given): Definition {
   });
 }
 
-/** A definition (with its values) after an update. A value that is not given stays as it is. */
+/** A definition (with its values) after an update. A value that is not given stays unchanged. */
 export const updatedDefinition = (before: Definition, change: UpdateConfiguration): Definition =>
   withoutDefaults({ ...before, ...checked(before, change) });
 
@@ -175,7 +175,7 @@ export function reseal(
 export const mask = <T extends Definition>(definition: T): T =>
   mapEntries(definition, (entry) => (entry.sensitive === true ? { sensitive: true } : entry));
 
-/** What a runner gets of an opened snapshot: texts as they are, and the names of those that no log may show. */
+/** What a runner gets of an opened snapshot: plain texts, and the names of those that no log may show. */
 export function claimed(snapshot: ConfigSnapshot): ClaimedSnapshot {
   const { environment, backend_config, ...rest } = snapshot;
   return {
@@ -201,7 +201,7 @@ function plainTexts(group: "environment" | "backend_config", texts: ConfigSnapsh
 
 /**
  * SHA-256 over the canonical JSON (RFC 8785) of a snapshot, each sensitive value as HMAC-SHA-256 under a key of the server: from the hash
- * alone nobody can try what a short secret may be.
+ * alone a short secret cannot be guessed by trying values.
  */
 export function configHash(snapshot: ConfigSnapshot, key: Uint8Array): string {
   const keyed = mapEntries(snapshot, (entry, place) =>

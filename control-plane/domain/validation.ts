@@ -1,4 +1,4 @@
-/** How input is checked: bodies strictly as they are, the text of paths, queries and headers converted to its type first. */
+/** How input is checked: bodies strictly, without conversion; texts of paths, queries and headers are converted to their type first. */
 import { _, Ajv, type ErrorObject, type Options } from "ajv";
 import addFormats, { type FormatsPlugin } from "ajv-formats";
 

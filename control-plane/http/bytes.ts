@@ -13,7 +13,7 @@ const idleMilliseconds = minute;
 
 /**
  * The body of a request (of `bytesRoutes`), checked against the digests that came with it. One that says it is over the limit is
- * refused at once; whoever reads it bounds one that does not say.
+ * refused at once; a reader bounds one that does not declare its length.
  */
 export function bytesOf(
   { raw, headers }: FastifyRequest,

@@ -59,7 +59,7 @@ function parse({ headers, routeOptions }: FastifyRequest, bytes: Buffer): unknow
 }
 
 export interface JsonOptions {
-  /** Refuses half characters, which cannot be stored as they are. */
+  /** Refuses unpaired surrogates, which cannot be stored. */
   readonly isExact: boolean;
   /** Default `jsonValues`. */
   readonly values?: number;

@@ -55,7 +55,7 @@ export function refuseForeignOrigin(context: Context, { method, headers }: Fasti
 /** Ours is the configured address, and whatever name the browser used to get here: the cookie was sent to that name. */
 function isOwnOrigin(context: Context, origin: string, host: string | undefined): boolean {
   const url = URL.parse(origin);
-  // Under https a page of the same name without encryption is a stranger: anybody on the wire can write it.
+  // Under https a page of the same name without encryption is another origin: anyone on the network path can write it.
   const isSafe = !isSecure(context) || url?.protocol === "https:";
   return isSafe && (url?.host === host || origin === URL.parse(context.publicUrl())?.origin);
 }

@@ -38,7 +38,7 @@ export function logRoutes(app: FastifyInstance, context: Context, guards: Guards
 }
 
 /**
- * Begins a response of events. Plainly on the socket and not with a plugin: one buffer is written to all readers as it is, and its queue
+ * Begins a response of events. Plainly on the socket and not with a plugin: one buffer is written to all readers, and its queue
  * is the measure of how far a reader is behind.
  */
 function openEvents(request: FastifyRequest, reply: FastifyReply): StreamReader {

@@ -50,7 +50,7 @@ export function operationRoutes(
     options,
   );
 
-  // Neither loaded nor made before somebody asks: it would cost every start.
+  // Loaded and built at the first request: it would cost every start.
   const write = async () => {
     const { openApiDocument } = await import("../openapi/document.ts");
     return JSON.stringify(openApiDocument(version));

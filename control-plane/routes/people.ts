@@ -7,7 +7,7 @@ import { exchangeDeviceLogin, generateDeviceLogin } from "../services/people/dev
 import { refreshTokens } from "../services/people/logins.ts";
 import { route, type Guards } from "../http/route.ts";
 
-/** Only refused exchanges count, so nobody who types the right code is ever limited by others' mistakes at other addresses. */
+/** Only refused exchanges count, so a user who types the right code is never limited by mistakes made from other addresses. */
 const refusedPerAddress = 60;
 const refusedPerDeviceCode = 10;
 

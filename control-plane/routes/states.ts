@@ -54,7 +54,7 @@ export function stateRoutes(app: FastifyInstance, context: Context, guards: Guar
   });
 }
 
-/** 423 carries the holder's document as it is: terraform shows its ID. */
+/** 423 carries the holder's document unchanged: terraform shows its ID. */
 function answerLock(reply: FastifyReply, holder: string | null): typeof sent {
   if (holder === null) reply.send();
   else reply.code(423).type("application/json").send(holder);

@@ -1,7 +1,7 @@
 /** Who is calling, as the guards find out. */
 import type { WorkerCallerRow } from "../store/workers/workers.ts";
 
-/** Where a call comes from, for the audit log. A request is one as it is; nothing is copied for calls that record nothing. */
+/** Where a call comes from, for the audit log. A request is used directly; nothing is copied for calls that record nothing. */
 export interface Origin {
   /** The client's address; behind trusted proxies the one that they name. */
   readonly ip: string;
@@ -10,7 +10,7 @@ export interface Origin {
   readonly headers: { readonly "user-agent"?: string | undefined };
 }
 
-/** Somebody's login. */
+/** The login of a person. */
 export interface SignedIn {
   readonly user_id: string;
   readonly email: string;

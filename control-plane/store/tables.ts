@@ -13,7 +13,7 @@ type Millis = number;
 /** JSON as text. */
 type Json = string;
 
-/** A person. The e-mail is what is shown and says nothing of who somebody is: that is `link_email` or a row of `accounts`. */
+/** A person. The e-mail is what is shown and does not identify a person: that is `link_email` or a row of `accounts`. */
 export interface UsersTable {
   id: string;
   email: string;
@@ -67,7 +67,7 @@ export interface ComponentsTable {
 
 export interface WorkersTable {
   id: string;
-  /** Null for a cloud-hosted worker: it belongs to nobody and serves everybody. */
+  /** Null for a cloud-hosted worker, which has no owner and serves all users. */
   owner_id: string | null;
   name: string;
   mode: WorkerMode;

@@ -1,5 +1,5 @@
 /**
- * Wakeups: hints that something may have changed. The store is the truth; a lost wakeup only costs time, so whoever waits
+ * Wakeups: hints that something may have changed. The store is the truth; a lost wakeup only costs time, so a waiter
  * also looks again by itself now and then.
  */
 

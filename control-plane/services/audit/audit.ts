@@ -35,7 +35,7 @@ export interface Actor {
 /** The control plane itself: a timer decided. */
 export const system: Actor = { kind: "system", id: null, name: null, origin: null };
 
-/** Somebody on the server's shell. */
+/** An operator on the server's shell. */
 export const operator: Actor = { kind: "operator", id: null, name: null, origin: null };
 
 /** A signed-in person. */
@@ -59,7 +59,7 @@ export const runner = ({ id, name, origin }: WorkerCaller): Actor => ({
   origin,
 });
 
-/** Whoever has RELEASE_API_SECRET. */
+/** The holder of RELEASE_API_SECRET. */
 export const pipeline = ({ origin }: PipelineCaller): Actor => ({
   kind: "pipeline",
   id: null,
@@ -105,7 +105,7 @@ export function record(
   });
 }
 
-/** Adds an entry of what somebody has done with what is their own. */
+/** Adds an entry about what a person did with something of their own. */
 export const recordOwn = (
   tx: Queries,
   user: UserCaller,

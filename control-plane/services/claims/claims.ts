@@ -30,7 +30,7 @@ import { minute } from "../../../common/units.ts";
 const keyMilliseconds = 10 * minute;
 /** A lost wakeup costs at most this. */
 const sweepMilliseconds = 1000;
-/** A sweep looks at so many of the oldest queued jobs: it runs every second and must stay cheap. */
+/** A sweep looks at this many of the oldest queued jobs: it runs every second and must stay cheap. */
 const sweptJobs = 1000;
 /** A claim ends at most so many jobs that cannot be opened, then leaves the rest to the next one: they share a transaction with others. */
 const unreadableJobs = 100;
@@ -97,7 +97,7 @@ export function claimService(context: Context): Claims {
       ? await store.read.first(findAnyFree, {})
       : await store.read.first(findOwnFree, { owner })) === undefined;
 
-  /** Nobody is left to take the job: it goes back to the queue. */
+  /** The claim has ended without a taker: the job goes back to the queue. */
   const giveBack = async ({ id, attempt }: ClaimRow): Promise<void> => {
     await writeJobs(context, async (tx, rings) => {
       const job = await tx.first(findJob, { id });
@@ -151,7 +151,7 @@ export function claimService(context: Context): Claims {
     }
   };
 
-  /** The store cannot be read: nobody should wait for it in vain. */
+  /** The store cannot be read: ends all waiting claims. */
   const failAll = (error: unknown): void => {
     for (const entry of parked) entry.fail(error);
   };
@@ -183,7 +183,7 @@ export function claimService(context: Context): Claims {
     };
     entry.waiting += 1;
     gone.addEventListener("abort", leave, { once: true });
-    // What was aborted before somebody listened calls nobody.
+    // A signal that was aborted earlier fires no event.
     if (gone.aborted) leave();
     if (context.draining.aborted && !entry.isTrying) entry.end(null);
     const timer = setTimeout(() => entry.end(null), request.waitMilliseconds);

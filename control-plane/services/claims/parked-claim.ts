@@ -22,7 +22,7 @@ export interface Parked {
   readonly renew: (worker: WorkerCallerRow) => boolean;
 }
 
-/** One that nobody waits for yet. */
+/** One that no caller awaits yet. */
 export function newParked({
   worker,
   key,

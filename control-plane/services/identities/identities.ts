@@ -25,7 +25,7 @@ import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 
-/** POST /api/cli/cloud-identities. Nobody can choose the external id, or they could take on the role of another owner. */
+/** POST /api/cli/cloud-identities. The external id is never chosen by a user, who could otherwise assume the role of another owner. */
 export async function createCloudIdentity(
   { store, now }: Context,
   user: UserCaller,

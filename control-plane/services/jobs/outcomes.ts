@@ -1,4 +1,4 @@
-/** What the audit log says of how a job ended, whoever decided it. */
+/** What the audit log records about how a job ended, whichever part decided it. */
 import { endUnreadable, isHeld, lose, type JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob, findSomeHeldJobs } from "../../store/jobs/jobs.ts";

@@ -15,7 +15,7 @@ import { findLiveSpec } from "../../store/configurations/configurations.ts";
 import { findCandidates as findCandidateRows } from "../../store/workers/workers.ts";
 import type { Context } from "../context.ts";
 
-/** The job `id`, whoever's it is: its rights were judged before. */
+/** The job `id` of any owner: the caller has checked access. */
 export async function readJobView({ store }: Pick<Context, "store">, id: string): Promise<Job> {
   const job = await store.read.first(findJob, { id });
   if (!job) throw notFound("job");

@@ -120,7 +120,7 @@ export class JobFeed {
     const { store } = this.#context;
     while (this.#lookAgain && this.#live.size > 0) {
       this.#lookAgain = false;
-      // The job before its log: whoever reports the end has posted its log before.
+      // The job is read before its log: a runner posts the log before it reports the end.
       const job = await store.read.first(findJob, { id: this.#job });
       if (!job) return this.endAll();
       const progress = JSON.stringify(await viewProgress(store.read, job));

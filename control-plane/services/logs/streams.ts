@@ -49,7 +49,7 @@ export function logStreams(context: Context): LogStreams {
       const job = await store.read.first(findJob, { id });
       if (!job) throw notFound("job");
       const progress = JSON.stringify(await viewProgress(store.read, job));
-      // Ids only grow: nobody can have seen a later one than there is.
+      // Ids only grow: no reader can have seen a later one.
       const last = (await store.read.first(findLastChunk, { job: id }))?.id ?? 0;
       if (draining.aborted) throw new RefusalError("unavailable", "the server is stopping");
       const count = open.get(user_id) ?? 0;

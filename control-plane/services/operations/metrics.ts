@@ -10,7 +10,7 @@ import {
 import type { Claims } from "../claims/claims.ts";
 import type { Context } from "../context.ts";
 
-/** What the store says is read at most this often, because anybody may ask. */
+/** The store is read at most this often, because anyone may call. */
 const lookMilliseconds = 5000;
 
 export interface Metrics {

@@ -3,7 +3,7 @@ import { RefusalError } from "../../domain/refusal.ts";
 import { setFact } from "../../store/facts.ts";
 import type { Context } from "../context.ts";
 
-/** A finding is as good as new for so long: whoever asks more often costs nothing. */
+/** Results are cached for this long, so that more frequent checks cost nothing. */
 const findingMilliseconds = 1000;
 
 /**

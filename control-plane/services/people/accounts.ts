@@ -182,7 +182,7 @@ async function refresh(
 ): Promise<string> {
   const old = openToken(context, account, sealed);
   const tokens = await refreshGrant(account.provider, settings, old);
-  // A provider that gives no new refresh token goes on with the old one.
+  // A provider that issues no new refresh token keeps accepting the old one.
   const kept = { ...tokens, refresh_token: tokens.refresh_token ?? old };
   const change = sealTokens(context, account, kept);
   await context.store.write((tx) => updateAccount(tx, account, change, account.access_token));
@@ -220,7 +220,7 @@ function openToken({ box }: Context, id: AccountId, sealed: string): string {
   }
 }
 
-/** Seals the tokens of every account under the current key; returns how many accounts changed. A token that no key opens stays as it is. */
+/** Seals the tokens of every account under the current key; returns how many accounts changed. A token that no key opens stays unchanged. */
 export async function resealTokens(tx: Queries, keys: SecretKeys): Promise<number> {
   let count = 0;
   for (const account of await listTokens(tx)) {

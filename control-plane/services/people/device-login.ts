@@ -152,7 +152,7 @@ async function judgeGuess(
 /** What the audit log calls a device code: it opens a login as long as it lives. */
 const idOf = (deviceCode: string): string => fingerprint(hashToken(deviceCode));
 
-/** The six characters of one approval: a keyed hash of it, five bits each. Derived, so that whoever reads the disk cannot type it. */
+/** The six characters of one approval: a keyed hash of it, five bits each. Derived, so that it cannot be read from the disk. */
 function codeOf({ box }: Context, { device_code, profile_id, created_at }: CliLoginRow): string {
   const hash = box("verification-code").sign(`${device_code}:${profile_id}:${created_at}`);
   const bytes = Buffer.from(hash, "base64url").subarray(0, 6);

@@ -41,7 +41,7 @@ export async function createLink(store: Store, email: string, now: number): Prom
       expires_at: now + linkMilliseconds,
       used_at: null,
     });
-    // Of somebody who is no user yet, the first use makes one; the link's entry is nobody's then.
+    // For a person who is not a user yet, the first use creates the user; the link's entry has no user then.
     const owner = (await findLinkUser(tx, email))?.id ?? null;
     const id = fingerprint(token_hash);
     await record(tx, { by: operator, owner, action: "login_link.create", id, name: email }, now);

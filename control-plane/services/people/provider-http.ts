@@ -1,4 +1,4 @@
-/** HTTP to the providers: bounded in time and size, so that a host that hangs or never stops talking holds nobody up. */
+/** HTTP to the providers: bounded in time and size, so that a host that hangs or never stops sending delays no other request. */
 import { request } from "undici";
 import type { ProviderSettings } from "../../domain/providers.ts";
 import { RefusalError } from "../../domain/refusal.ts";

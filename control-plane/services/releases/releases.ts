@@ -36,7 +36,7 @@ export async function publishRelease(
   return { version, release_notes, created_at: time(created_at) };
 }
 
-/** POST /api/runners/register: a worker of nobody, for everybody. */
+/** POST /api/runners/register: a worker without an owner, for all users. */
 export async function registerCloudWorker(
   context: Context,
   caller: PipelineCaller,

@@ -48,7 +48,7 @@ export async function checkJobToken(
   return caller;
 }
 
-/** Nobody has changed the state since the lost job saved it. */
+/** The state has not changed since the lost job saved it. */
 async function isItsOwnState(queries: Queries, job: JobRow): Promise<boolean> {
   if (job.spec_id === null || job.presumed_lost_at === null) return false;
   return (await queries.first(findState, { spec: job.spec_id }))?.job_id === job.id;

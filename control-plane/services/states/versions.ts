@@ -47,7 +47,7 @@ export interface StateLock {
   readonly isHeld: boolean;
 }
 
-/** The lock of a configuration's state; null if nobody holds it. */
+/** The lock of a configuration's state; null if it is not locked. */
 export async function findStateLock(
   { store: { read } }: Context,
   { user_id }: UserCaller,

@@ -1,4 +1,4 @@
-/** Deleting blobs that no row names: those that retention forgot, and strangers that a crash left. Never while a backup reads them. */
+/** Deleting blobs that no row names: those that retention removed the rows of, and orphaned blobs that a crash left. Never while a backup reads them. */
 import { isBackupRunning } from "../../store/facts.ts";
 import {
   addUnnamed,
@@ -38,7 +38,7 @@ export async function deleteUnnamedBlobs(
   return deleted;
 }
 
-/** Looks through the blobs for strangers and notes them, to be deleted if they still are strangers in a week. */
+/** Records orphaned blobs, which are deleted if they are still orphaned a week later. */
 export async function noteStrangers({ store, blobs, now }: Context, turns: Turns): Promise<void> {
   for await (const page of blobs.list()) {
     for (let at = 0; at < page.length; at += blobsPerTurn) {

@@ -2,7 +2,7 @@
  * Retention: what is old and needed by nothing is removed, a little at a time. What stays and why: docs/settings.md.
  *
  * A turn removes so little that a request beside it hardly notices. Rows are removed first, together with a note of their blobs; a
- * round later the files follow. So nobody who read a row meets a missing file, and a crash leaves a file too many, never one too few.
+ * round later the files follow. So a reader of a row never finds a missing file, and a crash leaves an extra file, never a missing one.
  */
 import {
   addLogRemovals,

@@ -141,7 +141,7 @@ async function waitForChange(
   const timer = setTimeout(end, milliseconds);
   for (const signal of [gone, context.draining]) {
     signal.addEventListener("abort", end, { once: true });
-    // What was aborted before somebody listened calls nobody.
+    // A signal that was aborted earlier fires no event.
     if (signal.aborted) end();
   }
   try {

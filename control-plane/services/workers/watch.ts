@@ -1,4 +1,4 @@
-/** The watch over workers and what they hold: OFFLINE on time, lost jobs decided, cancels that nobody answered released. */
+/** The watch over workers and what they hold: marks them OFFLINE on time, decides lost jobs, and releases jobs whose cancel was not acknowledged. */
 import { releaseCancelled, unansweredCancelMilliseconds, type JobRow } from "../../domain/job.ts";
 import type { Clock } from "../operations/clock.ts";
 import { system } from "../audit/audit.ts";
@@ -41,7 +41,7 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
   if (now - readyAt >= periods.lost)
     for (const { id } of await store.read.all(findLostHolders, { before: now - periods.lost }))
       await loseWorker(context, id, now - periods.lost);
-  // Nobody could answer a server that was away, and its runner may not even have heard of the cancel.
+  // While the server was down no runner could acknowledge, and it may not even have received the cancel.
   if (now - readyAt < unansweredCancelMilliseconds) return;
   const before = now - unansweredCancelMilliseconds;
   for (const { id } of await store.read.all(findUnansweredCancels, { before }))

@@ -103,7 +103,7 @@ const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeou
 
 /**
  * Looks only at `queue_heads`: the oldest queued job of each kind, as far as its configuration is free. Of kinds that want the same of a
- * worker the oldest is the first of an index, so the jobs that nobody may take cost nothing: those of busy or locked configurations
+ * worker the oldest is the first of an index, so jobs that no worker may take cost nothing: those of busy or locked configurations
  * are not free, those for other workers and with other labels or features are not looked at. What else a worker must have belongs in
  * `wanted`.
  */

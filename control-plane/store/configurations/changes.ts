@@ -47,19 +47,19 @@ export const findUnreleased = statement<{ spec: string }, { id: string }>((db, {
 );
 
 /**
- * Takes a spec from its owner: from now on nobody finds it, and its names, zone and identity are free. The row stays while jobs and
+ * Takes a spec from its owner: from now on it cannot be found, and its names, zone and identity are free. The row stays while jobs and
  * states refer to it.
  */
 export async function abandonSpec(tx: Queries, id: string): Promise<void> {
-  const nobody = { id: "", created_at: 0 };
+  const noOwner = { id: "", created_at: 0 };
   await tx.sql
     .insertInto("users")
-    .values({ ...nobody, email: "" })
+    .values({ ...noOwner, email: "" })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   await tx.sql
     .insertInto("zones")
-    .values({ ...nobody, owner_id: "", name: "", updated_at: 0 })
+    .values({ ...noOwner, owner_id: "", name: "", updated_at: 0 })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
   await tx.run(moveToNobody, { id });

@@ -207,7 +207,7 @@ class SqliteStore implements Store {
   }
 
   /**
-   * A log that fills the disk stays as long as it is: only a commit starts a checkpoint, and no commit works. What the database already
+   * A log that fills the disk does not shrink: only a commit starts a checkpoint, and no commit works. What the database already
    * has room for leaves the log here, and the next commit writes at its beginning.
    */
   #makeRoom(): void {

@@ -5,7 +5,7 @@ import type { Queries } from "../db.ts";
 import { heldByWorker, jobsBy, queueHeadsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 
-/** One job by id, whoever's it is: for what a runner says of the job it holds. */
+/** One job by id, of any owner: for reports of the runner that holds it. */
 export const findJob = statement<{ id: string }, JobRow>((db, { id }) =>
   db.selectFrom("jobs").selectAll().where("id", "=", id),
 );
@@ -137,7 +137,7 @@ export const findNextOfSpec = statement<{ spec: string }, JobRow>((db, { spec })
     ),
 );
 
-/** Jobs whose cancel nobody answered since `before`. */
+/** Jobs whose cancel was requested before `before` and not acknowledged. */
 export const findUnansweredCancels = statement<{ before: number }, JobRow>((db, { before }) =>
   db
     .selectFrom(jobsBy("jobs_cancelled"))

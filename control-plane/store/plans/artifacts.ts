@@ -22,7 +22,7 @@ export async function saveArtifact({ sql: db }: Queries, row: ArtifactRow): Prom
     .execute();
 }
 
-/** A DEPLOY of this plan that the worker holds: whoever applies a plan may read it. */
+/** A DEPLOY of this plan that the worker holds: a runner that applies a plan may read it. */
 export const findHeldUseOfPlan = statement<{ plan: string; worker: string }, { id: string }>(
   (db, { plan, worker }) =>
     db

@@ -30,7 +30,7 @@ export const findLock = statement<{ spec: string }, StateLockRow>((db, { spec })
   db.selectFrom("state_locks").selectAll().where("spec_id", "=", spec),
 );
 
-/** Takes a lock that nobody holds. */
+/** Takes a lock that is free. */
 export async function addLock({ sql: db }: Queries, row: StateLockRow): Promise<void> {
   await db.insertInto("state_locks").values(row).execute();
 }

@@ -16,7 +16,7 @@ type Old = { readonly before: number; readonly limit: number };
 
 /**
  * Marks the logs of jobs that ended before this moment as pruned and lists them for removal. A plan's log stays as long as its artifact, and
- * the log of a job that left the state locked until somebody has looked into it.
+ * the log of a job that left the state locked until a user has dealt with it.
  */
 export const markOldLogs = statement<Old & { now: number }, { id: string }>(
   (db, { before, now, limit }) =>

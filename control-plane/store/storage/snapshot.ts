@@ -18,7 +18,7 @@ const pinMilliseconds = 6 * hour;
 /**
  * Copies the database of a server, which may be running, to a new file. A copy in one read transaction and not the engine's online backup:
  * that begins anew whenever another process has written. The blobs are pinned before: whatever the copy names is there until the pin is
- * released, because whoever deletes a file looks for pins after the row is gone.
+ * released, because a deletion checks for pins after it has removed the row.
  */
 export function snapshotDatabase(file: string, copy: string): BlobPin {
   const database = new Database(file, { timeout: 30_000, fileMustExist: true });

@@ -50,7 +50,7 @@ export const findWorker = statement<{ id: string }, WorkerRow>((db, { id }) =>
   db.selectFrom("workers").selectAll().where("id", "=", id),
 );
 
-/** A worker of an owner; cloud-hosted ones belong to nobody and are found by nobody here. */
+/** A worker of an owner. Cloud-hosted workers have no owner and are never found here. */
 export const findOwnWorker = statement<{ id: string; owner: string }, WorkerRow>(
   (db, { id, owner }) =>
     db.selectFrom("workers").selectAll().where("id", "=", id).where("owner_id", "=", owner),
