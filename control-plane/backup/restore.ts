@@ -75,7 +75,7 @@ function checkLayout({ dataDirectory, databaseFile, artifactsDirectory }: Server
     );
 }
 
-/** Keeps servers out, and other commands too: one that has the database open would go on with the old one. */
+/** Keeps servers out, and other commands too: one that has the database open would continue with the old one. */
 function holdAll(config: ServerConfig): Release {
   const release = holdDirectory(config.dataDirectory);
   const end = existsSync(config.databaseFile) ? holdDatabase(config.databaseFile) : () => undefined;
