@@ -5,7 +5,8 @@
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { Api } from "./api/api.ts";
 import type { ClientSettings } from "./config.ts";
-import { clean, CliError, fitToTerminal, print, say, table } from "./terminal/output.ts";
+import { clean, CliError, print, say } from "./terminal/output.ts";
+import { fitToTerminal, table } from "./terminal/table.ts";
 
 export interface GlobalOptions {
   readonly server?: string;

@@ -1,6 +1,7 @@
 /** Formats Terraform outputs. */
 import type { Job } from "../../protocol/jobs.ts";
-import { clean, styled, table } from "../terminal/output.ts";
+import { clean, styled } from "../terminal/output.ts";
+import { table } from "../terminal/table.ts";
 
 interface Output {
   readonly value?: unknown;

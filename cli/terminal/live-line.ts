@@ -1,5 +1,6 @@
 /** A status line at the bottom of the terminal, redrawn below printed lines. Silent in a pipe. */
-import { clean, cut, print, say } from "./output.ts";
+import { clean, print, say } from "./output.ts";
+import { cut } from "./table.ts";
 
 export interface LiveLine extends Disposable {
   /** Sets the function that returns the text. It is called for every frame. */

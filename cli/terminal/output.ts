@@ -1,6 +1,5 @@
 /** Output of the client: data on stdout, messages on stderr, colours only on a terminal. */
 import { stripVTControlCharacters, styleText } from "node:util";
-import stringWidth from "string-width";
 
 /** An error for the user: printed without a stack, and mapped to an exit code. */
 export class CliError extends Error {
@@ -46,70 +45,8 @@ export function onOutputClosed(close: () => void): void {
   }
 }
 
-/** Formats rows as lines. Each column is as wide as its widest cell; the last is not padded. */
-export function table(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [column, cell] of row.entries()) {
-      widths[column] = Math.max(widths[column] ?? 0, width(cell));
-    }
-  }
-  return rows.map((row) =>
-    row
-      .map((cell, column) =>
-        column === row.length - 1 ? cell : cell + " ".repeat((widths[column] ?? 0) - width(cell)),
-      )
-      .join("  "),
-  );
-}
-
-/**
- * Shortens the widest columns until the rows fit into the terminal, but never the last column,
- * which is the id. Returns the rows unchanged in a pipe.
- */
-export function fitToTerminal(
-  rows: readonly (readonly string[])[],
-  columns = (process.stdout.isTTY && process.stdout.columns) || Infinity,
-): readonly (readonly string[])[] {
-  const widths = (rows[0] ?? []).map((_, at) =>
-    Math.max(...rows.map((row) => width(row[at] ?? ""))),
-  );
-  let excess = widths.reduce((sum, one) => sum + one + 2, -2) - columns;
-  while (excess > 0) {
-    const widest = Math.max(...widths.slice(0, -1));
-    if (!(widest > minimumWidth)) break;
-    widths[widths.indexOf(widest)] = widest - 1;
-    excess--;
-  }
-  return rows.map((row) => row.map((cell, at) => cut(cell, widths[at] ?? 0)));
-}
-
-/** Columns are not shortened below this width. */
-const minimumWidth = 12;
-
-/** Shortens the text to the given number of columns, with an ellipsis. */
-export function cut(text: string, columns: number): string {
-  if (width(text) <= columns) return text;
-  let shown = "";
-  let left = columns - 1;
-  for (const { segment } of characters.segment(stripVTControlCharacters(text))) {
-    left -= width(segment);
-    if (left < 0) break;
-    shown += segment;
-  }
-  return `${shown}…`;
-}
-
-/** Splits text into user-perceived characters; an emoji of several code points is one. */
-const characters = new Intl.Segmenter("en");
-
 /** Makes untrusted text safe for one line of a table: no control characters except colours. */
 export const clean = (text: string): string => logLine(text.replaceAll(/[\r\n\t]+/g, " "));
-
-/**
- * Returns the columns on the screen: wide characters take two, combining accents and colours none.
- */
-const width = (cell: string): number => stringWidth(cell);
 
 /**
  * Makes a log line safe for a terminal: keeps colours if `colours` is set and removes every other

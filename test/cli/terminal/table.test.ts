@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { cut, fitToTerminal, table } from "../../../cli/terminal/table.ts";
+
+describe("a table", () => {
+  it("pads each column to its widest cell as it is seen, and not the last", () => {
+    expect(
+      table([
+        ["a", "\u001b[36mlong\u001b[39m", "x"],
+        ["bcd", "e", "y z"],
+      ]),
+    ).toEqual(["a    \u001b[36mlong\u001b[39m  x", "bcd  e     y z"]);
+    expect(table([])).toEqual([]);
+    // A wide character takes two columns, an emoji of three code points too, an accent of its own none.
+    expect(table(["名前", "👩‍💻", "e\u0301t", "four"].map((name) => [name, "x"]))).toEqual([
+      "名前  x",
+      "👩‍💻    x",
+      "e\u0301t    x",
+      "four  x",
+    ]);
+  });
+
+  it("cuts a cell between characters, at its columns", () => {
+    expect([3, 4, 5, 6, 7, 8].map((columns) => cut("ab👩‍💻名前", columns))).toEqual([
+      "ab…",
+      "ab…",
+      "ab👩‍💻…",
+      "ab👩‍💻…",
+      "ab👩‍💻名…",
+      "ab👩‍💻名前",
+    ]);
+  });
+
+  it("fits into a terminal by cutting the widest columns, and never the id", () => {
+    const rows = [
+      ["NAME", "STATUS", "ID"],
+      ["a name that is rather long", "\u001b[32mSUCCESS\u001b[39m", "0123456789"],
+    ];
+    expect(table(fitToTerminal(rows, 36))).toEqual([
+      "NAME             STATUS   ID",
+      "a name that is…  \u001b[32mSUCCESS\u001b[39m  0123456789",
+    ]);
+    expect(fitToTerminal(rows, 80)).toEqual(rows);
+    expect(fitToTerminal(rows, 5)[1]?.[2]).toBe("0123456789");
+  });
+});
