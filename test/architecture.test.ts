@@ -4,8 +4,8 @@ import { sourceFile, sourceFiles } from "./helpers/source-files.ts";
 
 const planted = (path: string, text: string) => breaches([sourceFile(path, text)]);
 
-describe("the house", () => {
-  it("keeps its rules", () => {
+describe("the source", () => {
+  it("follows the import and naming rules", () => {
     const files = sourceFiles();
     expect(files.length).toBeGreaterThan(10);
     expect(breaches(files)).toEqual([]);

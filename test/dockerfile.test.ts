@@ -40,7 +40,7 @@ test("The image is restarted by liveness alone, so that an outage of the control
   expect(health).not.toContain("/readyz");
 });
 
-test("The image runs as nobody special, hears signals, and has no build tools", () => {
+test("The image runs without privileges, receives signals, and has no build tools", () => {
   const last = lines.slice(lines.findLastIndex((line) => line.startsWith("FROM ")));
   expect(last).toContain("USER 1000:1000");
   expect(last).toContain('ENTRYPOINT ["tini", "--", "windlass"]');

@@ -62,7 +62,7 @@ describe("settings", () => {
     });
   });
 
-  test("that nobody knows are a warning, those of other roles are not", () => {
+  test("that are unknown cause a warning, those of other roles do not", () => {
     const { warnings } = readConfig({
       ...url,
       WINDLASS_WORKDIR: "x",

@@ -17,7 +17,7 @@ test("a slot is waited for in the order of asking", async () => {
   expect(order).toEqual([1, 2]);
 });
 
-test("who gives up waiting gets none", async () => {
+test("a caller that stops waiting gets no slot", async () => {
   const slots = new Slots(0);
   const impatience = new AbortController();
   const waiting = slots.take(impatience.signal);

@@ -130,7 +130,7 @@ describe.concurrent("from the command line", () => {
     );
   });
 
-  test("a state that may hold secrets is not shown on a screen, and none is no file", async () => {
+  test("a state that may hold secrets is not shown on a screen, and a missing state writes no file", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
     const none = await ada.run("state", "download", "db");

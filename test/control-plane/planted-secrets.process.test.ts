@@ -79,7 +79,7 @@ async function call(method: string, path: string, sent: Sent = {}): Promise<Answ
   return answer;
 }
 
-it("finds none of them where it must not be", async () => {
+it("finds no planted secret where it must not be", async () => {
   const { cookie, person } = await people();
   const { worker, state, spec } = await work(person);
   await misplaced(person);

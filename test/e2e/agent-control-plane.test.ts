@@ -155,7 +155,7 @@ test("a worker is torn down by another one: what its targets name, and never sil
 });
 
 describe.concurrent("an agent", () => {
-  test("that is told twice cancels its job and says so", async () => {
+  test("that is signalled twice cancels its job and reports the cancel", async () => {
     await using machine = await machineWithAgent();
     const { user, agent, work } = machine;
     const configuration_id = await user.configure(ticking(60));
@@ -170,7 +170,7 @@ describe.concurrent("an agent", () => {
     expect(end.error_message).toMatch(/^the agent was stopped during apply/);
   });
 
-  test("that is told three times leaves at once, and the next one takes terraform over", async () => {
+  test("that is signalled three times exits at once, and the next one adopts its terraform", async () => {
     await using machine = await machineWithAgent({ PATH: stubbornTerraform() });
     const { user, agent, work } = machine;
     const configuration_id = await user.configure(ticking(3));

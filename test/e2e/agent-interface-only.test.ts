@@ -241,7 +241,7 @@ describe("against a server that knows only the interface", () => {
     expect(server.log(deploy, "STDOUT")).not.toContain("Plan:");
   });
 
-  test("a job that asks for credentials nobody knows is refused, never run without them", async () => {
+  test("a job that asks for an unknown kind of credentials is refused and never run without them", async () => {
     const deploy = await ended(
       server.enqueue({
         job_type: "DEPLOY",
@@ -285,7 +285,7 @@ describe("against a server that knows only the interface", () => {
     expect(server.log(broken, "STDOUT")).toBe("");
   });
 
-  test("while the server is away nothing is lost, and the end is told when it is back", async () => {
+  test("loses nothing while the server is away, and reports the end when it is back", async () => {
     const deploy = server.enqueue({
       job_type: "DEPLOY",
       config_snapshot: inlineSnapshot("long-running", { variables: { seconds: { value: 1 } } }),

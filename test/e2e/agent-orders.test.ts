@@ -83,7 +83,7 @@ const source = {
 };
 
 describe.concurrent("an agent", () => {
-  test("that is drained stops waiting for jobs, ends well the one it has, and takes none until the drain is over", async () => {
+  test("that is drained stops waiting for jobs, finishes the one it has, and claims no other until the drain ends", async () => {
     await using one = await machineBehindProxy();
     const { user, claims, terraform, params } = one;
     const queue = async () => {

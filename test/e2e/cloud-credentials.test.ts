@@ -199,7 +199,7 @@ describe.concurrent("a job", () => {
     expect(performance.now() - asked).toBeLessThan(4000);
   });
 
-  test("with a cloud identity shows its credentials to nobody: not in environments, files or logs, whatever it prints", async () => {
+  test("with a cloud identity leaks no credentials into environments, files or logs, whatever it prints", async () => {
     await using here = await scene();
     const ask =
       'curl -s -H "Authorization: $AWS_CONTAINER_AUTHORIZATION_TOKEN" $AWS_CONTAINER_CREDENTIALS_FULL_URI';
@@ -293,7 +293,7 @@ describe.concurrent("a job", () => {
     });
   });
 
-  test("that has none gets nothing of what the agent or its machine is", async () => {
+  test("without a cloud identity gets no credentials of the agent or its machine", async () => {
     await using here = await scene({ AWS_SESSION_TOKEN: "planted-session", AWS_PROFILE: "admin" });
     const source = running("echo applying; sleep 2");
     const configuration_id = await here.user.configure({ source });

@@ -145,7 +145,7 @@ test("a state of 20 MB goes in and out", async () => {
   expect(await serials()).toEqual([[1, 2]]);
 });
 
-test("a lock that somebody else holds stops terraform, which names its ID; waiting for it works", async () => {
+test("a lock with another holder stops terraform, which prints its ID; waiting for it works", async () => {
   const { username, password } = jobCredential(plane, job);
   const headers = {
     authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,

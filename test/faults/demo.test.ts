@@ -23,7 +23,7 @@ describe.concurrent("windlass demo", () => {
     },
   );
 
-  it.for(underProve)("cleans up when nobody reads its output any more", async (_, context) => {
+  it.for(underProve)("cleans up when its output is no longer read", async (_, context) => {
     const { run, shows, left } = startDemo(context);
     await shows("runner registered");
     run.stdout?.destroy();

@@ -141,14 +141,14 @@ async function robbed(level: Level | undefined): Promise<{ report: string; log: 
 }
 
 describe("a hostile configuration", () => {
-  test("finds none of the planted secrets at the default level", async (context) => {
+  test("finds no planted secret at the default isolation level", async (context) => {
     if (strongest === "process") return context.skip("no other level works here");
     const { report } = await robbed(undefined);
     expect(report).toMatch(/ leaked=0 where=\[ \]$/);
     expect(report).toMatch(/^HOSTILE-REPORT uid=\d+ caps=0+ /);
   });
 
-  test.each(keeping)("finds none at level %s", async (level) => {
+  test.each(keeping)("finds no planted secret at isolation level %s", async (level) => {
     const { report } = await robbed(level);
     expect(report).toMatch(/ leaked=0 where=\[ \]$/);
   });

@@ -172,7 +172,7 @@ describe("SIGTERM of the server", () => {
     await plane.close();
   });
 
-  it("parks nobody in the very moment of the signal, and nobody who has left by then", async () => {
+  it("opens no waiting claim once the signal has arrived, nor for a client that has disconnected", async () => {
     const plane = await startPlane();
     const { context } = plane;
     const { id } = await addTestWorker(plane, await addOwner(context.store));

@@ -1,4 +1,4 @@
-/** The rules of the house as a table, and the search for files that break one. The reasons are printed with a breach. */
+/** The rules for source files as a table, and the search for files that break one. The reasons are printed with a breach. */
 import type { SourceFile } from "./source-files.ts";
 
 interface ImportRule {

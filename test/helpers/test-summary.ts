@@ -44,7 +44,7 @@ export default class Tally implements Reporter {
 
 /** `test/agent/logs/redactor.test.ts` belongs to the area `agent/logs`. */
 const areaOf = (file: string): string =>
-  file.replace(/^test\//, "").replace(/(^|\/)[^/]*$/, "") || "the house";
+  file.replace(/^test\//, "").replace(/(^|\/)[^/]*$/, "") || "repository";
 
 function countOf(module: TestModule, notRun: string[]): Count {
   const count = none();

@@ -66,7 +66,7 @@ describe.concurrent("windlass agent doctor", () => {
     expect(exitCode).toBe(1);
   });
 
-  test("knows a token that the server refuses, and an agent that nobody has registered", async () => {
+  test("reports a token that the server refuses, and an agent that is not registered", async () => {
     const refused = await doctor(environment({ WINDLASS_WORKER_TOKEN: "wlw_replaced" }));
     expect(refused.of("identity")).toMatchObject({ state: "failed" });
     const { WINDLASS_WORKER_ID: _, WINDLASS_WORKER_TOKEN: __, ...nobody } = environment();

@@ -135,7 +135,7 @@ test("there are two hundred of them, no two alike", () => {
   expect(new Set(hostile).size).toBeGreaterThanOrEqual(200);
 });
 
-test("none of them gets into the environment, alone or with the others", () => {
+test("no hostile value gets into the environment, alone or with the others", () => {
   const before = environment({});
   for (const name of hostile)
     for (const value of values(name))

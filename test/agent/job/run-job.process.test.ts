@@ -98,7 +98,7 @@ const wholeRun = (name: string, output: string): void => {
   }
 };
 
-test("killed after the last step, the log is told to its end and then the result", async () => {
+test("killed after the last step, the agent sends the rest of the log and then the result", async () => {
   const entries = stepsOf("DESTROY").flatMap(({ name }): Entry[] => [
     { at: "begun", step: name },
     ...(["init", "plan", "apply"].includes(name)
@@ -154,7 +154,7 @@ test.each(["shipped.ndjson", "log.ndjson"])(
   },
 );
 
-test("killed after the acknowledged report, nothing is told again and everything is removed", async () => {
+test("killed after the acknowledged report, the agent reports nothing again and removes everything", async () => {
   mkdirSync(join(workDir, "workspaces", claim.job.id, "source"), { recursive: true });
   const { api, reports } = server();
   await run(left({ at: "reported" }), api);

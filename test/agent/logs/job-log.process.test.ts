@@ -316,7 +316,7 @@ describe("posts", () => {
     },
   );
 
-  test("whose answer was lost are stored once", async () => {
+  test("whose response was lost are stored once", async () => {
     let lost = 0;
     server.mischief = (post, response) => {
       if (post % 2 === 0) return false;
@@ -398,7 +398,7 @@ describe("posts", () => {
     expect(given.statuses).toEqual(["CANCELLED"]);
   });
 
-  test("never slow the writer: it ends while the server does not answer at all", async () => {
+  test("never slow the writer: it ends while the server does not respond at all", async () => {
     server.mischief = () => true;
     const log = await open();
     const end = Promise.withResolvers<void>();
@@ -507,7 +507,7 @@ describe("a log that is opened again", () => {
     expect(await second.drained()).toBe(2);
   });
 
-  test("treats a run that nobody speaks for as over when a later one runs, or at the end", async () => {
+  test("treats a run without a reporter as over when a later one runs, or at the end", async () => {
     const first = await open();
     first.run("01-init", never);
     write("01-init", "stdout", "init\n");
@@ -540,7 +540,7 @@ describe("a log that is opened again", () => {
     expect(server.text()).toBe("one\ntwo\n");
   });
 
-  test("that was closed while somebody waits for its end says so", async () => {
+  test("that is closed while a caller waits for its end rejects the wait", async () => {
     const log = await open();
     log.run("01-apply", never);
     const drained = log.drained().catch((error: unknown) => error);

@@ -13,7 +13,7 @@ const settingsOf = (server: { url: string; workerId: string; workerToken: string
   WINDLASS_WORKER_TOKEN: server.workerToken,
 });
 
-test("An agent is ready while the control plane answers it, and healthy also while it does not", async () => {
+test("An agent is ready while the control plane responds, and healthy even while it does not", async () => {
   await using server = await startInterfaceOnlyServer();
   using place = scratch();
   await using agent = startAgent({
@@ -68,7 +68,7 @@ while True: print(s.recv(4096).decode().replace("\\n", " "), flush=True)
 describe("systemd", () => {
   skipAt(lackOfProgram("python3", "systemd-notify"));
 
-  test("hears that the agent is ready, and its watchdog is fed also while the control plane is away", async () => {
+  test("is notified that the agent is ready, and its watchdog is fed even while the control plane is away", async () => {
     await using server = await startInterfaceOnlyServer();
     using place = scratch();
     const socket = join(place.path, "notify");

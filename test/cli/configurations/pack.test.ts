@@ -61,7 +61,7 @@ describe("packing a directory", () => {
     expect(skipped).toEqual(["a.log", "build/", "docs/", "sub/secret.txt"]);
   });
 
-  test("never takes terraform's folder, states, plans, keys and the like, unless it is told to", async () => {
+  test("leaves out terraform's folder, states, plans and keys unless they are included explicitly", async () => {
     using place = scratch();
     const secrets = [
       ".env",

@@ -134,7 +134,7 @@ describe.concurrent("windlass jobs", () => {
     expect(terminal.screen()).toContain('The deployment of "ticking" was cancelled after');
   });
 
-  test("shows no colours where the person wants none", async () => {
+  test("shows no colours where they are switched off", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "waiting", ...cluster });
     await ada.json("jobs", "plan", "waiting");

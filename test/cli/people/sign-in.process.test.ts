@@ -62,7 +62,7 @@ describe.concurrent("signing in", () => {
     if (existsSync(opened)) expect(readFileSync(opened, "utf8")).toContain(deviceCodeIn(screen));
   });
 
-  test("works in a pipe, and its tokens are nobody else's to read", async () => {
+  test("works in a pipe, and other users cannot read its tokens", async () => {
     const env = machine();
     await signedIn(env);
     const { exitCode, stdout } = await windlass(["whoami", "--json"], { env });
@@ -114,7 +114,7 @@ describe.concurrent("signing in", () => {
     expect((await windlass(["whoami"], { env })).stderr).toContain("has ended");
   });
 
-  test("of twenty commands at once with an ended token, one renews it and nobody is signed out", async () => {
+  test("of twenty commands at once with an expired token, one renews it and the user stays signed in", async () => {
     const env = machine();
     await signedIn(env);
     const auth = JSON.parse(readFileSync(files(env), "utf8"));

@@ -47,7 +47,7 @@ describe("windlass server login-link", () => {
     expect(stderr).not.toBe("");
   });
 
-  test("says where it looked when there is no data store, and makes none", async () => {
+  test("says where it looked when there is no data store, and creates no data store", async () => {
     const empty = await mkdtemp(join(tmpdir(), "empty-"));
     const { exitCode, stderr } = await loginLink(["--email", "ada@example.com"], {
       WINDLASS_DATA_DIR: join(empty, "typo"),

@@ -90,7 +90,7 @@ describe("what is wrong is said beside the form, what was typed is kept, and not
     expect(await dump(plane)).toEqual(before);
   });
 
-  test("a name that is taken, and an identity's role that is none", async () => {
+  test("a name that is taken, and a role that is not an ARN", async () => {
     const before = await dump(plane);
     const taken = await submit("/zones", { name: "production" });
     expect([taken.status, words(taken)]).toEqual([
@@ -293,7 +293,7 @@ test("the text of inline files is on the page, unless it would make it heavy", a
   expect(words(big)).toContain("big.tf");
 });
 
-test("a trust policy is for the role's account until somebody else is named, and never for what is no ARN", async () => {
+test("a trust policy names the role's account unless a principal is given, and refuses a principal that is not an ARN", async () => {
   const fields = { name: "trusted", role_arn: "arn:aws:iam::123456789012:role/path/x" };
   const made = String((await submit("/identities", fields)).headers["location"]);
   const policyIn = ({ body }: Answer) =>

@@ -49,7 +49,7 @@ describe("approving a device without a script", () => {
     expect(exchanged.json()).toMatchObject({ code: "authorization_pending" });
   });
 
-  test("sends whoever is not signed in to the sign-in, which leads back", async () => {
+  test("sends an unauthenticated user to the sign-in page, which leads back", async () => {
     const path = `/cli/login?device_code=${randomUUID()}`;
     const sent = await page(path);
     expect(sent.status).toBe(303);

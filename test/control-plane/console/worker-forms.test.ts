@@ -34,7 +34,7 @@ const teardowns = async () => {
   return jobs.filter((job) => job.assigned_worker_id === id);
 };
 
-test("a worker is renamed, labelled, and told what it was deployed with, and only what changes is recorded", async () => {
+test("a worker's name, labels and deploy configuration can be changed, and only changes are recorded", async () => {
   const fields = { name: "new", labels: "eu, gpu", configuration_id: spec };
   const targets = "module.worker\r\n  aws_instance.a[0]\r\n";
   const edited = await send("edit", { ...fields, targets });

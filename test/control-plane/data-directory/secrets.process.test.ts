@@ -34,7 +34,7 @@ test("processes that start together agree on it, and leave nothing else", async 
   expect(await readdir(directory)).toEqual(["KEY"]);
 });
 
-test("a damaged secret stops the start: with an empty one anybody could sign tokens", async () => {
+test("a damaged secret stops the start: with an empty one any caller could sign tokens", async () => {
   await keptSecret(directory, "KEY");
   await writeFile(join(directory, "KEY"), "");
   await expect(keptSecret(directory, "KEY")).rejects.toThrow(

@@ -258,7 +258,7 @@ describe("a field", () => {
     expectProblem(await ask(plane, "GET", `/api/jobs?${query}`, { headers: person }), code, query);
   });
 
-  it("of a path that is no id is 400, and an id of somebody else's or of nobody's is 404 in the same words", async () => {
+  it("of a path is 400 if it is not an id, and the same 404 for an unknown id and another user's id", async () => {
     const paths = (id: string): [string, string, Record<string, string>][] => [
       ["GET", `/api/cli/jobs/${id}`, person],
       ["GET", `/api/cli/jobs/${id}/logs`, person],
@@ -348,7 +348,7 @@ describe("a credential", () => {
     });
   });
 
-  it("of a job opens no other job's state, and none with its parts swapped", async () => {
+  it("of a job opens no other job's state, nor any state with user and password swapped", async () => {
     const wrongs = [foreign.state, `${state["authorization"]}A`, "Basic !", "Basic Og=="];
     await unchanged(async () => {
       for (const authorization of wrongs)
@@ -482,7 +482,7 @@ describe("a connection", () => {
     expect(heard.milliseconds).toBeLessThan(1900);
   });
 
-  it("whose chunks are none is closed with a problem", async () => {
+  it("with malformed chunks gets a problem and is closed", async () => {
     const head = `${post}Authorization: ${person["authorization"]}\r\nTransfer-Encoding: chunked\r\n\r\n`;
     refused(await unchanged(() => speak(plane, [`${head}zz\r\n`])), "bad_request", "chunks");
   });
@@ -511,7 +511,7 @@ describe("a connection", () => {
     },
   );
 
-  it("is none of the server's cares afterwards", async () => {
+  it("does not affect the server after it is closed", async () => {
     expect((await ask(plane, "GET", "/healthz")).status).toBe(200);
   });
 });

@@ -17,7 +17,7 @@ describe("findExcess", () => {
     '"never ends',
     '"\\',
     "]]]]",
-  ])("finds none in %s", (text) => {
+  ])("finds no excess in %s", (text) => {
     expect(excessOf(text)).toBeUndefined();
   });
 

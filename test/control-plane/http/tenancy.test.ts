@@ -386,7 +386,7 @@ it("has a rule for every route that the server has, and for no other", () => {
   expect(Object.keys(rules).filter((key) => !served.has(key))).toEqual([]);
 });
 
-it("lets nobody in who must not be, whatever the route and the id, changes nothing for them and shows them nothing", async () => {
+it("refuses every unauthorized caller on every route and id, changes nothing and reveals nothing", async () => {
   const before = await digest();
   const accepted: string[] = [];
   let asked = 0;
@@ -448,7 +448,7 @@ it("lets nobody in who must not be, whatever the route and the id, changes nothi
   expect([claimed.status, (claimed.json()["job"] as { id: string }).id]).toEqual([200, ids[5]]);
 });
 
-it("lets the owner in, so that the refusals are not of everybody", async () => {
+it("lets the owner in, so that the refusals prove something", async () => {
   const [zone, identity, spec, , worker, job] = ids;
   const paths = [
     `zones/${zone}`,

@@ -60,7 +60,7 @@ describe("a list of audit entries", () => {
     expect(Date.parse(entry?.created_at ?? "")).toBeGreaterThanOrEqual(started);
   });
 
-  it("believes no address that a stranger claims to have", async () => {
+  it("ignores the address that an untrusted client claims in a header", async () => {
     const { client, headers } = await person();
     const claimed = { ...headers, "x-forwarded-for": "203.0.113.9" };
     await callsOf(plane, claimed).get(addZone, { body: { name: "a" } });
@@ -96,7 +96,7 @@ describe("a list of audit entries", () => {
     expect(seen).toEqual(names.toReversed());
   });
 
-  it("is narrowed by action, target and time, and refuses what is none", async () => {
+  it("is filtered by action, target and time, and refuses malformed filters", async () => {
     const { client, headers } = await person("a");
     await sleep(5);
     const since = new Date().toISOString();

@@ -83,7 +83,7 @@ test.each([
   expect(sts.asked).toHaveLength(1);
 });
 
-test("an agent that is nobody is told so, and one that AWS does not know", async () => {
+test("an agent without AWS credentials, or with unknown ones, gets an error that says so", async () => {
   vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIASOMEBODYELSE");
   expect(await refusal()).toMatch(
     /InvalidClientTokenId.*The agent's own AWS credentials are at fault/,

@@ -38,7 +38,7 @@ async function ask(port: number, options: { token?: string; method?: string; pat
   return { status: statusCode, body: (await body.json()) as Record<string, string> };
 }
 
-test("whoever has the token gets the credentials, and when they end by this machine's clock", async () => {
+test("a request with the token gets the credentials and their expiry by this machine's clock", async () => {
   const port = await openEndpoint(sessionOf(60_000), token, over.signal);
   const { status, body } = await ask(port, { token });
   expect(status).toBe(200);
@@ -48,7 +48,7 @@ test("whoever has the token gets the credentials, and when they end by this mach
   expect(left).toBeLessThanOrEqual(60_000);
 });
 
-test("nobody else gets anything, whatever they ask for", async () => {
+test("a request without the token gets nothing, whatever its path", async () => {
   const port = await openEndpoint(sessionOf(60_000), token, over.signal);
   for (const wrong of [undefined, "", "x", `${token}x`, token.slice(1), `Bearer ${token}`]) {
     const { status, body } = await ask(port, wrong === undefined ? {} : { token: wrong });

@@ -39,7 +39,7 @@ const never = new AbortController().signal;
 const keyOf = async (given: Promise<SessionCredentials>) => (await given).accessKeyId;
 const down = new Error("connect ECONNREFUSED");
 
-test("many who ask at once share one answer, and those who ask later what is still good", async () => {
+test("concurrent callers share one request, and later callers get the cached session while it is valid", async () => {
   const { session, asked, learnt } = sessionOf(60_000);
   const given = await Promise.all(Array.from({ length: 50 }, () => session.current()));
   expect(new Set(given.map(({ accessKeyId }) => accessKeyId))).toEqual(new Set(["key 1"]));

@@ -469,7 +469,7 @@ describe("one line says what to do", () => {
   });
 });
 
-test("a mirror over https may not lead to where anybody on the way can answer", async () => {
+test("a mirror over https may not redirect to plain http", async () => {
   await publish(mirror, key, [{ version: "1.11.4" }]);
   const certificate = makeCertificate(root);
   const secure = createServer(certificate.tls, (request, response) => {

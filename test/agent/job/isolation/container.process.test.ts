@@ -60,7 +60,7 @@ const called = (): string[][] =>
     .map((line) => line.split("\0").slice(0, -1));
 
 test.each(["docker", "podman"] as const)(
-  "%s is told to run the job without rights, network shared, files hidden",
+  "%s runs the job without rights, network shared, files hidden",
   async (engine) => {
     writeFileSync(calls, "");
     standIn(engine, true);
@@ -114,7 +114,7 @@ test.each(["docker", "podman"] as const)(
   },
 );
 
-test("an engine that does not answer is no level, in the engine's own words", async () => {
+test("an engine that does not respond is no isolation level, with the engine's own error", async () => {
   standIn("docker", false);
   await expect(chooseIsolation(settingsWith("docker"), "container")).rejects.toThrow(
     "WINDLASS_ISOLATION=container does not work here: Cannot connect to the engine. Is it running?",

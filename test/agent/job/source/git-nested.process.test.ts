@@ -80,7 +80,7 @@ describe("submodules", () => {
     expect(readdirSync(place.path)).not.toContain("pwned");
   });
 
-  test("stay empty where nobody asked for them", async () => {
+  test("stay empty where they are not asked for", async () => {
     const commit = host.commit("team/leaf", { leaf: "" });
     nest("team/plain", "../leaf", commit);
     const at = workspace();

@@ -79,7 +79,7 @@ describe("a repository", () => {
     });
   });
 
-  test("runs none of its own code here", async () => {
+  test("runs no code of its own on this machine", async () => {
     const place = workspace();
     const pwned = join(root, "pwned");
     mkdirSync(join(place.home, ".config/git"), { recursive: true });

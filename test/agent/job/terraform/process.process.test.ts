@@ -100,7 +100,7 @@ describe("a run", () => {
     expect(await nowhere.ended).toMatchObject({ kind: "never started" });
   });
 
-  test("leaves none of its group behind", async () => {
+  test("leaves no process of its group behind", async () => {
     const command = shell("sleep 300 & echo $!");
     await openRun(command).ended;
     const left = Number(read(command, "stdout"));

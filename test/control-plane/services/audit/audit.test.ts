@@ -175,7 +175,7 @@ describe("the audit log", () => {
     expect(removed.entries[0]).toMatchObject({ target_id: zone.id, target_name: "z2" });
   });
 
-  it("knows workers, whoever registered them", async () => {
+  it("names workers however they were registered", async () => {
     const token = await does("POST /api/cli/registration-tokens", ["registration_token.create"], {
       body: {},
     });

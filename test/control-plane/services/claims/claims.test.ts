@@ -57,7 +57,7 @@ describe("a claim", () => {
     return claimed;
   };
 
-  it("answers 204 at once without a job", async () => {
+  it("returns 204 at once without a job", async () => {
     expect(await claim(runner)).toBeNull();
   });
 
@@ -142,7 +142,7 @@ describe("a claim", () => {
     expect((await claim(other, 5))?.job.id).toBe(job.id);
   });
 
-  it("repeats its answer for the same Idempotency-Key until the job has started", async () => {
+  it("repeats its response for the same Idempotency-Key until the job has started", async () => {
     const job = await queue();
     await queue();
     const first = await claim(runner, 0, "key-1");

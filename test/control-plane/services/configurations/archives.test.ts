@@ -71,7 +71,7 @@ test("an archive is kept once per owner", async () => {
   expect(await plane.blobs()).toBe(before + 1);
 });
 
-test("nobody else reads it: another worker, another owner's job, a job with another source", async () => {
+test("only the holder of the job can read it: not another worker, another owner's job or a job with another source", async () => {
   const content = archive();
   const sha256 = hash("sha256", content);
   await upload(content);

@@ -115,7 +115,7 @@ describe("a configuration", () => {
     expect(await refusal({ name: "p" })).toBe("409 name_taken");
   });
 
-  it("shows a sensitive value to the runner that holds the job, and to nobody else", async () => {
+  it("shows a sensitive value only to the runner that holds the job", async () => {
     const value = "S3NSITIVE-hunter2";
     const spec = await configure({
       variables: { password: { value, sensitive: true }, size: { value: 3 } },
@@ -306,7 +306,7 @@ describe("a job", () => {
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(450);
   });
 
-  it("has an id; what is none is refused before anything is looked up", async () => {
+  it("has an id; a malformed id is refused before any lookup", async () => {
     expect(await client.refusal(getJob, { params: { id: "x" } })).toBe("400 invalid_request");
     expect(await client.refusal(getJob, { params: { id: nobody } })).toBe("404 not_found");
     const bare = await ask(plane, "GET", "/api/cli/jobs/x", {});

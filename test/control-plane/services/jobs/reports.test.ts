@@ -360,7 +360,7 @@ describe("a log", () => {
     expect(await texts(job)).toEqual(["chunk 1\n", "chunk 2\n", "chunk 3\n"]);
   });
 
-  it("answers 201 to what it stores and 200 to what it had", async () => {
+  it("returns 201 for a new chunk and 200 for a stored one", async () => {
     const job = await held();
     const post = () =>
       ask(plane, "POST", `/api/jobs/${job.id}/logs`, {
@@ -386,7 +386,7 @@ describe("a log", () => {
     expect(answer.json()).toMatchObject({ code: "log_gap", expected_seq: 3 });
   });
 
-  it("keeps every character, and tells a cancel in its answer", async () => {
+  it("keeps every character, and reports a cancel in the response", async () => {
     const job = await held();
     const text = "\u0000 \u001b[31mred\u001b[0m \r\n \ufffd 🚀 \u2028";
     await append(job, { log_chunk: text, stream_type: "STDOUT" });

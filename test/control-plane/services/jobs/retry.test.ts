@@ -9,7 +9,7 @@ const { cancelJob, createJob, retryJob } = endpoints;
 const { plane, it } = planeForFile();
 
 describe("retrying a job", () => {
-  it("asks for the same again as a new job", async ({ spec, worker, client }) => {
+  it("creates a new job with the same request", async ({ spec, worker, client }) => {
     const first = await client.get(createJob, {
       body: {
         job_type: "DEPLOY",
@@ -33,7 +33,11 @@ describe("retrying a job", () => {
     });
   });
 
-  it("is refused of a job that is not over or succeeded", async ({ owner, spec, client }) => {
+  it("is refused for a job that has not ended or has succeeded", async ({
+    owner,
+    spec,
+    client,
+  }) => {
     for (const status of ["QUEUED", "PROCESSING", "SUCCESS"] as const) {
       const params = await addJob(plane.context.store, owner, { status, spec_id: spec });
       expect(await client.refusal(retryJob, { params: { id: params.id } })).toBe(
@@ -42,7 +46,7 @@ describe("retrying a job", () => {
     }
   });
 
-  it("is refused with a plan that was used", async ({ owner, spec, client }) => {
+  it("is refused if its plan has been used", async ({ owner, spec, client }) => {
     const plan = await addJob(plane.context.store, owner, { status: "SUCCESS", spec_id: spec });
     await addArtifact(plane.context.store, plan.id);
     const deploy = await addJob(plane.context.store, owner, {

@@ -127,13 +127,13 @@ async function runningJob() {
   };
 }
 
-describe("a log of 24 MB that nobody takes", () => {
+describe("a log of 24 MB whose reader stalls", () => {
   it.each([
     "/api/cli/jobs/:id/logs",
     "/api/cli/jobs/:id/logs?limit=1000",
     "/api/jobs/:id/logs/stream",
   ])(
-    "has a page of it in memory at %s, until the reader is cut",
+    "holds one page in memory at %s, until the reader is disconnected",
     async (url) => {
       const { jobId, headers, post } = await runningJob();
       for (let n = 0; n < 240; n += 1) await post("z".repeat(100_000));
@@ -149,7 +149,7 @@ describe("a log of 24 MB that nobody takes", () => {
     60_000,
   );
 
-  it("is cut at once when the login of a download is ended", async () => {
+  it("is disconnected at once when the login of a download is ended", async () => {
     const { jobId, headers, post } = await runningJob();
     for (let n = 0; n < 240; n += 1) await post("z".repeat(100_000));
     const response = await stall(`/api/cli/jobs/${jobId}/logs`, headers);
@@ -228,7 +228,7 @@ describe("the log stream", () => {
     expect(seen.at(-1)?.event).toBe("end");
   });
 
-  it("is cut for a live reader that stops reading, and nobody else notices", async () => {
+  it("disconnects a live reader that stops reading, and no other reader notices", async () => {
     const { path, headers, post, succeed } = await runningJob();
     const stalled = await stall(path, headers);
     const closed = once(stalled, "close");
@@ -353,7 +353,7 @@ describe("the log stream", () => {
     }
   });
 
-  it("is kept open by a comment every 15 s, and finds what no wakeup told of within 2 s", async () => {
+  it("is kept open by a comment every 15 s, and finds changes without a wakeup within 2 s", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const before = plane;
     plane = await startPlane();

@@ -7,7 +7,7 @@ import { addJob, addOwner } from "../../../helpers/rows.ts";
 const { plane } = planeForFile();
 
 describe("the metrics", () => {
-  it("count the queue, held jobs, workers, log bytes and requests, and name nobody", async () => {
+  it("count the queue, held jobs, workers, log bytes and requests, and name no user", async () => {
     const owner = await addOwner(plane.context.store);
     const worker = await addTestWorker(plane, owner);
     await addJob(plane.context.store, owner, { created_at: Date.now() - 5000, labels: '["busy"]' });

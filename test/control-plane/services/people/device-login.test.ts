@@ -71,7 +71,7 @@ describe("approving", () => {
     );
   });
 
-  test("of a used, a burned or an expired device code is refused, to everybody", async () => {
+  test("of a used, burned or expired device code is refused for every user", async () => {
     const used = await approve(plane, browser);
     await exchange(used.device_code, used.verification_code);
     const burned = await approve(plane, browser);
@@ -264,7 +264,7 @@ describe("the rate limit", () => {
     expect(answers.map(({ status }) => status)).toEqual([...Array(10).fill(400), 429, 429]);
   });
 
-  test("counts refusals only: whoever types the right code is let in", async () => {
+  test("counts refusals only: the right code is always accepted", async () => {
     const address = newAddress();
     const logins = await Promise.all(Array.from({ length: 80 }, () => approve(plane, browser)));
     const answers = await Promise.all(

@@ -26,7 +26,7 @@ describe("a person's logins", () => {
     expect((await console.get(listLogins, { query: {} })).logins).toHaveLength(1);
   });
 
-  it("can be ended by nobody else, and only once", async () => {
+  it("can be ended only by their user, and only once", async () => {
     const [mine, theirs] = [await openBrowser(plane), await openBrowser(plane)];
     const { logins } = await callsOf(plane, mine.headers).get(listLogins, { query: {} });
     const params = { id: logins[0]?.id ?? "" };

@@ -213,7 +213,7 @@ describe("accounts", () => {
     expect(person?.link_email).toBe("ada@example.com");
   });
 
-  test("of a code host give their token to the command line; of nobody else", async () => {
+  test("of a code host give the client its user's token, and no other user's", async () => {
     const browser = new TestBrowser();
     await goThrough(browser, "github");
     const cookie = [...(browser.jars.get(new URL(plane.url).host) ?? [])]

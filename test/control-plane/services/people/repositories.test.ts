@@ -181,7 +181,7 @@ describe.each(codeHosts)("the repositories at %s", (name) => {
   });
 });
 
-test("a host that does not answer is given up", async () => {
+test("a host that does not respond times out", async () => {
   const { refusal } = await person("github");
   const settings = plane.context.providers.github;
   Object.assign(plane.context.providers, { github: { ...settings, timeoutMilliseconds: 50 } });
@@ -191,7 +191,7 @@ test("a host that does not answer is given up", async () => {
   expect(refused).toBe("424 provider_unavailable");
 });
 
-test("the token never goes to an address that an answer or a cursor names", async () => {
+test("the token is never sent to an address from a response or a cursor", async () => {
   const { get, refusal } = await person("github");
   answer = (_, response) => {
     response.setHeader("link", `<http://127.0.0.1:1/x?page=2&per_page=9>; rel="next"`);
@@ -223,7 +223,7 @@ test("an ended token is refreshed once for all who ask at the same time, and kep
   );
 });
 
-test("a refresh token that the host refuses is told as such", async () => {
+test("a refresh token that the host refuses is reported as such", async () => {
   const { refusal } = await person("bitbucket", { expires_in: 0, refresh: "dead" });
   answer = (_, response) => sendJson(response, { error: "invalid_grant" }, 400);
   expect(await refusal(listRepositories, of("bitbucket"))).toBe("409 provider_token_rejected");

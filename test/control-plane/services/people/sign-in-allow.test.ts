@@ -63,7 +63,7 @@ const stored = async () => {
   ];
 };
 
-test("with an empty list a stranger is told what to do, and nothing of them is stored", async () => {
+test("with an empty list an unknown user is refused with what to do, and nothing is stored about the user", async () => {
   const before = await stored();
   const browser = new TestBrowser();
   const { status, text, isIn } = await signIn("github", browser);
@@ -84,7 +84,7 @@ test("a person whom a link invited needs no entry, now or later", async () => {
   expect((await signIn("gitlab")).isIn).toBe(false);
 });
 
-test("a person who has signed in before is judged again, and is not told to make a link", async () => {
+test("a user who has signed in before is checked again, and is not advised to make a link", async () => {
   allow("@example.com");
   expect((await signIn()).isIn).toBe(true);
   allow("@example.org");

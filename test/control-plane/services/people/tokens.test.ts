@@ -118,7 +118,7 @@ describe("an access token", () => {
     expect(Math.abs(claims.iat * 1000 - Date.now())).toBeLessThan(10_000);
   });
 
-  test("is refused when anything is wrong with it, and the answer says which credential is asked for", async () => {
+  test("is refused when anything is wrong with it, and the response names the required credential", async () => {
     const tokens = await signIn(plane);
     expect(await letsIn(tokens)).toBe(true);
     expect(await letsIn({ access_token: forge(tokens.access_token, hs256) })).toBe(true);

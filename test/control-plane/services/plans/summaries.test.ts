@@ -65,7 +65,7 @@ describe("the summary of a plan", () => {
     });
   });
 
-  it("is nobody else's to read", async () => {
+  it("is not found by other users", async () => {
     const { plan } = await planning();
     const stranger = callsOf(
       plane,

@@ -17,7 +17,7 @@ const pipeline = () => callsOf(plane, bearer(secret));
 
 describe("the release endpoints", () => {
   it.each([publishRelease, registerCloudWorker])(
-    "let nobody in without the secret: $path",
+    "refuse a caller without the secret: $path",
     async (endpoint) => {
       const owner = await addOwner(plane.context.store);
       const worker = await addTestWorker(plane, owner);
@@ -75,7 +75,7 @@ describe("the release endpoints", () => {
       );
   });
 
-  it("register a runner that serves every user and belongs to none", async () => {
+  it("register a cloud-hosted runner that serves every user", async () => {
     const { worker_id, worker_token } = await pipeline().get(registerCloudWorker, {
       body: { name: "in the cloud", metadata: { region: "eu", deploy_configuration: {} } },
     });

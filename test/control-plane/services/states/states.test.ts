@@ -79,7 +79,7 @@ test("a state is locked, read, written, unlocked, and read back as it was writte
   ]);
 });
 
-test("a LOCK repeated by its holder is success; anyone else gets the holder's own words", async () => {
+test("a LOCK repeated by its holder succeeds; other callers get the holder's lock info", async () => {
   const job = await heldJob();
   expect((await lock(job)).status).toBe(200);
   expect((await lock(job)).status).toBe(200);
@@ -262,7 +262,7 @@ test("a job that was given out again has a new token, and the old one is dead", 
   expect((await call(again, "GET")).status).toBe(401);
 });
 
-test("a job that was lost under its lock may still save and unlock; not after somebody took the lock away", async () => {
+test("a job that was lost under its lock may still save and unlock, unless the lock was taken away", async () => {
   const job = await heldJob();
   await lock(job);
   await setJob(plane, job, { status: "FAILED", ended_at: 1, released_at: 1 });

@@ -97,7 +97,7 @@ describe("a quota", () => {
   });
 });
 
-it("drops what a job logs beyond its volume, and goes on to answer 201", async () => {
+it("drops what a job logs beyond its quota, and keeps returning 201", async () => {
   const owner = await addOwner(plane.context.store);
   const worker = await addTestWorker(plane, owner);
   const job = await addHeldJob(plane, owner, worker);

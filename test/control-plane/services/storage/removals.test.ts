@@ -161,7 +161,7 @@ describe("a worker that holds many jobs", () => {
     expect(left).toHaveLength(jobs.length - 50);
   });
 
-  it("leaves none of them held after a crash", async () => {
+  it("leaves no job held after a crash", async () => {
     const { worker, jobs, lost } = await setUp();
     await plane.context.store.write((tx) => deleteWorkerRow(tx, worker.id));
     await expect.poll(lost, { timeout: 10_000 }).toBe(jobs.length);

@@ -136,7 +136,7 @@ test("a runner that was lost so long that its log is pruned can still say how it
   await plane.close();
 });
 
-test("whoever read a row just before finds its file: files follow a round later", async () => {
+test("a reader of a row still finds its file: files are removed one round later", async () => {
   const plane = await startPlane();
   await finishedPlan(plane);
   expect(await plane.blobs()).toBe(1);
@@ -147,7 +147,7 @@ test("whoever read a row just before finds its file: files follow a round later"
   await plane.close();
 });
 
-test("while a backup reads the files, none is removed", async () => {
+test("while a backup reads the files, no file is removed", async () => {
   const plane = await startPlane();
   await finishedPlan(plane);
   await retainOnce(later(plane, 31));

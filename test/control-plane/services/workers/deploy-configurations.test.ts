@@ -49,7 +49,7 @@ describe("a person", () => {
     expect(await client.refusal(updateWorker, unknown)).toBe("400 invalid_request");
   });
 
-  it("says what tearing it down destroys; without targets that is everything, and the answer says so", async () => {
+  it("sees what a teardown destroys; without targets that is everything, and the response says so", async () => {
     const shown = async () => (await client.get(getWorker, { params: target })).metadata;
     await callsOf(plane, target.headers).get(endpoints.updateWorkerMetadata, {
       params: target,

@@ -192,7 +192,7 @@ describe("a worker", () => {
     });
   });
 
-  it("hears of a cancel within a moment in the heartbeat that it keeps open", async () => {
+  it("gets a cancel at once through the heartbeat that it keeps open", async () => {
     const job = await queue();
     await runner.get(claimJob, {});
     await runner.get(reportStatus, { params: job, body: { status: "PROCESSING" } });
@@ -210,7 +210,7 @@ describe("a worker", () => {
     expect(Date.now() - again).toBeGreaterThan(500);
   });
 
-  it("hears of a drain in the heartbeat that it keeps open", async () => {
+  it("gets a drain at once through the heartbeat that it keeps open", async () => {
     const open = runner.get(heartbeat, { query: { wait: 20 }, body: { version } });
     await pause(30);
     await client.get(endpoints.drainWorker, { params: worker });
@@ -249,7 +249,7 @@ describe("a worker", () => {
     );
   });
 
-  it("is proved to be known to whoever has its token, and to nobody else", async () => {
+  it("is proved to be known only to a caller with its token", async () => {
     const nonce = "a text of the agent's own";
     const prove = async (worker_id: string) =>
       (await callsOf(plane, {}).get(endpoints.proveWorker, { body: { worker_id, nonce } })).proof;
@@ -285,7 +285,7 @@ describe("a worker", () => {
       expect([await beat(first()), await beat(second)]).toEqual([401, 200]);
     });
 
-    it("is known by no older token, and by none when it is removed", async () => {
+    it("is known by no older token, and by no token once it is removed", async () => {
       const { worker_token: second } = await rotate({ overlap_seconds: 60 });
       const { worker_token: third } = await rotate({});
       expect([await beat(first()), await beat(second), await beat(third)]).toEqual([401, 200, 200]);
