@@ -1,15 +1,12 @@
-/** What runners call about jobs: claim, status, logs. */
+/** Claims: a runner asks for a job. */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Claims } from "../services/claims/claims.ts";
 import type { Context } from "../services/context.ts";
-import { appendLogs, reportStatus } from "../services/jobs/reports.ts";
-import { repairLogPost, repairReport } from "../services/jobs/report-repair.ts";
 import { goneSignal } from "../http/gone.ts";
 import { bodilessRoutes, route, sent, type Guards } from "../http/route.ts";
 
-/** Adds the routes of this file. */
-export function executionRoutes(
+export function claimRoutes(
   app: FastifyInstance,
   context: Context,
   guards: Guards,
@@ -34,26 +31,4 @@ export function executionRoutes(
       { quiet: true },
     );
   });
-
-  route(
-    app,
-    endpoints.reportStatus,
-    guards,
-    async ({ caller, params, headers, body }) =>
-      reportStatus(context, caller, params.id, headers["x-job-attempt"], body),
-    { dropsExcess: true, repair: repairReport },
-  );
-
-  route(
-    app,
-    endpoints.appendLogs,
-    guards,
-    async ({ caller, params, headers, body, reply }) => {
-      const attempt = headers["x-job-attempt"];
-      const { stored, ...appended } = await appendLogs(context, caller, params.id, attempt, body);
-      reply.code(stored ? 201 : 200).send(appended);
-      return sent;
-    },
-    { quiet: true, repair: repairLogPost },
-  );
 }

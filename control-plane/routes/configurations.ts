@@ -1,13 +1,7 @@
-/** Zones and configurations. */
-import type { FastifyInstance, FastifyReply } from "fastify";
+/** Configurations, and the archives of their files: raw bytes, streamed both ways. */
+import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
-import type { UserCaller } from "../services/callers.ts";
-import {
-  deleteConfiguration,
-  deleteZone,
-  updateConfiguration,
-  updateZone,
-} from "../services/configurations/changes.ts";
+import { deleteConfiguration, updateConfiguration } from "../services/configurations/changes.ts";
 import {
   createConfiguration,
   getConfiguration,
@@ -16,31 +10,12 @@ import {
   writeConfiguration,
 } from "../services/configurations/configurations.ts";
 import type { Context } from "../services/context.ts";
-import { createZone, getZone, listZones, writeZone } from "../services/zones/zones.ts";
-import { sendJson, sendListById, sendListOf } from "../http/list.ts";
-import { bodilessRoutes, route, type Guards, type sent } from "../http/route.ts";
+import { findSource, uploadArchive } from "../services/configurations/archives.ts";
+import { bytesOf, sendContent } from "../http/bytes.ts";
+import { sendListById } from "../http/list.ts";
+import { bodilessRoutes, bytesRoutes, route, sent, type Guards } from "../http/route.ts";
 
-/** Adds the routes of this file. */
 export function configurationRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
-  route(app, endpoints.listZones, guards, async ({ caller, query, reply }) =>
-    sendListOf(reply, "zones", query, {
-      read: (before, limit) => listZones(context, caller, before, limit),
-      cursorOf: ({ id }) => id,
-      write: (zone) => writeZone(context, caller, zone),
-    }),
-  );
-  route(app, endpoints.createZone, guards, async ({ caller, body }) =>
-    createZone(context, caller, body),
-  );
-  const sendZone = async (
-    reply: FastifyReply,
-    caller: UserCaller,
-    id: string,
-  ): Promise<typeof sent> =>
-    sendJson(reply, writeZone(context, caller, await getZone(context, caller, id)));
-  route(app, endpoints.getZone, guards, async ({ caller, params, reply }) =>
-    sendZone(reply, caller, params.id),
-  );
   route(app, endpoints.listConfigurations, guards, async ({ caller, query, reply }) =>
     sendListById(
       reply,
@@ -59,21 +34,27 @@ export function configurationRoutes(app: FastifyInstance, context: Context, guar
   route(app, endpoints.getConfigurationByProjectName, guards, async ({ caller, params }) =>
     getConfigurationByProjectName(context, caller, params.project_name),
   );
-  route(app, endpoints.updateZone, guards, async ({ caller, params, body, reply }) => {
-    await updateZone(context, caller, params.id, body);
-    return sendZone(reply, caller, params.id);
-  });
   route(app, endpoints.updateConfiguration, guards, async ({ caller, params, body }) =>
     updateConfiguration(context, caller, params.name, body),
   );
   bodilessRoutes(app, (bodiless) => {
-    route(bodiless, endpoints.deleteZone, guards, async ({ caller, params }) => {
-      await deleteZone(context, caller, params.id);
-      return undefined;
-    });
     route(bodiless, endpoints.deleteConfiguration, guards, async ({ caller, params }) => {
       await deleteConfiguration(context, caller, params.name);
       return undefined;
     });
+  });
+
+  bytesRoutes(app, (bytes) => {
+    const { uploadArchive: archive } = endpoints;
+    route(bytes, archive, guards, async ({ caller, request, reply }) => {
+      const body = bytesOf(request, archive.bodyLimit);
+      const { answer, stored } = await uploadArchive(context, caller, body);
+      reply.code(stored ? 201 : 200).send(answer);
+      return sent;
+    });
+  });
+  route(app, endpoints.downloadSource, guards, async (call) => {
+    const content = await findSource(context, call.caller, call.params.id);
+    return sendContent(call.request, call.reply, content, "application/gzip");
   });
 }

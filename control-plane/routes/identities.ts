@@ -13,8 +13,7 @@ import type { Context } from "../services/context.ts";
 import { sendList } from "../http/list.ts";
 import { bodilessRoutes, route, type Guards } from "../http/route.ts";
 
-/** Adds the routes of this file. */
-export function cloudIdentityRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
+export function identityRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   route(app, endpoints.listCloudIdentities, guards, async ({ caller, query, reply }) =>
     sendList(reply, "cloud_identities", query, (before, limit) =>
       listCloudIdentities(context, caller, before, limit),

@@ -1,16 +1,16 @@
-/** Jobs, as people drive them. */
+/** Jobs, as people create, read and end them, and as their runner reports them. */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
+import { repairReport } from "../services/jobs/report-repair.ts";
+import { reportStatus } from "../services/jobs/reports.ts";
 import { retryJob } from "../services/jobs/retry.ts";
 import { readJobView } from "../services/jobs/views.ts";
 import { cancelJob, createJob, getJob, listJobIds } from "../services/jobs/jobs.ts";
 import { writeWhole } from "../services/json-text.ts";
-import { getPlanSummary } from "../services/plans/summaries.ts";
 import { sendListById } from "../http/list.ts";
 import { bodilessRoutes, route, type Guards } from "../http/route.ts";
 
-/** Adds the routes of this file. */
 export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   route(app, endpoints.createJob, guards, async ({ caller, body }) =>
     createJob(context, caller, body),
@@ -28,9 +28,15 @@ export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards
   route(app, endpoints.getJob, guards, async ({ caller, params }) =>
     getJob(context, caller, params.id),
   );
-  route(app, endpoints.getPlanSummary, guards, async ({ caller, params }) =>
-    getPlanSummary(context, caller, params.id),
+  route(
+    app,
+    endpoints.reportStatus,
+    guards,
+    async ({ caller, params, headers, body }) =>
+      reportStatus(context, caller, params.id, headers["x-job-attempt"], body),
+    { dropsExcess: true, repair: repairReport },
   );
+
   bodilessRoutes(app, (bodiless) => {
     route(bodiless, endpoints.cancelJob, guards, async ({ caller, params }) =>
       cancelJob(context, caller, params.id),

@@ -1,6 +1,10 @@
-/** Reading logs, for the runner that holds the job and for the person whose job it is: the same answer. */
+/**
+ * Logs: the runner that holds the job writes them; it and the person whose job it is read the same. Debug logs are files, raw bytes that
+ * are streamed both ways.
+ */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { bytesOf, sendContent } from "../http/bytes.ts";
 import { cutStalled } from "../http/open-responses.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
@@ -13,10 +17,24 @@ import {
   readLog,
   type LogPart,
 } from "../services/logs/logs.ts";
-import { route, sent, type Guards } from "../http/route.ts";
+import { appendLogs } from "../services/logs/append.ts";
+import { findDebugLogContent, uploadDebugLog } from "../services/logs/debug-logs.ts";
+import { repairLogPost } from "../services/jobs/report-repair.ts";
+import { bytesRoutes, route, sent, type Guards } from "../http/route.ts";
 
-/** Adds the routes of this file. */
 export function logRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
+  route(
+    app,
+    endpoints.appendLogs,
+    guards,
+    async ({ caller, params, headers, body, reply }) => {
+      const attempt = headers["x-job-attempt"];
+      const { stored, ...appended } = await appendLogs(context, caller, params.id, attempt, body);
+      reply.code(stored ? 201 : 200).send(appended);
+      return sent;
+    },
+    { quiet: true, repair: repairLogPost },
+  );
   route(app, endpoints.readLogs, guards, async ({ caller, params, query, reply }) => {
     await checkHeldJob(context, caller, params.id);
     return sendLog(context, reply, params.id, query);
@@ -34,6 +52,25 @@ export function logRoutes(app: FastifyInstance, context: Context, guards: Guards
     const after = headers["last-event-id"] ?? query.after ?? 0;
     await streams.open(caller, params.id, after, () => openEvents(request, reply));
     return sent;
+  });
+
+  bytesRoutes(app, (bytes) => {
+    const { uploadDebugLog: debugLog } = endpoints;
+    route(bytes, debugLog, guards, async ({ caller, params, headers, request, reply }) => {
+      const body = bytesOf(request, debugLog.bodyLimit);
+      const attempt = headers["x-job-attempt"];
+      const { answer, stored } = await uploadDebugLog(context, caller, params.id, attempt, body);
+      reply.code(stored ? 201 : 200).send(answer);
+      return sent;
+    });
+  });
+  route(app, endpoints.downloadDebugLog, guards, async ({ caller, params, request, reply }) => {
+    const content = await findDebugLogContent(context, caller, params.id);
+    reply.headers({
+      "content-disposition": `attachment; filename="job-${params.id}-debug.log.gz"`,
+      "x-content-type-options": "nosniff",
+    });
+    return sendContent(request, reply, content, "application/gzip");
   });
 }
 

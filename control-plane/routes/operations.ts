@@ -9,7 +9,6 @@ import { route, sent, type Guards } from "../http/route.ts";
 
 const options = { quiet: true, alsoWhileStopping: true };
 
-/** Adds the routes of this file. */
 export function operationRoutes(
   app: FastifyInstance,
   context: Context,

@@ -1,18 +1,22 @@
-/** Device login and the tokens of the client. */
+/** People: device login, the tokens of the client, a person's logins and repositories. */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { networkOf, refusalLimits } from "../services/refusal-limit.ts";
 import type { Context } from "../services/context.ts";
 import { exchangeDeviceLogin, generateDeviceLogin } from "../services/people/device-login.ts";
 import { refreshTokens } from "../services/people/logins.ts";
-import { route, type Guards } from "../http/route.ts";
+import { isCodeHost } from "../domain/providers.ts";
+import { notFound } from "../domain/refusal.ts";
+import { endOwnLogin, listLogins } from "../services/people/login-lists.ts";
+import { listRepositories } from "../services/people/repositories.ts";
+import { sendList } from "../http/list.ts";
+import { bodilessRoutes, route, type Guards } from "../http/route.ts";
 
 /** Only refused exchanges count, so a user who types the right code is never limited by mistakes made from other addresses. */
 const refusedPerAddress = 60;
 const refusedPerDeviceCode = 10;
 
-/** Adds the routes of this file. */
-export function authRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
+export function peopleRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   const addresses = refusalLimits(refusedPerAddress);
   const deviceCodes = refusalLimits(refusedPerDeviceCode);
 
@@ -29,4 +33,19 @@ export function authRoutes(app: FastifyInstance, context: Context, guards: Guard
   route(app, endpoints.refreshTokens, guards, async ({ body, request }) =>
     refreshTokens(context, body.refresh_token, request),
   );
+
+  route(app, endpoints.listLogins, guards, async ({ caller, query, reply }) =>
+    sendList(reply, "logins", query, (before, limit) => listLogins(context, caller, before, limit)),
+  );
+  bodilessRoutes(app, (bodiless) => {
+    route(bodiless, endpoints.revokeLogin, guards, async ({ caller, params }) => {
+      await endOwnLogin(context, caller, params.id);
+      return undefined;
+    });
+  });
+
+  route(app, endpoints.listRepositories, guards, async ({ caller, params, query }) => {
+    if (!isCodeHost(params.git_provider)) throw notFound("code-hosting provider");
+    return listRepositories(context, caller, params.git_provider, query);
+  });
 }

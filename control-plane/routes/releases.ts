@@ -5,7 +5,6 @@ import type { Context } from "../services/context.ts";
 import { publishRelease, registerCloudWorker } from "../services/releases/releases.ts";
 import { route, type Guards } from "../http/route.ts";
 
-/** Adds the routes of this file. */
 export function releaseRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   route(app, endpoints.publishRelease, guards, async ({ caller, body }) =>
     publishRelease(context, caller, body),

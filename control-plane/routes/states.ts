@@ -1,7 +1,4 @@
-/**
- * The routes of terraform's own `http` backend: terraform defines the status codes and the bodies
- * (docs/decisions.md, "Managed state").
- */
+/** Managed state: as terraform's own `http` backend reads and writes it, and as people see it. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { RefusalError } from "../domain/refusal.ts";
@@ -14,10 +11,24 @@ import {
   type LockDocument,
 } from "../services/states/states.ts";
 import { bytesOf } from "../http/bytes.ts";
-import { bytesRoutes, route, sent, type Guards } from "../http/route.ts";
+import {
+  breakStateLock,
+  findStateContent,
+  listStateVersions,
+  rollBackState,
+} from "../services/states/versions.ts";
+import type { StateVersion } from "../../protocol/state-versions.ts";
+import { writeWhole } from "../services/json-text.ts";
+import { sendListOf } from "../http/list.ts";
+import { bodilessRoutes, bytesRoutes, route, sent, type Guards } from "../http/route.ts";
 
-/** Adds the routes of managed state. */
 export function stateRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
+  backendRoutes(app, context, guards);
+  versionRoutes(app, context, guards);
+}
+
+/** Terraform defines the status codes and the bodies of these (docs/decisions.md, "Managed state"). */
+function backendRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   const { readState: get, writeState: post, lockState: lock, unlockState: unlock } = endpoints;
 
   route(app, get, guards, async ({ caller, reply }) => {
@@ -50,6 +61,42 @@ export function stateRoutes(app: FastifyInstance, context: Context, guards: Guar
     route(bytes, unlock, guards, async ({ caller, request, reply }) => {
       const document = await readLockDocument(bytesOf(request, unlock.bodyLimit), unlock.bodyLimit);
       return answerLock(reply, await unlockState(context, caller, document.id));
+    });
+  });
+}
+
+function versionRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
+  route(app, endpoints.listStateVersions, guards, async ({ caller, params, query, reply }) => {
+    if (query.cursor !== undefined && !/^\d{1,15}$/.test(query.cursor))
+      throw new RefusalError("invalid_cursor");
+    return sendListOf(reply, "state_versions", query, {
+      read: (before, limit) =>
+        listStateVersions(
+          context,
+          caller,
+          params.name,
+          before === undefined ? undefined : Number(before),
+          limit,
+        ),
+      cursorOf: ({ serial }: StateVersion) => String(serial),
+      write: writeWhole,
+    });
+  });
+  route(app, endpoints.downloadStateVersion, guards, async ({ caller, params, reply }) => {
+    const state = await findStateContent(context, caller, params.name, params.serial);
+    reply
+      .headers({ "content-length": state.size_bytes, "cache-control": "no-store" })
+      .type("application/json")
+      .send(await state.read());
+    return sent;
+  });
+  bodilessRoutes(app, (bodiless) => {
+    route(bodiless, endpoints.rollBackState, guards, async ({ caller, params }) =>
+      rollBackState(context, caller, params.name, params.serial),
+    );
+    route(bodiless, endpoints.breakStateLock, guards, async ({ caller, params }) => {
+      await breakStateLock(context, caller, params.name);
+      return undefined;
     });
   });
 }

@@ -22,7 +22,6 @@ import { goneSignal } from "../http/gone.ts";
 import { sendListById } from "../http/list.ts";
 import { bodilessRoutes, route, type Guards } from "../http/route.ts";
 
-/** Adds the routes of this file. */
 export function workerRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   runnerRoutes(app, context, guards);
   route(app, endpoints.listWorkers, guards, async ({ caller, query, reply }) =>

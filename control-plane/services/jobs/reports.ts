@@ -1,55 +1,19 @@
-/** What a runner says of the job it holds: it runs, it ended, its log. */
-import {
-  logTextLimit,
-  type AppendedLogs,
-  type AppendLogs,
-  type ReportStatus,
-  type SequencedChunk,
-} from "../../../protocol/executions.ts";
-import type { Job, LogStep } from "../../../protocol/jobs.ts";
-import type { WorkerCaller } from "../callers.ts";
-import { fence, reportEnd, reportProcessing, start, type JobRow } from "../../domain/job.ts";
-import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
-import type { Queries } from "../../store/db.ts";
-import { findJob, findJobBriefly, findLaterStarted } from "../../store/jobs/jobs.ts";
-import { appendChunk, findBySeq, findLastChunk, findLastSeq } from "../../store/logs/logs.ts";
-import { findLogVolume, saveLogVolume } from "../../store/storage/quotas.ts";
-import { runner } from "../audit/audit.ts";
+/** What a runner reports of the job it holds: it runs, it ended. */
+import type { ReportStatus } from "../../../protocol/executions.ts";
+import type { Job } from "../../../protocol/jobs.ts";
+import { reportEnd, reportProcessing, type JobRow } from "../../domain/job.ts";
 import { setDeployedBackend } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import { findLaterStarted } from "../../store/jobs/jobs.ts";
+import { runner } from "../audit/audit.ts";
+import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { changeJob, writeJobs, type Rings } from "./changes.ts";
-import { readJobView } from "./views.ts";
-import { recordOutcome } from "./outcomes.ts";
 import { keepPlanSummary } from "../plans/summaries.ts";
 import { removeTornDownWorker } from "../workers/teardown.ts";
-
-/** A log post ahead of its turn waits this long for its predecessor (docs/decisions.md, "Log positions"). */
-const gapWaitMilliseconds = 1000;
-
-/** The job, if this worker and attempt hold it (or held it last); throws 404 or 409 otherwise. */
-export async function findFenced(
-  queries: Queries,
-  worker: WorkerCaller,
-  id: string,
-  attempt: number | undefined,
-): Promise<JobRow> {
-  return fenced(await queries.first(findJob, { id }), worker, attempt);
-}
-
-function fenced<J extends Pick<JobRow, "owner_id" | "worker_id" | "attempt">>(
-  job: J | undefined,
-  worker: WorkerCaller,
-  attempt: number | undefined,
-): J {
-  // A job of an owner that this worker does not serve is not there for it.
-  if (!job || (worker.owner_id !== null && job.owner_id !== worker.owner_id)) throw notFound("job");
-  fence(job, worker.id, attempt);
-  return job;
-}
-
-/** Records the first sign that the job runs, if this is it. Answers the job as it is then. */
-export const startJob = (tx: Queries, rings: Rings, job: JobRow, now: number): Promise<JobRow> =>
-  changeJob(tx, rings, job, start(job, now), now);
+import { changeJob, writeJobs } from "./changes.ts";
+import { findFenced } from "./holder.ts";
+import { recordOutcome } from "./outcomes.ts";
+import { readJobView } from "./views.ts";
 
 /** PUT /api/jobs/{id}/status. */
 export async function reportStatus(
@@ -101,131 +65,4 @@ async function keepBackend(
   if (spec === null || !(isGone || (type === "DEPLOY" && backend !== undefined))) return;
   if (await tx.first(findLaterStarted, { spec, id, claimed_at: claimed_at ?? 0 })) return;
   await tx.run(setDeployedBackend, { id: spec, backend: isGone ? null : (backend ?? null) });
-}
-
-/** POST /api/jobs/{id}/logs. What is answered is committed; a numbered chunk is stored once, in its turn. */
-export async function appendLogs(
-  context: Context,
-  worker: WorkerCaller,
-  id: string,
-  attempt: number | undefined,
-  post: AppendLogs,
-): Promise<AppendedLogs & { stored: boolean }> {
-  const chunks = chunksOf(post);
-  const append = () =>
-    writeJobs(context, async (tx, rings) => {
-      const now = context.now();
-      const job = fenced(await tx.first(findJobBriefly, { id }), worker, attempt);
-      if (job.started_at === null)
-        await startJob(tx, rings, await findFenced(tx, worker, id, attempt), now);
-      // A runner that was lost for so long may say how its job ended; of its log nothing is kept any more.
-      if (job.log_pruned_at !== null) return { id: 0, stored: false, job_status: job.status };
-      const limit = context.quotas.logBytes;
-      const { dropped, ...appended } = await appendChunks(tx, job.id, chunks, { now, limit });
-      if (appended.stored) rings.push((wakeups) => wakeups.ring("job", id));
-      if (dropped > 0) rings.push((wakeups) => wakeups.ring("dropped", dropped));
-      return { ...appended, job_status: job.status };
-    });
-  const deadline = performance.now() + gapWaitMilliseconds;
-  for (;;) {
-    try {
-      return await append();
-    } catch (error) {
-      const isGap = error instanceof RefusalError && error.code === "log_gap";
-      const left = deadline - performance.now();
-      if (!isGap || left <= 0 || context.draining.aborted) throw error;
-      await jobRings(context, id, left);
-    }
-  }
-}
-
-type Chunk = Omit<SequencedChunk, "seq"> & { readonly seq: number | null };
-
-function chunksOf(post: AppendLogs): Chunk[] {
-  const chunks = listedChunks(post);
-  const bytes = chunks.reduce((sum, { log_chunk }) => sum + Buffer.byteLength(log_chunk), 0);
-  if (bytes > logTextLimit)
-    throw new RefusalError(
-      "too_large",
-      `the post has ${bytes} bytes of log text; at most ${logTextLimit} are taken`,
-    );
-  return chunks;
-}
-
-function listedChunks({ chunks, log_chunk, stream_type, seq, step }: AppendLogs): Chunk[] {
-  if (chunks !== undefined) {
-    if (log_chunk !== undefined || stream_type !== undefined || seq !== undefined)
-      throw invalid("body.chunks", "goes without log_chunk, stream_type and seq");
-    return chunks;
-  }
-  if (log_chunk === undefined) throw invalid("body.log_chunk", "is missing");
-  if (stream_type === undefined) throw invalid("body.stream_type", "is missing");
-  return [{ log_chunk, stream_type, seq: seq ?? null, ...(step ? { step } : {}) }];
-}
-
-const noVolume = { bytes: 0, dropped_bytes: 0, dropped_seq: 0 };
-/** A chunk counts as at least this many bytes: what its row takes up. */
-const smallestChunk = 64;
-
-async function appendChunks(
-  tx: Queries,
-  job: string,
-  chunks: readonly Chunk[],
-  { now, limit }: { readonly now: number; readonly limit: number },
-): Promise<{ id: number; stored: boolean; dropped: number }> {
-  const before = (await tx.first(findLogVolume, { job })) ?? noVolume;
-  const volume = { ...before };
-  const isNumbered = chunks.some(({ seq }) => seq !== null);
-  const last = isNumbered ? await tx.first(findLastSeq, { job }) : undefined;
-  let expected = Math.max(last?.seq ?? 0, before.dropped_seq) + 1;
-  let stored: number | undefined;
-  for (const { seq, stream_type, log_chunk, step } of chunks) {
-    if (seq !== null && seq < expected) continue;
-    if (seq !== null && seq > expected)
-      throw new RefusalError("log_gap", `chunk ${expected} comes before chunk ${seq}`, {
-        expected_seq: expected,
-      });
-    const size = Math.max(Buffer.byteLength(log_chunk), smallestChunk);
-    // After the first chunk that is too much no other is stored: a log has no holes, only an end.
-    if (volume.dropped_bytes > 0 || volume.bytes + size > limit) {
-      volume.dropped_bytes += size;
-      if (seq !== null) volume.dropped_seq = seq;
-      stored ??= 0;
-      if (seq !== null) expected += 1;
-      continue;
-    }
-    volume.bytes += size;
-    const chunk = { job, seq, stream_type, log_chunk, step: stepText(step), now };
-    const row = await tx.first(appendChunk, chunk);
-    stored = row?.id;
-    if (seq !== null) expected += 1;
-  }
-  const dropped = volume.dropped_bytes - before.dropped_bytes;
-  if (stored !== undefined) {
-    await tx.run(saveLogVolume, { job, ...volume });
-    // Of a post that was dropped whole: the last chunk that is there.
-    const id = stored || ((await tx.first(findLastChunk, { job }))?.id ?? 0);
-    return { id, stored: true, dropped };
-  }
-  // Nothing new: the id under which the last of them is stored already.
-  const repeated = await tx.first(findBySeq, { job, seq: chunks.at(-1)?.seq ?? 0 });
-  return { id: repeated?.id ?? last?.id ?? 0, stored: false, dropped };
-}
-
-const stepText = (step: LogStep | undefined): string | null =>
-  step ? JSON.stringify({ name: step.name, event: step.event, at: step.at }) : null;
-
-/** Resolves when the job's wakeup rings, or after some milliseconds. */
-function jobRings({ wakeups }: Context, id: string, milliseconds: number): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      unlisten();
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    const unlisten = wakeups.listen("job", (rung) => {
-      if (rung === id) end();
-    });
-  });
 }

@@ -9,7 +9,7 @@ import { findOwnJob } from "../../store/jobs/jobs.ts";
 import { gzipOnly } from "../configurations/archives.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { findFenced, startJob } from "../jobs/reports.ts";
+import { findFenced, startJob } from "../jobs/holder.ts";
 import { writeJobs } from "../jobs/changes.ts";
 import { contentOf, storeContent, type Content, type Recorded } from "../storage/stored-content.ts";
 

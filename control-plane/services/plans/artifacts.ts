@@ -10,7 +10,7 @@ import {
 } from "../../store/plans/artifacts.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
-import { findFenced, startJob } from "../jobs/reports.ts";
+import { findFenced, startJob } from "../jobs/holder.ts";
 import { writeJobs } from "../jobs/changes.ts";
 import { contentOf, storeContent, type Content, type Recorded } from "../storage/stored-content.ts";
 

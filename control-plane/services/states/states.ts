@@ -18,7 +18,7 @@ import {
   type StateVersionRow,
 } from "../../store/states/states.ts";
 import type { Context } from "../context.ts";
-import { startJob } from "../jobs/reports.ts";
+import { startJob } from "../jobs/holder.ts";
 import { ringNextOfSpec, writeJobs, type Rings } from "../jobs/changes.ts";
 import { storeContent } from "../storage/stored-content.ts";
 

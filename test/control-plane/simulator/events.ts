@@ -1,6 +1,7 @@
 /** What can happen to a control plane, drawn at random: people, runners that lose answers and come late, time, restarts. */
 import { RefusalError } from "../../../control-plane/domain/refusal.ts";
-import { appendLogs, reportStatus } from "../../../control-plane/services/jobs/reports.ts";
+import { reportStatus } from "../../../control-plane/services/jobs/reports.ts";
+import { appendLogs } from "../../../control-plane/services/logs/append.ts";
 import { heartbeat } from "../../../control-plane/services/workers/heartbeats.ts";
 import { retryJob } from "../../../control-plane/services/jobs/retry.ts";
 import { cancelJob, createJob } from "../../../control-plane/services/jobs/jobs.ts";

@@ -1,0 +1,33 @@
+/** The fence of a job: what a runner says of it counts only while its worker and attempt hold it. */
+import { fence, start, type JobRow } from "../../domain/job.ts";
+import { notFound } from "../../domain/refusal.ts";
+import type { Queries } from "../../store/db.ts";
+import { findJob } from "../../store/jobs/jobs.ts";
+import type { WorkerCaller } from "../callers.ts";
+import { changeJob, type Rings } from "./changes.ts";
+
+/** The job, if this worker and attempt hold it (or held it last); throws 404 or 409 otherwise. */
+export async function findFenced(
+  queries: Queries,
+  worker: WorkerCaller,
+  id: string,
+  attempt: number | undefined,
+): Promise<JobRow> {
+  return fenced(await queries.first(findJob, { id }), worker, attempt);
+}
+
+/** The same for a row that was read before. */
+export function fenced<J extends Pick<JobRow, "owner_id" | "worker_id" | "attempt">>(
+  job: J | undefined,
+  worker: WorkerCaller,
+  attempt: number | undefined,
+): J {
+  // A job of an owner that this worker does not serve is not there for it.
+  if (!job || (worker.owner_id !== null && job.owner_id !== worker.owner_id)) throw notFound("job");
+  fence(job, worker.id, attempt);
+  return job;
+}
+
+/** Records the first sign that the job runs, if this is it. Answers the job as it is then. */
+export const startJob = (tx: Queries, rings: Rings, job: JobRow, now: number): Promise<JobRow> =>
+  changeJob(tx, rings, job, start(job, now), now);
