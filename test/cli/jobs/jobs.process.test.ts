@@ -124,7 +124,7 @@ describe.concurrent("windlass jobs", () => {
     // What the runner is at: every step is in the log, the last one on the line below it.
     for (const step of ["init", "plan", "apply"])
       expect(terminal.screen()).toMatch(new RegExp(`^\r?• terraform [\\d.]+: ${step}$`, "m"));
-    expect(terminal.screen()).toMatch(/deployment of "ticking" · \d+s · apply/);
+    expect(terminal.screen()).toMatch(/deployment of "ticking" · (\d+m )?\d+s · apply/);
     expect(terminal.raw()).toContain("\u001b[1m");
     terminal.type("\u0003");
     await terminal.shows("cancel it (c)");
