@@ -44,7 +44,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     pages.setErrorHandler((error, request, reply) => {
       const refusal = refusalOf(error, request);
       const title = problemCodes[refusal.code][1];
-      // A form's address is no page: whoever sent it goes back to the page that has it.
+      // The address of a form is not a page. Link back to the page with the form.
       const back = request.method === "POST" ? request.url.replace(/\/[a-z-]+$/, "") : "/";
       const body = refusalPage(title, refusal.message, back === "" ? "/" : back);
       sendPage(reply.headers(refusal.headers), { title, body }, statusOf(refusal));

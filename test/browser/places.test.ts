@@ -174,7 +174,7 @@ describe("in a browser", () => {
     await page.getByLabel("Role at AWS").fill("arn:aws:iam::123456789012:role/terraform");
     await press(page, "Create the identity");
     const principal = "arn:aws:iam::210987654321:role/runners";
-    await page.getByLabel("As whom the workers run").fill(principal);
+    await page.getByLabel("Principal of the workers").fill(principal);
     await press(page, "Show the policy for it");
     await page.getByText(`"AWS": "${principal}"`).first().waitFor();
     await press(page, "Copy the policy");

@@ -70,7 +70,7 @@ function keep(page) {
     }, seconds * 1000);
 }
 
-/** Times are in UTC; whoever points at one gets it as their own clock has it too. */
+/** Adds the local time as a tooltip to each time, which is shown in UTC. */
 function sayLocalTimes() {
   for (const time of document.querySelectorAll("time")) {
     const moment = new Date(time.dateTime);

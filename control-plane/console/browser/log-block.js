@@ -1,8 +1,8 @@
 // @ts-check
 /**
- * Some lines of a log. Near to what is seen they are elements, with numbers and colours (awake);
- * elsewhere one text (asleep), so that the browser's own search and copy work on all of a log, and
- * a line that nobody looks at costs its characters and nothing else.
+ * Some lines of a log. Near the visible part they are elements with numbers and colours (awake);
+ * elsewhere they are one text (asleep), so that the browser's search and copy work on the whole log
+ * and a line outside the view costs only its characters.
  */
 
 /** The lines of a block. Making elements of as many is a matter of a few milliseconds. */
@@ -20,7 +20,7 @@ export class Block {
   #length = 0;
   lines = 0;
   isAwake = false;
-  /** Whether it is near to what is seen; null while nobody knows. @type {boolean | null} */
+  /** Whether it is near the visible part; null until that is known. @type {boolean | null} */
   isNear = null;
   /**
    * Which stretches of the text have a look: begin, end, classes, in turn. @type {(number |

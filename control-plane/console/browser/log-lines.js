@@ -124,7 +124,7 @@ export class LogLines {
       if (!block) continue;
       block.isNear = isIntersecting;
       if (isIntersecting) block.wake();
-      // What somebody has selected stays as it is until they have copied it.
+      // Keep selected lines unchanged, so that the user can copy them.
       else if (selection?.isCollapsed !== false || !selection.containsNode(target, true))
         block.sleep();
     }
@@ -161,7 +161,7 @@ export class LogLines {
    * Which lines of the block of line `from` hold a text, in capitals or not, from that line on.
    * @param {string} wanted in small letters
    * @param {number} from
-   * @returns {{ found: number[], next: number }} `next` is the line to go on with
+   * @returns {{ found: number[], next: number }} `next` is the line to continue from
    */
   search(wanted, from) {
     const block = this.#blockOf(from);

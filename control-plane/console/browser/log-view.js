@@ -32,8 +32,7 @@ class WindlassLog extends HTMLElement {
   /** Whether a line was gone to. */
   #isMarked = false;
   /**
-   * Whether following ended because somebody scrolled up: then it goes on when they come back to
-   * the end.
+   * Whether following stopped because the user scrolled up. It resumes at the end of the log.
    */
   #isPaused = false;
   /** @type {() => void} */
@@ -158,7 +157,7 @@ class WindlassLog extends HTMLElement {
     if (this.follow?.checked && this.box) this.box.scrollTop = this.box.scrollHeight;
   }
 
-  /** Whoever scrolls up wants to read; whoever comes back to the end wants to go on with it. */
+  /** Stops following when the user scrolls up, and resumes at the end of the log. */
   #scrolled() {
     const { box, follow } = this;
     if (!box || !follow) return;

@@ -34,7 +34,7 @@ export const actionsOf = ({ configuration, versions }: ConfigurationStory, form:
         html`<p>
             Terraform destroys <strong>everything</strong> that ${name} has
             made${resources === undefined ? "" : `: its state records ${count(resources, "resource")}`}.
-            Nobody can undo it.
+            This cannot be undone.
           </p>
           ${start(
             "Destroy everything",

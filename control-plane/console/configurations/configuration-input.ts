@@ -24,7 +24,7 @@ export const emptyForm = new Form({
   timeout_seconds: String(timeoutSecondsDefault),
 });
 
-/** The form of a configuration as it is. */
+/** Returns the form filled with the current values of a configuration. */
 export function formOf(configuration: Configuration): Form {
   const { source } = configuration;
   const { project_name, name } = configuration;

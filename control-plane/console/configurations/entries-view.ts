@@ -16,7 +16,7 @@ const words = {
     title: "Variables",
     one: "variable",
     none: "No variables. Add those that the terraform files ask for.",
-    hint: "Text as it is; what begins with [ or { is JSON.",
+    hint: "Text is passed unchanged. A value that begins with [ or { is JSON.",
     placeholder: "region",
   },
   environment: {
@@ -97,7 +97,7 @@ const known = (
       <span class="pair"
         ><code>${name}</code> ${
           isSecret
-            ? html`<span class="soft">sensitive: shown to nobody</span>`
+            ? html`<span class="soft">sensitive: never shown</span>`
             : html`<span class="clamp">${textOf(entry.value)}</span>`
         }</span
       >
@@ -128,7 +128,7 @@ const valueField = (form: Form, kind: Entries, isSecret: boolean): Html =>
     name: "value",
     label: isSecret ? "New value" : "Value",
     rows: Math.min(12, form.text("value").split("\n").length + 1),
-    hint: isSecret ? `Left empty it stays as it is. ${words[kind].hint}` : words[kind].hint,
+    hint: isSecret ? `Empty: the value does not change. ${words[kind].hint}` : words[kind].hint,
   });
 
 const sensitiveBox = (form: Form): Html =>

@@ -12,6 +12,6 @@ export const outputs = (components: readonly Component[]): Html[] =>
         </dd>`,
   );
 
-/** A value as a person reads it: text as it is, all else as JSON. */
+/** Formats a value: text unchanged, everything else as JSON. */
 export const textOf = (value: unknown): string =>
   typeof value === "string" ? value : (JSON.stringify(value) ?? "");

@@ -95,16 +95,17 @@ export const identityPage = (
     <section aria-labelledby="trust">
       <h2 id="trust">Trust policy</h2>
       <p>
-        Paste this at AWS: IAM, Roles, the role, Trust relationships. It lets whoever the workers
-        are take the role on, with this external id alone, which no other user of this server gets.
+        Paste this at AWS: IAM, Roles, the role, Trust relationships. It lets the principal of the
+        workers take on the role, but only with this external id, which no other user of this server
+        gets.
       </p>
       <form method="get" action="/identities/${identity.id}#trust" class="form">
         ${trouble(trusted, ["principal"])}
         ${line(trusted, {
           name: "principal",
           path: "principal",
-          label: "As whom the workers run",
-          hint: "The ARN of their role or user. An account's :root trusts everybody in that account who may take on roles: name the workers' own role instead where you can.",
+          label: "Principal of the workers",
+          hint: "The ARN of their role or user. An account's :root trusts every principal of that account that may take on roles, so name the workers' own role if you can.",
           required: true,
         })}
         <p><button class="quiet">Show the policy for it</button></p>

@@ -78,8 +78,8 @@ export const markOf = (thing: unknown): string =>
   hash("sha256", JSON.stringify(thing) ?? "", "base64url").slice(0, 16);
 
 /**
- * Throws if the form was drawn of another thing than the present one: saving it would undo what
- * somebody else has done.
+ * Throws if the resource has changed since the form was drawn: saving it would undo another user's
+ * change.
  */
 export function refuseStale(form: Form, now: unknown): void {
   if (form.text("seen") === "" || form.text("seen") === markOf(now)) return;

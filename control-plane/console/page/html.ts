@@ -11,7 +11,7 @@ export class Html {
 type Part = Html | string | number | null | undefined | readonly Part[];
 
 /**
- * Markup with values put in: text is escaped, markup and lists of it stand as they are, null and
+ * Markup with values put in: text is escaped, markup and lists of it are inserted unchanged; null and
  * undefined are nothing.
  */
 export const html = (strings: TemplateStringsArray, ...values: readonly Part[]): Html =>

@@ -69,7 +69,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     clearFlow(context, reply);
     if (!settings) return sendFailure(reply, 404, `Sign-in with ${title} is switched off`);
     if ((caller?.user_id ?? null) !== flow.user)
-      return sendFailure(reply, 409, "Somebody signed in or out here in the meantime");
+      return sendFailure(reply, 409, "This browser signed in or out in the meantime");
     if (error === "access_denied") return sendFailure(reply, 400, `You said no at ${title}`);
     if (error !== undefined || typeof code !== "string")
       return sendFailure(reply, 400, `${title} did not sign you in`);

@@ -21,7 +21,7 @@ export const settingsPage = ({ email, accounts, offered, logins }: Settings): Ht
     <h2>How you sign in</h2>
     ${
       accounts.length === 0
-        ? html`<p>With a link that whoever runs this server makes for you.</p>`
+        ? html`<p>With a link that the operator of this server creates for you.</p>`
         : table(
             "Accounts",
             ["At", "As", "Connected"],

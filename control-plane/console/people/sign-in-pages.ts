@@ -24,7 +24,7 @@ export const loginPage = (
         </p>`,
     )}
     ${providers.length === 0 ? null : html`<h2>Or by a link</h2>`}
-    <p>Whoever runs this server can make a one-time link for you. On the server:</p>
+    <p>The operator of this server can create a one-time link for you. On the server:</p>
     <p><code>windlass server login-link --email you@example.com</code></p>
     <p class="soft">The link works once, for 15 minutes. Open it in this browser.</p>
   </div>`;

@@ -84,7 +84,7 @@ export function teardownView(
     html`${form === undefined ? null : trouble(form, ["confirm"])}
       <p>
         Another worker destroys <strong>${destroyedWords(targets, of)}</strong>. Then this worker is
-        removed. Until then it is drained. Nobody can undo it.
+        removed. Until then it is drained. This cannot be undone.
       </p>
       <form method="post" action="/workers/${id}/teardown">
         <input type="hidden" name="seen" value="${markOf(known)}" />

@@ -145,7 +145,7 @@ describe("a job that runs", () => {
 });
 
 test("the settings name the ways to sign in, and offer those that are not connected", async () => {
-  expect(await read("/settings")).toContain("With a link that whoever runs this server makes");
+  expect(await read("/settings")).toContain("With a link that the operator of this server creates");
   const created_at = Date.now();
   await plane.context.store.write((tx) =>
     tx.sql
