@@ -104,12 +104,12 @@ const sealer =
   (box: SecretBox, about: string) =>
   (entry: Entry, place: string): Entry =>
     entry.sensitive === true && entry.sealed === undefined
-      ? ({
+      ? {
           sensitive: true,
           sealed: box
             .seal(Buffer.from(JSON.stringify(entry.value ?? null)), `${about}/${place}`)
             .toString("base64"),
-        } as Entry)
+        }
       : entry;
 
 /** The other way round: only for the runner that holds the job, and for the hash. Throws UnreadableError with the value's name. */

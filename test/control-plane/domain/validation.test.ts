@@ -10,7 +10,7 @@ const schema = Type.Object({
 });
 const judge = compileValidator({ schema, httpPart: "body" });
 const faultsOf = (input: unknown) =>
-  judge(input) === true
+  judge(input)
     ? []
     : (judge.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
 
