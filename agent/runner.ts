@@ -23,7 +23,7 @@ import { processWarning, type IsolationSettings } from "./job/isolation/isolatio
 import type { JobResult } from "./job/run-job.ts";
 import { lockDirectory } from "./machine/lock.ts";
 import { useNetwork } from "./machine/network.ts";
-import { openMonitoring } from "./machine/monitoring.ts";
+import { openMonitoring } from "./monitoring/monitoring.ts";
 import { Slots } from "./slots.ts";
 import { openHousekeeping } from "./housekeeping.ts";
 import { version } from "../common/version.ts";

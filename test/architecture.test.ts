@@ -54,8 +54,25 @@ describe("the rules find", () => {
     ["cli/main.ts", "better-sqlite3"],
     ["main.ts", "kysely"],
     ["agent/api/api.ts", "../../test/helpers/server.ts"],
+    ["agent/api/api.ts", "../claim-loop.ts"],
+    ["agent/machine/lock.ts", "../api/api.ts"],
+    ["agent/logs/shipper.ts", "../api/api.ts"],
+    ["cli/terminal/output.ts", "../api/api.ts"],
+    ["cli/jobs/create.ts", "../program.ts"],
+    ["control-plane/services/jobs/jobs.ts", "../../http/problem.ts"],
+    ["control-plane/services/jobs/jobs.ts", "fastify"],
+    ["control-plane/http/guards.ts", "../store/jobs/jobs.ts"],
+    ["control-plane/http/guards.ts", "../routes/jobs.ts"],
+    ["control-plane/console/jobs/job-page.ts", "../../blobs/disk.ts"],
+    ["control-plane/openapi/document.ts", "../services/jobs/jobs.ts"],
+    ["control-plane/backup/backup.ts", "../services/jobs/jobs.ts"],
+    ["control-plane/data-directory/lock.ts", "../services/jobs/jobs.ts"],
+    ["control-plane/commands/backup.ts", "../server.ts"],
+    ["control-plane/wakeups/memory.ts", "../store/db.ts"],
+    ["common/units.ts", "../protocol/limits.ts"],
   ])("%s importing %s", (path, target) => {
     expect(planted(path, `import "${target}";`)).toHaveLength(1);
+    expect(planted(path, `import type { A } from "${target}"; export type B = A;`)).toHaveLength(1);
   });
 
   it.each([
@@ -102,6 +119,12 @@ describe("the rules find", () => {
       "agent/api/api.ts has 301 lines of code, more than 300: split it by concern",
     ]);
     expect(planted("agent/api/api.ts", `${comments}${"go();\n".repeat(300)}`)).toEqual([]);
+  });
+
+  it("a file in no folder of the table", () => {
+    expect(planted("elsewhere/a.ts", "export {};")).toEqual([
+      "elsewhere/a.ts is in no folder of the table of folders: add who may import whom",
+    ]);
   });
 
   it("a cycle, also through types", () => {

@@ -1,10 +1,151 @@
 /** The rules for source files as a table, and the search for files that break one. The reasons are printed with a breach. */
 import type { SourceFile } from "./source-files.ts";
 
+/** Who may import whom, type-only imports included. A file of ours that no folder of the table holds breaks the rules too. */
+interface FolderRule {
+  /** The beginning of the paths that the rule is about; of two that fit, the longer one counts. */
+  readonly folder: string;
+  /** Beginnings of the paths that these files may import; their own folder is always one. */
+  readonly may: readonly string[];
+  readonly why: string;
+}
+
+const below = ["common/", "protocol/"];
+const plane = (...folders: string[]) => folders.map((folder) => `control-plane/${folder}`);
+
+const folderRules: readonly FolderRule[] = [
+  {
+    folder: "main.ts",
+    may: ["agent/main.ts", "cli/main.ts", "control-plane/main.ts"],
+    why: "the entry loads one role and knows nothing of it but its main.ts",
+  },
+  { folder: "common/", may: [], why: "common/ is below every role: it knows none of them" },
+  {
+    folder: "protocol/",
+    may: ["common/"],
+    why: "protocol/ is the wire and nothing else: it imports its schema library and common/",
+  },
+
+  {
+    folder: "agent/",
+    may: below,
+    why: "the agent knows the control plane by protocol/ alone",
+  },
+  {
+    folder: "agent/machine/",
+    may: ["common/"],
+    why: "what works on the machine knows nothing of jobs or of the control plane",
+  },
+  {
+    folder: "agent/api/",
+    may: [...below, "agent/machine/", "agent/job/job-api.ts", "agent/job/job-refused.ts"],
+    why: "the calls of the control plane implement what a job declares and know nothing else of the agent",
+  },
+  {
+    folder: "agent/logs/",
+    may: [...below, "agent/machine/", "agent/api/failures.ts"],
+    why: "the log of a job is shipped through the sink that it declares itself",
+  },
+  {
+    folder: "agent/job/",
+    may: [...below, "agent/machine/", "agent/logs/"],
+    why: "job code sees the small interface that it declares itself, never HTTP, settings or the loops above it",
+  },
+
+  {
+    folder: "cli/",
+    may: below,
+    why: "the CLI starts fast because it never loads a server or an agent, and knows both by protocol/ alone",
+  },
+  {
+    folder: "cli/terminal/",
+    may: ["common/"],
+    why: "what talks to the terminal knows nothing of the server or of commands",
+  },
+  {
+    folder: "cli/api/",
+    may: [...below, "cli/terminal/", "cli/config.ts"],
+    why: "calls of the server know nothing of commands",
+  },
+
+  {
+    folder: "control-plane/",
+    may: below,
+    why: "the control plane serves the wire: it imports neither clients nor other roles",
+  },
+  {
+    folder: "control-plane/domain/",
+    // The shape of a row, and nothing that runs.
+    may: [...below, ...plane("store/tables.ts")],
+    why: "the domain is pure: it gets what it needs as arguments",
+  },
+  {
+    folder: "control-plane/store/",
+    may: [...below, ...plane("domain/")],
+    why: "nothing imports upward: the store knows rows, not callers or rules",
+  },
+  ...["blobs/", "wakeups/"].map((folder) => ({
+    folder: `control-plane/${folder}`,
+    may: [...below, ...plane("domain/")],
+    why: "nothing imports upward: blobs and wakeups are mechanisms below the services",
+  })),
+  {
+    folder: "control-plane/services/",
+    may: [...below, ...plane("domain/", "store/", "blobs/", "wakeups/")],
+    why: "services are called by routes, pages and guards and know nothing of HTTP",
+  },
+  {
+    folder: "control-plane/http/",
+    may: [...below, ...plane("domain/", "services/")],
+    why: "guards have services check credentials: store, blobs and wakeups belong to the services",
+  },
+  {
+    folder: "control-plane/routes/",
+    may: [...below, ...plane("domain/", "services/", "http/", "openapi/document.ts")],
+    why: "a route has a schema and one service call: store, blobs and wakeups belong to the services",
+  },
+  {
+    folder: "control-plane/console/",
+    may: [...below, ...plane("domain/", "services/", "http/", "openapi/")],
+    why: "a page calls services as a route does: store, blobs and wakeups belong to the services",
+  },
+  {
+    folder: "control-plane/openapi/",
+    may: [...below, ...plane("domain/fault-messages.ts")],
+    why: "the document is made of protocol/ alone, without a server",
+  },
+  {
+    folder: "control-plane/data-directory/",
+    may: [...below, ...plane("config.ts", "domain/", "store/")],
+    why: "the data directory is opened before there are services",
+  },
+  {
+    folder: "control-plane/backup/",
+    may: [...below, ...plane("config.ts", "domain/", "store/", "blobs/", "data-directory/")],
+    why: "a backup reads store and blobs as they are, without services",
+  },
+  {
+    folder: "control-plane/commands/",
+    may: [
+      ...below,
+      ...plane(
+        "config.ts",
+        "domain/",
+        "store/",
+        "blobs/",
+        "services/",
+        "data-directory/",
+        "backup/",
+      ),
+    ],
+    why: "an operator's command works on the data directory, without a server",
+  },
+];
+
+/** What the table of folders cannot say: single files, and packages. */
 interface ImportRule {
-  /** The files that the rule is about. */
   readonly files: RegExp;
-  /** What they may import; absent: everything that is not in `never`. */
+  /** Of packages, what they may import. */
   readonly only?: RegExp;
   readonly never?: RegExp;
   readonly why: string;
@@ -13,33 +154,34 @@ interface ImportRule {
 const importRules: readonly ImportRule[] = [
   {
     files: /^protocol\/(?!transport\.ts)/,
-    only: /^(protocol\/(?!transport\.ts)|typebox$)/,
-    why: "protocol/ is the wire and nothing else: it imports its schema library and nothing of ours",
+    only: /^typebox$/,
+    never: /^protocol\/transport\.ts$/,
+    why: "protocol/ is the wire and nothing else: its schemas do not know how they are sent",
   },
   {
     files: /^protocol\/transport\.ts$/,
-    only: /^(protocol\/|undici$)/,
+    only: /^undici$/,
     why: "the transport is the client's side of the wire and nothing else",
   },
   {
-    files: /^common\//,
-    never: /^(agent|cli|control-plane|test|bench|scripts)\//,
-    why: "common/ is below every role: it knows none of them",
-  },
-  {
-    files: /^agent\//,
-    never: /^(control-plane|cli|test|bench|scripts)\//,
-    why: "the agent knows the control plane by protocol/ alone",
-  },
-  {
-    files: /^cli\//,
-    never: /^(control-plane|agent|test|bench|scripts)\//,
-    why: "the CLI starts fast because it never loads a server or an agent, and knows both by protocol/ alone",
-  },
-  {
     files: /^control-plane\//,
-    never: /^((agent|cli|test|bench|scripts)\/|protocol\/transport\.ts$)/,
-    why: "the control plane serves the wire: it has no business with its clients or their transport",
+    never: /^protocol\/transport\.ts$/,
+    why: "the control plane serves the wire: the transport is its clients'",
+  },
+  {
+    files: /^control-plane\/(?!(main|server)\.ts)[^/]+$/,
+    never: /^control-plane\/(app|main)\.ts$/,
+    why: "app.ts is the one place that knows all parts, so no part may know it but server.ts, which runs it",
+  },
+  {
+    files: /^agent\/(?!main\.ts)/,
+    never: /^agent\/(main|runner)\.ts$/,
+    why: "the agent's arrows go main → runner → loops → job",
+  },
+  {
+    files: /^cli\/[^/]+\//,
+    never: /^cli\/(main|program)\.ts$/,
+    why: "commands and their work are loaded by the program and do not know it",
   },
   {
     files: /^(?!control-plane\/store\/)/,
@@ -47,46 +189,14 @@ const importRules: readonly ImportRule[] = [
     why: "SQL stands in control-plane/store/ only",
   },
   {
-    files: /^control-plane\/(?!(main|server)\.ts)/,
-    never: /^control-plane\/(app|main)\.ts$/,
-    why: "app.ts is the one place that knows all parts, so no part may know it but server.ts, which runs it",
-  },
-  {
-    files: /^control-plane\/routes\//,
-    never: /^control-plane\/(store|blobs|wakeups)\//,
-    why: "a route has a schema and one service call: store, blobs and wakeups belong to the services",
-  },
-  {
-    files: /^control-plane\/services\//,
-    never: /^(control-plane\/routes\/|fastify$|@fastify\/)/,
-    why: "services are called by routes and pages and know nothing of HTTP",
+    files: /^(?!control-plane\/((http|routes|console)\/|(app|server)\.ts$))/,
+    never: /^(fastify$|@fastify\/)/,
+    why: "only http/, routes/ and console/ know Fastify",
   },
   {
     files: /^control-plane\/domain\//,
-    never:
-      /^(control-plane\/(?!domain\/|store\/tables\.ts$)|fastify$|@fastify\/|undici$|node:(fs|net|http|https|child_process|timers|worker_threads)(\/|$))/,
-    // store/tables.ts is the shape of a row and nothing that runs.
-    why: "the domain is pure: it gets what it needs as arguments and touches neither disk, network nor clock",
-  },
-  {
-    files: /^control-plane\/store\//,
-    never: /^(control-plane\/(http|routes|services|console)\/|fastify$|@fastify\/)/,
-    why: "nothing imports upward: the store knows rows, not callers or rules",
-  },
-  {
-    files: /^control-plane\/(blobs|wakeups)\//,
-    never: /^control-plane\/(http|routes|services|console|store)\//,
-    why: "nothing imports upward: blobs and wakeups are mechanisms below the services",
-  },
-  {
-    files: /^agent\/(job|logs)\//,
-    never: /^agent\/(main|config|runner|heartbeat|claim-loop|api\/(api|job-calls))\.ts$/,
-    why: "job code sees the small interface that it declares itself, never HTTP, settings or the loops above it",
-  },
-  {
-    files: /^agent\/(?!main\.ts)/,
-    never: /^agent\/(main|runner)\.ts$/,
-    why: "the arrows of the agent go main → runner → loops → job",
+    never: /^(undici$|node:(fs|net|http|https|child_process|timers|worker_threads)(\/|$))/,
+    why: "the domain is pure: it touches neither disk, network nor clock",
   },
 ];
 
@@ -121,10 +231,15 @@ const codeLineLimit = 300;
 export const breaches = (files: readonly SourceFile[]): string[] => [
   ...cycles(files),
   ...files.flatMap((file) => [
+    ...misplacedImports(file),
     ...file.imports.flatMap((target) =>
       importRules
         .filter((rule) => rule.files.test(file.path))
-        .filter((rule) => rule.never?.test(target) === true || rule.only?.test(target) === false)
+        .filter(
+          (rule) =>
+            rule.never?.test(target) === true ||
+            (!isOurs(target) && rule.only?.test(target) === false),
+        )
         .map((rule) => `${file.path} imports ${target}: ${rule.why}`),
     ),
     ...(file.readsEnvironment &&
@@ -170,4 +285,18 @@ function cycles(files: readonly SourceFile[]): string[] {
       return [`${walk.slice(start).join(" imports ")}: a cycle, so none can be read by itself`];
   }
   return [];
+}
+
+const isOurs = (target: string): boolean =>
+  /^((agent|bench|cli|common|control-plane|protocol|scripts|test)\/|[\w-]+\.ts$)/.test(target);
+
+function misplacedImports({ path, imports }: SourceFile): string[] {
+  const [rule] = folderRules
+    .filter(({ folder }) => path.startsWith(folder))
+    .toSorted((a, b) => b.folder.length - a.folder.length);
+  if (!rule) return [`${path} is in no folder of the table of folders: add who may import whom`];
+  const may = [rule.folder, ...rule.may];
+  return imports
+    .filter((target) => isOurs(target) && !may.some((start) => target.startsWith(start)))
+    .map((target) => `${path} imports ${target}: ${rule.why}`);
 }

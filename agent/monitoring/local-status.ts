@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { Counter, Gauge, Registry, collectDefaultMetrics } from "@prometheus-io/client";
 import type { Contact } from "../api/contact.ts";
-import { freeBytes } from "./disk-space.ts";
+import { freeBytes } from "../machine/disk-space.ts";
 import type { JobResult } from "../job/run-job.ts";
 import { version } from "../../common/version.ts";
 
