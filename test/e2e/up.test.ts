@@ -17,7 +17,7 @@ const { plane } = planeForFile();
 const shapeOf = (line: string): string =>
   line
     .replace(/device_code=\S+/, "device_code=…")
-    .replace(/(shown there: )\S+/, "$1…")
+    .replace(/(shown in the browser: )\S+/, "$1…")
     .replace(/after .+\.$/, "after ….")
     .replace(/isolation \w+/, "isolation …")
     .replaceAll(/\d+/g, "0");
@@ -28,7 +28,7 @@ describe.concurrent("windlass up", () => {
   test("brings a directory up, from the sign-in to the outputs, as docs/up.md has it: else npm run up-docs", async () => {
     const { transcript, terraform } = await recordUp(plane);
     expect(transcript).toContain("Signed in at http://127.0.0.1:8080 as ada@example.com");
-    expect(transcript).toMatch(/^Configuration "hello-cluster" made in zone "default"\.$/m);
+    expect(transcript).toMatch(/^Configuration "hello-cluster" created in zone "default"\.$/m);
     expect(transcript).toMatch(/^Plan: 7 to add$[\s\S]*^Deploy this plan\? \[y\/N\] y$/m);
     expect(transcript).toMatch(/^Apply complete! Resources: 7 added/m);
     expect(transcript).toMatch(/^Outputs:\n.*\n {2}cluster_name +.*= hello$/m);
@@ -63,10 +63,10 @@ describe.concurrent("windlass up", () => {
     expect(types).toEqual(["PLAN", "PLAN"]);
     const deployed = (await ada.json("up", directory, "--name", "piped", "--yes")) as Job;
     expect(deployed).toMatchObject({ job_type: "DEPLOY", status: "SUCCESS" });
-    // Again: nothing to do, and the outputs all the same.
+    // Again: no changes, and the outputs all the same.
     const again = await ada.run("up", directory, "--name", "piped");
     expect(again).toMatchObject({ exitCode: 0 });
-    expect(again.stdout).toMatch(/^Plan: nothing to do/m);
+    expect(again.stdout).toMatch(/^Plan: no changes/m);
     expect(again.stdout).toMatch(/^ {2}cluster_name +.*= \w+$/m);
   });
 
