@@ -13,7 +13,7 @@ describe.concurrent("windlass demo", () => {
     expect(performance.now() - seen, "the log is shown while it is written").toBeGreaterThan(1000);
     const { exitCode, stdout, stderr } = await run;
     expect({ exitCode, stderr, left: left() }).toEqual({ exitCode: 0, stderr: "", left: [] });
-    expect(stdout).toMatch(/control plane at http:\/\/127\.0\.0\.1:\d+/);
+    expect(stdout).toMatch(/Control plane at http:\/\/127\.0\.0\.1:\d+/);
     expect(stdout).toMatch(/^ {2}│ Plan: 7 to add, 0 to change, 0 to destroy\.$/m);
     expect(stdout).toMatch(/^ {2}│ .*hello-node-1 is ready$/m);
     expect(stdout).toMatch(/^ {2}cluster_name +hello$/m);

@@ -10,7 +10,7 @@ describe.concurrent("windlass demo", () => {
   // The signals share their way; the first is tried where most is running.
   const signals = [
     ["SIGINT", 130, "starting the API server"],
-    ["SIGTERM", 143, "control plane at"],
+    ["SIGTERM", 143, "Control plane at"],
   ] as const;
   it.for(proving ? signals : signals.slice(0, 1))(
     "cleans up when %s ends it",
@@ -25,7 +25,7 @@ describe.concurrent("windlass demo", () => {
 
   it.for(underProve)("cleans up when its output is no longer read", async (_, context) => {
     const { run, shows, left } = startDemo(context);
-    await shows("runner registered");
+    await shows("Runner registered");
     run.stdout?.destroy();
     const { exitCode, stderr } = await run;
     expect({ exitCode, stderr, left: left() }).toEqual({ exitCode: 0, stderr: "", left: [] });
@@ -41,14 +41,16 @@ describe.concurrent("windlass demo", () => {
 
   it("says in one line what failed and where the logs are", async (context) => {
     const { run, shows, home } = startDemo(context);
-    await shows("runner registered");
+    await shows("Runner registered");
     const agent = processesOf(home).find((one) => one.endsWith("main.ts agent"));
     process.kill(Number(agent?.split(":")[0]), "SIGKILL");
     const { exitCode, stderr } = await run;
     expect(exitCode).toBe(1);
     const [line, where = ""] = String(stderr).split("\n");
-    expect(line).toMatch(/^windlass demo: the runner ended by itself \(SIGKILL\); its log: \S+$/);
-    const logs = where.replace("The logs of control plane and runner are in ", "");
+    expect(line).toMatch(
+      /^windlass demo: Unexpected end of the runner \(SIGKILL\)\. See its log: \S+$/,
+    );
+    const logs = where.replace("The logs of the control plane and the runner are in ", "");
     expect(readdirSync(join(logs, ".."))).toEqual(["logs"]);
     expect(new Set(readdirSync(logs))).toEqual(new Set(["agent.log", "server.log"]));
     expect(readFileSync(join(logs, "agent.log"), "utf8")).not.toBe("");
