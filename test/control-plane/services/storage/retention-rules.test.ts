@@ -1,7 +1,7 @@
 /** Whatever happened in whatever order of time: the kept and the pruned are exactly those that the rules name. */
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
 import { day } from "../../../../common/units.ts";
 import type { Retention } from "../../../../control-plane/domain/retention.ts";
@@ -16,6 +16,14 @@ const { plane } = planeForFile({
   WINDLASS_RETENTION_ARTIFACT_DAYS: "forever",
   WINDLASS_RETENTION_ARCHIVE_DAYS: "forever",
   WINDLASS_RETENTION_STATE_DAYS: "forever",
+  WINDLASS_OFFLINE_SECONDS: "3600",
+});
+
+/** Holds the jobs that are not over: those of a worker that is gone or silent are ended by the watch. */
+const holder = "w";
+beforeAll(async () => {
+  const { store, now } = plane.context;
+  await addWorker(store, null, { id: holder, created_at: now(), last_heartbeat_at: now() });
 });
 
 const retention: Retention = {
@@ -67,7 +75,7 @@ const longAgo: Past = {
 
 function rowOf({ type, state, released, late }: Past, now: number): Partial<JobRow> {
   const at = (days: number) => now - days * day;
-  const begun = { job_type: type, worker_id: "w", claimed_at: at(41), attempt: 1 };
+  const begun = { job_type: type, worker_id: holder, claimed_at: at(41), attempt: 1 };
   switch (state) {
     case "queued":
       return { job_type: type, status: "QUEUED" };
