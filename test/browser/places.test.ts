@@ -126,7 +126,7 @@ describe("in a browser", () => {
     await page.getByLabel("Archive (.tar.gz)").check();
     const file = { name: "network.tar.gz", mimeType: "application/gzip", buffer: gzipSync("x") };
     await page.getByLabel("Upload a .tar.gz").setInputFiles({ ...file, buffer: Buffer.from("no") });
-    await page.getByText("It was refused: an archive is a .tar.gz file.").waitFor();
+    await page.getByText("It was refused: the file is not in gzip format.").waitFor();
     await page.getByLabel("Upload a .tar.gz").setInputFiles(file);
     await page.getByText("network.tar.gz is uploaded.").waitFor();
     await press(page, "Create the configuration");

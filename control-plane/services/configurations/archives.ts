@@ -50,7 +50,8 @@ export async function* gzipOnly(content: AsyncIterable<Uint8Array>): AsyncGenera
   if (seen < magic.length) throw notGzip();
 }
 
-const notGzip = (): RefusalError => new RefusalError("bad_request", "the body is not a gzip file");
+const notGzip = (): RefusalError =>
+  new RefusalError("bad_request", "the file is not in gzip format");
 
 /** GET /api/jobs/{id}/source: the archive that the job's snapshot names, for the worker that holds the job. */
 export async function findSource(
