@@ -14,7 +14,8 @@ export interface CgroupMount extends Disposable {
 /** Skip a test with this reason where `cgroupMount` returns undefined. */
 export const needsMount = "cgroup v2 cannot be mounted here (it needs root)";
 /** Skip a test with this reason where `canLimit` is false. */
-export const needsControllers = "the memory and pids controllers are not in cgroup v2 here";
+export const needsControllers =
+  "needs a machine whose cgroup v2 has the memory and pids controllers";
 
 /** Mounts cgroup v2 and makes a group; undefined where that is not allowed. */
 export function cgroupMount(): CgroupMount | undefined {

@@ -84,7 +84,7 @@ test("A file without a certificate ends the start and says so", async () => {
   expect(agent.log()).toContain("SSL_CERT_FILE");
 });
 
-test("A proxy that has no address ends the start and says so without its password", async () => {
+test("A proxy setting that is not an address ends the start with a message that omits its password", async () => {
   await using agent = startAgent({
     ...identity(),
     WINDLASS_URL: plain.url,
@@ -92,7 +92,7 @@ test("A proxy that has no address ends the start and says so without its passwor
     HTTPS_PROXY: "user:planted@proxy:port",
   });
   expect(await agent.exited).toBe(78);
-  expect(agent.log()).toContain("HTTPS_PROXY is no address");
+  expect(agent.log()).toContain("HTTPS_PROXY is not a proxy address");
   expect(agent.log()).not.toContain("planted");
 });
 

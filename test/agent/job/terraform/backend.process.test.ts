@@ -63,7 +63,10 @@ function job(files: Readonly<Record<string, string>>, backend?: "managed" | "own
     api: { hasState: () => Promise.resolve(false) },
     journal,
     workspace,
-    isolation: byProcess({ id: `job-${count}`, workspace, state: undefined, user: undefined }),
+    isolation: {
+      ...byProcess({ id: `job-${count}`, workspace, state: undefined, user: undefined }),
+      isOutOfMemory: () => false,
+    },
     directory,
     facts: {
       engine: { engine: "terraform", version: "1", path: terraform },
