@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { networkOf, refusalLimits } from "../../../control-plane/services/refusal-limit.ts";
 
-describe("a limit of refusals", () => {
-  test("ends a minute after the first of them", () => {
+describe("the limit of refusals", () => {
+  test("ends one minute after the first refusal", () => {
     let now = 0;
     const limit = refusalLimits(2, () => now).of("key");
     limit.count();
@@ -17,7 +17,7 @@ describe("a limit of refusals", () => {
     limit.check();
   });
 
-  test("forgets the oldest keys when there are too many, so that memory is bounded", () => {
+  test("drops the oldest keys above 100,000, so that memory is bounded", () => {
     const limits = refusalLimits(1, () => 0);
     limits.of("first").count();
     for (let i = 0; i < 99_999; i += 1) limits.of(`${i}`).count();
@@ -35,6 +35,6 @@ test.each([
   ["2001:db8::5:6", "2001:db8:0:0"],
   ["::1", ":0:0:0"],
   ["no address", "no address"],
-])("the network of %s is %s", (address, network) => {
+])("networkOf(%s) returns %s", (address, network) => {
   expect(networkOf(address)).toBe(network);
 });

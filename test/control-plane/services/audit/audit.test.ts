@@ -1,4 +1,4 @@
-/** One person's whole use of a control plane, and what the audit log says of each step. */
+/** Takes every step of one user through the API and checks the audit entries of each step. */
 import { randomUUID } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -17,12 +17,17 @@ import { withRoutes, type ServedRoute } from "../../../helpers/routes.ts";
 import { bearer, cookieOf } from "../../../helpers/sign-in.ts";
 import { auditor, type Auditor, type Credential } from "../../../helpers/audit-steps.ts";
 
-/** Unsafe routes that record nothing, and why. A new route is recorded, or stands here with a reason. */
+/**
+ * Routes that change something but are not recorded, with the reason. A new route is either
+ * recorded or listed here.
+ */
 const unrecorded: Record<string, string> = {
-  "POST /api/jobs/claim": "hot; the job's end names its worker and attempt",
-  "POST /api/jobs/:id/logs": "hot; the log is the record",
-  "POST /api/workers/heartbeat": "hot; no decision of anybody's",
-  "POST /api/workers/proof": "changes nothing; it proves that the server knows the worker",
+  "called often; the job's last entry names its worker and attempt":
+    "hot; the job's end names its worker and attempt",
+  "called often; the log itself is the record": "hot; the log is the record",
+  "called often; it carries no decision of a user": "hot; no decision of anybody's",
+  "changes nothing; it proves that the server knows the worker":
+    "changes nothing; it proves that the server knows the worker",
   "POST /api/jobs/:id/plan-artifact": "part of a job, whose end is recorded",
   "POST /api/jobs/:id/debug-log": "part of a job, whose end is recorded",
   "POST /api/workers/:id/metadata":
@@ -31,7 +36,7 @@ const unrecorded: Record<string, string> = {
   "LOCK /api/state/:spec_id": "part of a job, whose end is recorded",
   "UNLOCK /api/state/:spec_id": "part of a job; a person's unlock is recorded",
 };
-/** Forms of the pages do what a route of the API does, by the same service, which records it. */
+/** The console's forms call the same services as the API, and those services write the entries. */
 const isForm = (url: string): boolean =>
   /^\/(zones|configurations|identities|jobs|workers|settings)(\/|$)/.test(url);
 
@@ -58,8 +63,8 @@ async function openSession(): Promise<Credential> {
   const { context, url } = log.plane;
   const token = await createLink(context.store, email, context.now());
   secrets.push(token);
-  const nobody = { kind: "session", name: email, headers: {} } as const;
-  const opened = await log.step(nobody, "GET /login/link/:token", ["login.create"], {
+  const visitor = { kind: "session", name: email, headers: {} } as const;
+  const opened = await log.step(visitor, "GET /login/link/:token", ["login.create"], {
     ids: [token],
   });
   const cookie = cookieOf(opened.answer) ?? "";
@@ -74,7 +79,7 @@ async function openClient(): Promise<Credential & { refresh: string }> {
     body,
   });
   const codes = { device_code, verification_code: String(approved.json.verification_code) };
-  // Six characters stand in many a text: only as a word of its own it would be a code.
+  // Six characters occur in many texts, so search for the code as a JSON string.
   secrets.push(device_code, `"${codes.verification_code}"`);
   const client = { kind: "cli_login", name: email, headers: {} } as const;
   const { json } = await log.step(client, "POST /api/auth/cli/exchange", ["login.create"], {
@@ -85,12 +90,12 @@ async function openClient(): Promise<Credential & { refresh: string }> {
   return { ...client, headers: bearer(access), refresh };
 }
 
-/** A step of the person's command line. */
+/** A step of the user's command-line client. */
 const does = (key: string, actions: AuditAction[], more: Parameters<Auditor["step"]>[3] = {}) =>
   log.step(cli, key, actions, more);
 
 describe("the audit log", () => {
-  it("knows sign-ins, their codes and their ends", async () => {
+  it("records sign-ins, device codes and the end of logins", async () => {
     const { context } = log.plane;
     await createLink(context.store, email, context.now());
     const [made] = (await log.rows()).slice(-1);
@@ -134,7 +139,7 @@ describe("the audit log", () => {
     await log.step(session, "POST /logout", ["login.revoke"], { status: 303 });
   });
 
-  it("knows zones, configurations, cloud identities and archives, by name and never by value", async () => {
+  it("records changes of zones, configurations, cloud identities and archives by name, without values", async () => {
     const { json: zone } = await does("POST /api/cli/zones", ["zone.create"], {
       body: { name: "z" },
     });
@@ -175,7 +180,7 @@ describe("the audit log", () => {
     expect(removed.entries[0]).toMatchObject({ target_id: zone.id, target_name: "z2" });
   });
 
-  it("names workers however they were registered", async () => {
+  it("records workers under their name, however they were registered", async () => {
     const token = await does("POST /api/cli/registration-tokens", ["registration_token.create"], {
       body: {},
     });
@@ -220,7 +225,7 @@ describe("the audit log", () => {
     expect(removed.entries[0]?.details).toContain('"status":"FAILED"');
   });
 
-  it("knows jobs: who asked, who cancelled, how they ended and by whom", async () => {
+  it("records who created, cancelled, retried and ended a job", async () => {
     const { plane } = log;
     const owner = { ...(await addOwner(plane.context.store)), id: await log.owner(email) };
     const worker = await addTestWorker(plane, owner);
@@ -269,7 +274,7 @@ describe("the audit log", () => {
     await log.step(runner, status, [], success);
   });
 
-  it("knows who took a state, went back to one, or unlocked it", async () => {
+  it("records who downloaded, rolled back or unlocked a state", async () => {
     const { plane } = log;
     const owner = { ...(await addOwner(plane.context.store)), id: await log.owner(email) };
     const spec = await addSpec(plane.context.store, owner);
@@ -295,7 +300,7 @@ describe("the audit log", () => {
     await does(`POST ${versions}/rollback`, ["state.roll_back"], { ids: [spec, "1"] });
   });
 
-  it("knows who took the debug log of a job", async () => {
+  it("records who downloaded the debug log of a job", async () => {
     const { plane } = log;
     const owner = { ...(await addOwner(plane.context.store)), id: await log.owner(email) };
     const worker = await addTestWorker(plane, owner);
@@ -307,7 +312,7 @@ describe("the audit log", () => {
     await does(download, [], { ids: [randomUUID()], status: 404 });
   });
 
-  it("knows what pipelines do, which is no user's", async () => {
+  it("records what a pipeline does, without an owner", async () => {
     const pipeline = { kind: "pipeline", name: null, headers: bearer(releaseSecret) } as const;
     const release = { body: { version: "1.2.3", release_notes: planted } };
     const { entries } = await log.step(
@@ -322,7 +327,7 @@ describe("the audit log", () => {
     await log.step(pipeline, "POST /api/runners/register", ["worker.register"], { body });
   });
 
-  it("has no secret and no value in any entry, and every entry is small", async () => {
+  it("holds no secret and no value, and keeps every entry below 2000 characters", async () => {
     const rows = await log.rows();
     const text = JSON.stringify(rows);
     expect(rows.length).toBeGreaterThan(40);
@@ -331,7 +336,7 @@ describe("the audit log", () => {
     expect(Math.max(...rows.map((row) => JSON.stringify(row).length))).toBeLessThan(2000);
   });
 
-  it("has a decision for every route that changes something", () => {
+  it("covers every route that changes something", () => {
     const unsafe = routes
       .filter(({ method, url }) => method !== "GET" && !isForm(url))
       .map(({ method, url }) => `${method} ${url}`);

@@ -52,16 +52,16 @@ describe("a claim", () => {
     });
   const parked = async (calls: Calls, key?: string) => {
     const claimed = claim(calls, 20, key);
-    // The request is on its way; a job made a moment later finds it parked or is found by it: both must work.
+    // The job may be created before or after the server parks the claim: both must work.
     await pause(30);
     return claimed;
   };
 
-  it("returns 204 at once without a job", async () => {
+  it("returns 204 at once when no job is queued", async () => {
     expect(await claim(runner)).toBeNull();
   });
 
-  it("hands a job out whole: what it is, its attempt and its token", async () => {
+  it("returns the job with its snapshot, attempt and job token", async () => {
     const job = await queue();
     expect(await claim(runner)).toMatchObject({
       job: {
@@ -82,7 +82,7 @@ describe("a claim", () => {
     });
   });
 
-  it("gives each of a hundred jobs exactly once to two hundred claims of twenty workers", async () => {
+  it("gives each of 100 jobs to exactly one of 200 concurrent claims by 20 workers", async () => {
     const jobs = await Promise.all(Array.from({ length: 100 }, () => queue()));
     const workers = await Promise.all(
       Array.from({ length: 20 }, () => addTestWorker(plane, owner)),
@@ -96,7 +96,7 @@ describe("a claim", () => {
     expect(given.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
   });
 
-  it("gives each of a hundred jobs exactly once to parked claims", async () => {
+  it("gives each of 100 jobs to exactly one waiting claim", async () => {
     const workers = await Promise.all(
       Array.from({ length: 20 }, () => addTestWorker(plane, owner)),
     );
@@ -113,13 +113,13 @@ describe("a claim", () => {
     expect(given.toSorted()).toEqual(jobs.map(({ id }) => id).toSorted());
   });
 
-  it("that waits is answered as soon as a job comes", async () => {
+  it("returns a job as soon as it is created while the claim waits", async () => {
     const claimed = parked(runner);
     const job = await queue();
     expect((await claimed)?.job.id).toBe(job.id);
   });
 
-  it("that waits gets the next job of a configuration when the one before it ends", async () => {
+  it("returns the next job of a configuration when the previous one ends while the claim waits", async () => {
     const first = await queue();
     await claim(runner);
     const second = await client.get(createJob, {
@@ -131,7 +131,7 @@ describe("a claim", () => {
     expect((await claimed)?.job.id).toBe(second.id);
   });
 
-  it("that waits leaves a job to others when its connection has closed", async () => {
+  it("leaves the job to another worker after the waiting client has disconnected", async () => {
     const leaving = new AbortController();
     const left = runner.ask(claimJob, { query: { wait: 20 } }, { signal: leaving.signal });
     await pause(30);
@@ -152,7 +152,7 @@ describe("a claim", () => {
     expect((await claim(runner, 0, "key-1"))?.job.id).not.toBe(job.id);
   });
 
-  it("gives one job to claims with one key that arrive together", async () => {
+  it("returns one job to two concurrent claims with the same Idempotency-Key", async () => {
     await queue();
     const second = await queue();
     const worker_caller = await plane.context.store.read.first(findWorkerCaller, worker);
@@ -171,14 +171,14 @@ describe("a claim", () => {
     expect(await readJob(plane, second as never)).toMatchObject({ status: "QUEUED" });
   });
 
-  it("with a key that is parked already joins it", async () => {
+  it("joins a waiting claim with the same Idempotency-Key", async () => {
     const twice = [parked(runner, "key-2"), parked(runner, "key-2")];
     const job = await queue();
     expect((await Promise.all(twice)).map((answer) => answer?.job.id)).toEqual([job.id, job.id]);
     expect(await readJob(plane, job as never)).toMatchObject({ attempt: 1 });
   });
 
-  it("gets nothing while its worker drains, and ends when the drain begins", async () => {
+  it("returns 204 when its worker starts to drain, and no job until the drain ends", async () => {
     const claimed = parked(runner);
     await pause(30);
     await client.get(drainWorker, { params: { id: worker.id } });
@@ -189,7 +189,7 @@ describe("a claim", () => {
     expect(await claim(runner)).not.toBeNull();
   });
 
-  it("ends with 401 when its worker's token is replaced or the worker removed", async () => {
+  it("returns 401 when the worker's token is replaced or the worker is deleted", async () => {
     const rotated = runner.refusal(claimJob, { query: { wait: 20 } });
     await pause(50);
     const identity = await client.get(rotateWorkerToken, {
@@ -216,12 +216,12 @@ describe("a claim", () => {
   it("finds a job whose wakeup was lost", async () => {
     const claimed = parked(runner);
     await pause(30);
-    // Straight into the store: nothing rings.
+    // Written straight to the store, so that no wakeup is sent.
     const job = await addJob(plane.context.store, owner);
     expect((await claimed)?.job.id).toBe(job.id);
   });
 
-  it("that is parked with the token before a rotation ends when that token does", async () => {
+  it("that waits with a rotated token returns 401 when the overlap ends", async () => {
     const claimed = runner.refusal(claimJob, { query: { wait: 30 } });
     await pause(50);
     await client.get(rotateWorkerToken, {
@@ -231,7 +231,7 @@ describe("a claim", () => {
     expect(await claimed).toBe("401 invalid_worker_token");
   });
 
-  it("finds a job whose wakeup was lost behind a parked claim that may not have it", async () => {
+  it("finds a job whose wakeup was lost while another worker's claim that cannot take it waits first", async () => {
     const [idle, claimed] = [parked(runner), pause(60)];
     await claimed;
     const able = await addTestWorker(plane, owner);
@@ -247,25 +247,25 @@ describe("a claim", () => {
   });
 
   it.each([
-    ["a wait over its limit", { wait: "31" }, "400 invalid_request"],
-    ["a wait that is no number", { wait: "soon" }, "400 invalid_request"],
+    ["a wait above its limit", { wait: "31" }, "400 invalid_request"],
+    ["a wait that is not a number", { wait: "soon" }, "400 invalid_request"],
   ])("refuses %s", async (_, query, refusal) => {
     expect(await runner.refusal(claimJob, { query: query as never })).toBe(refusal);
   });
 
-  it("is refused without the right token", async () => {
+  it("returns 401 without a valid worker id and token", async () => {
     for (const headers of [
       {},
       { "x-worker-id": worker.id },
       { "x-worker-id": worker.id, "x-worker-token": "wlw_wrong" },
-      { "x-worker-id": "nobody", "x-worker-token": worker.headers["x-worker-token"]! },
+      { "x-worker-id": "unknown", "x-worker-token": worker.headers["x-worker-token"]! },
     ])
       expect(await callsOf(plane, headers as Record<string, string>).refusal(claimJob, {})).toBe(
         "401 invalid_worker_token",
       );
   });
 
-  it("takes no body, whatever is sent as one", async () => {
+  it("ignores any request body", async () => {
     for (const [type, body] of [
       ["application/json", ""],
       ["application/json", "{}"],
@@ -281,7 +281,7 @@ describe("a claim", () => {
     }
   });
 
-  describe("of a job that needs what not every runner can do", () => {
+  describe("for a job that needs a feature", () => {
     const uses: [feature: Feature, field: Record<string, unknown>][] = [
       ["var_files", { var_files: ["prod.tfvars"] }],
       ["backend_config", { backend_config: { bucket: "b" } }],
@@ -300,33 +300,37 @@ describe("a claim", () => {
     const waitsFor = async (id: string) =>
       (await client.get(getJob, { params: { id } })).waiting_reason;
 
-    it.each(uses)("%s gets it once its agent reports that", async (feature, field) => {
-      const anybodys = await queueUse(field);
-      const own = await queueUse(field, { assigned_worker_id: worker.id });
-      // A label is a person's word; a heartbeat that lists no features is a runner's that knows only the interface.
-      await beat({ labels: [feature] });
-      expect(await claim(runner)).toBeNull();
-      const plain = await queue();
-      expect((await claim(runner))?.job.id).toBe(plain.id);
-      const others = features.filter((other) => other !== feature);
-      await beat({ features: others });
-      expect(await claim(runner)).toBeNull();
-      expect(await waitsFor(anybodys.id)).toBe(`needs_${feature}`);
-      expect(await waitsFor(own.id)).toBe(`needs_${feature}`);
+    it.each(uses)(
+      "returns a job that needs %s only after the agent reports the feature",
+      async (feature, field) => {
+        const unassigned = await queueUse(field);
+        const own = await queueUse(field, { assigned_worker_id: worker.id });
+        // A label with the same name does not count, and neither does a heartbeat without features,
+        // as an agent that knows only the interface sends it.
+        await beat({ labels: [feature] });
+        expect(await claim(runner)).toBeNull();
+        const plain = await queue();
+        expect((await claim(runner))?.job.id).toBe(plain.id);
+        const others = features.filter((other) => other !== feature);
+        await beat({ features: others });
+        expect(await claim(runner)).toBeNull();
+        expect(await waitsFor(unassigned.id)).toBe(`needs_${feature}`);
+        expect(await waitsFor(own.id)).toBe(`needs_${feature}`);
 
-      await beat({ features: ["not_known_yet", feature] });
-      expect(await waitsFor(anybodys.id)).toBe("waiting_for_worker");
-      expect((await claim(runner))?.job.id).toBe(anybodys.id);
-      await beat({});
-      expect(await claim(runner)).toBeNull();
-      await beat({ features: [feature] });
-      expect((await claim(runner))?.job.id).toBe(own.id);
-      expect(await client.get(getWorker, { params: { id: worker.id } })).toMatchObject({
-        features: [feature],
-      });
-    });
+        await beat({ features: ["not_known_yet", feature] });
+        expect(await waitsFor(unassigned.id)).toBe("waiting_for_worker");
+        expect((await claim(runner))?.job.id).toBe(unassigned.id);
+        await beat({});
+        expect(await claim(runner)).toBeNull();
+        await beat({ features: [feature] });
+        expect((await claim(runner))?.job.id).toBe(own.id);
+        expect(await client.get(getWorker, { params: { id: worker.id } })).toMatchObject({
+          features: [feature],
+        });
+      },
+    );
 
-    it("needs all of it, and the labels of the job besides", async () => {
+    it("needs every feature of the job as well as its labels", async () => {
       const job = await queueUse(Object.assign({}, ...uses.map(([, field]) => field)), {
         labels: ["gpu"],
       });
@@ -341,7 +345,7 @@ describe("a claim", () => {
       expect((await claim(runner))?.job.id).toBe(job.id);
     });
 
-    it("finds it while it waits, when its agent is upgraded or its worker gets the label", async () => {
+    it("returns the job while it waits, after an agent upgrade or a new label", async () => {
       const first = await queueUse({ submodules: true });
       const claimed = parked(runner);
       await pause(30);
@@ -354,7 +358,7 @@ describe("a claim", () => {
       expect((await again)?.job.id).toBe(second.id);
     });
 
-    it("takes no label for a feature, and no name that could be a label's", async () => {
+    it("does not confuse labels with features", async () => {
       await queueUse({ submodules: true });
       for (const labels of [["+submodules"], ['"submodules"']])
         expect(await runner.refusal(heartbeat, { body: { version: "1.0.0", labels } })).toBe(
@@ -372,7 +376,7 @@ describe("a claim", () => {
     });
   });
 
-  it("gives an assigned job to its worker only", async () => {
+  it("returns an assigned job only to its worker", async () => {
     const other = await addTestWorker(plane, owner);
     const job = await queue({ assigned_worker_id: other.id });
     expect(await claim(runner)).toBeNull();

@@ -30,7 +30,7 @@ const upload = async (content: Buffer, by = owner, size = 50_000) =>
     body: inPieces(content, size),
   });
 
-/** A job whose source is the archive. */
+/** Adds a job whose source is the archive. */
 async function jobFrom(sha256: string, by = owner, holder = worker) {
   const job = await addHeldJob(plane, by, holder);
   const config_snapshot = JSON.stringify({ source: { type: "archive", sha256 } });
@@ -46,7 +46,7 @@ async function jobFrom(sha256: string, by = owner, holder = worker) {
 const download = ({ id }: { id: string }, { headers }: TestWorker) =>
   ask(plane, "GET", `/api/jobs/${id}/source`, { headers });
 
-test("the holder of a job reads the archive that is its source", async () => {
+test("a job's holder can download the archive that is the job's source", async () => {
   const content = archive();
   const sha256 = hash("sha256", content);
   const stored = await upload(content);
@@ -61,7 +61,7 @@ test("the holder of a job reads the archive that is its source", async () => {
   });
 });
 
-test("an archive is kept once per owner", async () => {
+test("the same archive is stored once per owner", async () => {
   const content = archive();
   await upload(content);
   const before = await plane.blobs();
@@ -71,15 +71,15 @@ test("an archive is kept once per owner", async () => {
   expect(await plane.blobs()).toBe(before + 1);
 });
 
-test("only the holder of the job can read it: not another worker, another owner's job or a job with another source", async () => {
+test("an archive cannot be read by another worker, by another owner's job, by a job with another source, or after the release", async () => {
   const content = archive();
   const sha256 = hash("sha256", content);
   await upload(content);
-  const stranger = await addOwner(plane.context.store);
-  const theirs = await addTestWorker(plane, stranger);
+  const otherOwner = await addOwner(plane.context.store);
+  const theirs = await addTestWorker(plane, otherOwner);
   const statuses = [
     await download(await jobFrom(sha256), await addTestWorker(plane, owner)),
-    await download(await jobFrom(sha256, stranger, theirs), theirs),
+    await download(await jobFrom(sha256, otherOwner, theirs), theirs),
     await download(await addHeldJob(plane, owner, worker), worker),
   ];
   expect(statuses.map(({ status }) => status)).toEqual([404, 404, 404]);
@@ -89,11 +89,11 @@ test("only the holder of the job can read it: not another worker, another owner'
 });
 
 test.for([
-  ["nothing", Buffer.alloc(0)],
-  ["one byte of it", Buffer.of(0x1f)],
+  ["an empty body", Buffer.alloc(0)],
+  ["the first byte of a gzip file", Buffer.of(0x1f)],
   ["a zip file", Buffer.from("PK\x03\x04 and more")],
   ["a plain tar file", Buffer.alloc(1024)],
-])("%s is no gzip file, and is not stored", async ([, content]) => {
+])("%s is refused as not gzip and not stored", async ([, content]) => {
   const before = await plane.blobs();
   for (const size of [1, 50_000]) {
     const refused = await upload(content as Buffer, owner, size);
@@ -102,14 +102,14 @@ test.for([
   expect(await plane.blobs()).toBe(before);
 });
 
-test("an archive over 50 MB is refused", async () => {
+test("an archive over 50 MB is refused with payload_too_large", async () => {
   const before = await plane.blobs();
   const over = Buffer.concat([Buffer.of(0x1f, 0x8b), Buffer.alloc(archiveLimit - 1)]);
   expect((await upload(over)).json().code).toBe("payload_too_large");
   expect(await plane.blobs()).toBe(before);
 });
 
-test("without a person's token nothing is taken", async () => {
+test("an upload without a client token is refused with 401", async () => {
   const before = await plane.blobs();
   for (const headers of [{}, worker.headers, { authorization: "Bearer x" }]) {
     const refused = await ask(plane, "POST", "/api/cli/archives", { headers, body: archive() });

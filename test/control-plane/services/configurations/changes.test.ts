@@ -32,7 +32,7 @@ const it = base.extend(
       }),
 );
 
-/** A version of the managed state that records this many resources. */
+/** Adds a version of the managed state that records this many resources. */
 const addState = async (spec_id: string, resources: number) => {
   const { blob } = await plane.context.blobs.write(
     (async function* () {
@@ -69,7 +69,7 @@ describe("a zone", () => {
     );
   });
 
-  it("is deleted only when it is empty", async ({ owner, client, configure }) => {
+  it("can be deleted only when it is empty", async ({ owner, client, configure }) => {
     const params = { id: owner.zone };
     const { name } = await configure();
     expect(await client.refusal(deleteZone, { params })).toBe("409 zone_not_empty");
@@ -86,7 +86,7 @@ describe("a zone", () => {
 });
 
 describe("an update of a configuration", () => {
-  it("changes what it names and nothing else", async ({ client, configure }) => {
+  it("changes the given fields and leaves the others", async ({ client, configure }) => {
     const before = await configure({ environment: { A: "1" }, labels: ["x"], timeout_seconds: 60 });
     const after = await client.get(updateConfiguration, {
       params: { name: before.id },
@@ -100,7 +100,7 @@ describe("an update of a configuration", () => {
     });
   });
 
-  it("keeps a sensitive value that it does not name, and never shows it", async ({
+  it("keeps a sensitive variable that is given without a value, and never returns its value", async ({
     client,
     configure,
     runner,
@@ -130,7 +130,7 @@ describe("an update of a configuration", () => {
       ).toBe("400 invalid_request");
   });
 
-  it("keeps what is sensitive in the environment, and what it says of it", async ({
+  it("keeps sensitive environment variables that are given without a value", async ({
     client,
     configure,
     runner,
@@ -157,7 +157,7 @@ describe("an update of a configuration", () => {
     expect(await client.refusal(updateConfiguration, refused)).toBe("400 invalid_request");
   });
 
-  it("has a hash that only the server can try values against, the same for the same values", async ({
+  it("gives equal values equal hashes that cannot be computed without the server's key", async ({
     client,
     configure,
   }) => {
@@ -180,10 +180,7 @@ describe("an update of a configuration", () => {
     expect((await client.get(createJob, { body })).config_hash).toBe(config_hash);
   });
 
-  it("takes only addresses of git repositories that a runner fetches", async ({
-    client,
-    configure,
-  }) => {
+  it("accepts only git URLs that a runner can fetch", async ({ client, configure }) => {
     const { name } = await configure();
     const update = (url: string) => ({
       params: { name },
@@ -211,7 +208,11 @@ describe("an update of a configuration", () => {
       expect(await client.refusal(updateConfiguration, update(url))).toBe("400 invalid_request");
   });
 
-  it("makes plans of the former definition stale", async ({ owner, client, configure }) => {
+  it("makes plans of the former definition stale until the definition is restored", async ({
+    owner,
+    client,
+    configure,
+  }) => {
     const { id } = await configure();
     const made = await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
     const plan = await addJob(plane.context.store, owner, {
@@ -229,7 +230,7 @@ describe("an update of a configuration", () => {
     expect((await client.get(createJob, deploy)).status).toBe("QUEUED");
   });
 
-  it("that switches submodules on and off again leaves the definition that a plan was made of", async ({
+  it("restores the former hash when submodules are switched on and off again", async ({
     client,
     configure,
     runner,
@@ -248,7 +249,7 @@ describe("an update of a configuration", () => {
     expect(job.config_snapshot).not.toHaveProperty("submodules");
   });
 
-  it("that takes back the choice of a backend leaves it to the files, unless the managed state records resources", async ({
+  it("that clears the backend leaves the choice to the files, unless the managed state records resources", async ({
     client,
     configure,
   }) => {
@@ -268,7 +269,7 @@ describe("an update of a configuration", () => {
     expect(await snapshot()).toBe("managed");
   });
 
-  it("is refused what a new configuration is refused", async ({
+  it("is refused for the same reasons as a new configuration", async ({
     client,
     configure,
     otherOwner,
@@ -298,7 +299,7 @@ describe("an update of a configuration", () => {
 });
 
 describe("a configuration", () => {
-  it("is not deleted while a job of it is not over; its jobs stay", async ({
+  it("cannot be deleted while one of its jobs is not over, and keeps its jobs afterwards", async ({
     client,
     configure,
   }) => {
@@ -313,7 +314,7 @@ describe("a configuration", () => {
     expect(kept).toMatchObject({ status: "CANCELLED", configuration_id: null });
   });
 
-  it("is not deleted, nor moved to another backend, while its state records resources", async ({
+  it("cannot be deleted or moved to another backend while its state records resources", async ({
     client,
     configure,
   }) => {
@@ -334,7 +335,7 @@ describe("a configuration", () => {
     expect(await plane.blobs()).toBe(before);
   });
 
-  it("is not deleted while a lost job has its state locked", async ({
+  it("cannot be deleted while a lost job holds its state lock", async ({
     owner,
     client,
     configure,

@@ -1,4 +1,4 @@
-/** Environments that an earlier release stored in clear. */
+/** Sealing of environments that an earlier release stored unencrypted. */
 import { expect, it } from "vitest";
 import { unseal, type Definition } from "../../../../control-plane/domain/snapshot.ts";
 import { sealEnvironments } from "../../../../control-plane/services/configurations/seal-environments.ts";
@@ -8,7 +8,7 @@ import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
 
 const { plane } = planeForFile();
 
-it("are sealed once, with what was sealed before left as it is, and the job's hash goes", async () => {
+it("seals stored environments once, keeps values that are sealed already, and clears the job's configuration hash", async () => {
   const { store, box } = plane.context;
   const owner = await addOwner(store);
   const spec = await addSpec(store, owner);

@@ -31,7 +31,7 @@ const configure = (client: Calls, zone_id: string, cloud_identity_id: string) =>
   });
 
 describe("a cloud identity", () => {
-  it("has an external id of the server's making that no update changes", async ({ client }) => {
+  it("gets an external id from the server, which no update changes", async ({ client }) => {
     const made = await client.get(createCloudIdentity, { body });
     const params = { id: made.id };
     const other = "arn:aws-cn:iam::123456789012:role/path/other";
@@ -56,7 +56,7 @@ describe("a cloud identity", () => {
     );
   });
 
-  it("has a name of its owner's, and is not found by other users", async ({
+  it("has a name that is unique per owner, and is not found by other users", async ({
     client,
     otherOwner,
     otherClient,
@@ -75,7 +75,7 @@ describe("a cloud identity", () => {
     await expect(configure(otherClient, otherOwner.zone, id)).rejects.toThrow("cloud identity");
   });
 
-  it("comes with the trust policy to paste", async ({ client }) => {
+  it("returns the trust policy for its role", async ({ client }) => {
     const { id, external_id } = await client.get(createCloudIdentity, { body });
     const principal = "arn:aws:iam::210987654321:role/windlass";
     expect(await client.get(getTrustPolicy, { params: { id }, query: { principal } })).toEqual({
@@ -96,7 +96,7 @@ describe("a cloud identity", () => {
       ).toBe("400 invalid_request");
   });
 
-  it("reaches the runner with the job, also when its claim is repeated", async ({
+  it("is part of the claimed job, also when the claim is repeated", async ({
     owner,
     client,
     runner,
@@ -115,7 +115,7 @@ describe("a cloud identity", () => {
     await client.get(cancelJob, { params: { id: job.id } });
   });
 
-  it("is kept while something uses it", async ({ owner, client }) => {
+  it("cannot be deleted while a configuration uses it", async ({ owner, client }) => {
     const { id } = await client.get(createCloudIdentity, { body });
     await configure(client, owner.zone, id);
     const params = { id };

@@ -20,30 +20,30 @@ const {
   listZones,
   reportStatus,
 } = endpoints;
-const nobody = "01890000-0000-7000-8000-000000000000";
+const unknownId = "01890000-0000-7000-8000-000000000000";
 const source = { type: "inline", files: { "main.tf": "" } } as const;
 
 const { plane } = planeForFile();
 let owner: Owner;
 let client: Calls;
-let stranger: Calls;
+let otherClient: Calls;
 let headers: Record<string, string>;
 let runner: Calls;
 beforeEach(async () => {
   owner = await addOwner(plane.context.store);
   headers = await clientHeaders(plane, owner);
   client = callsOf(plane, headers);
-  stranger = callsOf(plane, await clientHeaders(plane, await addOwner(plane.context.store)));
+  otherClient = callsOf(plane, await clientHeaders(plane, await addOwner(plane.context.store)));
   runner = callsOf(plane, (await addTestWorker(plane, owner)).headers);
 });
 const configure = (change: Partial<CreateConfiguration> = {}) =>
   client.get(createConfiguration, { body: { name: "c", zone_id: owner.zone, source, ...change } });
 
 describe("a zone", () => {
-  it("is made once under its name, and read with its configurations", async () => {
+  it("is created once per name, and lists its configurations", async () => {
     const zone = await client.get(createZone, { body: { name: "Zürich 🏔" } });
     expect(await client.refusal(createZone, { body: { name: "Zürich 🏔" } })).toBe("409 name_taken");
-    await stranger.get(createZone, { body: { name: "Zürich 🏔" } });
+    await otherClient.get(createZone, { body: { name: "Zürich 🏔" } });
     const spec = await configure({ zone_id: zone.id });
     expect(await client.get(getZone, { params: zone })).toEqual({ ...zone, specs: [spec] });
     const { zones } = await client.get(listZones, { query: {} });
@@ -51,7 +51,7 @@ describe("a zone", () => {
       ["Zürich 🏔", 1],
       ["zone", 0],
     ]);
-    expect(await stranger.refusal(getZone, { params: zone })).toBe("404 not_found");
+    expect(await otherClient.refusal(getZone, { params: zone })).toBe("404 not_found");
   });
 
   it.each([
@@ -64,11 +64,11 @@ describe("a zone", () => {
     [{ name: "z", extra: 1 }],
     [[]],
     ["z"],
-  ])("is refused from %j", async (body) => {
+  ])("returns 400 for the body %j", async (body) => {
     expect(await client.refusal(createZone, { body: body as never })).toBe("400 invalid_request");
   });
 
-  it("is not made from what is no JSON", async () => {
+  it("returns 400, 413 or 415 for a body that is not valid JSON", async () => {
     const post = (body: string, type = "application/json") =>
       ask(plane, "POST", "/api/cli/zones", { headers: { ...headers, "content-type": type }, body });
     expect((await post('{"name":')).json()).toMatchObject({ status: 400, code: "malformed_json" });
@@ -85,7 +85,7 @@ describe("a zone", () => {
 });
 
 describe("a configuration", () => {
-  it("is found by name, by id and by project name, by its owner only", async () => {
+  it("is found by name, id and project name, by its owner only", async () => {
     const spec = await configure({ name: "a/b c", project_name: "p?q" });
     expect(spec).toMatchObject({
       status: "NEW",
@@ -94,17 +94,19 @@ describe("a configuration", () => {
     });
     for (const name of ["a/b c", spec.id]) {
       expect(await client.get(getConfiguration, { params: { name } })).toEqual(spec);
-      expect(await stranger.refusal(getConfiguration, { params: { name } })).toBe("404 not_found");
+      expect(await otherClient.refusal(getConfiguration, { params: { name } })).toBe(
+        "404 not_found",
+      );
     }
     const byProject = { params: { project_name: "p?q" } };
     expect(await client.get(endpoints.getConfigurationByProjectName, byProject)).toEqual(spec);
-    expect(await stranger.refusal(endpoints.getConfigurationByProjectName, byProject)).toBe(
+    expect(await otherClient.refusal(endpoints.getConfigurationByProjectName, byProject)).toBe(
       "404 not_found",
     );
     expect((await client.get(listConfigurations, { query: {} })).configurations).toEqual([spec]);
   });
 
-  it("has a name and a project name of its own", async () => {
+  it("is refused if its name or project name is taken", async () => {
     await configure({ name: "one", project_name: "p" });
     const refusal = (change: object) =>
       client.refusal(createConfiguration, {
@@ -115,7 +117,7 @@ describe("a configuration", () => {
     expect(await refusal({ name: "p" })).toBe("409 name_taken");
   });
 
-  it("shows a sensitive value only to the runner that holds the job", async () => {
+  it("returns sensitive values only to the runner that holds the job", async () => {
     const value = "S3NSITIVE-hunter2";
     const spec = await configure({
       variables: { password: { value, sensitive: true }, size: { value: 3 } },
@@ -165,7 +167,7 @@ describe("a configuration", () => {
     ["an unknown source", { source: { type: "ftp" } }, "400 invalid_request"],
     ["an empty source", { source: { type: "inline", files: {} } }, "400 invalid_request"],
     [
-      "an archive that is not there",
+      "an archive that does not exist",
       { source: { type: "archive", sha256: "a".repeat(64) } },
       "400 invalid_request",
     ],
@@ -173,9 +175,9 @@ describe("a configuration", () => {
     ["an unknown engine", { engine: "pulumi" }, "400 invalid_request"],
     ["a variable without a value", { variables: { a: {} } }, "400 invalid_request"],
     ["a variable with a wrong name", { variables: { "a b": { value: 1 } } }, "400 invalid_request"],
-    ["a timeout of nothing", { timeout_seconds: 0 }, "400 invalid_request"],
-    ["no such zone", { zone_id: nobody }, "404 not_found"],
-    ["a zone id that is none", { zone_id: "zone" }, "400 invalid_request"],
+    ["a timeout of 0", { timeout_seconds: 0 }, "400 invalid_request"],
+    ["an unknown zone", { zone_id: unknownId }, "404 not_found"],
+    ["a malformed zone id", { zone_id: "zone" }, "400 invalid_request"],
     ["PATH", { environment: { PATH: "/evil" } }, "400 forbidden_environment_name"],
     ["LD_PRELOAD", { environment: { LD_PRELOAD: "x" } }, "400 forbidden_environment_name"],
     [
@@ -190,8 +192,8 @@ describe("a configuration", () => {
     expect((await client.get(listConfigurations, { query: {} })).configurations).toEqual([]);
   });
 
-  it("is not made in another user's zone", async () => {
-    const { id } = await stranger.get(createZone, { body: { name: "theirs" } });
+  it("cannot be created in another user's zone", async () => {
+    const { id } = await otherClient.get(createZone, { body: { name: "theirs" } });
     expect(
       await client.refusal(createConfiguration, { body: { name: "c", zone_id: id, source } }),
     ).toBe("404 not_found");
@@ -199,7 +201,7 @@ describe("a configuration", () => {
 });
 
 describe("a job", () => {
-  it("is queued with what it needs fixed, and says why it waits", async () => {
+  it("is queued with the fields of its configuration and a waiting reason, until it is cancelled", async () => {
     const spec = await configure({ labels: ["gpu"], timeout_seconds: 60 });
     const job = await client.get(createJob, {
       body: { job_type: "PLAN", configuration_id: spec.id },
@@ -216,9 +218,9 @@ describe("a job", () => {
       config_snapshot: { name: "c", source },
     });
     expect(await client.get(getJob, { params: job })).toEqual(job);
-    expect(await stranger.refusal(getJob, { params: job })).toBe("404 not_found");
-    expect(await stranger.refusal(cancelJob, { params: job })).toBe("404 not_found");
-    expect(await stranger.refusal(endpoints.getJobLogs, { params: job, query: {} })).toBe(
+    expect(await otherClient.refusal(getJob, { params: job })).toBe("404 not_found");
+    expect(await otherClient.refusal(cancelJob, { params: job })).toBe("404 not_found");
+    expect(await otherClient.refusal(endpoints.getJobLogs, { params: job, query: {} })).toBe(
       "404 not_found",
     );
     const cancelled = await client.get(cancelJob, { params: job });
@@ -231,9 +233,9 @@ describe("a job", () => {
     ["no type", { job_type: undefined }, "400 invalid_request"],
     ["an unknown type", { job_type: "APPLY" }, "400 invalid_request"],
     ["no configuration", { configuration_id: undefined }, "400 invalid_request"],
-    ["a configuration that is not there", { configuration_id: nobody }, "404 not_found"],
-    ["a worker that is not there", { assigned_worker_id: nobody }, "404 not_found"],
-    ["a plan with a PLAN", { plan_job_id: nobody }, "400 invalid_request"],
+    ["an unknown configuration", { configuration_id: unknownId }, "404 not_found"],
+    ["an unknown worker", { assigned_worker_id: unknownId }, "404 not_found"],
+    ["a plan_job_id on a PLAN", { plan_job_id: unknownId }, "400 invalid_request"],
     ["an unknown field", { force: true }, "400 invalid_request"],
   ])("is refused with %s", async (_, change, refusal) => {
     const spec = await configure();
@@ -242,7 +244,7 @@ describe("a job", () => {
     expect((await client.get(listJobs, { query: {} })).jobs).toEqual([]);
   });
 
-  it("deploys a plan once, and only as it was planned", async () => {
+  it("deploys a plan once, and only while the configuration is unchanged", async () => {
     const spec = await configure();
     const other = await configure({ name: "other" });
     const plan = await client.get(createJob, {
@@ -257,16 +259,16 @@ describe("a job", () => {
     const worker = await runner.ask(endpoints.heartbeat, { body: { version: "1" } });
     expect(worker).not.toBeNull();
     await runner.get(reportStatus, { params: plan, body: { status: "SUCCESS" } });
-    // A PLAN that left no artifact cannot be deployed.
+    // A PLAN without an artifact cannot be deployed.
     expect(await client.refusal(createJob, deploy())).toBe("400 invalid_plan");
     await addArtifact(plane.context.store, plan.id);
     expect(await client.refusal(createJob, deploy({ configuration_id: other.id }))).toBe(
       "400 invalid_plan",
     );
-    expect(await stranger.refusal(createJob, deploy())).toBe("404 not_found");
+    expect(await otherClient.refusal(createJob, deploy())).toBe("404 not_found");
     const first = await client.get(createJob, deploy());
     expect(await client.refusal(createJob, deploy())).toBe("409 plan_already_used");
-    // Cancelled before its start, it did not use the plan.
+    // A DEPLOY that was cancelled before its start has not used the plan.
     await client.get(cancelJob, { params: first });
     const definition = JSON.stringify({ source, engine: "terraform" });
     await plane.context.store.write((tx) =>
@@ -275,7 +277,7 @@ describe("a job", () => {
     expect(await client.refusal(createJob, deploy())).toBe("409 plan_is_stale");
   });
 
-  it("is listed newest first, by status and zone, whole or in pages", async () => {
+  it("is listed newest first, filtered by status and zone, whole or in pages", async () => {
     const jobs = [];
     for (let count = 0; count < 7; count += 1) jobs.push(await addJob(plane.context.store, owner));
     await setJob(plane, jobs[3]!, { status: "FAILED", released_at: 1, ended_at: 1 });
@@ -287,35 +289,35 @@ describe("a job", () => {
     expect(await list({})).toEqual({ ids: newestFirst, next: null });
     expect((await list({ status: "FAILED" })).ids).toEqual([jobs[3]!.id]);
     expect((await list({ zone_id: owner.zone })).ids).toHaveLength(7);
-    expect((await list({ zone_id: nobody })).ids).toEqual([]);
+    expect((await list({ zone_id: unknownId })).ids).toEqual([]);
     const first = await list({ limit: 4 });
     expect(first.ids).toEqual(newestFirst.slice(0, 4));
     expect(await list({ limit: 4, cursor: first.next! })).toEqual({
       ids: newestFirst.slice(4),
       next: null,
     });
-    expect((await stranger.get(listJobs, { query: {} })).jobs).toEqual([]);
+    expect((await otherClient.get(listJobs, { query: {} })).jobs).toEqual([]);
     for (const query of [{ limit: "0" }, { limit: "1001" }, { status: "DONE" }, { zone_id: "x" }])
       expect(await client.refusal(listJobs, { query: query as never })).toBe("400 invalid_request");
     expect(await client.refusal(listJobs, { query: { cursor: "x" } })).toBe("400 invalid_cursor");
   });
 
-  it("is listed however many there are", async () => {
+  it("is listed with all 450 others when no limit is given", async () => {
     await Promise.all(Array.from({ length: 450 }, () => addJob(plane.context.store, owner)));
     const { jobs } = await client.get(listJobs, { query: {} });
     expect(new Set(jobs.map(({ id }) => id)).size).toBe(450);
   });
 
-  it("has an id; a malformed id is refused before any lookup", async () => {
+  it("returns 400 for a malformed id before any lookup, and 404 for an unknown one", async () => {
     expect(await client.refusal(getJob, { params: { id: "x" } })).toBe("400 invalid_request");
-    expect(await client.refusal(getJob, { params: { id: nobody } })).toBe("404 not_found");
+    expect(await client.refusal(getJob, { params: { id: unknownId } })).toBe("404 not_found");
     const bare = await ask(plane, "GET", "/api/cli/jobs/x", {});
     expect(bare.json()).toMatchObject({ status: 401, code: "unauthenticated" });
   });
 });
 
-describe("every answer", () => {
-  it("carries a request id, the caller's where it is well formed", async () => {
+describe("every response", () => {
+  it("carries a request id: the caller's if it is well formed, else a new one", async () => {
     const given = await ask(plane, "GET", "/healthz", { headers: { "x-request-id": "abc-1" } });
     expect(given.headers["x-request-id"]).toBe("abc-1");
     const made = await ask(plane, "GET", "/nowhere", { headers: { "x-request-id": "a b\tc" } });

@@ -2,14 +2,17 @@ import { expect, it } from "vitest";
 import { stepsOf } from "../../../../control-plane/services/jobs/progress.ts";
 
 const second = (count: number) => new Date(count * 1000).toISOString();
-/** What a runner sent: the name, the event, its own clock and the server's, in seconds. */
+/**
+ * Events as a runner sends them: name, event, the runner's clock and the server's clock, in
+ * seconds.
+ */
 const events = (...list: [string, "started" | "ended", number, number][]) =>
-  list.map(([name, event, at, heard]) => ({
+  list.map(([name, event, at, received]) => ({
     step: { name, event, at: second(at) },
-    created_at: heard * 1000,
+    created_at: received * 1000,
   }));
 
-it("shows when the server heard of a step, and how long it took by the runner's clock", () => {
+it("takes the start of a step from the server's clock and its duration from the runner's", () => {
   expect(
     stepsOf(
       events(["init", "started", 100, 5], ["init", "ended", 103, 9], ["plan", "started", 103, 9]),
@@ -20,7 +23,7 @@ it("shows when the server heard of a step, and how long it took by the runner's 
   ]);
 });
 
-it("takes an end without its start, a second start and a clock that was set back", () => {
+it("ignores an end without a start, keeps a repeated start, and never returns a negative duration", () => {
   expect(
     stepsOf(
       events(

@@ -37,7 +37,7 @@ beforeEach(async () => {
   client = callsOf(plane, await clientHeaders(plane, owner));
 });
 
-/** Queues a job and claims it; answers its path parameters. */
+/** Queues a job and claims it. Returns its path parameters. */
 async function held(job_type: "PLAN" | "DEPLOY" | "DESTROY" = "PLAN") {
   const { id } = await client.get(createJob, { body: { job_type, configuration_id: spec } });
   await runner.get(claimJob, {});
@@ -47,18 +47,18 @@ const report = (
   params: { id: string },
   body: Parameters<typeof runner.get<typeof reportStatus>>[1]["body"],
 ) => runner.get(reportStatus, { params, body });
-/** The job's terraform locks the state. */
+/** Locks the state as the job's terraform does. */
 const lockAs = (id: string) =>
   plane.context.store.write((tx) =>
     addLock(tx, { spec_id: spec, lock_id: "l", job_id: id, info: "{}", created_at: Date.now() }),
   );
-/** The job's worker is lost while terraform has the state locked. */
+/** Declares the job's worker lost while its terraform holds the state lock. */
 async function loseWithLock(id: string) {
   const now = Date.now();
   await lockAs(id);
-  await writeJobs(plane.context, async (tx, rings) => {
+  await writeJobs(plane.context, async (tx, wakeups) => {
     const job = (await tx.first(findJob, { id }))!;
-    await changeJob(tx, rings, job, lose(job, now), now, { keepLock: true });
+    await changeJob(tx, wakeups, job, lose(job, now), now, { keepLock: true });
   });
   expect(await lockOf()).toMatchObject({ job_id: id });
 }
@@ -66,8 +66,8 @@ const lockOf = () => plane.context.store.read.first(findLock, { spec });
 const specStatus = async () =>
   (await client.get(getConfiguration, { params: { name: spec } })).status;
 
-describe("a report", () => {
-  it("of PROCESSING starts the job, and the spec's status follows", async () => {
+describe("a status report", () => {
+  it("of PROCESSING starts the job and sets the configuration's status", async () => {
     const job = await held("DEPLOY");
     expect(await specStatus()).toBe("NEW");
     const started = await report(job, { status: "PROCESSING" });
@@ -76,7 +76,7 @@ describe("a report", () => {
     expect(await report(job, { status: "PROCESSING" })).toEqual(started);
   });
 
-  it("of a DEPLOY's SUCCESS brings its outputs to the spec in one go", async () => {
+  it("of SUCCESS copies the outputs of a DEPLOY to the configuration, and a DESTROY clears them", async () => {
     const job = await held("DEPLOY");
     await report(job, {
       status: "SUCCESS",
@@ -111,7 +111,7 @@ describe("a report", () => {
     });
   });
 
-  it("of FAILED carries its message to the spec", async () => {
+  it("of FAILED copies its message to the configuration", async () => {
     const job = await held("PLAN");
     const ended = await report(job, { status: "FAILED", error_message: "Error: no such region" });
     expect(ended).toMatchObject({ status: "FAILED", error_message: "Error: no such region" });
@@ -121,7 +121,7 @@ describe("a report", () => {
     });
   });
 
-  it("of CANCELLED puts the spec back to what it was", async () => {
+  it("of CANCELLED restores the configuration's former status", async () => {
     const job = await held("DEPLOY");
     await report(job, { status: "PROCESSING" });
     await report(job, { status: "CANCELLED" });
@@ -136,7 +136,7 @@ describe("a report", () => {
     expect(await report(job, body)).toEqual(first);
   });
 
-  it("of SUCCESS after a cancel is recorded, because it is what happened", async () => {
+  it("of SUCCESS after a cancel is recorded as SUCCESS", async () => {
     const job = await held("DEPLOY");
     await report(job, { status: "PROCESSING" });
     const cancelled = await client.get(cancelJob, { params: job });
@@ -148,7 +148,7 @@ describe("a report", () => {
     expect(await specStatus()).toBe("DEPLOYED");
   });
 
-  it("moves the spec although a job that was made later has run before it", async () => {
+  it("updates the configuration even if a job created later has run before", async () => {
     const other = await addTestWorker(plane, owner);
     const request = { job_type: "DEPLOY", configuration_id: spec } as const;
     const waiting = await client.get(createJob, {
@@ -164,7 +164,7 @@ describe("a report", () => {
     expect(await specStatus()).toBe("DEPLOYED");
   });
 
-  it("of FAILED after a presumed loss replaces what was presumed, and ends the lock", async () => {
+  it("of FAILED after a presumed loss replaces the presumed message and ends the state lock", async () => {
     const job = await held("DEPLOY");
     await report(job, { status: "PROCESSING" });
     await loseWithLock(job.id);
@@ -178,7 +178,7 @@ describe("a report", () => {
   });
 
   it.each(["FAILED", "CANCELLED"] as const)(
-    "of a bare %s after a loss ends the lock, although it says nothing new",
+    "of %s without a message ends the state lock of a lost job",
     async (status) => {
       const job = await held("DEPLOY");
       await report(job, { status: "PROCESSING" });
@@ -190,7 +190,7 @@ describe("a report", () => {
     },
   );
 
-  it("of an unknown outcome leaves the state locked, before and after a presumed loss", async () => {
+  it("with an unknown outcome keeps the state locked, before and after a presumed loss", async () => {
     for (const isLost of [false, true]) {
       const job = await held("DEPLOY");
       await report(job, { status: "PROCESSING" });
@@ -209,7 +209,7 @@ describe("a report", () => {
     }
   });
 
-  it("of a loss says so in fields, until the late report", async () => {
+  it("after a presumed loss clears presumed_lost_at and outcome_unknown", async () => {
     const job = await held("DEPLOY");
     await report(job, { status: "PROCESSING" });
     await loseWithLock(job.id);
@@ -218,22 +218,22 @@ describe("a report", () => {
       presumed_lost_at: expect.any(String),
       outcome_unknown: true,
     });
-    // The very words of a presumed loss, as an end that the runner reports.
+    // The message of a presumed loss, reported by the runner itself.
     await report(job, { status: "FAILED", error_message: "runner lost, outcome unknown" });
     expect(await read()).toMatchObject({ presumed_lost_at: null, outcome_unknown: false });
     expect(await lockOf()).toBeUndefined();
   });
 
-  it("counts from the holder and its attempt only", async () => {
+  it("is accepted only from the job's holder and its current attempt", async () => {
     const job = await held();
     const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
-    const stranger = callsOf(
+    const otherRunner = callsOf(
       plane,
       (await addTestWorker(plane, await addOwner(plane.context.store))).headers,
     );
     const input = { params: job, body: { status: "SUCCESS" } } as const;
     expect(await other.refusal(reportStatus, input)).toBe("409 not_job_holder");
-    expect(await stranger.refusal(reportStatus, input)).toBe("404 not_found");
+    expect(await otherRunner.refusal(reportStatus, input)).toBe("404 not_found");
     const attempt = (value: string) => ({ headers: { "x-job-attempt": value } });
     expect(await runner.refusal(reportStatus, input, attempt("2"))).toBe("409 not_job_holder");
     expect(await runner.refusal(reportStatus, input, attempt("x"))).toBe("400 invalid_request");
@@ -246,7 +246,7 @@ describe("a report", () => {
     [{}, "400 invalid_request"],
     [{ status: "QUEUED" }, "400 invalid_request"],
     [{ status: 1 }, "400 invalid_request"],
-  ])("with %j is refused", async (body, refusal) => {
+  ])("with the body %j is refused and keeps the job PROCESSING", async (body, refusal) => {
     const job = await held();
     expect(await runner.refusal(reportStatus, { params: job, body: body as never })).toBe(refusal);
     expect(await client.get(getJob, { params: job })).toMatchObject({ status: "PROCESSING" });
@@ -254,26 +254,30 @@ describe("a report", () => {
 
   it.each<[string, object, object]>([
     [
-      "null for a name",
+      "a null cluster name",
       { execution_metadata: { cluster_name: null, outputs: {} } },
       { outputs: {} },
     ],
     [
-      "a name that is too long",
+      "a cluster name that is too long",
       { execution_metadata: { cluster_name: "x".repeat(5000), gitops_url: "https://x" } },
       { gitops_url: "https://x" },
     ],
     [
-      "outputs that are none",
+      "outputs that are not an object",
       { execution_metadata: { cluster_name: "c", outputs: [1] } },
       { cluster_name: "c" },
     ],
-    ["metadata that is none", { execution_metadata: "x" }, {}],
-    ["a message of its own type", { error_message: { text: "x" }, outcome_unknown: "yes" }, {}],
-    ["counts that are none", { last_seq: -1, plan_summary: [] }, {}],
-    ["a count without end", { last_seq: 1e300, plan_summary: { counts: {} } }, {}],
+    ["metadata that is not an object", { execution_metadata: "x" }, {}],
     [
-      "more outputs than are kept",
+      "an error message that is not a text",
+      { error_message: { text: "x" }, outcome_unknown: "yes" },
+      {},
+    ],
+    ["negative counts", { last_seq: -1, plan_summary: [] }, {}],
+    ["an enormous count", { last_seq: 1e300, plan_summary: { counts: {} } }, {}],
+    [
+      "more outputs than are stored",
       {
         execution_metadata: {
           outputs: Object.fromEntries(Array.from({ length: 1500 }, (_, n) => [`o${n}`, n])),
@@ -289,7 +293,7 @@ describe("a report", () => {
       },
       {},
     ],
-  ])("of success is recorded, whatever else it says: %s", async (_, rest, kept) => {
+  ])("of SUCCESS is recorded even with %s", async (_, rest, kept) => {
     const job = await held("DEPLOY");
     const body = { status: "SUCCESS", ...rest } as never;
     const ended = await report(job, body);
@@ -300,20 +304,20 @@ describe("a report", () => {
     });
   });
 
-  it("of failure has its message cut where it is too long", async () => {
+  it("truncates an error message above 8 KiB", async () => {
     const message = `${"x".repeat(8190)}😀${"y".repeat(100)}`;
     const ended = await report(await held(), { status: "FAILED", error_message: message });
     expect(ended.error_message).toBe(`${"x".repeat(8190)}\ufffd…`);
   });
 
-  it("with fields of a newer agent is taken", async () => {
+  it("accepts unknown fields of a newer agent", async () => {
     const job = await held();
     const body = { status: "SUCCESS", invented_later: { a: 1 } } as never;
     expect(await report(job, body)).toMatchObject({ status: "SUCCESS" });
   });
 });
 
-describe("a log", () => {
+describe("the log of a job", () => {
   const append = (params: { id: string }, body: AppendLogs) =>
     runner.get(appendLogs, { params, body });
   const chunk = (seq: number, log_chunk = `chunk ${seq}\n`) =>
@@ -323,7 +327,7 @@ describe("a log", () => {
   const texts = async (job: { id: string }) =>
     (await read(job)).logs.map(({ log_chunk }) => log_chunk);
 
-  it("of plain posts is kept in their order and starts the job", async () => {
+  it("keeps unnumbered posts in their order, and the first post starts the job", async () => {
     const job = await held();
     for (const log_chunk of ["one\n", "two", ""])
       await append(job, { log_chunk, stream_type: "STDERR" });
@@ -350,7 +354,7 @@ describe("a log", () => {
     expect((await read(job, { after: first.next_after, limit: 3 })).next_after).toBeNull();
   });
 
-  it("stores a numbered chunk once, whatever is repeated", async () => {
+  it("stores a numbered chunk once, however often it is sent", async () => {
     const job = await held();
     const first = await append(job, { chunks: [chunk(1), chunk(2)] });
     expect(await append(job, { chunks: [chunk(1), chunk(2)] })).toEqual(first);
@@ -371,7 +375,7 @@ describe("a log", () => {
     expect((await post()).status).toBe(200);
   });
 
-  it("waits for a predecessor that is on its way, and refuses a gap", async () => {
+  it("waits for a chunk whose predecessor is in transit, and refuses a gap", async () => {
     const job = await held();
     const second = append(job, chunk(2));
     await pause(50);
@@ -386,7 +390,7 @@ describe("a log", () => {
     expect(answer.json()).toMatchObject({ code: "log_gap", expected_seq: 3 });
   });
 
-  it("keeps every character, and reports a cancel in the response", async () => {
+  it("keeps every character, and reports a cancellation in the response", async () => {
     const job = await held();
     const text = "\u0000 \u001b[31mred\u001b[0m \r\n \ufffd 🚀 \u2028";
     await append(job, { log_chunk: text, stream_type: "STDOUT" });
@@ -397,14 +401,14 @@ describe("a log", () => {
     });
   });
 
-  it("takes a MiB of text in one post, whatever JSON makes of it", async () => {
+  it("accepts 1 MiB of text in one post, whatever its length as JSON", async () => {
     const job = await held();
     const text = "\u0001".repeat(1024 ** 2);
     await append(job, chunk(1, text));
     expect(await texts(job)).toEqual([text]);
   });
 
-  it("keeps which step of the job a SYSTEM chunk starts or ends, and passes over what is none", async () => {
+  it("keeps the step of a SYSTEM chunk, and ignores a malformed one", async () => {
     const job = await held();
     const step = { name: "plan", event: "started", at: "2026-11-21T10:15:02.120Z" } as const;
     const system = { stream_type: "SYSTEM", log_chunk: "" } as const;
@@ -426,7 +430,7 @@ describe("a log", () => {
     expect(logs[1]).not.toHaveProperty("step");
   });
 
-  it("is complete when every chunk that the runner counted is there", async () => {
+  it("is complete when it has every chunk that the runner counted", async () => {
     const job = await held();
     await append(job, { chunks: [chunk(1), chunk(2)] });
     expect(await report(job, { status: "SUCCESS", last_seq: 3 })).toMatchObject({
@@ -448,10 +452,14 @@ describe("a log", () => {
   });
 
   it.each<[string, unknown, string]>([
-    ["nothing", {}, "400 invalid_request"],
+    ["an empty body", {}, "400 invalid_request"],
     ["no stream", { log_chunk: "x" }, "400 invalid_request"],
     ["an unknown stream", { log_chunk: "x", stream_type: "STDLOG" }, "400 invalid_request"],
-    ["a chunk that is no string", { log_chunk: 5, stream_type: "STDOUT" }, "400 invalid_request"],
+    [
+      "a chunk that is not a string",
+      { log_chunk: 5, stream_type: "STDOUT" },
+      "400 invalid_request",
+    ],
     [
       "both forms",
       { log_chunk: "x", stream_type: "STDOUT", chunks: [chunk(1)] },
@@ -463,15 +471,15 @@ describe("a log", () => {
       { chunks: Array.from({ length: 201 }, (_, i) => chunk(i + 1)) },
       "400 invalid_request",
     ],
-    ["a number of zero", { ...chunk(0) }, "400 invalid_request"],
-    ["a MiB and a byte of text", chunk(1, "x".repeat(1024 ** 2 + 1)), "413 too_large"],
+    ["a chunk number of 0", { ...chunk(0) }, "400 invalid_request"],
+    ["1 MiB and 1 byte of text", chunk(1, "x".repeat(1024 ** 2 + 1)), "413 too_large"],
     [
-      "half a MiB of letters of two bytes and one more",
+      "512 Ki two-byte letters and one more",
       chunk(1, "é".repeat(1024 ** 2 / 2 + 1)),
       "413 too_large",
     ],
     [
-      "more than a MiB in chunks",
+      "more than 1 MiB in chunks",
       { chunks: [chunk(1, "x".repeat(1024 ** 2)), chunk(2, "y")] },
       "413 too_large",
     ],
@@ -480,7 +488,7 @@ describe("a log", () => {
       { log_chunk: "x".repeat(7_900_000), stream_type: "STDOUT" },
       "413 too_large",
     ],
-  ])("refuses %s and keeps nothing of it", async (_, body, refusal) => {
+  ])("refuses %s and stores nothing of it", async (_, body, refusal) => {
     const job = await held();
     expect(await runner.refusal(appendLogs, { params: job, body: body as never })).toBe(refusal);
     expect(await texts(job)).toEqual([]);

@@ -8,7 +8,7 @@ const { cancelJob, createJob, retryJob } = endpoints;
 
 const { plane, it } = planeForFile();
 
-describe("retrying a job", () => {
+describe("a retry of a job", () => {
   it("creates a new job with the same request", async ({ spec, worker, client }) => {
     const first = await client.get(createJob, {
       body: {
@@ -46,7 +46,7 @@ describe("retrying a job", () => {
     }
   });
 
-  it("is refused if its plan has been used", async ({ owner, spec, client }) => {
+  it("is refused if the plan has been used or is stale", async ({ owner, spec, client }) => {
     const plan = await addJob(plane.context.store, owner, { status: "SUCCESS", spec_id: spec });
     await addArtifact(plane.context.store, plan.id);
     const deploy = await addJob(plane.context.store, owner, {
@@ -60,7 +60,7 @@ describe("retrying a job", () => {
     const params = { id: deploy.id };
     expect(await client.refusal(retryJob, { params })).toBe("409 plan_already_used");
     await setJob(plane, deploy, { status: "CANCELLED", started_at: null });
-    // Not used any more, but of another configuration than the present one.
+    // No longer used, but made of another definition of the configuration.
     expect(await client.refusal(retryJob, { params })).toBe("409 plan_is_stale");
   });
 

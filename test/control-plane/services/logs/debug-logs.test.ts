@@ -50,13 +50,13 @@ const problem = ({ status, json }: Awaited<ReturnType<typeof ask>>) =>
 const content = gzipSync("2026-11-22T05:24:20Z [DEBUG] it\n");
 
 describe("the debug log of a job", () => {
-  it("is asked for when the job is created, and the runner that claims the job is told", async () => {
-    const someone = await addOwner(plane.context.store);
-    const runner = callsOf(plane, (await addTestWorker(plane, someone)).headers);
-    const client = callsOf(plane, await clientHeaders(plane, someone));
+  it("is requested when the job is created, and the claiming runner gets the request", async () => {
+    const user = await addOwner(plane.context.store);
+    const runner = callsOf(plane, (await addTestWorker(plane, user)).headers);
+    const client = callsOf(plane, await clientHeaders(plane, user));
     await runner.get(endpoints.heartbeat, { body: { version: "1.0.0", features: [...features] } });
     for (const debug of [true, false, undefined]) {
-      const configuration_id = await addSpec(plane.context.store, someone);
+      const configuration_id = await addSpec(plane.context.store, user);
       const asked = { job_type: "PLAN" as const, configuration_id };
       const made = await client.get(endpoints.createJob, {
         body: debug === undefined ? asked : { ...asked, debug },
@@ -68,7 +68,7 @@ describe("the debug log of a job", () => {
     }
   });
 
-  it("comes back as it was sent, with its size on the job", async () => {
+  it("is downloaded as it was uploaded, and its size is on the job", async () => {
     const job = await held();
     const { blobs } = plane;
     const before = await blobs();
@@ -93,7 +93,7 @@ describe("the debug log of a job", () => {
     expect(await blobs()).toBe(before + 1);
   });
 
-  it("is stored once per attempt; that of a newer attempt takes its place", async () => {
+  it("is stored once per attempt, and replaced by that of a newer attempt", async () => {
     const job = await held();
     await upload(job, content, { "x-job-attempt": "1" });
     const before = await plane.blobs();
@@ -108,7 +108,7 @@ describe("the debug log of a job", () => {
     expect(await plane.blobs()).toBe(before);
   });
 
-  it("is taken after the end of the job too, as long as its log is kept", async () => {
+  it("is accepted after the job's end until its log is pruned", async () => {
     const ended = await held({ status: "FAILED", started_at: 1, ended_at: 2, released_at: 2 });
     expect((await upload(ended, content)).status).toBe(201);
     const pruned = await held({
@@ -121,24 +121,24 @@ describe("the debug log of a job", () => {
     expect(problem(await upload(pruned, content))).toBe("409 job_ended");
   });
 
-  it("is taken from its holder alone, and read by its owner alone", async () => {
+  it("is accepted only from the job's holder, and readable only by its owner", async () => {
     const job = await held();
     const before = await plane.blobs();
     const colleague = await addTestWorker(plane, owner);
     const other = await addOwner(plane.context.store);
-    const stranger = await addTestWorker(plane, other);
+    const otherWorker = await addTestWorker(plane, other);
     expect(problem(await upload(job, content, colleague.headers))).toBe("409 not_job_holder");
-    expect(problem(await upload(job, content, stranger.headers))).toBe("404 not_found");
+    expect(problem(await upload(job, content, otherWorker.headers))).toBe("404 not_found");
     expect(await plane.blobs()).toBe(before);
     await upload(job, content);
     const theirs = await download(job, await clientHeaders(plane, other));
-    const nobodys = await download({ id: randomUUID() });
-    for (const refused of [theirs, nobodys]) expect(problem(refused)).toBe("404 not_found");
-    expect(theirs.json()["detail"]).toBe(nobodys.json()["detail"]);
+    const unknown = await download({ id: randomUUID() });
+    for (const refused of [theirs, unknown]) expect(problem(refused)).toBe("404 not_found");
+    expect(theirs.json()["detail"]).toBe(unknown.json()["detail"]);
     expect(problem(await download(job, worker.headers))).toBe("401 unauthenticated");
   });
 
-  it("is refused of a job without debug, and of what is no gzip file, and nothing stays", async () => {
+  it("is refused if the job has no debug flag or the body is not gzip, and nothing is stored", async () => {
     const before = await plane.blobs();
     const plain = await addHeldJob(plane, owner, worker);
     expect(problem(await upload(plain, content))).toBe("400 invalid_request");
@@ -151,7 +151,7 @@ describe("the debug log of a job", () => {
     expect((await readJob(plane, job)).started_at).toBeNull();
   });
 
-  it("that says it is over the limit is refused before any of it is there", async () => {
+  it("above the limit is refused before its body is read", async () => {
     const job = await held();
     const { hostname, port } = new URL(plane.url);
     const socket = connect(Number(port), hostname);
@@ -164,7 +164,7 @@ describe("the debug log of a job", () => {
     socket.destroy();
   });
 
-  it("is a blob that retention, backup and a new key know of", async () => {
+  it("is a blob that garbage collection, backup and key rotation know", async () => {
     const job = await held();
     await upload(job, content);
     const { read } = plane.context.store;
@@ -180,19 +180,19 @@ describe("the debug log of a job", () => {
     snapshot.close();
   });
 
-  it("goes with the log when that is as old as logs are kept, its file a round later", async () => {
+  it("is deleted with the log when the log expires, and its file one round later", async () => {
     const old = await startPlane();
     const { store } = old.context;
-    const someone = await addOwner(store);
-    const holder = await addTestWorker(old, someone);
+    const user = await addOwner(store);
+    const holder = await addTestWorker(old, user);
     const now = Date.now();
     const over = { status: "SUCCESS", started_at: now, ended_at: now, released_at: now } as const;
-    const job = await addHeldJob(old, someone, holder, { features: '["debug"]', ...over });
+    const job = await addHeldJob(old, user, holder, { features: '["debug"]', ...over });
     const path = `/api/jobs/${job.id}/debug-log`;
     await ask(old, "POST", path, { headers: holder.headers, body: content });
     const later = { ...old.context, now: () => Date.now() + 91 * day };
     expect(await retainOnce(later)).toMatchObject({ logs: 1, blobs: 0 });
-    const client = await clientHeaders(old, someone);
+    const client = await clientHeaders(old, user);
     const view = await callsOf(old, client).get(endpoints.getJob, { params: job });
     expect(view).toMatchObject({ debug: true, debug_log_bytes: null });
     expect(await old.blobs()).toBe(1);

@@ -19,7 +19,7 @@ import {
 import { addOwner } from "../../../helpers/rows.ts";
 import { openBrowser } from "../../../helpers/sign-in.ts";
 
-/** How long a reader may take nothing of what waits for it. */
+/** How many seconds a reader may read nothing while data waits for it. */
 const patienceSeconds = 3;
 const streams = 520;
 
@@ -38,7 +38,7 @@ interface Seen {
   readonly data: string;
 }
 
-/** Follows a stream until it closes, or until `enough`, where the reader goes away. */
+/** Follows a stream until it closes, or until `enough` returns true, and then disconnects. */
 async function follow(
   path: string,
   headers: Record<string, string>,
@@ -58,7 +58,10 @@ const framesOf = (text: string): Seen[] =>
     return event === undefined ? [] : [{ event, id: field("id"), data: field("data") ?? "" }];
   });
 
-/** Asks, and takes nothing of the answer. Resolves with the server's side of it, as soon as it is begun. */
+/**
+ * Sends a request and reads nothing of the response. Resolves with the server's side of the
+ * response once it has begun.
+ */
 async function stall(path: string, headers: Record<string, string>): Promise<ServerResponse> {
   const { hostname, port } = new URL(plane.url);
   const { promise, resolve } = Promise.withResolvers<ServerResponse>();
@@ -74,7 +77,7 @@ async function stall(path: string, headers: Record<string, string>): Promise<Ser
     ),
   );
   socket.on("error", () => undefined).pause();
-  // What it sends meanwhile is no reason to wait longer.
+  // Data that the client sends does not extend its time.
   const sending = setInterval(() => socket.writable && socket.write("\r\n"), 200);
   const response = await promise;
   unsubscribe("http.server.request.start", onStart);
@@ -133,7 +136,7 @@ describe("a log of 24 MB whose reader stalls", () => {
     "/api/cli/jobs/:id/logs?limit=1000",
     "/api/jobs/:id/logs/stream",
   ])(
-    "holds one page in memory at %s, until the reader is disconnected",
+    "keeps at most one page in memory at %s, until the reader is disconnected",
     async (url) => {
       const { jobId, headers, post } = await runningJob();
       for (let n = 0; n < 240; n += 1) await post("z".repeat(100_000));
@@ -149,7 +152,7 @@ describe("a log of 24 MB whose reader stalls", () => {
     60_000,
   );
 
-  it("is disconnected at once when the login of a download is ended", async () => {
+  it("is disconnected at once when the reader's login is ended", async () => {
     const { jobId, headers, post } = await runningJob();
     for (let n = 0; n < 240; n += 1) await post("z".repeat(100_000));
     const response = await stall(`/api/cli/jobs/${jobId}/logs`, headers);
@@ -163,7 +166,7 @@ describe("a log of 24 MB whose reader stalls", () => {
 });
 
 describe("the log stream", () => {
-  it("brings the log so far, what comes, each change of status, and ends after the last log", async () => {
+  it("sends the log so far, new chunks and status changes, and ends after the last chunk", async () => {
     const { path, headers, post, succeed } = await runningJob();
     const first = await post("one\n\u2028two");
     const following = follow(path, headers, () => false);
@@ -175,13 +178,13 @@ describe("the log stream", () => {
     expect(seen[0]?.event).toBe("status");
     expect(seen.at(-1)?.event).toBe("end");
     expect(JSON.parse(seen.at(-1)?.data ?? "")).toMatchObject({ status: "SUCCESS" });
-    // Ended long ago: everything at once.
+    // After the end of the job, everything comes at once.
     expect(logsOf(await follow(path, headers))).toEqual(logsOf(seen));
   });
 
-  it("brings a log whose end is more than a socket takes at once in one go, to a reader that takes its time", async () => {
+  it("sends an ended log that is larger than the socket buffers to a slow reader", async () => {
     const { path, headers, post, succeed } = await runningJob();
-    // Fewer chunks than are read at a time, and more bytes than a live reader may be behind.
+    // Fewer chunks than one page, and more bytes than a live reader may be behind.
     for (let n = 0; n < 12; n += 1) await post(`${n} ${"y".repeat(600_000)}`);
     await succeed();
     const request = get(plane.url + path, { headers, agent: false });
@@ -194,16 +197,16 @@ describe("the log stream", () => {
     expect(seen.at(-1)?.event).toBe("end");
   });
 
-  it("gives 500 readers every chunk in order and once, while one of them takes its time", async () => {
+  it("sends 500 readers every chunk once and in order while one of them is slow", async () => {
     const { path, headers, post, succeed } = await runningJob();
-    // More than the sockets of both ends take, so that its reader holds it up for real.
+    // More than the buffers of both sockets, so that the slow reader really blocks.
     const early = Array.from({ length: 120 }, (_, n) => `early ${n} ${"y".repeat(100_000)}`);
     let last = 0;
     for (const chunk of early) last = (await post(chunk)).id;
     const request = get(plane.url + path, { headers, agent: false });
     const [slow] = (await once(request, "response")) as [IncomingMessage];
     slow.pause();
-    // A little now and then: it is slow, not stalled.
+    // Reads a little at a time: it is slow, not stalled.
     const taken: Buffer[] = [];
     const sips = setInterval(() => {
       const part = slow.read() as Buffer | null;
@@ -220,7 +223,7 @@ describe("the log stream", () => {
       expect(logsOf(seen).map(({ log_chunk }) => log_chunk)).toEqual(posted);
       expect(seen.at(-1)?.event).toBe("end");
     }
-    // It is still given everything, at its own pace.
+    // The slow reader still gets everything, at its own pace.
     clearInterval(sips);
     for await (const part of slow) taken.push(part as Buffer);
     const seen = framesOf(Buffer.concat(taken).toString());
@@ -228,12 +231,12 @@ describe("the log stream", () => {
     expect(seen.at(-1)?.event).toBe("end");
   });
 
-  it("disconnects a live reader that stops reading, and no other reader notices", async () => {
+  it("disconnects a stalled live reader without affecting other readers", async () => {
     const { path, headers, post, succeed } = await runningJob();
     const stalled = await stall(path, headers);
     const closed = once(stalled, "close");
     const following = follow(path, headers);
-    // More than the buffers of the two sockets.
+    // More than the buffers of both sockets.
     const chunk = "x".repeat(900_000);
     for (let n = 0; n < 24; n += 1) await post(chunk);
     await succeed();
@@ -242,7 +245,7 @@ describe("the log stream", () => {
     expect(stalled.writableFinished).toBe(false);
   }, 60_000);
 
-  it("is open so many times at once for one person, and again when one was closed", async () => {
+  it("is limited to a number of open streams per user, and a closed one makes room", async () => {
     const few = await startPlane({ WINDLASS_STREAMS_PER_PERSON: "2" });
     const before = plane;
     plane = few;
@@ -273,7 +276,7 @@ describe("the log stream", () => {
     }
   });
 
-  it("is resumed without a gap or a double wherever it was cut", async () => {
+  it("resumes after any cut without a gap or a duplicate", async () => {
     const { path, headers, post, succeed } = await runningJob();
     const posting = (async () => {
       for (let n = 1; n <= 120; n += 1) await post(String(n));
@@ -297,11 +300,11 @@ describe("the log stream", () => {
     );
   });
 
-  it("is for the job's owner alone", async () => {
+  it("is readable only by the job's owner", async () => {
     const { path, headers } = await runningJob();
-    const stranger = await clientHeaders(plane, await addOwner(plane.context.store));
+    const otherUser = await clientHeaders(plane, await addOwner(plane.context.store));
     expect((await ask(plane, "GET", path)).status).toBe(401);
-    expect((await ask(plane, "GET", path, { headers: stranger })).status).toBe(404);
+    expect((await ask(plane, "GET", path, { headers: otherUser })).status).toBe(404);
     const { headers: browser } = await openBrowser(plane);
     expect((await ask(plane, "GET", path, { headers: browser })).status).toBe(404);
     const wrong = { ...headers, "last-event-id": "x" };
@@ -326,7 +329,7 @@ describe("the log stream", () => {
     }
   });
 
-  it("is cut when its login is ended, at once, and when the login's time is over", async () => {
+  it("is cut at once when its login is ended, and when the login expires", async () => {
     for (const end of [
       (headers: Record<string, string>, id: string) =>
         ask(plane, "DELETE", `/api/cli/logins/${id}`, { headers }),
@@ -347,13 +350,13 @@ describe("the log stream", () => {
       await end(headers, login.id);
       expect(((await cut) as [Error])[0].message).toBe("aborted");
       expect((await ask(plane, "GET", path, { headers })).status).toBe(401);
-      // Nobody else's stream is touched.
+      // Other users' streams stay open.
       await other.succeed();
       expect((await staying).at(-1)?.event).toBe("end");
     }
   });
 
-  it("is kept open by a comment every 15 s, and finds changes without a wakeup within 2 s", async () => {
+  it("sends a comment every 15 s, and finds changes within 2 s without a wakeup", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const before = plane;
     plane = await startPlane();
@@ -363,7 +366,7 @@ describe("the log stream", () => {
       const [response] = (await once(request, "response")) as [IncomingMessage];
       let text = "";
       response.setEncoding("utf8").on("data", (part: string) => (text += part));
-      // Not vi.waitFor: under fake timers that turns the clock by itself.
+      // Not vi.waitFor: under fake timers it advances the clock itself.
       const shows = async (what: RegExp) => {
         while (!what.test(text)) await sleep(5);
       };
@@ -374,17 +377,17 @@ describe("the log stream", () => {
           job: jobId,
           seq: null,
           stream_type: "STDOUT",
-          log_chunk: "nobody rang",
+          log_chunk: "no wakeup",
           step: null,
           now: Date.now(),
         }),
       );
-      expect(text).not.toMatch(/^:$|nobody rang/m);
+      expect(text).not.toMatch(/^:$|no wakeup/m);
       vi.advanceTimersByTime(1000);
       await shows(/^:$/m);
-      expect(text).not.toContain("nobody rang");
+      expect(text).not.toContain("no wakeup");
       vi.advanceTimersByTime(1000);
-      await shows(/nobody rang/);
+      await shows(/no wakeup/);
       response.destroy();
     } finally {
       vi.useRealTimers();

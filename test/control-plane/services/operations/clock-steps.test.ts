@@ -1,4 +1,7 @@
-/** The wall clock steps by a day: who lives stays ONLINE, who is dead is found out on time, and nothing else waits for the length of the step. */
+/**
+ * The wall clock steps by a day: a living worker stays ONLINE, a silent one is detected on time,
+ * and nothing waits for the length of the step.
+ */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
 import {
@@ -33,7 +36,10 @@ afterEach(async () => {
   await plane.close();
 });
 
-/** Sets the wall clock of this process and leaves its timers and its monotonic clock alone, as an operator or NTP does. */
+/**
+ * Steps the wall clock of this process, but neither its timers nor its monotonic clock, as an
+ * operator or NTP does.
+ */
 function stepClock(by: number): void {
   const wall = Date.now;
   vi.spyOn(Date, "now").mockImplementation(() => wall.call(Date) + by);
@@ -49,7 +55,7 @@ describe.each([
   ["forward", day],
   ["back", -day],
 ])("a wall clock that steps a day %s", (_, by) => {
-  it("keeps a living worker ONLINE, and decides a dead one's job in the usual time", async () => {
+  it("keeps a living worker ONLINE and ends the job of a silent worker in the usual time", async () => {
     const [living, dead] = [await addTestWorker(plane, owner), await addTestWorker(plane, owner)];
     const job: JobRow = await addHeldJob(plane, owner, dead, { started_at: Date.now() });
     const headers = { ...living.headers, "content-type": "application/json" };
@@ -69,11 +75,11 @@ describe.each([
     }
     expect([...statuses]).toEqual(["ONLINE"]);
     expect(await statusOf(dead.id)).toBe("OFFLINE");
-    // The server now goes by the new time.
+    // The server now follows the new time.
     expect(Math.abs(plane.context.now() - Date.now())).toBeLessThan(1000);
   });
 
-  it("leaves the ages of what is measured as they were", async () => {
+  it("keeps the ages of stored times", async () => {
     const { context } = plane;
     const before = context.now();
     const worker = await addTestWorker(plane, owner);
@@ -111,7 +117,7 @@ describe.each([
   });
 });
 
-describe("a step back", () => {
+describe("a wall clock that steps back", () => {
   it("does not make a claim look later than one that follows it", async () => {
     const { context } = plane;
     const worker = await addTestWorker(plane, owner);
@@ -126,7 +132,7 @@ describe("a step back", () => {
     expect((await readJob(plane, ended)).claimed_at).toBeLessThanOrEqual(context.now());
   });
 
-  it("while the server was stopped is noticed at its start", async () => {
+  it("while the server is stopped is noticed at its start", async () => {
     const { context } = plane;
     const ahead = context.now() + day;
     const worker = await addTestWorker(plane, owner);
@@ -140,7 +146,7 @@ describe("a step back", () => {
   });
 });
 
-it("a step whose record fails is tried again as a whole", async () => {
+it("a clock step whose record fails is retried as a whole", async () => {
   const { context } = plane;
   let offset = 0;
   const clock = {

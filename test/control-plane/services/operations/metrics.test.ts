@@ -7,7 +7,7 @@ import { addJob, addOwner } from "../../../helpers/rows.ts";
 const { plane } = planeForFile();
 
 describe("the metrics", () => {
-  it("count the queue, held jobs, workers, log bytes and requests, and name no user", async () => {
+  it("count queued and held jobs, workers, log bytes and requests, without ids of users", async () => {
     const owner = await addOwner(plane.context.store);
     const worker = await addTestWorker(plane, owner);
     await addJob(plane.context.store, owner, { created_at: Date.now() - 5000, labels: '["busy"]' });
@@ -41,7 +41,7 @@ describe("the metrics", () => {
       expect(text).not.toContain(name);
   });
 
-  it("count parked claims, ended jobs by type and status, and the bytes of the database", async () => {
+  it("count waiting claims, ended jobs by type and status, and the bytes of the database", async () => {
     const owner = await addOwner(plane.context.store);
     const worker = await addTestWorker(plane, owner);
     const job = await addHeldJob(plane, owner, worker);
@@ -61,7 +61,7 @@ describe("the metrics", () => {
     await eventually(async () => expect(await scrape()).toMatch(/^windlass_claims_parked 0$/m));
   });
 
-  it("keep the ecosystem's rules of names and units, and their labels cannot grow with what is asked", async () => {
+  it("follow the Prometheus naming rules, and requests cannot add label values", async () => {
     for (let n = 0; n < 50; n += 1) await ask(plane, "GET", `/api/cli/zones/${n}?x=${n}`);
     for (let n = 0; n < 50; n += 1) await ask(plane, "PUT", `/nothing/${n}`);
     const text = (await ask(plane, "GET", "/metrics")).body.toString();
@@ -71,7 +71,7 @@ describe("the metrics", () => {
     expect(new Set(series.map((line) => /route="([^"]*)"/.exec(line)?.[1]))).toContain(
       "/api/cli/zones/:id",
     );
-    // The judge itself.
+    // The check itself finds four breaches.
     expect(
       offences(
         "# TYPE windlass_seconds_total gauge\n# HELP windlass_jobs x\n# TYPE windlass_jobs counter\n# HELP windlass_time_ms x\n# TYPE windlass_time_ms gauge\n",
@@ -80,7 +80,10 @@ describe("the metrics", () => {
   });
 });
 
-/** What https://prometheus.io/docs/practices/naming/ says of our own metrics, as far as a program can tell. */
+/**
+ * Breaches of https://prometheus.io/docs/practices/naming/ by our own metrics, as far as a program
+ * can tell.
+ */
 function offences(text: string): string[] {
   const lines = text.split("\n");
   const found: string[] = [];
@@ -97,5 +100,5 @@ function offences(text: string): string[] {
   return found;
 }
 
-/** Waits for what comes a moment later, on a busy machine a long one. */
+/** Waits for a condition that a busy machine may take long to reach. */
 const eventually = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 60_000 });

@@ -7,7 +7,7 @@ import { approve, bearer, openBrowser, signIn, type Browser } from "../../../hel
 const { plane } = planeForFile({ WINDLASS_TRUSTED_PROXIES: "127.0.0.1" });
 let browser: Browser;
 beforeAll(async () => {
-  // The proxy's header gives each test an address of its own: refusals are counted by address.
+  // The proxy's header gives each test its own address: refusals are counted by address.
   browser = await openBrowser(plane);
 });
 
@@ -28,7 +28,7 @@ const generate = (device_code: unknown, { headers } = browser) =>
   post("/api/auth/cli/generate", { device_code }, headers);
 const send = (body: string, type = "application/json") =>
   ask(plane, "POST", "/api/auth/cli/exchange", { headers: { "content-type": type }, body });
-/** A code that is not this one. */
+/** A code that differs from this one. */
 const wrongFor = (code: string) => (code === "AAAAAA" ? "BBBBBB" : "AAAAAA");
 const refused = (code: string, status = 400) => ({ status, code });
 const setLogin = (device_code: string, change: { expires_at: number }) =>
@@ -36,8 +36,8 @@ const setLogin = (device_code: string, change: { expires_at: number }) =>
     tx.sql.updateTable("cli_logins").set(change).where("device_code", "=", device_code).execute(),
   );
 
-describe("approving", () => {
-  test("gives six characters that cannot be confused, for ten minutes", async () => {
+describe("approving a device code", () => {
+  test("returns six unambiguous characters that are valid for ten minutes", async () => {
     const device_code = randomUUID();
     const answer = await generate(device_code);
     expect(answer.status).toBe(201);
@@ -52,7 +52,7 @@ describe("approving", () => {
     expect(left).toBeLessThanOrEqual(10 * 60_000);
   });
 
-  test("again gives the same person the same code and the same end, also at once", async () => {
+  test("again returns the same user the same code and expiry, also concurrently", async () => {
     const code = randomUUID();
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => approve(plane, browser, code)),
@@ -63,7 +63,7 @@ describe("approving", () => {
     });
   });
 
-  test("is refused to another person", async () => {
+  test("is refused to another user", async () => {
     const { device_code } = await approve(plane, browser);
     const other = await openBrowser(plane);
     expect((await generate(device_code, other)).json()).toMatchObject(
@@ -71,7 +71,7 @@ describe("approving", () => {
     );
   });
 
-  test("of a used, burned or expired device code is refused for every user", async () => {
+  test("is refused to every user for a used, burned or expired device code", async () => {
     const used = await approve(plane, browser);
     await exchange(used.device_code, used.verification_code);
     const burned = await approve(plane, browser);
@@ -87,7 +87,7 @@ describe("approving", () => {
         );
   });
 
-  test("needs a device code that is one", async () => {
+  test("is refused for a malformed device code", async () => {
     for (const device_code of [
       "",
       "1",
@@ -106,12 +106,12 @@ describe("approving", () => {
     expect(more.json()).toMatchObject(refused("invalid_request"));
   });
 
-  test("needs a session", async () => {
+  test("is refused without a session", async () => {
     const answer = await post("/api/auth/cli/generate", { device_code: randomUUID() });
     expect(answer.json()).toMatchObject(refused("unauthenticated", 401));
   });
 
-  test("uses all 32 characters in every place, about equally often", async () => {
+  test("uses all 32 characters in every place about equally often", async () => {
     const codes = await Promise.all(Array.from({ length: 640 }, () => approve(plane, browser)));
     for (let place = 0; place < 6; place += 1) {
       const counts = new Map<string, number>();
@@ -120,14 +120,14 @@ describe("approving", () => {
         counts.set(character, (counts.get(character) ?? 0) + 1);
       }
       expect(counts.size).toBe(32);
-      // Expected 20 each; 55 has odds of less than one in a thousand million.
+      // Expected 20 each; the odds of 55 are less than one in 10^9.
       expect(Math.max(...counts.values())).toBeLessThan(55);
     }
   });
 });
 
-describe("the exchange", () => {
-  test("gives the tokens of the person who approved, whatever the case of the codes", async () => {
+describe("exchanging the codes", () => {
+  test("returns the tokens of the approving user, whatever the case of the codes", async () => {
     const { device_code, verification_code } = await approve(plane, browser);
     const answer = await exchange(device_code.toUpperCase(), verification_code.toLowerCase());
     expect(answer.status).toBe(200);
@@ -145,12 +145,12 @@ describe("the exchange", () => {
     expect(zones.status).toBe(200);
   });
 
-  test("says of an unknown device code what it says of one that is not approved yet", async () => {
+  test("returns authorization_pending for an unknown device code, as for one that is not approved yet", async () => {
     const answer = await exchange(randomUUID(), "AAAAAA");
     expect(answer.json()).toMatchObject(refused("authorization_pending"));
   });
 
-  test("works once, also when it is asked twenty times at once", async () => {
+  test("succeeds once, also when tried twenty times concurrently", async () => {
     const { device_code, verification_code } = await approve(plane, browser);
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => exchange(device_code, verification_code)),
@@ -159,12 +159,12 @@ describe("the exchange", () => {
     const others = answers
       .filter(({ status }) => status !== 200)
       .map((answer) => answer.json().code);
-    // Ten refusals of a device code are all that are judged in a minute.
+    // Only ten refusals of a device code are checked in a minute.
     expect(new Set(others)).toEqual(new Set(["expired_token", "too_many_requests"]));
     expect((await exchange(device_code, verification_code)).status).toBe(429);
   });
 
-  test("judges any string of 1 to 16 characters, and what is not the code is a wrong code", async () => {
+  test("treats any other string of 1 to 16 characters as a wrong code, and anything else as invalid", async () => {
     const { device_code, verification_code } = await approve(plane, browser);
     for (const guess of [
       " ",
@@ -180,7 +180,7 @@ describe("the exchange", () => {
     expect((await exchange(device_code, verification_code)).status).toBe(200);
   });
 
-  test("burns the code with the fifth wrong guess: then even the right one is refused", async () => {
+  test("burns the code after five wrong guesses, so that even the right code is refused", async () => {
     const { device_code, verification_code } = await approve(plane, browser);
     const wrong = wrongFor(verification_code);
     for (let i = 0; i < 5; i += 1)
@@ -193,7 +193,7 @@ describe("the exchange", () => {
     );
   });
 
-  test("never judges more than five guesses of a code, however many come at once", async () => {
+  test("checks at most five guesses of a code, however many arrive concurrently", async () => {
     for (let round = 0; round < 5; round += 1) {
       const { device_code, verification_code } = await approve(plane, browser);
       const wrong = wrongFor(verification_code);
@@ -211,7 +211,7 @@ describe("the exchange", () => {
     }
   });
 
-  test("refuses a code whose ten minutes are over", async () => {
+  test("is refused after the code's ten minutes", async () => {
     const { device_code, verification_code } = await approve(plane, browser);
     await setLogin(device_code, { expires_at: Date.now() });
     expect((await exchange(device_code, verification_code)).json()).toMatchObject(
@@ -219,7 +219,7 @@ describe("the exchange", () => {
     );
   });
 
-  test("refuses the code of another device", async () => {
+  test("is refused for the code of another device", async () => {
     const [mine, other] = [await approve(plane, browser), await approve(plane, browser)];
     expect((await exchange(mine.device_code, other.verification_code)).json()).toMatchObject(
       refused("invalid_verification_code"),
@@ -227,7 +227,7 @@ describe("the exchange", () => {
     expect((await exchange(other.device_code, other.verification_code)).status).toBe(200);
   });
 
-  test("refuses what is not JSON, not an object or not said to be JSON", async () => {
+  test("is refused for a body that is not a JSON object or lacks the JSON content type", async () => {
     expect((await send("{")).json()).toMatchObject(refused("malformed_json"));
     expect((await send("")).json()).toMatchObject(refused("malformed_json"));
     expect((await send("[]")).json()).toMatchObject(refused("invalid_request"));
@@ -241,7 +241,7 @@ describe("the exchange", () => {
 });
 
 describe("the rate limit", () => {
-  test("stops an address after 60 refusals in a minute, says when to come back, and no other address", async () => {
+  test("stops one address after 60 refusals in a minute, with Retry-After", async () => {
     const address = newAddress();
     const answers = await Promise.all(
       Array.from({ length: 100 }, () => exchange(randomUUID(), "AAAAAA", address)),
@@ -256,7 +256,7 @@ describe("the rate limit", () => {
     expect((await exchange(randomUUID(), "AAAAAA")).status).toBe(400);
   });
 
-  test("stops a device code after ten refusals, from wherever and however it is written", async () => {
+  test("stops a device code after ten refusals, from any address and in any spelling", async () => {
     const code = randomUUID();
     const spelling = (i: number) => (i % 2 === 0 ? code : code.toUpperCase());
     const answers = [];
@@ -264,7 +264,7 @@ describe("the rate limit", () => {
     expect(answers.map(({ status }) => status)).toEqual([...Array(10).fill(400), 429, 429]);
   });
 
-  test("counts refusals only: the right code is always accepted", async () => {
+  test("counts only refusals, so that 80 right codes from one address are accepted", async () => {
     const address = newAddress();
     const logins = await Promise.all(Array.from({ length: 80 }, () => approve(plane, browser)));
     const answers = await Promise.all(
@@ -273,7 +273,7 @@ describe("the rate limit", () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(80);
   });
 
-  test("takes a home's IPv6 addresses for one", async () => {
+  test("counts the IPv6 addresses of one /64 network as one", async () => {
     const answers = [];
     for (let i = 0; i < 61; i += 1)
       answers.push(await exchange(randomUUID(), "AAAAAA", `2001:db8:0:1::${i.toString(16)}`));
@@ -282,7 +282,7 @@ describe("the rate limit", () => {
   });
 });
 
-test("codes and tokens are nowhere on the disk once they are used", async () => {
+test("codes and tokens are not stored in clear", async () => {
   const { access_token, refresh_token } = await signIn(plane, browser);
   for (const secret of [access_token, refresh_token, access_token.split(".")[2]!])
     expect(await plane.holds(secret)).toEqual([]);

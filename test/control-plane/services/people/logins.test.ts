@@ -8,7 +8,7 @@ const { listLogins, listZones, refreshTokens, revokeLogin } = endpoints;
 
 const { plane } = planeForFile();
 
-describe("a person's logins", () => {
+describe("a user's logins", () => {
   it("are listed, and one that is ended is refused at once", async () => {
     const browser = await openBrowser(plane);
     const tokens = await signIn(plane, browser);
@@ -30,8 +30,8 @@ describe("a person's logins", () => {
     const [mine, theirs] = [await openBrowser(plane), await openBrowser(plane)];
     const { logins } = await callsOf(plane, mine.headers).get(listLogins, { query: {} });
     const params = { id: logins[0]?.id ?? "" };
-    const stranger = callsOf(plane, theirs.headers);
-    expect(await stranger.refusal(revokeLogin, { params })).toBe("404 not_found");
+    const otherClient = callsOf(plane, theirs.headers);
+    expect(await otherClient.refusal(revokeLogin, { params })).toBe("404 not_found");
     await callsOf(plane, mine.headers).ask(revokeLogin, { params });
     expect(await callsOf(plane, mine.headers).refusal(listLogins, { query: {} })).toBe(
       "401 unauthenticated",

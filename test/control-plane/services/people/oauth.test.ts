@@ -45,10 +45,10 @@ beforeEach(() => {
 });
 
 const isCallback = (url: string) => url.startsWith(publicUrl);
-/** The plane listens on a port of its own: its public address is put back to that. */
+/** The server listens on a port of its own: replaces its public address by the real one. */
 const local = (url: string) => url.replace(publicUrl, plane.url);
 
-/** Goes to a provider and stops where it sends the browser back. */
+/** Goes to the provider and stops where it redirects back. */
 const leave = (browser: TestBrowser, name: ProviderName, query = "") =>
   browser.visit(`${plane.url}/api/auth/login/${name}${query}`, isCallback);
 
@@ -68,7 +68,7 @@ const entriesOf = (user: string) =>
 const accounts = () => plane.context.store.read.sql.selectFrom("accounts").selectAll().execute();
 
 describe.each(providerNames)("sign-in with %s", (name) => {
-  test("signs in and goes on to the page asked for; the same account is the same person", async () => {
+  test("redirects to the requested page, and recognises the same account again", async () => {
     const before = (await users()).length;
     const { url, way } = await (async () => {
       const browser = new TestBrowser();
@@ -83,7 +83,7 @@ describe.each(providerNames)("sign-in with %s", (name) => {
     expect(await users()).toHaveLength(before + 1);
   });
 
-  test("shows the person's e-mail, and keeps no token in clear", async () => {
+  test("shows the user's e-mail, and stores no token in clear", async () => {
     const browser = new TestBrowser();
     await goThrough(browser, name);
     const { status, text } = await browser.visit(`${plane.url}/`);
@@ -94,7 +94,7 @@ describe.each(providerNames)("sign-in with %s", (name) => {
     expect(Buffer.from(account?.access_token ?? "", "base64url")[0]).toBe(1);
   });
 
-  test("is in the audit log with its way, and so is a renewal; a refusal is not", async () => {
+  test("writes audit entries for the sign-in and for a renewal, but not for a refusal", async () => {
     const browser = new TestBrowser();
     await goThrough(browser, name);
     const [account] = (await accounts()).slice(-1);
@@ -102,7 +102,7 @@ describe.each(providerNames)("sign-in with %s", (name) => {
     const signedIn = await mine();
     expect(signedIn).toMatchObject([{ action: "login.create", ip_address: "127.0.0.1" }]);
     expect(JSON.parse(signedIn[0]?.details ?? "")).toEqual({ way: name });
-    // Once more, by the person who is signed in: the account is renewed.
+    // Again, by the signed-in user: the account is renewed.
     await goThrough(browser, name);
     const [, connected, ...more] = await mine();
     expect(connected).toMatchObject({
@@ -113,13 +113,13 @@ describe.each(providerNames)("sign-in with %s", (name) => {
       details: JSON.stringify({ provider: name }),
     });
     expect(more).toEqual([]);
-    const stranger = new TestBrowser();
-    await stranger.visit(plane.url + (await newLink(plane, `${account?.subject}@example.com`)));
-    expect((await goThrough(stranger, name)).status).toBe(409);
+    const otherBrowser = new TestBrowser();
+    await otherBrowser.visit(plane.url + (await newLink(plane, `${account?.subject}@example.com`)));
+    expect((await goThrough(otherBrowser, name)).status).toBe(409);
     expect(await mine()).toHaveLength(2);
   });
 
-  test("refuses an e-mail that is not verified", async () => {
+  test("refuses an unverified e-mail", async () => {
     providers[name].person.verified = false;
     const before = (await accounts()).length;
     const { status, text } = await goThrough(new TestBrowser(), name);
@@ -140,14 +140,14 @@ describe.each(providerNames)("sign-in with %s", (name) => {
   });
 });
 
-describe("the way back", () => {
-  test("needs the browser that left", async () => {
+describe("the callback", () => {
+  test("refuses a browser that did not begin the sign-in", async () => {
     const { url } = await leave(new TestBrowser(), "github");
     const { status, text } = await new TestBrowser().visit(local(url));
     expect([status, text]).toEqual([400, expect.stringContaining("in another browser")]);
   });
 
-  test("needs the state of the sign-in that this browser began", async () => {
+  test("refuses the state of another sign-in", async () => {
     const browser = new TestBrowser();
     const { url } = await leave(new TestBrowser(), "github");
     await leave(browser, "github");
@@ -155,7 +155,7 @@ describe("the way back", () => {
     expect([status, text]).toEqual([400, expect.stringContaining("not the sign-in")]);
   });
 
-  test("refuses another provider's code under the state of this one", async () => {
+  test("refuses another provider's code under its own state", async () => {
     const browser = new TestBrowser();
     const theirs = new URL((await leave(new TestBrowser(), "bitbucket")).url);
     const own = new URL(local((await leave(browser, "gitlab")).url));
@@ -163,7 +163,7 @@ describe("the way back", () => {
     expect((await browser.visit(own.href)).status).toBe(400);
   });
 
-  test("explains a refusal of the provider's, and shows nothing of its text", async () => {
+  test("explains the provider's refusal without repeating its text", async () => {
     const browser = new TestBrowser();
     const url = new URL(local((await leave(browser, "github")).url));
     url.searchParams.delete("code");
@@ -175,7 +175,7 @@ describe("the way back", () => {
   });
 
   test.each(["https://evil.example/", "//evil.example", "/\\evil.example"])(
-    "leads to a path of this site only, not to %s",
+    "redirects to a path of this site, not to %s",
     async (next) => {
       const query = `?next=${encodeURIComponent(next)}`;
       const { url } = await goThrough(new TestBrowser(), "github", query);
@@ -185,7 +185,7 @@ describe("the way back", () => {
 });
 
 describe("accounts", () => {
-  test("with the same e-mail are two people, unless the signed-in one adds the other", async () => {
+  test("with the same e-mail are two users, unless a signed-in user adds the other account", async () => {
     const before = (await users()).length;
     const browser = new TestBrowser();
     await goThrough(browser, "github");
@@ -197,7 +197,7 @@ describe("accounts", () => {
     expect([taken.status, taken.text]).toEqual([409, expect.stringContaining("another person")]);
   });
 
-  test("meet the operator's link only where its person adds one", async () => {
+  test("are joined to the user of an operator's link only when that user adds them", async () => {
     await goThrough(new TestBrowser(), "github");
     const browser = new TestBrowser();
     await browser.visit(plane.url + (await newLink(plane, "ada@example.com")));
@@ -213,7 +213,7 @@ describe("accounts", () => {
     expect(person?.link_email).toBe("ada@example.com");
   });
 
-  test("of a code host give the client its user's token, and no other user's", async () => {
+  test("of a code host give the client the user's own provider token", async () => {
     const browser = new TestBrowser();
     await goThrough(browser, "github");
     const cookie = [...(browser.jars.get(new URL(plane.url).host) ?? [])]
@@ -227,14 +227,14 @@ describe("accounts", () => {
   });
 });
 
-test("the sign-in page offers what is switched on, and no other provider has a start", async () => {
+test("the sign-in page offers the configured providers, and other providers return 404", async () => {
   const browser = new TestBrowser();
   const { text } = await browser.visit(`${plane.url}/login?next=/jobs`);
   for (const name of providerNames) expect(text).toContain(`/api/auth/login/${name}?next=%2Fjobs`);
   expect((await browser.visit(`${plane.url}/api/auth/login/myspace`)).status).toBe(404);
 });
 
-test("a provider that is down is a page that says so", async () => {
+test("a provider that cannot be reached is reported on a page", async () => {
   const settings = plane.context.providers.gitlab;
   if (!settings) throw new Error("gitlab is off");
   const down = { ...settings, baseUrl: "http://127.0.0.1:1" };

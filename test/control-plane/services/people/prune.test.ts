@@ -5,7 +5,7 @@ import { addOwner } from "../../../helpers/rows.ts";
 
 const day = 24 * 3600_000;
 
-it("what expired long ago is removed, what works or expired lately stays", async () => {
+it("removes tokens and links that expired more than 30 days ago and keeps the others", async () => {
   const plane = await startPlane();
   const { store } = plane.context;
   const { id: owner_id } = await addOwner(store);

@@ -41,7 +41,7 @@ beforeEach(() => {
   answer = honest;
 });
 
-/** Each of the three ways of paging, by its path. */
+/** Serves the three ways of paging, by their paths. */
 const honest: Answer = (_, response, url) => {
   const query = url.searchParams;
   if (url.pathname === "/api/v3/user/repos") {
@@ -98,7 +98,7 @@ const honest: Answer = (_, response, url) => {
   return sendJson(response, {}, 404);
 };
 
-/** A signed-in person with an account at the host. */
+/** A signed-in user with an account at the host. */
 async function person(provider: CodeHost, tokens: { expires_in?: number; refresh?: string } = {}) {
   const caller = await signInWithAccount(
     plane.context,
@@ -124,7 +124,7 @@ const of = (git_provider: string, query: { limit?: number; cursor?: string } = {
 const { listRepositories } = endpoints;
 
 describe.each(codeHosts)("the repositories at %s", (name) => {
-  test("are all listed, or page by page, in the host's own pages", async () => {
+  test("are listed whole or in pages, in as many requests as the host has pages", async () => {
     const { get } = await person(name);
     const all = await get(listRepositories, of(name));
     expect(all.repositories.map(({ full_name }) => full_name)).toEqual(
@@ -154,7 +154,7 @@ describe.each(codeHosts)("the repositories at %s", (name) => {
     });
   });
 
-  test("tell apart: not connected, refused, and a host that fails", async () => {
+  test("return 409 without a connected or accepted account, and 424 when the host fails", async () => {
     const other = await person(name === "github" ? "gitlab" : "github");
     expect(await other.refusal(listRepositories, of(name))).toBe("409 provider_not_connected");
     const { refusal } = await person(name);
@@ -181,7 +181,7 @@ describe.each(codeHosts)("the repositories at %s", (name) => {
   });
 });
 
-test("a host that does not respond times out", async () => {
+test("a host that does not respond in time returns provider_unavailable", async () => {
   const { refusal } = await person("github");
   const settings = plane.context.providers.github;
   Object.assign(plane.context.providers, { github: { ...settings, timeoutMilliseconds: 50 } });
@@ -205,7 +205,7 @@ test("the token is never sent to an address from a response or a cursor", async 
   }
 });
 
-test("an ended token is refreshed once for all who ask at the same time, and kept", async () => {
+test("an expired token is refreshed once for concurrent requests, and stored", async () => {
   const { get } = await person("bitbucket", { expires_in: 0, refresh: "the-refresh-token" });
   let refreshes = 0;
   answer = (incoming, response, url) => {
@@ -223,13 +223,13 @@ test("an ended token is refreshed once for all who ask at the same time, and kep
   );
 });
 
-test("a refresh token that the host refuses is reported as such", async () => {
+test("a refused refresh token is reported as provider_token_rejected", async () => {
   const { refusal } = await person("bitbucket", { expires_in: 0, refresh: "dead" });
   answer = (_, response) => sendJson(response, { error: "invalid_grant" }, 400);
   expect(await refusal(listRepositories, of("bitbucket"))).toBe("409 provider_token_rejected");
 });
 
-test("a token sealed with a lost key is refused as such", async () => {
+test("a token that was sealed with a lost key is reported as provider_token_rejected", async () => {
   const { refusal } = await person("github");
   await plane.context.store.write((tx) =>
     tx.sql.updateTable("accounts").set({ access_token: "AAAA" }).execute(),
@@ -237,7 +237,7 @@ test("a token sealed with a lost key is refused as such", async () => {
   expect(await refusal(listRepositories, of("github"))).toBe("409 provider_token_rejected");
 });
 
-test("another word than the three is not found", async () => {
+test("an unknown provider returns 404", async () => {
   const { refusal } = await person("github");
   expect(await refusal(listRepositories, of("google"))).toBe("404 not_found");
 });

@@ -54,7 +54,7 @@ const foreign = (): Record<string, string>[] => [
 ];
 
 describe("a one-time link", () => {
-  test("sets a session that no script can read and no other site can send along, and goes to the start", async () => {
+  test("sets an HttpOnly, SameSite session cookie and redirects to the start page", async () => {
     const opened = await ask(plane, "GET", await newLink(plane, "ada@example.com"));
     expect(opened.status).toBe(303);
     expect(opened.headers["location"]).toBe("/");
@@ -64,7 +64,7 @@ describe("a one-time link", () => {
     );
   });
 
-  test("works once: then a page says how to get a new one, and there is no session", async () => {
+  test("works once, and then shows how to get a new link", async () => {
     const link = await newLink(plane, "ada@example.com");
     expect((await ask(plane, "GET", link)).status).toBe(303);
     const again = await ask(plane, "GET", link);
@@ -74,20 +74,20 @@ describe("a one-time link", () => {
     expect(again.body.toString()).toContain("windlass server login-link");
   });
 
-  test("opened by twenty at once lets one in", async () => {
+  test("signs in exactly one of twenty concurrent requests", async () => {
     const link = await newLink(plane, "ada@example.com");
     const opened = await Promise.all(Array.from({ length: 20 }, () => ask(plane, "GET", link)));
     expect(opened.filter(({ status }) => status === 303)).toHaveLength(1);
     expect(opened.filter(({ status }) => status === 410)).toHaveLength(19);
   });
 
-  test("is not used up by a program that only looks whether it is there", async () => {
+  test("is not used up by a HEAD request", async () => {
     const link = await newLink(plane, "ada@example.com");
     expect((await ask(plane, "HEAD", link)).status).toBe(404);
     expect((await ask(plane, "GET", link)).status).toBe(303);
   });
 
-  test("ends after 15 minutes; one that never was looks the same", async () => {
+  test("ends after 15 minutes, with the same response as an unknown link", async () => {
     const link = await newLink(plane, "late@example.com");
     await plane.context.store.write((tx) =>
       tx.sql
@@ -100,12 +100,12 @@ describe("a one-time link", () => {
     expect((await ask(plane, "GET", "/login/link/wll_never")).status).toBe(410);
   });
 
-  test("is not stored, only its hash", async () => {
+  test("is stored only as a hash", async () => {
     const link = await newLink(plane, "ada@example.com");
     expect(await plane.holds(link.slice("/login/link/".length))).toEqual([]);
   });
 
-  test("leads the same address to the same account, and others to others", async () => {
+  test("signs the same e-mail into the same account, and others into their own", async () => {
     const [first, second] = [
       await openBrowser(plane, "eve@example.com"),
       await openBrowser(plane, "eve@example.com"),
@@ -120,7 +120,7 @@ describe("a one-time link", () => {
 });
 
 describe("a session", () => {
-  test("is renewed by every request, for a week each", async () => {
+  test("is renewed for a week by every request", async () => {
     const { headers } = await openBrowser(plane);
     for (const path of ["/", "/api/cli/zones"]) {
       const answer = await ask(plane, "GET", path, { headers });
@@ -130,7 +130,7 @@ describe("a session", () => {
     }
   });
 
-  test("is an own credential: no bearer token, and a bearer token is no session", async () => {
+  test("is not accepted as a bearer token, and a bearer token not as a session", async () => {
     const { headers } = await openBrowser(plane);
     const token = headers.cookie.split("=")[1]!;
     expect((await zones(bearer(token))).status).toBe(401);
@@ -147,7 +147,7 @@ describe("a session", () => {
     });
   });
 
-  test("ends at once when the person signs out, in every copy of the cookie", async () => {
+  test("ends at once in every copy of the cookie when the user signs out", async () => {
     const { headers } = await openBrowser(plane);
     const out = await ask(plane, "POST", "/logout", { headers });
     expect(out.status).toBe(303);
@@ -156,7 +156,7 @@ describe("a session", () => {
     expect((await ask(plane, "GET", "/", { headers })).headers["location"]).toBe("/login?next=%2F");
   });
 
-  test("ends when its time is over, or the login's", async () => {
+  test("ends with its own lifetime or the login's", async () => {
     const browser = await openBrowser(plane);
     const login = await loginOf(browser);
     const claims = { sub: login.user_id, email: browser.email, sid: login.id, jti: login.id };
@@ -174,8 +174,8 @@ describe("a session", () => {
   });
 });
 
-describe("a request that changes something, sent with a session,", () => {
-  test("is taken from our own pages", async () => {
+describe("a changing request with a session", () => {
+  test("is accepted from the console's own pages", async () => {
     const { headers } = await openBrowser(plane);
     for (const from of own()) {
       expect([from, (await generate({ cookie: headers.cookie, ...from })).status]).toEqual([
@@ -189,7 +189,7 @@ describe("a request that changes something, sent with a session,", () => {
     }
   });
 
-  test("is refused from any other, and changes nothing", async () => {
+  test("is refused from any other origin, and changes nothing", async () => {
     const { headers } = await openBrowser(plane);
     for (const from of foreign()) {
       for (const refused of [
@@ -208,20 +208,20 @@ describe("a request that changes something, sent with a session,", () => {
     expect((await zones(headers)).json()).toMatchObject({ zones: [] });
   });
 
-  test("needs no origin where the credential is not the browser's", async () => {
+  test("needs no origin if it carries a bearer token", async () => {
     const { access_token } = await signIn(plane);
     const answer = await addZone({ ...bearer(access_token), origin: "https://evil.example" });
     expect(answer.status).toBe(201);
   });
 });
 
-test("without https nothing is said of it: the browser could not come back", async () => {
+test("without https no Strict-Transport-Security header is sent", async () => {
   const { headers } = await ask(plane, "GET", "/login");
   expect(headers["strict-transport-security"]).toBeUndefined();
 });
 
 describe("under https", () => {
-  test("the cookie is only for this host and only sent encrypted, and a page without encryption is a stranger", async () => {
+  test("the cookie is for this host and encrypted connections only, and other origins are refused", async () => {
     const secure = await startPlane({ WINDLASS_PUBLIC_URL: "https://windlass.example" });
     try {
       const opened = await ask(secure, "GET", await newLink(secure, "ada@example.com"));
@@ -237,7 +237,7 @@ describe("under https", () => {
       expect(await from("https://windlass.example")).toBe(201);
       expect(await from("http://windlass.example")).toBe(403);
       expect(await from(secure.url)).toBe(403);
-      // Whatever is asked and however it ends: a browser that was here once comes without encryption never again.
+      // Every response tells the browser to use only encrypted connections.
       for (const path of ["/login", "/assets/windlass.css", "/api/cli/zones", "/nothing", "/docs"])
         expect([
           path,

@@ -1,4 +1,4 @@
-/** Who becomes a user by an account at a provider, with real OAuth servers. */
+/** Which provider accounts may sign in, with real OAuth servers. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { signInRule } from "../../../../control-plane/domain/sign-in-allow.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
@@ -40,7 +40,7 @@ beforeEach(() => {
   allow();
 });
 
-/** What the setting says; the server reads it when it starts. */
+/** Replaces the value of the setting, which the server reads at its start. */
 const allow = (...entries: string[]) =>
   Object.assign(plane.context, { signInAllow: entries.map((text) => signInRule(text)) });
 
@@ -63,7 +63,7 @@ const stored = async () => {
   ];
 };
 
-test("with an empty list an unknown user is refused with what to do, and nothing is stored about the user", async () => {
+test("an empty list refuses an unknown user, says what to do, and stores nothing", async () => {
   const before = await stored();
   const browser = new TestBrowser();
   const { status, text, isIn } = await signIn("github", browser);
@@ -75,16 +75,16 @@ test("with an empty list an unknown user is refused with what to do, and nothing
   expect((await browser.visit(`${plane.url}/settings`)).url).toContain("/login");
 });
 
-test("a person whom a link invited needs no entry, now or later", async () => {
+test("a user who was invited by a link needs no entry, now or later", async () => {
   const browser = new TestBrowser();
   await browser.visit(plane.url + (await newLink(plane, `${subject}@example.com`)));
   expect((await signIn("github", browser)).isIn).toBe(true);
   expect((await signIn("github")).isIn).toBe(true);
-  // Another account of theirs, which they have not connected, is another person's.
+  // Another account that the user has not connected counts as another user.
   expect((await signIn("gitlab")).isIn).toBe(false);
 });
 
-test("a user who has signed in before is checked again, and is not advised to make a link", async () => {
+test("a known user is checked again at every sign-in, and gets no advice to create a link", async () => {
   allow("@example.com");
   expect((await signIn()).isIn).toBe(true);
   allow("@example.org");
@@ -93,7 +93,7 @@ test("a user who has signed in before is checked again, and is not advised to ma
   expect(text).not.toContain("login-link");
 });
 
-describe("an entry lets in", () => {
+describe("an entry", () => {
   test.each<[string, boolean]>([
     ["*", true],
     ["ada@example.com", true],
@@ -101,12 +101,12 @@ describe("an entry lets in", () => {
     ["eve@example.com", false],
     ["@sub.example.com", false],
     ["gitlab:group/acme", false],
-  ])("%s: %s", async (entry, isIn) => {
+  ])("%s lets ada@example.com in: %s", async (entry, isIn) => {
     allow(entry);
     expect((await signIn()).isIn).toBe(isIn);
   });
 
-  test("by another address only if that one is verified", async () => {
+  test("allows another address only if it is verified", async () => {
     allow("@corp.example");
     providers.github.others.set("ada@corp.example", false);
     expect((await signIn()).isIn).toBe(false);
@@ -114,7 +114,7 @@ describe("an entry lets in", () => {
     expect((await signIn()).isIn).toBe(true);
   });
 
-  test("nobody by an address that is not verified", async () => {
+  test("allows no unverified address", async () => {
     allow("*", "ada@example.com");
     for (const name of ["github", "gitlab"] as const) {
       providers[name].person.verified = false;
@@ -125,9 +125,9 @@ describe("an entry lets in", () => {
   test.each<[string, number, unknown, boolean]>([
     ["a member", 200, { state: "active" }, true],
     ["a person who has not accepted yet", 200, { state: "pending" }, false],
-    ["a stranger", 404, {}, false],
+    ["a person who is not a member", 404, {}, false],
     ["a member of an organisation that has not approved the application", 403, {}, false],
-  ])("by a GitHub organisation: %s", async (_, status, body, isIn) => {
+  ])("allows the members of a GitHub organisation: %s", async (_, status, body, isIn) => {
     allow("@corp.example", "github:org/acme");
     providers.github.memberships.set("/api/v3/user/memberships/orgs/acme", { status, body });
     const visit = await signIn();
@@ -139,14 +139,14 @@ describe("an entry lets in", () => {
     ["a guest", { state: "active", access_level: 10 }, true],
     ["a person with minimal access", { state: "active", access_level: 5 }, false],
     ["a blocked person", { state: "blocked", access_level: 50 }, false],
-  ])("by a GitLab group: %s", async (_, body, isIn) => {
+  ])("allows the members of a GitLab group: %s", async (_, body, isIn) => {
     allow("gitlab:group/acme/infra");
     const path = `/api/v4/groups/acme%2Finfra/members/all/${subject}`;
     providers.gitlab.memberships.set(path, { status: 200, body });
     expect((await signIn("gitlab")).isIn).toBe(isIn);
   });
 
-  test("nobody while the provider does not say whether they are in", async () => {
+  test("allows no user while the provider does not return the membership", async () => {
     allow("github:org/acme", "github:org/other");
     providers.github.memberships.set("/api/v3/user/memberships/orgs/acme", {
       status: 500,
@@ -156,13 +156,13 @@ describe("an entry lets in", () => {
     expect([status, text]).toEqual([424, expect.stringContaining("GitHub cannot be reached")]);
   });
 
-  test("without asking for organisations where none is named", async () => {
+  test("requests no organisation scope unless an entry names an organisation", async () => {
     allow("*");
     expect((await signIn()).scope.split(" ")).not.toContain("read:org");
   });
 });
 
-test("a subject of another host is another person, and no token goes to a host that did not give it", async () => {
+test("the same subject at another host is another user, and no token is sent to that host", async () => {
   allow("*");
   const browser = new TestBrowser();
   await signIn("github", browser);

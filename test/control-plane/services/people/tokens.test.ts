@@ -17,13 +17,13 @@ const refresh = (refresh_token: unknown) =>
     body: JSON.stringify({ refresh_token }),
   });
 const refused = { status: 401, code: "invalid_refresh_token" };
-/** A refresh that must work. */
+/** A refresh that must succeed. */
 async function refreshed({ refresh_token }: Pick<TokenPair, "refresh_token">): Promise<TokenPair> {
   const answer = await refresh(refresh_token);
   expect(answer.status).toBe(200);
   return answer.json() as unknown as TokenPair;
 }
-/** Whether an access token lets in. */
+/** Whether an access token is accepted. */
 const letsIn = async ({ access_token }: Pick<TokenPair, "access_token">) =>
   (await zones(bearer(access_token))).status === 200;
 
@@ -39,14 +39,14 @@ const partsOf = (token: string) => token.split(".") as [string, string, string];
 const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 const claimsOf = (token: string) =>
   JSON.parse(Buffer.from(partsOf(token)[1], "base64url").toString()) as Claims;
-/** A token that somebody with the key made of a real one's claims. */
+/** Signs changed claims of a real token with the server's key. */
 function forge(token: string, header: object, change: object = {}, hash = "sha256"): string {
   const text = `${encode(header)}.${encode({ ...claimsOf(token), ...change })}`;
   const key = plane.context.jwtSecret;
   return `${text}.${createHmac(hash, key).update(text).digest("base64url")}`;
 }
 const hs256 = { alg: "HS256", typ: "JWT" };
-/** A token of a login as it was made some time ago. */
+/** A token of a login as it was signed some time ago. */
 const signedBefore = (milliseconds: number, type: TokenType, { access_token }: TokenPair) =>
   signToken(
     { jwtSecret: plane.context.jwtSecret, now: () => Date.now() - milliseconds },
@@ -62,43 +62,43 @@ const setLogin = (pair: TokenPair, change: { rotated_at?: number; expires_at?: n
       .execute(),
   );
 
-/** Everything that is no access token, by what is wrong with it. */
+/** Invalid tokens, by what is wrong with them. */
 function broken(token: string): [string, string][] {
   const [header, payload, signature] = partsOf(token);
   const hour = 3600;
   const now = Math.floor(Date.now() / 1000);
   return [
-    ["nothing", ""],
+    ["an empty text", ""],
     ["a word", "token"],
     ["two parts", `${header}.${payload}`],
     ["four parts", `${token}.${signature}`],
     ["no signature", `${header}.${payload}.`],
     ["alg none", `${encode({ alg: "none" })}.${payload}.`],
-    ["alg none in other letters", `${encode({ alg: "nOnE" })}.${payload}.${signature}`],
+    ["alg none in another case", `${encode({ alg: "nOnE" })}.${payload}.${signature}`],
     ["alg none in a signed header", forge(token, { alg: "none" })],
     ["another algorithm", forge(token, { alg: "HS512" }, {}, "sha512")],
     ["a critical extension", forge(token, { ...hs256, crit: ["b64"], b64: false })],
     [
-      "another's claims under this signature",
+      "other claims under this signature",
       `${header}.${encode({ ...claimsOf(token), sub: randomUUID() })}.${signature}`,
     ],
     ["another issuer", forge(token, hs256, { iss: "https://evil.example" })],
     ["another audience", forge(token, hs256, { aud: "others" })],
-    ["no end", forge(token, hs256, { exp: undefined })],
-    ["an end that is no number", forge(token, hs256, { exp: "2099" })],
-    ["an end in the past", forge(token, hs256, { iat: now - 2 * hour, exp: now - 1 })],
+    ["no expiry", forge(token, hs256, { exp: undefined })],
+    ["an expiry that is not a number", forge(token, hs256, { exp: "2099" })],
+    ["an expiry in the past", forge(token, hs256, { iat: now - 2 * hour, exp: now - 1 })],
     ["no type", forge(token, hs256, { type: undefined })],
     ["another type", forge(token, hs256, { type: "ACCESS" })],
     ["no login", forge(token, hs256, { sid: undefined })],
-    ["a login that never was", forge(token, hs256, { sid: randomUUID() })],
-    ["a login that is no text", forge(token, hs256, { sid: { $ne: null } })],
-    ["its padding", `${token}=`],
+    ["an unknown login", forge(token, hs256, { sid: randomUUID() })],
+    ["a login that is not a text", forge(token, hs256, { sid: { $ne: null } })],
+    ["base64 padding", `${token}=`],
     ["a space inside", `${header}. ${payload}.${signature}`],
   ];
 }
 
 describe("an access token", () => {
-  test("carries who it is for, where it counts and until when: one hour", async () => {
+  test("carries the user, issuer, audience, login and an expiry of one hour", async () => {
     const browser = await openBrowser(plane);
     const { access_token } = await signIn(plane, browser);
     const [header] = partsOf(access_token);
@@ -118,7 +118,7 @@ describe("an access token", () => {
     expect(Math.abs(claims.iat * 1000 - Date.now())).toBeLessThan(10_000);
   });
 
-  test("is refused when anything is wrong with it, and the response names the required credential", async () => {
+  test("is refused when anything is wrong with it, and the response names the Bearer scheme", async () => {
     const tokens = await signIn(plane);
     expect(await letsIn(tokens)).toBe(true);
     expect(await letsIn({ access_token: forge(tokens.access_token, hs256) })).toBe(true);
@@ -146,7 +146,7 @@ describe("an access token", () => {
     const { access_token } = await signIn(plane);
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     for (let at = 0; at < access_token.length; at += proving ? 1 : 7) await refusesChangeAt(at);
-    // The last character has two bits that no decoder looks at.
+    // A decoder ignores the last two bits of the last character.
     await refusesChangeAt(access_token.length - 1);
 
     async function refusesChangeAt(at: number) {
@@ -156,7 +156,7 @@ describe("an access token", () => {
     }
   });
 
-  test("ends after its hour", async () => {
+  test("expires after one hour", async () => {
     const pair = await signIn(plane);
     const minute = 60_000;
     expect(await letsIn({ access_token: await signedBefore(59 * minute, "access", pair) })).toBe(
@@ -167,19 +167,19 @@ describe("an access token", () => {
     );
   });
 
-  test("and the other kinds are refused in each other's place", async () => {
+  test("and the other kinds of tokens are refused in each other's place", async () => {
     const pair = await signIn(plane);
     const session = await signedBefore(0, "session", pair);
     expect(await letsIn({ access_token: pair.refresh_token })).toBe(false);
     expect(await letsIn({ access_token: session })).toBe(false);
     expect((await refresh(pair.access_token)).json()).toMatchObject(refused);
     expect((await refresh(session)).json()).toMatchObject(refused);
-    // A type alone is not enough: the login itself must be of that kind.
+    // The type alone is not enough: the login must also be of that kind.
     expect((await zones({ cookie: `windlass_session=${session}` })).status).toBe(401);
     await refreshed(pair);
   });
 
-  test("of a person shows that person's things only", async () => {
+  test("shows only its own user's data", async () => {
     const [ada, eve] = [await signIn(plane), await signIn(plane)];
     const name = randomUUID();
     await ask(plane, "POST", "/api/cli/zones", {
@@ -192,7 +192,7 @@ describe("an access token", () => {
 });
 
 describe("a refresh", () => {
-  test("gives a new pair of the same login; the old refresh token is dead, the old access token lives out its hour", async () => {
+  test("returns a new pair of the same login; the old refresh token is refused, the old access token works until it expires", async () => {
     const old = await signIn(plane);
     const pair = await refreshed(old);
     expect(pair).toEqual({
@@ -211,7 +211,7 @@ describe("a refresh", () => {
     expect((await refresh(old.refresh_token)).json()).toMatchObject(refused);
   });
 
-  test("refuses what is no refresh token, in the same words", async () => {
+  test("refuses every invalid refresh token with the same error", async () => {
     const { refresh_token } = await signIn(plane);
     for (const [what, token] of broken(refresh_token))
       expect([what, (await refresh(token)).json()]).toMatchObject([what, refused]);
@@ -220,7 +220,7 @@ describe("a refresh", () => {
       expect((await refresh(body)).json()).toMatchObject({ status: 400, code: "invalid_request" });
   });
 
-  test("shown by fifty at once has exactly one winner, and the losers do no harm", async () => {
+  test("of one token by fifty concurrent requests succeeds once, and the refused ones do no harm", async () => {
     let pair: TokenPair = await signIn(plane);
     for (let round = 0; round < (proving ? 1000 : 100); round += 1) {
       const answers = await Promise.all(
@@ -235,7 +235,7 @@ describe("a refresh", () => {
     }
   });
 
-  test("with the predecessor is only refused for ten seconds; later it ends the login", async () => {
+  test("with the previous token is refused for ten seconds, and after that ends the login", async () => {
     const old = await signIn(plane);
     const pair = await refreshed(old);
     await setLogin(pair, { rotated_at: Date.now() - 9_000 });
@@ -247,7 +247,7 @@ describe("a refresh", () => {
     expect((await refresh(pair.refresh_token)).json()).toMatchObject(refused);
   });
 
-  test("with an older generation ends the login at once, every time", async () => {
+  test("with a token older than the previous one ends the login at once", async () => {
     for (let round = 0; round < (proving ? 1000 : 20); round += 1) {
       const first = await signIn(plane);
       const third = await refreshed(await refreshed(first));
@@ -257,7 +257,7 @@ describe("a refresh", () => {
     }
   });
 
-  test("with an old token whose own time is over still ends the login: it is a theft all the same", async () => {
+  test("with an expired old token still ends the login", async () => {
     const old = await signIn(plane);
     const pair = await refreshed(await refreshed(old));
     const { iat } = claimsOf(old.refresh_token);
@@ -266,14 +266,14 @@ describe("a refresh", () => {
     expect(await letsIn(pair)).toBe(false);
   });
 
-  test("with the right token too late is refused, and nothing else happens", async () => {
+  test("with the current token after its expiry is refused without ending the login", async () => {
     const pair = await signIn(plane);
     const expired = forge(pair.refresh_token, hs256, { exp: claimsOf(pair.refresh_token).iat - 1 });
     expect((await refresh(expired)).json()).toMatchObject(refused);
     await refreshed(pair);
   });
 
-  test("keeps a login alive for 90 days from then, not from its start", async () => {
+  test("extends the login to 90 days from the refresh", async () => {
     const old = await signIn(plane);
     await setLogin(old, { expires_at: Date.now() + 60_000 });
     const pair = await refreshed(old);
@@ -288,7 +288,7 @@ describe("a refresh", () => {
     expect(await letsIn(pair)).toBe(false);
   });
 
-  test("of one login leaves the person's other logins alone", async () => {
+  test("that ends one login keeps the user's other logins", async () => {
     const browser = await openBrowser(plane);
     const [one, other] = [await signIn(plane, browser), await signIn(plane, browser)];
     await refreshed(await refreshed(one));
@@ -299,7 +299,7 @@ describe("a refresh", () => {
   });
 });
 
-test("a revoked login's access token is refused from the next call on", async () => {
+test("an access token is refused at the next call after its login is revoked", async () => {
   const pair = await signIn(plane);
   expect(await letsIn(pair)).toBe(true);
   const { sid } = claimsOf(pair.access_token);

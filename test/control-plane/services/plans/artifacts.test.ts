@@ -38,7 +38,7 @@ async function* inPieces(content: Buffer, size = 100_000) {
   for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
 }
 
-test("a plan comes back byte for byte, with its size and digest", async () => {
+test("an artifact is returned byte for byte, with its size and digest", async () => {
   const job = await addHeldJob(plane, owner, worker);
   const plan = randomBytes(300_000);
   const stored = await upload(job, plan, { "content-digest": digestOf(plan) });
@@ -63,8 +63,8 @@ test("a plan comes back byte for byte, with its size and digest", async () => {
 test.for([
   ["no content type", {}],
   ["application/gzip", { "content-type": "application/gzip" }],
-  ["application/json, which it is not", { "content-type": "application/json" }],
-] as const)("the bytes are taken with %s, with and without a length", async ([, headers]) => {
+  ["application/json for a body that is not JSON", { "content-type": "application/json" }],
+] as const)("an upload with %s is accepted, with and without a length", async ([, headers]) => {
   for (const body of [Buffer.from("{plan"), inPieces(Buffer.from("{plan"))]) {
     const job = await addHeldJob(plane, owner, worker);
     expect((await upload(job, body, headers)).status).toBe(201);
@@ -72,19 +72,19 @@ test.for([
   }
 });
 
-test("an artifact of no bytes is an artifact", async () => {
+test("an empty artifact is accepted", async () => {
   const job = await addHeldJob(plane, owner, worker);
   expect((await upload(job, Buffer.alloc(0))).json()).toMatchObject({ size_bytes: 0 });
   expect((await download(job)).body).toHaveLength(0);
 });
 
-test("an upload is the start of its job", async () => {
+test("an upload starts its job", async () => {
   const job = await addHeldJob(plane, owner, worker);
   await upload(job, Buffer.from("plan"));
   expect((await readJob(plane, job)).started_at).not.toBeNull();
 });
 
-test("the runner of a DEPLOY reads the artifact of the plan it names, by either id", async () => {
+test("the holder of a DEPLOY reads the artifact of its plan by the id of either job", async () => {
   const plan = await addHeldJob(plane, owner, worker);
   await upload(plan, Buffer.from("the plan"));
   const other = await addTestWorker(plane, owner);
@@ -99,7 +99,7 @@ test("the runner of a DEPLOY reads the artifact of the plan it names, by either 
   expect((await download(plan, {}, other)).status).toBe(404);
 });
 
-test("exactly 50 MB are stored, one byte more is refused, and nothing of that stays", async () => {
+test("an artifact of 50 MB is stored, and one byte more is refused and leaves nothing behind", async () => {
   const job = await addHeldJob(plane, owner, worker);
   const most = Buffer.alloc(limit, "x");
   expect((await upload(job, most)).json()).toMatchObject({ size_bytes: limit });
@@ -114,21 +114,21 @@ test("exactly 50 MB are stored, one byte more is refused, and nothing of that st
   expect((await download(another)).status).toBe(404);
 });
 
-test("a length over the limit is refused before any of the body is there", async () => {
+test("a Content-Length above the limit is refused before the body is read", async () => {
   const job = await addHeldJob(plane, owner, worker);
   const answer = await speak(job, { "content-length": String(limit + 1) });
   expect(answer.text).toMatch(/^HTTP\/1\.1 413 /);
 });
 
 test.for([
-  ["says its length", { "content-length": String(limit + 1) }, (text: string) => text],
+  ["a length", { "content-length": String(limit + 1) }, (text: string) => text],
   [
-    "does not",
+    "no length",
     { "transfer-encoding": "chunked" },
     (text: string) => `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`,
   ],
 ] as const)(
-  "a client that writes a whole body over the limit before it reads, and %s, still gets the answer",
+  "a client that sends a whole body above the limit with %s before it reads still gets the response",
   async ([, headers, encode]) => {
     const job = await addHeldJob(plane, owner, worker);
     const { socket } = await speak(job, headers, encode("x".repeat(limit + 1)));
@@ -140,7 +140,7 @@ test.for([
   },
 );
 
-test("an upload that breaks off leaves nothing behind, and can be made again", async () => {
+test("an upload that breaks off leaves nothing behind and can be repeated", async () => {
   const job = await addHeldJob(plane, owner, worker);
   const before = await plane.blobs();
   for (const headers of [{ "content-length": "1000000" }, { "transfer-encoding": "chunked" }]) {
@@ -167,7 +167,7 @@ test("content that does not match its digest is refused and not stored", async (
   expect((await readJob(plane, job)).started_at).toBeNull();
 });
 
-test("within an attempt the artifact is written once; the same bytes again are the same answer", async () => {
+test("an artifact is written once per attempt; the same bytes return the same response again", async () => {
   const job = await addHeldJob(plane, owner, worker);
   const first = await upload(job, Buffer.from("plan"));
   const before = await plane.blobs();
@@ -180,7 +180,7 @@ test("within an attempt the artifact is written once; the same bytes again are t
   expect((await download(job)).body.toString()).toBe("plan");
 });
 
-test("of ten uploads at once exactly one is stored", async () => {
+test("of ten concurrent uploads exactly one is stored", async () => {
   const job = await addHeldJob(plane, owner, worker);
   const before = await plane.blobs();
   const answers = await Promise.all(
@@ -193,7 +193,7 @@ test("of ten uploads at once exactly one is stored", async () => {
   expect(hash("sha256", (await download(job)).body)).toBe(winners[0]?.json()["sha256"]);
 });
 
-test("a newer attempt's artifact takes the place of the older one's", async () => {
+test("the artifact of a newer attempt replaces the older one", async () => {
   const job = await addHeldJob(plane, owner, worker);
   await upload(job, Buffer.from("first"), { "x-job-attempt": "1" });
   const before = await plane.blobs();
@@ -205,25 +205,28 @@ test("a newer attempt's artifact takes the place of the older one's", async () =
   expect(await plane.blobs()).toBe(before);
 });
 
-test("only the holder may upload; to others the job is held by someone else or is not there", async () => {
+test("only the job's holder can upload or download: other workers get 409 or 404", async () => {
   const job = await addHeldJob(plane, owner, worker);
   const before = await plane.blobs();
   const colleague = await addTestWorker(plane, owner);
-  const stranger = await addTestWorker(plane, await addOwner(plane.context.store));
+  const otherWorker = await addTestWorker(plane, await addOwner(plane.context.store));
   const codeOf = async (by: TestWorker, method: typeof upload) =>
     (await method(job, Buffer.from("plan"), {}, by)).json().code;
   expect(await codeOf(colleague, upload)).toBe("not_job_holder");
-  expect(await codeOf(stranger, upload)).toBe("not_found");
+  expect(await codeOf(otherWorker, upload)).toBe("not_found");
   await upload(job, Buffer.from("plan"));
-  for (const by of [colleague, stranger])
+  for (const by of [colleague, otherWorker])
     expect((await download(job, {}, by)).json().code).toBe("not_found");
-  const nobody = { ...worker, headers: { ...worker.headers, "x-worker-token": "wlw_wrong" } };
-  expect(await codeOf(nobody, upload)).toBe("invalid_worker_token");
-  expect((await download(job, {}, nobody)).status).toBe(401);
+  const unauthenticated = {
+    ...worker,
+    headers: { ...worker.headers, "x-worker-token": "wlw_wrong" },
+  };
+  expect(await codeOf(unauthenticated, upload)).toBe("invalid_worker_token");
+  expect((await download(job, {}, unauthenticated)).status).toBe(401);
   expect(await plane.blobs()).toBe(before + 1);
 });
 
-test("an upload during which the job is given to another attempt is not stored", async () => {
+test("an upload is not stored if the job gets a new attempt meanwhile", async () => {
   const job = await addHeldJob(plane, owner, worker);
   const before = await plane.blobs();
   const slow = (async function* () {
@@ -237,7 +240,7 @@ test("an upload during which the job is given to another attempt is not stored",
   expect(await plane.blobs()).toBe(before);
 });
 
-test("a read can be resumed, and saved when nothing changed", async () => {
+test("a download supports ranges, conditional requests and HEAD", async () => {
   const job = await addHeldJob(plane, owner, worker);
   const plan = randomBytes(200_000);
   await upload(job, plan);
@@ -255,7 +258,7 @@ test("a read can be resumed, and saved when nothing changed", async () => {
   expect([head.status, head.headers["content-length"]]).toEqual([200, "200000"]);
 });
 
-test("a reader that goes away in the middle leaves no file open", async () => {
+test("a reader that disconnects leaves no file open", async () => {
   const job = await addHeldJob(plane, owner, worker);
   await upload(job, randomBytes(5_000_000));
   const { socket } = await speak(job, {}, "", "GET");
@@ -266,19 +269,22 @@ test("a reader that goes away in the middle leaves no file open", async () => {
   expect((await download(job)).body).toHaveLength(5_000_000);
 });
 
-/** How many blobs this process, and with it the server, has open. */
+/** The number of blobs that this process, which runs the server, has open. */
 const openBlobs = () =>
   readdirSync("/proc/self/fd").filter((fd) => {
     try {
       const path = readlinkSync(`/proc/self/fd/${fd}`);
       return path.includes("/blobs/") && !path.includes(lockName);
     } catch {
-      // Closed meanwhile.
+      // Closed in the meantime.
       return false;
     }
   }).length;
 
-/** Speaks HTTP by hand: sends the headers and `body`, and waits for an answer only if there is no body. */
+/**
+ * Sends the headers and `body` over a raw connection. Waits for a response only if there is no
+ * body.
+ */
 async function speak(
   job: { id: string },
   headers: Record<string, string>,

@@ -41,7 +41,7 @@ async function planning() {
 }
 
 describe("the summary of a plan", () => {
-  it("comes with the end of the PLAN and is what a DEPLOY of it shows", async () => {
+  it("is stored with the end of the PLAN and returned for a DEPLOY of it", async () => {
     const { owner, client, spec, plan, runner } = await planning();
     const params = { id: plan.id };
     expect(await client.get(getPlanSummary, { params })).toEqual({
@@ -67,16 +67,16 @@ describe("the summary of a plan", () => {
 
   it("is not found by other users", async () => {
     const { plan } = await planning();
-    const stranger = callsOf(
+    const otherClient = callsOf(
       plane,
       await clientHeaders(plane, await addOwner(plane.context.store)),
     );
-    expect(await stranger.refusal(getPlanSummary, { params: { id: plan.id } })).toBe(
+    expect(await otherClient.refusal(getPlanSummary, { params: { id: plan.id } })).toBe(
       "404 not_found",
     );
   });
 
-  it("that is malformed or too long is ignored: the end of the job counts", async () => {
+  it("is ignored if it is malformed or too long, and the job still ends", async () => {
     const odd = { ...summary, applyable: "yes" } as unknown as PlanSummary;
     const changes = Array.from({ length: 1000 }, (_, at) => ({
       address: String(at).padEnd(1000, "x"),

@@ -39,14 +39,14 @@ describe("the release endpoints", () => {
     },
   );
 
-  it("are closed where no secret is set", async () => {
+  it("are closed if no secret is set", async () => {
     for (const headers of [bearer(secret), bearer("undefined"), { authorization: "Bearer " }])
       expect(
         await callsOf(without, headers).refusal(publishRelease, { body: { version: "0.0.1" } }),
       ).toBe("401 unauthenticated");
   });
 
-  it("tell workers the highest version, whatever the order they came in", async () => {
+  it("report the highest version to workers, whatever the order of publication", async () => {
     const worker = await addTestWorker(plane, await addOwner(plane.context.store));
     const latest = async () =>
       (
@@ -64,7 +64,7 @@ describe("the release endpoints", () => {
     expect(seen).toEqual(["1.9.0", "1.10.0-rc.1", "1.10.0-rc.1", "1.10.0", "1.10.0"]);
   });
 
-  it("publish a version once and only what is a semantic version", async () => {
+  it("accept a version once, and only a semantic version", async () => {
     await pipeline().get(publishRelease, { body: { version: "0.3.0" } });
     expect(await pipeline().refusal(publishRelease, { body: { version: "0.3.0" } })).toBe(
       "409 version_exists",

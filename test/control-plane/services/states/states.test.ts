@@ -21,7 +21,7 @@ beforeAll(async () => {
   worker = await addTestWorker(plane, owner);
 });
 
-/** A job that is held, of a configuration of its own. */
+/** A held job with a configuration of its own. */
 async function heldJob(change: Partial<JobRow> = {}): Promise<JobRow> {
   const spec_id = change.spec_id ?? (await addSpec(plane.context.store, owner));
   return addHeldJob(plane, owner, worker, { job_type: "DEPLOY", spec_id, ...change });
@@ -59,7 +59,7 @@ const versions = (job: JobRow) =>
     .orderBy("id")
     .execute();
 
-test("a state is locked, read, written, unlocked, and read back as it was written", async () => {
+test("a state is locked, read, written, unlocked and returned unchanged", async () => {
   const job = await heldJob();
   expect((await lock(job)).status).toBe(200);
   expect((await call(job, "GET")).status).toBe(204);
@@ -92,14 +92,14 @@ test("a LOCK repeated by its holder succeeds; other callers get the holder's loc
   expect([sameId.status, sameId.body.toString()]).toEqual([423, lockDocument("lock-1")]);
 });
 
-test("of twenty LOCKs at once one holds the lock", async () => {
+test("exactly one of twenty concurrent LOCKs succeeds", async () => {
   const job = await heldJob();
   const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => lock(job, `lock-${n}`)));
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
   expect(answers.filter(({ status }) => status === 423)).toHaveLength(19);
 });
 
-test("an UNLOCK needs the holder's ID; without a lock it is success; an empty one is refused", async () => {
+test("an UNLOCK needs the holder's ID, succeeds without a lock, and is refused without a body", async () => {
   const job = await heldJob();
   expect((await unlock(job)).status).toBe(200);
   await lock(job);
@@ -113,12 +113,12 @@ test("an UNLOCK needs the holder's ID; without a lock it is success; an empty on
 });
 
 test.for([
-  ["no JSON", "{ID"],
-  ["no object", "null"],
+  ["invalid JSON", "{ID"],
+  ["null", "null"],
   ["no ID", "{}"],
-  ["an ID that is no text", '{"ID":5}'],
+  ["an ID that is not a text", '{"ID":5}'],
   ["an empty ID", '{"ID":""}'],
-  ["an endless ID", JSON.stringify({ ID: "x".repeat(201) })],
+  ["an ID of 201 characters", JSON.stringify({ ID: "x".repeat(201) })],
 ])("a lock document with %s is refused", async ([, body]) => {
   const job = await heldJob();
   for (const method of ["LOCK", "UNLOCK"])
@@ -145,7 +145,7 @@ test("a POST without the holder's ID is refused and stores nothing", async () =>
   expect(await plane.blobs()).toBe(before);
 });
 
-test("the same state again is success and stored once; every other is kept as a version of its own", async () => {
+test("the same state is stored once, and every other one as a version of its own", async () => {
   const job = await heldJob();
   await lock(job);
   const before = await plane.blobs();
@@ -172,7 +172,7 @@ test.for([
   expect(await plane.blobs()).toBe(before);
 });
 
-test("a state whose MD5 does not match, or that is none, is refused and not stored", async () => {
+test("a malformed state or one with a wrong MD5 is refused and not stored", async () => {
   const job = await heldJob();
   await lock(job);
   const before = await plane.blobs();
@@ -185,7 +185,7 @@ test("a state whose MD5 does not match, or that is none, is refused and not stor
   expect(await plane.blobs()).toBe(before);
 });
 
-test("of twenty different states with one serial exactly one is stored", async () => {
+test("of twenty concurrent states with one serial exactly one is stored", async () => {
   const job = await heldJob();
   await lock(job);
   const answers = await Promise.all(
@@ -195,7 +195,7 @@ test("of twenty different states with one serial exactly one is stored", async (
   expect(await versions(job)).toHaveLength(1);
 });
 
-test("LOCK and POST start the job; reading does not", async () => {
+test("LOCK starts the job; GET does not", async () => {
   const job = await heldJob();
   await call(job, "GET");
   expect((await readJob(plane, job)).started_at).toBeNull();
@@ -203,7 +203,7 @@ test("LOCK and POST start the job; reading does not", async () => {
   expect((await readJob(plane, job)).started_at).not.toBeNull();
 });
 
-test("the credential must be the job's own, for its own configuration", async () => {
+test("every other credential than the job's own is refused with 401", async () => {
   const [job, other] = [await heldJob(), await heldJob()];
   const { username, password } = jobCredential(plane, job);
   const wrong = [
@@ -237,10 +237,10 @@ test("the credential must be the job's own, for its own configuration", async ()
   expect(noSpec.status).toBe(401);
 });
 
-test("a token works from the claim to the release, and through a cancel", async () => {
+test("a job token works from the claim to the release, also after a cancel", async () => {
   const job = await heldJob();
   expect((await call(job, "GET")).status).toBe(204);
-  // Cancelled just now: a cancel that nobody answers for 15 minutes is released by the watch.
+  // Cancelled just now: the server releases a cancel that is not acknowledged within 15 minutes.
   const now = Date.now();
   const cancelled = { started_at: now, cancelled_at: now, ended_at: now };
   await setJob(plane, job, { status: "CANCELLED", ...cancelled });
@@ -252,7 +252,7 @@ test("a token works from the claim to the release, and through a cancel", async 
   expect((await lock(job)).status).toBe(401);
 });
 
-test("a job that was given out again has a new token, and the old one is dead", async () => {
+test("a job that is claimed again has a new token, and the old one is refused", async () => {
   const job = await heldJob();
   await setJob(plane, job, { attempt: 2 });
   expect((await call(job, "GET")).status).toBe(401);
@@ -262,7 +262,7 @@ test("a job that was given out again has a new token, and the old one is dead", 
   expect((await call(again, "GET")).status).toBe(401);
 });
 
-test("a job that was lost under its lock may still save and unlock, unless the lock was taken away", async () => {
+test("a lost job can still save and unlock while it holds the lock", async () => {
   const job = await heldJob();
   await lock(job);
   await setJob(plane, job, { status: "FAILED", ended_at: 1, released_at: 1 });
@@ -272,7 +272,7 @@ test("a job that was lost under its lock may still save and unlock, unless the l
   expect((await lock(job)).status).toBe(401);
 });
 
-test("a job that was lost reads what it saved last until it reports its end, so that the report has its outputs", async () => {
+test("a lost job can read its last state until it reports its end or another job writes one", async () => {
   const job = await heldJob();
   await lock(job);
   await setJob(plane, job, {
@@ -287,7 +287,7 @@ test("a job that was lost reads what it saved last until it reports its end, so 
   expect((await lock(job)).status).toBe(401);
   await setJob(plane, job, { presumed_lost_at: null });
   expect((await call(job, "GET")).status).toBe(401);
-  // Another job of the configuration has gone on from there.
+  // Another job of the configuration has written a newer state.
   await setJob(plane, job, { presumed_lost_at: 1 });
   const next = await heldJob({ spec_id: job.spec_id });
   await lock(next, "lock-2");
@@ -295,7 +295,7 @@ test("a job that was lost reads what it saved last until it reports its end, so 
   expect((await call(job, "GET")).status).toBe(401);
 });
 
-test("releasing a job ends its lock and no other's", async () => {
+test("releasing a job ends its own lock only", async () => {
   const [job, other] = [await heldJob(), await heldJob()];
   await lock(job);
   await lock(other);
@@ -306,7 +306,7 @@ test("releasing a job ends its lock and no other's", async () => {
   expect((await lock(other, "lock-2")).status).toBe(423);
 });
 
-test("64 MiB are taken, one byte more is refused", async () => {
+test("a state of 64 MiB is accepted, and one byte more is refused", async () => {
   const job = await heldJob();
   await lock(job);
   const limit = 64 * 1024 * 1024;
@@ -320,7 +320,7 @@ test("64 MiB are taken, one byte more is refused", async () => {
   expect(hash("md5", (await call(job, "GET")).body)).toBe(hash("md5", most));
 });
 
-test("a state is on no disk in clear", async () => {
+test("a state is not stored in clear", async () => {
   const job = await heldJob();
   await lock(job);
   await post(job, stateText(1, { outputs: { password: { value: "S3NSITIVE-MARKER" } } }));

@@ -17,7 +17,7 @@ const { breakStateLock, claimJob, createJob, getJob, listStateVersions, rollBack
 
 const { plane } = planeForFile();
 
-/** Not as JSON.stringify writes it: the big number must come through. */
+/** Not the format of JSON.stringify: the big number must be preserved. */
 const state = (serial: number, lineage = "lineage") =>
   `{\n  "version": 4,\n  "note": "\\"serial\\": 9",\n  "serial": ${serial},\n  "lineage": "${lineage}",\n  "outputs": {"serial": 12345678901234567890},\n  "resources": []\n}\n`;
 
@@ -61,7 +61,7 @@ describe("the versions of a state", () => {
     expect((await ask(plane, "GET", `${path}/x`, { headers })).status).toBe(400);
   });
 
-  it("are gone back to as a new version above the highest, every other byte the same", async () => {
+  it("are rolled back to by adding a version above the highest, with every other byte unchanged", async () => {
     const { client, params, unlock, read } = await written(1, 2, 7);
     await unlock();
     const made = await client.get(rollBackState, { params: { ...params, serial: "1" } });
@@ -71,29 +71,29 @@ describe("the versions of a state", () => {
     expect(state_versions.map(({ serial }) => serial)).toEqual([8, 7, 2, 1]);
   });
 
-  it("are not gone back to while the state is locked", async () => {
+  it("cannot be rolled back to while the state is locked", async () => {
     const { client, params } = await written(1, 2);
     expect(await client.refusal(rollBackState, { params: { ...params, serial: "1" } })).toBe(
       "423 state_locked",
     );
   });
 
-  it("are their owner's alone", async () => {
+  it("are not found by other users", async () => {
     const { spec, params } = await written(1);
-    const stranger = await clientHeaders(plane, await addOwner(plane.context.store));
-    const { refusal } = callsOf(plane, stranger);
+    const otherUser = await clientHeaders(plane, await addOwner(plane.context.store));
+    const { refusal } = callsOf(plane, otherUser);
     expect(await refusal(listStateVersions, { params, query: {} })).toBe("404 not_found");
     expect(await refusal(breakStateLock, { params })).toBe("404 not_found");
     expect(await refusal(rollBackState, { params: { ...params, serial: "1" } })).toBe(
       "404 not_found",
     );
     const path = `/api/cli/configurations/${spec}/state/versions/1`;
-    expect((await ask(plane, "GET", path, { headers: stranger })).status).toBe(404);
+    expect((await ask(plane, "GET", path, { headers: otherUser })).status).toBe(404);
   });
 });
 
-describe("a person's unlock", () => {
-  it("lets the waiting job go to the runner that waits for it", async () => {
+describe("breaking a state lock", () => {
+  it("lets a waiting claim take the job that waited for the lock", async () => {
     const { client, params, spec, job, worker } = await written(1);
     await setJob(plane, job, { status: "FAILED", ended_at: 1, released_at: 1 });
     const body = { job_type: "PLAN" as const, configuration_id: spec };
@@ -102,17 +102,17 @@ describe("a person's unlock", () => {
     const claim = callsOf(plane, worker.headers).get(claimJob, { query: { wait: 20 } });
     await client.ask(breakStateLock, { params });
     expect((await claim).job.id).toBe(id);
-    // Nothing is locked any more: again is no error.
+    // Without a lock it succeeds and does nothing.
     await client.ask(breakStateLock, { params });
   });
 
-  it("does not rob a job that runs of its lock", async () => {
+  it("is refused while the job that holds the lock runs", async () => {
     const { client, params } = await written(1);
     expect(await client.refusal(breakStateLock, { params })).toBe("409 configuration_busy");
   });
 });
 
-describe("another serial", () => {
+describe("withSerial", () => {
   it.each([
     ['{"serial":1}', '{"serial":42}'],
     [
@@ -120,7 +120,7 @@ describe("another serial", () => {
       '{"a":{"serial":1},"b":["serial",2],"serial" : 42 }',
     ],
     ['{"x":"serial","y\\\\":"{","serial":0}', '{"x":"serial","y\\\\":"{","serial":42}'],
-  ])("is written in its place: %s", (before, after) => {
+  ])("replaces the serial of %s in place", (before, after) => {
     expect(withSerial(Buffer.from(before), 42).toString()).toBe(after);
   });
 });

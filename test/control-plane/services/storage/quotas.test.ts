@@ -1,4 +1,7 @@
-/** Quotas of an owner: what is too much is refused with the figure, and a running job is never refused. */
+/**
+ * Quotas per owner: a request above a quota is refused with the limit, but a running job is never
+ * refused.
+ */
 import { gzipSync } from "node:zlib";
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
@@ -39,8 +42,8 @@ const fillStates = async (owner: Owner, spec_id: string, size_bytes: number): Pr
   expect(usage?.state_bytes).toBe(size_bytes);
 };
 
-describe("a quota", () => {
-  it("of queued jobs refuses the next, and lets it in when one has ended", async () => {
+describe("the quota", () => {
+  it("of queued jobs refuses the next job until one has ended", async () => {
     const { owner, headers, post } = await person();
     const spec = await addSpec(plane.context.store, owner);
     const create = () => post("/api/jobs", { job_type: "PLAN", configuration_id: spec });
@@ -55,7 +58,7 @@ describe("a quota", () => {
     expect(metrics).toContain('windlass_quota_refusals_total{quota="queued_jobs"}');
   });
 
-  it("of configurations is each owner's own", async () => {
+  it("of configurations is counted per owner", async () => {
     const [one, other] = [await person(), await person()];
     const create = ({ owner, post }: typeof one, name: string) =>
       post("/api/cli/configurations", {
@@ -69,7 +72,7 @@ describe("a quota", () => {
     expect((await create(other, "c")).status).toBe(201);
   });
 
-  it("of archives counts each content once", async () => {
+  it("of archives counts the same content once", async () => {
     const { owner, headers } = await person();
     const upload = async (body: Buffer) =>
       (
@@ -86,7 +89,7 @@ describe("a quota", () => {
     expect(usage?.archive_bytes).toBe(first.length);
   });
 
-  it("of states refuses a new DEPLOY, and neither a PLAN nor a DESTROY", async () => {
+  it("of states refuses a new DEPLOY, but neither a PLAN nor a DESTROY", async () => {
     const { owner, post } = await person();
     const spec = await addSpec(plane.context.store, owner);
     await fillStates(owner, spec, 2000);
@@ -97,7 +100,7 @@ describe("a quota", () => {
   });
 });
 
-it("drops what a job logs beyond its quota, and keeps returning 201", async () => {
+it("log text above the quota is dropped and the posts still return 201", async () => {
   const owner = await addOwner(plane.context.store);
   const worker = await addTestWorker(plane, owner);
   const job = await addHeldJob(plane, owner, worker);
@@ -112,7 +115,7 @@ it("drops what a job logs beyond its quota, and keeps returning 201", async () =
   expect(dropped).toEqual({ status: 201, id: first.id });
   // A log has no holes: what would still fit is dropped too.
   expect((await append(3, 10)).status).toBe(201);
-  // Sent once more, nothing is counted twice and nothing is missing.
+  // A repeated chunk is neither counted twice nor missing.
   expect((await append(3, 10)).status).toBe(200);
   expect((await append(4, 10)).status).toBe(201);
   const report = JSON.stringify({ status: "SUCCESS", last_seq: 4 });

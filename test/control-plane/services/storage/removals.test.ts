@@ -25,7 +25,7 @@ const {
   retryJob,
 } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
-/** More than two turns. */
+/** More than two batches. */
 const many = 250;
 
 const { plane } = planeForFile();
@@ -62,7 +62,7 @@ describe("a configuration with a long history", () => {
     return { owner, spec, client, job: await addJobs(owner, spec) };
   }
 
-  it("is gone for readers at once, and then its history", async () => {
+  it("is not found as soon as it is deleted, and its history is removed afterwards", async () => {
     const { owner, spec, client, job } = await setUp();
     await client.ask(deleteConfiguration, { params: { name: spec } });
     const seen = await client.get(getJob, { params: { id: job } });
@@ -79,14 +79,14 @@ describe("a configuration with a long history", () => {
     expect((await client.get(listJobs, { query: {} })).jobs).toHaveLength(many);
   });
 
-  it("is removed after a crash too, whatever was left of it", async () => {
+  it("is removed after a crash, whatever was left of it", async () => {
     const { spec } = await setUp();
     await plane.context.store.write((tx) => abandonSpec(tx, spec));
     await expect.poll(() => countSpecs(spec), { timeout: 10_000 }).toBe(0);
     expect(await countJobs(spec)).toBe(0);
   });
 
-  it("loses a bounded number of rows in one transaction", async () => {
+  it("is removed in batches of a bounded number of rows", async () => {
     const { owner, spec } = await setUp();
     const version = { spec_id: spec, serial: 1, lineage: "l", md5: "", resources: 0, job_id: null };
     const size = { size_bytes: 7, created_at: 1 };
@@ -98,10 +98,10 @@ describe("a configuration with a long history", () => {
         )
         .execute();
     });
-    const turns = await plane.context.store.write(async (tx) => {
+    const batches = await plane.context.store.write(async (tx) => {
       await abandonSpec(tx, spec);
       const left: object[] = [];
-      for (let turn = 0; turn < 6; turn += 1) {
+      for (let batch = 0; batch < 6; batch += 1) {
         await removeSomeOfSpec(tx, spec, 1);
         const jobs = await tx.sql
           .selectFrom("jobs")
@@ -118,7 +118,7 @@ describe("a configuration with a long history", () => {
       }
       return left;
     });
-    expect(turns).toEqual([
+    expect(batches).toEqual([
       [150 * 7, 250, 1],
       [50 * 7, 250, 1],
       [0, 200, 1],
@@ -144,7 +144,7 @@ describe("a worker that holds many jobs", () => {
     return { worker, client, jobs, lost };
   }
 
-  it("is gone at once, and then its jobs are lost", async () => {
+  it("is not found as soon as it is deleted, and its jobs are lost afterwards", async () => {
     const { worker, client, jobs, lost } = await setUp();
     const params = { id: worker.id };
     await client.ask(deleteWorker, { params });
@@ -152,7 +152,7 @@ describe("a worker that holds many jobs", () => {
     await expect.poll(lost, { timeout: 10_000 }).toBe(jobs.length);
   });
 
-  it("loses a bounded number of them in one transaction", async () => {
+  it("loses its jobs in batches of a bounded number", async () => {
     const { worker, jobs } = await setUp();
     const left = await plane.context.store.write(async (tx) => {
       await loseSomeJobs(tx, [], worker.id, system, 1);

@@ -1,4 +1,7 @@
-/** Whatever happened in whatever order of time: the kept and the pruned are exactly those that the rules name. */
+/**
+ * Generates histories in any order of time and checks that exactly the data that the retention
+ * rules name is removed.
+ */
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
@@ -11,7 +14,7 @@ import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addJob, addOwner, addSpec, addWorker } from "../../../helpers/rows.ts";
 
 const { plane } = planeForFile({
-  // The server's own round, which comes some time after its start, must find nothing to do.
+  // The server's own housekeeping, which starts later, must find nothing to remove.
   WINDLASS_RETENTION_LOG_DAYS: "forever",
   WINDLASS_RETENTION_ARTIFACT_DAYS: "forever",
   WINDLASS_RETENTION_ARCHIVE_DAYS: "forever",
@@ -19,7 +22,7 @@ const { plane } = planeForFile({
   WINDLASS_OFFLINE_SECONDS: "3600",
 });
 
-/** Holds the jobs that are not over: those of a worker that is gone or silent are ended by the watch. */
+/** Holds the jobs that are not over: jobs of a silent worker would be ended as lost. */
 const holder = "w";
 beforeAll(async () => {
   const { store, now } = plane.context;
@@ -35,24 +38,24 @@ const retention: Retention = {
 };
 const blob = () => randomBytes(16).toString("hex");
 const sha256 = () => randomBytes(32).toString("hex");
-/** Ages in days, never on a boundary. */
+/** Ages in days, never exactly on a boundary. */
 const age = fc.integer({ min: 0, max: 40 }).map((days) => days + 0.5);
 const past = fc.record({
   type: fc.constantFrom("PLAN" as const, "DEPLOY" as const),
   state: fc.constantFrom("queued", "claimed", "running", "cancelling", "unstarted", "ended"),
   released: age,
-  /** A late report came so long after the release. */
+  /** Days between the release and a late report. */
   late: fc.constantFrom(0, 7),
   chunk: fc.option(age),
   artifact: fc.boolean(),
-  /** Which earlier job it deploys. */
+  /** The index of the earlier job whose plan this job deploys. */
   plan: fc.option(fc.nat(5)),
   locks: fc.boolean(),
   archive: fc.option(fc.nat(3)),
 });
 const world = fc.record({
   jobs: fc.array(past, { maxLength: 6 }),
-  archives: fc.array(fc.record({ seen: age, by: fc.constantFrom("nobody", "spec", "worker") }), {
+  archives: fc.array(fc.record({ seen: age, by: fc.constantFrom("none", "spec", "worker") }), {
     minLength: 4,
     maxLength: 4,
   }),
@@ -205,7 +208,7 @@ async function build(context: Context, { jobs, archives, states }: World) {
   return { ids, digests, stateSpec, oldestFirst };
 }
 
-test("nothing that is needed is ever removed, and all that is old and not needed is", async () => {
+test("retention removes all that is old and unused, and nothing else", async () => {
   await fc.assert(
     fc.asyncProperty(world, async (given) => {
       const { store } = plane.context;
@@ -214,7 +217,7 @@ test("nothing that is needed is ever removed, and all that is old and not needed
       await retainOnce(context);
 
       const isOver = ({ state }: Past) => state === "ended" || state === "unstarted";
-      /** Days since the last thing that happened to it. */
+      /** Days since the last change of the job. */
       const over = ({ state, released, late }: Past) =>
         state === "ended" ? Math.max(0.5, Math.min(released, released - late)) : released;
       const isPast = (job: Past, days: number) => isOver(job) && over(job) > days;
@@ -237,7 +240,7 @@ test("nothing that is needed is ever removed, and all that is old and not needed
         archives: digests.filter((_, index) => {
           const { seen, by } = given.archives[index]!;
           const isWanted = given.jobs.some((job) => job.archive === index && !isOver(job));
-          return by !== "nobody" || isWanted || seen < 31;
+          return by !== "none" || isWanted || seen < 31;
         }),
         states: oldestFirst.flatMap((days, index) =>
           days < 20 || index >= oldestFirst.length - 2 ? [index + 1] : [],
@@ -274,7 +277,7 @@ test("nothing that is needed is ever removed, and all that is old and not needed
               { ...longAgo, type: "PLAN", artifact: true },
               { ...longAgo, type: "DEPLOY", plan: 0, released: 7.5, late: 7 },
             ],
-            archives: Array.from({ length: 4 }, () => ({ seen: 0.5, by: "nobody" as const })),
+            archives: Array.from({ length: 4 }, () => ({ seen: 0.5, by: "none" as const })),
             states: [],
           },
         ],

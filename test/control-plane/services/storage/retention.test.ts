@@ -22,13 +22,13 @@ import {
 } from "../../../helpers/plane.ts";
 import { addOwner, addSpec } from "../../../helpers/rows.ts";
 
-/** As the server will be so much later. */
+/** The server's context this many days later. */
 const later = (plane: Plane, days: number): Context => ({
   ...plane.context,
   now: () => Date.now() + days * day,
 });
 
-/** A PLAN that ran: with a log, an artifact, and so many versions of its state. */
+/** Runs a PLAN with a log, an artifact and this many versions of its state. */
 async function finishedPlan(plane: Plane, versions = 0) {
   const owner = await addOwner(plane.context.store);
   const worker = await addTestWorker(plane, owner);
@@ -64,7 +64,7 @@ async function finishedPlan(plane: Plane, versions = 0) {
   return { owner, worker, runner, spec, job, client: await clientHeaders(plane, owner) };
 }
 
-test("by its settings a running server removes what is old, rows and files, and says so", async () => {
+test("a running server removes expired rows and files by its settings, and readers are told", async () => {
   const soon = "0.00001";
   const plane = await startPlane({
     WINDLASS_RETENTION_LOG_DAYS: soon,
@@ -79,7 +79,7 @@ test("by its settings a running server removes what is old, rows and files, and 
     body: gzipSync("old"),
   });
   expect(archive.status).toBe(201);
-  // The two newest versions of the state are what is left.
+  // The two newest versions of the state stay.
   await vi.waitFor(async () => expect(await plane.blobs()).toBe(2), { timeout: 15_000 });
   const { log_pruned_at, log_complete, status } = await callsOf(plane, client).get(
     endpoints.getJob,
@@ -119,7 +119,7 @@ test("by its settings a running server removes what is old, rows and files, and 
   await plane.close();
 });
 
-test("a runner that was lost so long that its log is pruned can still say how its job ended", async () => {
+test("a runner that was lost before its log was pruned can still report the end of its job", async () => {
   const plane = await startPlane();
   const { job, runner } = await finishedPlan(plane);
   await setJob(plane, job, { status: "FAILED", presumed_lost_at: 1, outcome_unknown: 1 });
@@ -136,7 +136,7 @@ test("a runner that was lost so long that its log is pruned can still say how it
   await plane.close();
 });
 
-test("a reader of a row still finds its file: files are removed one round later", async () => {
+test("files are removed one round after their rows, so that a reader of a row finds its file", async () => {
   const plane = await startPlane();
   await finishedPlan(plane);
   expect(await plane.blobs()).toBe(1);
@@ -147,7 +147,7 @@ test("a reader of a row still finds its file: files are removed one round later"
   await plane.close();
 });
 
-test("while a backup reads the files, no file is removed", async () => {
+test("no file is removed while a backup reads the files", async () => {
   const plane = await startPlane();
   await finishedPlan(plane);
   await retainOnce(later(plane, 31));
@@ -162,7 +162,7 @@ test("while a backup reads the files, no file is removed", async () => {
   await plane.close();
 });
 
-test("a file that no row names is removed a week after it was found, never a young or a named one", async () => {
+test("an orphaned blob is removed a week after it was found, and a young or referenced one is kept", async () => {
   const plane = await startPlane();
   const { spec } = await finishedPlan(plane, 1);
   const forever: Context["retention"] = { ...plane.context.retention, artifacts: Infinity };
@@ -174,7 +174,7 @@ test("a file that no row names is removed a week after it was found, never a you
   const file = join(plane.directory, "blobs", blob.slice(0, 2), blob.slice(2));
   await round(0);
   await round(8);
-  // Found young in the first round, so the week began with the second.
+  // It was too young in the first round, so the week began with the second.
   expect((await stat(file)).isFile()).toBe(true);
   const hoursAgo = new Date(Date.now() - 2 * 3600_000);
   await utimes(file, hoursAgo, hoursAgo);
@@ -213,7 +213,7 @@ test("an archive that is uploaded again is kept as long as a new one", async () 
   await plane.close();
 });
 
-test("a long log goes in many small turns, between which others write", async () => {
+test("a long log is removed in small batches, between which other writes proceed", async () => {
   const plane = await startPlane();
   const { job, client } = await finishedPlan(plane);
   const { store } = plane.context;
@@ -251,9 +251,9 @@ test("a long log goes in many small turns, between which others write", async ()
   await first;
   expect(beside).toBeGreaterThan(10);
   expect(largest.gap).toBeLessThanOrEqual(400);
-  // Stopped half way: a later round goes on.
+  // Stopped halfway: a later round continues.
   expect(await count()).toBeGreaterThan(0);
-  // Its rest is no log: readers are told that it is gone.
+  // The rest is not served: readers are told that the log was removed.
   const path = `/api/jobs/${job.id}/logs/stream`;
   const stream = await ask(plane, "GET", path, { headers: client });
   expect(stream.body.toString()).not.toContain("xxx");
@@ -272,11 +272,11 @@ test.each([
   ["WINDLASS_RETENTION_STATE_DAYS", "NaN"],
   ["WINDLASS_RETENTION_STATE_VERSIONS", "0"],
   ["WINDLASS_RETENTION_STATE_VERSIONS", "1.5"],
-])("%s=%s ends the start, by name", (name, value) => {
+])("%s=%s is refused at the start, with the name", (name, value) => {
   expect(() => readConfig({ [name]: value })).toThrow(name);
 });
 
-test("forever keeps everything", async () => {
+test("the setting forever removes nothing", async () => {
   const plane = await startPlane({
     WINDLASS_RETENTION_LOG_DAYS: "forever",
     WINDLASS_RETENTION_ARTIFACT_DAYS: "forever",

@@ -1,4 +1,7 @@
-/** What a worker was deployed with: who sets it, what is refused, and what a DESTROY_WORKER job makes of it. */
+/**
+ * What a worker was deployed with: who may set it, what is refused, and what a DESTROY_WORKER job
+ * makes of it.
+ */
 import { beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { DeployConfiguration } from "../../../../protocol/deploy-configurations.ts";
@@ -37,8 +40,8 @@ const plantMetadata = (metadata: object) =>
       .execute(),
   );
 
-describe("a person", () => {
-  it("renames a worker and gives it labels; only what is given changes", async () => {
+describe("an update of a worker", () => {
+  it("changes only the given name and labels", async () => {
     expect(await update({ name: "new", labels: ["eu"] })).toMatchObject({
       name: "new",
       labels: ["eu"],
@@ -49,7 +52,7 @@ describe("a person", () => {
     expect(await client.refusal(updateWorker, unknown)).toBe("400 invalid_request");
   });
 
-  it("sees what a teardown destroys; without targets that is everything, and the response says so", async () => {
+  it("sets what a teardown destroys, and without targets the response says that it is everything", async () => {
     const shown = async () => (await client.get(getWorker, { params: target })).metadata;
     await callsOf(plane, target.headers).get(endpoints.updateWorkerMetadata, {
       params: target,
@@ -60,7 +63,7 @@ describe("a person", () => {
     await set({ configuration_id: spec });
     const all = { configuration_id: spec, all: true };
     expect(await shown()).toEqual({ kept: 1, deploy_configuration: all });
-    // What is shown can be sent back.
+    // The shown value can be sent back.
     expect((await set(all)).metadata).toEqual({ kept: 1, deploy_configuration: all });
     await set(null);
     expect(await shown()).toEqual({ kept: 1 });
@@ -70,7 +73,7 @@ describe("a person", () => {
     ["neither a configuration nor a snapshot", () => ({}), "400 invalid_request"],
     ["only targets", () => ({ targets: ["module.a"] }), "400 invalid_request"],
     ["both", () => ({ configuration_id: spec, snapshot: { source } }), "400 invalid_request"],
-    ["no configuration of anybody", () => ({ configuration_id: target.id }), "404 not_found"],
+    ["an unknown configuration", () => ({ configuration_id: target.id }), "404 not_found"],
     ["an unknown field", () => ({ configuration_id: spec, more: 1 }), "400 invalid_request"],
     ["no targets", () => ({ configuration_id: spec, targets: [] }), "400 invalid_request"],
     [
@@ -78,7 +81,7 @@ describe("a person", () => {
       () => ({ configuration_id: spec, targets: ["module.a"], all: true }),
       "400 invalid_request",
     ],
-    ["not everything", () => ({ configuration_id: spec, all: false }), "400 invalid_request"],
+    ["all set to false", () => ({ configuration_id: spec, all: false }), "400 invalid_request"],
     [
       "too many targets",
       () => ({ configuration_id: spec, targets: Array.from({ length: 101 }, (_, i) => `a.b${i}`) }),
@@ -110,7 +113,7 @@ describe("a person", () => {
       () => ({ snapshot: { source, variables: { a: { value: "x".repeat(70_000) } } } }),
       "413 payload_too_large",
     ],
-  ])("cannot set %s", async (_, make, refused) => {
+  ])("refuses a deploy configuration with %s", async (_, make, refused) => {
     expect(await refusal(make())).toBe(refused);
     expect((await client.get(getWorker, { params: target })).metadata).toEqual({});
   });
@@ -121,7 +124,7 @@ describe("a person", () => {
     'module.a[0].module.b["x.y"].aws_instance.worker["a\\"b"]',
     "data.aws_ami.image",
     "module.größe",
-  ])("can name the target %s", async (address) => {
+  ])("accepts the target %s", async (address) => {
     await set({ configuration_id: spec, targets: [address] });
   });
 
@@ -136,13 +139,13 @@ describe("a person", () => {
     "a.b[-1]",
     `a.${"b".repeat(1024)}`,
     "module.a.".repeat(110),
-  ])("cannot name the target %j", async (address) => {
+  ])("refuses the target %j", async (address) => {
     expect(await refusal({ configuration_id: spec, targets: [address] })).toBe(
       "400 invalid_request",
     );
   });
 
-  it("cannot name what is another owner's, nor change another owner's worker or a cloud-hosted one", async () => {
+  it("cannot refer to another owner's configuration, nor change another owner's or a cloud-hosted worker", async () => {
     const other = await addOwner(plane.context.store);
     const theirs = await addSpec(plane.context.store, other);
     expect(await refusal({ configuration_id: theirs })).toBe("404 not_found");
@@ -152,7 +155,7 @@ describe("a person", () => {
       );
   });
 
-  it("is shown no secret of a snapshot, and keeps it by not repeating it", async () => {
+  it("never returns a secret of a snapshot, and keeps a secret that is sent back without its value", async () => {
     const secret = "the-secret-of-this-snapshot";
     const variables = { key: { value: secret, sensitive: true }, plain: { value: 1 } };
     const texts = { name: { value: secret, sensitive: true }, plain: "1" };
@@ -163,7 +166,7 @@ describe("a person", () => {
     const runner = callsOf(plane, target.headers);
     const own = await runner.get(endpoints.readWorker, { params: target });
     expect(JSON.stringify(own)).not.toContain(secret);
-    // What was shown is sent back with other targets.
+    // Sends the shown value back with other targets.
     const { deploy_configuration } = answer.metadata as {
       deploy_configuration: DeployConfiguration;
     };
@@ -189,7 +192,7 @@ describe("a person", () => {
 });
 
 describe("a DESTROY_WORKER job", () => {
-  it("destroys everything without targets, and says so", async () => {
+  it("destroys everything without targets, and its snapshot says so", async () => {
     await set({ configuration_id: spec });
     const job = await client.get(createJob, { body: teardown() });
     expect(job.config_snapshot).toMatchObject({ all: true });
@@ -198,27 +201,27 @@ describe("a DESTROY_WORKER job", () => {
   });
 
   it.each<[string, () => unknown]>([
-    ["nothing", () => undefined],
+    ["no deploy configuration", () => undefined],
     ["null", () => null],
     ["a text", () => "x"],
-    ["what an older version stored unchecked", () => ({ configuration_id: spec })],
-    ["a snapshot that no schema judged", () => ({ snapshot: { source, evil: 1 }, all: true })],
-    ["a snapshot of null", () => ({ snapshot: null, all: true })],
-    ["variables of null", () => ({ snapshot: { source, variables: { a: null } }, all: true })],
+    ["a value that an older version stored unchecked", () => ({ configuration_id: spec })],
+    ["a snapshot with an unknown field", () => ({ snapshot: { source, evil: 1 }, all: true })],
+    ["a null snapshot", () => ({ snapshot: null, all: true })],
+    ["a null variable", () => ({ snapshot: { source, variables: { a: null } }, all: true })],
     [
-      "a secret that does not open",
+      "a secret that cannot be unsealed",
       () => ({
         snapshot: { source, variables: { a: { sensitive: true, sealed: "AAAA" } } },
         all: true,
       }),
     ],
     ["an option as target", () => ({ configuration_id: spec, targets: ["-lock=false"] })],
-    ["a configuration of nobody", () => ({ configuration_id: target.id, all: true })],
+    ["an unknown configuration", () => ({ configuration_id: target.id, all: true })],
     [
-      "an archive that is gone",
+      "a removed archive",
       () => ({ snapshot: { source: { type: "archive", sha256: "0".repeat(64) } }, all: true }),
     ],
-  ])("is refused, and drains nothing, where the store holds %s", async (_, make) => {
+  ])("is refused and drains nothing if the store holds %s", async (_, make) => {
     await plantMetadata({ deploy_configuration: make() });
     expect(await client.refusal(createJob, { body: teardown() })).toBe(
       "409 no_deploy_configuration",
@@ -226,7 +229,7 @@ describe("a DESTROY_WORKER job", () => {
     expect(await client.get(getWorker, { params: target })).toMatchObject({ status: "ONLINE" });
   });
 
-  it("is not run again when it would destroy something else now", async () => {
+  it("cannot be retried if it would destroy something else now", async () => {
     await set({ configuration_id: spec, targets: ["module.worker"] });
     const job = await client.get(createJob, { body: teardown() });
     const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);

@@ -13,7 +13,7 @@ const entriesOf = (id: string) =>
     .where("target_id", "=", id)
     .execute();
 
-it("records one system entry when an unanswered cancel releases its configuration", async () => {
+it("writes one system entry when an unacknowledged cancel releases its configuration", async () => {
   const owner = await addOwner(plane.context.store);
   const worker = await addTestWorker(plane, owner);
   const cancelled = { status: "CANCELLED", started_at: 1, cancelled_at: 2, ended_at: 2 } as const;

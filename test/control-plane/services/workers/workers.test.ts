@@ -29,7 +29,7 @@ const {
   updateWorkerMetadata,
 } = endpoints;
 const version = "1.2.3";
-/** OFFLINE after 1 s, lost after 0.5 s more: a busy machine may take its time for a call. */
+/** OFFLINE after 1 s and lost 0.5 s later, so that a busy machine has time for a call. */
 const fast = {
   WINDLASS_HEARTBEAT_SECONDS: "0.5",
   WINDLASS_OFFLINE_SECONDS: "1",
@@ -37,9 +37,9 @@ const fast = {
 };
 
 const { plane } = planeForFile();
-const { plane: hasty } = planeForFile(fast);
+const { plane: impatient } = planeForFile(fast);
 
-async function people(at: Plane) {
+async function newUser(at: Plane) {
   const owner = await addOwner(at.context.store);
   const worker = await addTestWorker(at, owner);
   const client = callsOf(at, await clientHeaders(at, owner));
@@ -57,14 +57,14 @@ describe("a worker", () => {
   let client: Calls;
   let queue: () => Promise<{ id: string }>;
   beforeEach(async () => {
-    ({ owner, worker, runner, client, queue } = await people(plane));
+    ({ owner, worker, runner, client, queue } = await newUser(plane));
   });
   const register = (
     headers: Record<string, string>,
     body: object = { name: "w", mode: "self-hosted" },
   ) => callsOf(plane, headers).get(registerWorker, { body: body as never });
 
-  it("registers with a registration token, as often as it allows", async () => {
+  it("registers with a registration token, as often as the token allows", async () => {
     const { registration_token } = await client.get(createRegistrationToken, { body: { uses: 2 } });
     const headers = { "x-registration-token": registration_token };
     const identities = [await register(headers), await register(headers)];
@@ -77,7 +77,7 @@ describe("a worker", () => {
     expect(workers.map(({ status }) => status)).toEqual(["REGISTERED", "REGISTERED", "ONLINE"]);
   });
 
-  it("is registered by a person, who is shown its token once", async () => {
+  it("is registered by a user, who gets its token once", async () => {
     const made = await client.get(endpoints.createWorker, {
       body: { name: "mine", labels: ["eu"] },
     });
@@ -97,13 +97,13 @@ describe("a worker", () => {
     );
   });
 
-  it("keeps no token in recoverable form", async () => {
+  it("is stored without its token in recoverable form", async () => {
     const { worker_token } = await register(await clientHeaders(plane, owner));
     expect(await plane.holds(worker_token)).toEqual([]);
   });
 
   it.each(["a token", "a person", "a worker"])(
-    "keeps nothing of a registration by %s but its name, labels and isolation",
+    "registered by %s stores only its name, labels and isolation",
     async (kind) => {
       const { registration_token } = await client.get(createRegistrationToken, { body: {} });
       const headers = {
@@ -132,7 +132,7 @@ describe("a worker", () => {
     },
   );
 
-  it("re-registers itself with its own headers: same id, new token, the old one dead", async () => {
+  it("registers again with its own token: it keeps its id, gets a new token, and the old one is refused", async () => {
     const renewed = await register(worker.headers, { name: "renamed" });
     expect(renewed.worker_id).toBe(worker.id);
     expect(await runner.refusal(heartbeat, { body: { version } })).toBe("401 invalid_worker_token");
@@ -144,9 +144,14 @@ describe("a worker", () => {
 
   it.each([
     ["no credential", {}, { name: "w" }, "401 unauthenticated"],
-    ["a wrong token", { "x-registration-token": "wlr_x" }, { name: "w" }, "401 unauthenticated"],
     [
-      "wrong worker headers",
+      "an unknown registration token",
+      { "x-registration-token": "wlr_x" },
+      { name: "w" },
+      "401 unauthenticated",
+    ],
+    [
+      "unknown worker headers",
       { "x-worker-id": "x", "x-worker-token": "y" },
       { name: "w" },
       "401 invalid_worker_token",
@@ -168,7 +173,7 @@ describe("a worker", () => {
     );
   });
 
-  it("says how it is in its heartbeat, and what it says no more stays", async () => {
+  it("reports its machine in a heartbeat, and keeps what a later heartbeat leaves out", async () => {
     const about = {
       hostname: "h",
       os: "linux",
@@ -192,7 +197,7 @@ describe("a worker", () => {
     });
   });
 
-  it("gets a cancel at once through the heartbeat that it keeps open", async () => {
+  it("gets a cancellation at once through its open heartbeat", async () => {
     const job = await queue();
     await runner.get(claimJob, {});
     await runner.get(reportStatus, { params: job, body: { status: "PROCESSING" } });
@@ -202,7 +207,7 @@ describe("a worker", () => {
     await client.get(cancelJob, { params: job });
     expect(await open).toMatchObject({ cancelled_job_ids: [job.id] });
     expect(Date.now() - cancelled).toBeLessThan(2000);
-    // Told again, should the answer have been lost, but not in a tight loop.
+    // Repeated in case the response was lost, but not in a tight loop.
     const again = Date.now();
     expect(await runner.get(heartbeat, { query: { wait: 20 }, body: { version } })).toMatchObject({
       cancelled_job_ids: [job.id],
@@ -210,14 +215,14 @@ describe("a worker", () => {
     expect(Date.now() - again).toBeGreaterThan(500);
   });
 
-  it("gets a drain at once through the heartbeat that it keeps open", async () => {
+  it("gets a drain at once through its open heartbeat", async () => {
     const open = runner.get(heartbeat, { query: { wait: 20 }, body: { version } });
     await pause(30);
     await client.get(endpoints.drainWorker, { params: worker });
     expect(await open).toMatchObject({ status: "DRAINING" });
   });
 
-  it("refuses a second agent with the same identity while the first is there", async () => {
+  it("refuses a second agent with the same identity while the first is alive", async () => {
     await runner.get(heartbeat, { body: { version, instance_id: "one" } });
     expect(await runner.refusal(heartbeat, { body: { version, instance_id: "two" } })).toBe(
       "409 identity_in_use",
@@ -226,7 +231,7 @@ describe("a worker", () => {
     await runner.get(heartbeat, { body: { version } });
   });
 
-  it("is OFFLINE at once when its agent leaves, and the next agent takes the identity over", async () => {
+  it("is OFFLINE at once when its agent leaves, and the next agent can take over the identity", async () => {
     const leaving = { version, instance_id: "one", active_job_ids: [], leaving: true };
     await runner.get(heartbeat, { body: { version, instance_id: "one" } });
     expect(await runner.get(heartbeat, { query: { wait: 20 }, body: leaving })).toMatchObject({
@@ -239,7 +244,7 @@ describe("a worker", () => {
     expect(await runner.refusal(heartbeat, { body: leaving })).toBe("409 identity_in_use");
   });
 
-  it("that says it leaves while it holds a job stays ONLINE", async () => {
+  it("stays ONLINE if its agent leaves while it holds a job", async () => {
     const job = await queue();
     await runner.get(claimJob, {});
     const body = { version, instance_id: "one", active_job_ids: [job.id], leaving: true };
@@ -249,7 +254,7 @@ describe("a worker", () => {
     );
   });
 
-  it("is proved to be known only to a caller with its token", async () => {
+  it("gets a proof that only a caller with its token can check", async () => {
     const nonce = "a text of the agent's own";
     const prove = async (worker_id: string) =>
       (await callsOf(plane, {}).get(endpoints.proveWorker, { body: { worker_id, nonce } })).proof;
@@ -257,7 +262,7 @@ describe("a worker", () => {
     const hmac = createHmac("sha256", hashToken(worker.headers["x-worker-token"] ?? ""));
     expect(proof).toBe(hmac.update(`windlass worker proof\n${nonce}`).digest("base64url"));
     expect(await prove(worker.id.toUpperCase())).toBe(proof);
-    // One that is not known looks the same.
+    // The response for an unknown worker looks the same.
     expect(await prove(randomUUID())).toHaveLength(proof.length);
   });
 
@@ -276,7 +281,7 @@ describe("a worker", () => {
       plane.context.store.write((tx) => updateWorker(tx, worker.id, { old_token_expires_at }));
     const first = () => worker.headers["x-worker-token"] ?? "";
 
-    it("is known by both tokens for ten minutes, and then by the new one", async () => {
+    it("is accepted with both tokens for ten minutes, and then with the new one only", async () => {
       const before = Date.now();
       const { worker_token: second, old_token_expires_at: expires } = await rotate(null);
       expect(Date.parse(expires ?? "") - before).toBeGreaterThanOrEqual(600_000);
@@ -285,7 +290,7 @@ describe("a worker", () => {
       expect([await beat(first()), await beat(second)]).toEqual([401, 200]);
     });
 
-    it("is known by no older token, and by no token once it is removed", async () => {
+    it("is accepted with no older token, and with no token once it is deleted", async () => {
       const { worker_token: second } = await rotate({ overlap_seconds: 60 });
       const { worker_token: third } = await rotate({});
       expect([await beat(first()), await beat(second), await beat(third)]).toEqual([401, 200, 200]);
@@ -293,13 +298,13 @@ describe("a worker", () => {
       expect([await beat(second), await beat(third)]).toEqual([401, 401]);
     });
 
-    it("is known by the new token alone when there is to be no overlap", async () => {
+    it("is accepted with the new token only if the overlap is 0", async () => {
       const rotated = await rotate({ overlap_seconds: 0 });
       expect(rotated.old_token_expires_at).toBeNull();
       expect([await beat(first()), await beat(rotated.worker_token)]).toEqual([401, 200]);
     });
 
-    it("keeps what it has parked while the old token works", async () => {
+    it("keeps its waiting calls while the old token works", async () => {
       const parked = runner.get(claimJob, { query: { wait: 20 } });
       const open = runner.get(heartbeat, { query: { wait: 20 }, body: { version } });
       await pause(30);
@@ -310,14 +315,19 @@ describe("a worker", () => {
       expect(await open).toMatchObject({ status: "DRAINING" });
     });
 
-    it.each([601, -1, 1.5, "60"])("does not take an overlap of %s", async (overlap_seconds) => {
-      const body = { overlap_seconds: overlap_seconds as number };
-      const input = { params: worker, body };
-      expect(await client.refusal(endpoints.rotateWorkerToken, input)).toBe("400 invalid_request");
-    });
+    it.each([601, -1, 1.5, "refuses an overlap of %s"])(
+      "does not take an overlap of %s",
+      async (overlap_seconds) => {
+        const body = { overlap_seconds: overlap_seconds as number };
+        const input = { params: worker, body };
+        expect(await client.refusal(endpoints.rotateWorkerToken, input)).toBe(
+          "400 invalid_request",
+        );
+      },
+    );
   });
 
-  it("merges metadata and cannot change how it was deployed", async () => {
+  it("merges its metadata and cannot change its deploy configuration", async () => {
     const merge = (body: object) =>
       runner.get(updateWorkerMetadata, { params: worker, body: body as never });
     await merge({ a: { x: 1, y: 2 }, b: 1 });
@@ -349,8 +359,8 @@ describe("a worker", () => {
     );
   });
 
-  it("is seen and changed by its owner only; a cloud-hosted one is seen by all, without its details", async () => {
-    const stranger = callsOf(
+  it("is visible to its owner only; a cloud-hosted worker is visible to every user, without details", async () => {
+    const otherClient = callsOf(
       plane,
       await clientHeaders(plane, await addOwner(plane.context.store)),
     );
@@ -361,7 +371,7 @@ describe("a worker", () => {
       endpoints.rotateWorkerToken,
       endpoints.deleteWorker,
     ])
-      expect(await stranger.refusal(endpoint, { params: worker })).toBe("404 not_found");
+      expect(await otherClient.refusal(endpoint, { params: worker })).toBe("404 not_found");
     const cloud = await addTestWorker(plane, null);
     await callsOf(plane, cloud.headers).get(updateWorkerMetadata, {
       params: cloud,
@@ -370,7 +380,7 @@ describe("a worker", () => {
     await callsOf(plane, cloud.headers).get(heartbeat, {
       body: { version, hostname: "h", os: "linux", capacity: 2, isolation: "uid", labels: ["x"] },
     });
-    const shown = await stranger.get(getWorker, { params: cloud });
+    const shown = await otherClient.get(getWorker, { params: cloud });
     expect(shown).toEqual({
       id: cloud.id,
       name: cloud.name,
@@ -394,10 +404,10 @@ describe("a worker", () => {
       endpoints.rotateWorkerToken,
       endpoints.deleteWorker,
     ])
-      expect(await stranger.refusal(endpoint, { params: cloud })).toBe("404 not_found");
+      expect(await otherClient.refusal(endpoint, { params: cloud })).toBe("404 not_found");
   });
 
-  it("that is removed loses its jobs at once", async () => {
+  it("loses its jobs at once when it is deleted", async () => {
     const [waiting, started] = [await queue(), await queue()];
     await runner.get(claimJob, {});
     await runner.get(claimJob, {});
@@ -415,7 +425,7 @@ describe("a worker", () => {
     });
   });
 
-  it("is torn down by another worker, and gone when that succeeded", async () => {
+  it("is torn down by another worker, and deleted when that succeeds", async () => {
     const spec = await addSpec(plane.context.store, owner);
     const target = await addTestWorker(plane, owner);
     const teardown = { job_type: "DESTROY_WORKER", assigned_worker_id: target.id } as const;
@@ -440,9 +450,9 @@ describe("a worker", () => {
   });
 });
 
-describe("a worker that falls silent", () => {
-  it("is OFFLINE on time, comes back with a heartbeat, and keeps a job that it comes back for", async () => {
-    const { worker, client, runner, queue } = await people(hasty);
+describe("a silent worker", () => {
+  it("becomes OFFLINE on time, and keeps its job if it returns with a heartbeat", async () => {
+    const { worker, client, runner, queue } = await newUser(impatient);
     const status = async () => (await client.get(getWorker, { params: worker })).status;
     const silentSince = Date.now();
     await runner.get(heartbeat, { body: { version } });
@@ -459,8 +469,8 @@ describe("a worker that falls silent", () => {
     expect(await client.get(getJob, { params: job })).toMatchObject({ status: "PROCESSING" });
   });
 
-  it("loses its jobs: what has not started is queued again, what has is FAILED and never repeated", async () => {
-    const { client, runner, queue } = await people(hasty);
+  it("loses its jobs: one that has not started is queued again, a started one is FAILED and not repeated", async () => {
+    const { client, runner, queue } = await newUser(impatient);
     const [waiting, started, cancelled] = [await queue(), await queue(), await queue()];
     for (const _ of [1, 2, 3]) await runner.get(claimJob, {});
     for (const params of [started, cancelled])
@@ -477,13 +487,13 @@ describe("a worker that falls silent", () => {
       waiting_reason: "no_worker_online",
     });
     expect((await read(cancelled)).released_at).not.toBeNull();
-    // What it says late is what happened.
+    // A late report is what really happened.
     await runner.get(reportStatus, { params: started, body: { status: "SUCCESS" } });
     expect(await read(started)).toMatchObject({ status: "SUCCESS", error_message: null });
   });
 
-  it("keeps its jobs as long as it calls, heartbeat or not", async () => {
-    const { client, runner, queue } = await people(hasty);
+  it("keeps its jobs while it makes any calls, even without heartbeats", async () => {
+    const { client, runner, queue } = await newUser(impatient);
     const job = await queue();
     await runner.get(claimJob, {});
     await runner.get(reportStatus, { params: job, body: { status: "PROCESSING" } });
@@ -497,8 +507,8 @@ describe("a worker that falls silent", () => {
     expect(await client.get(getJob, { params: job })).toMatchObject({ status: "PROCESSING" });
   });
 
-  it("loses a job that its heartbeats leave out, and only if they carry the list", async () => {
-    const { client, runner, queue } = await people(hasty);
+  it("loses a job that its heartbeats leave out, but only if they carry the list of jobs", async () => {
+    const { client, runner, queue } = await newUser(impatient);
     const job = await queue();
     await runner.get(claimJob, {});
     const beat = async (times: number, body: object) => {
