@@ -12,15 +12,16 @@ import { version } from "../common/version.ts";
 
 const usage = (): string => `Usage: windlass agent [command]
 
-Takes jobs from the control plane and runs terraform for them, until it is told
-to stop: the first SIGTERM, SIGHUP or Ctrl-C lets running jobs end, the second
-cancels them, the third leaves at once; what runs then is taken up by the next
-start.
+Takes jobs from the control plane and runs terraform for them. After the first
+SIGTERM, SIGHUP or Ctrl-C it takes no new jobs and waits for the running ones.
+The second signal cancels them. The third one ends the agent at once: terraform
+keeps running, and the agent continues with it at its next start.
 
 Commands:
-  install                      make it a service of this machine (systemd)
-  doctor                       try everything that an agent needs here, and say
-                               what to do
+  install                      install the agent as a service of this machine
+                               (systemd)
+  doctor                       check everything that an agent needs on this
+                               machine
 
 Options:
   -h, --help                   show this help
@@ -48,7 +49,8 @@ export async function main(args: string[]): Promise<void> {
     process.exitCode = await (await import("./doctor/command.ts")).doctorCommand(rest);
     return;
   }
-  if (option !== undefined) return fail(`windlass agent has no "${option}"\n\n${usage()}`, 2);
+  if (option !== undefined)
+    return fail(`windlass agent has no command "${option}"\n\n${usage()}`, 2);
   try {
     const config = readConfig();
     const log = openLog(config);
@@ -62,33 +64,33 @@ export async function main(args: string[]): Promise<void> {
       IsolationMissing,
       LockUnavailableError,
     ].some((kind) => error instanceof kind);
-    // Told to stop before there was anything to stop.
+    // A signal arrived before the agent had a job.
     const isStop = (error as Error).name === "AbortError";
     if (!isStop) fail(`windlass agent: ${(error as Error).message}`, isConfiguration ? 78 : 1);
   }
-  // What still runs is a terraform that the next start takes up, or a request whose response is not needed.
+  // Does not wait for a terraform, which the next start continues with, or for a request whose response is not needed.
   process.exit();
 }
 
-/** `stopSeconds`: how long the jobs may go on after the first signal, before they are stopped. */
+/** Turns signals into the two stops. `stopSeconds` after the first signal, the running jobs are cancelled. */
 function listenToSignals(log: Logger, stopSeconds: number): RunnerSignals {
   const noMoreWork = new AbortController();
   const stopWork = new AbortController();
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stopWork.signal.aborted) {
-      log.warn({ signal }, "leaving at once; running jobs are taken up by the next start");
+      log.warn({ signal }, "ending at once; the next start continues with the running jobs");
       process.exit(1);
     }
     if (noMoreWork.signal.aborted) {
-      log.warn({ signal }, "stopping the running jobs");
+      log.warn({ signal }, "cancelling the running jobs");
       return stopWork.abort();
     }
     noMoreWork.abort();
-    log.info({ signal }, "no new jobs; waiting for those that run");
+    log.info({ signal }, "taking no new jobs; waiting for the running ones");
     if (stopSeconds === Infinity) return;
     const atDeadline = (): void => {
       if (stopWork.signal.aborted) return;
-      log.warn(`WINDLASS_STOP_SECONDS=${stopSeconds} is over: stopping the running jobs`);
+      log.warn(`WINDLASS_STOP_SECONDS=${stopSeconds} has passed: cancelling the running jobs`);
       stopWork.abort();
     };
     setTimeout(atDeadline, stopSeconds * 1000).unref();

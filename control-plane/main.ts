@@ -8,16 +8,17 @@ import { version } from "../common/version.ts";
 
 const usage = (): string => `Usage: windlass server [command]
 
-Runs the control plane until it is told to stop (SIGTERM or Ctrl-C drains it, a
-second one ends it at once).
+Runs the control plane. SIGTERM or Ctrl-C stops it after the running requests
+have ended; a second signal stops it at once.
 
 Commands:
-  login-link --email ADDRESS   print a one-time link that signs this person in
-  backup FILE                  write everything to one file, also while the
-                               server runs
-  restore FILE                 make such a file the data directory of a stopped
-                               server
-  rotate-key                   encrypt what a stopped server keeps under a new
+  login-link --email ADDRESS   print a link with which this person can sign in
+                               once
+  backup FILE                  write all of the server's data to one file; the
+                               server may be running
+  restore FILE                 restore a backup into the data directory of a
+                               stopped server
+  rotate-key                   encrypt the data of a stopped server with a new
                                key
 
 Options:
@@ -36,20 +37,21 @@ Examples:
 
 /** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration. */
 export async function main(args: string[]): Promise<void> {
-  // What the server writes is for its user alone, wherever the directory came from.
+  // Only the server's user may read the files that it writes, even in a directory that others may enter.
   process.umask(0o077);
   const [command, ...rest] = args;
   if (command === "--help" || command === "-h" || command === "help")
     return void process.stdout.write(usage());
   try {
-    // Each loads only what it needs: the server is a second of work.
+    // Each command loads only what it needs, because loading the whole server takes a second.
     if (command === "login-link")
       return await (await import("./commands/login-link.ts")).loginLink(rest);
     if (command === "backup") return await (await import("./commands/backup.ts")).backup(rest);
     if (command === "restore") return await (await import("./commands/restore.ts")).restore(rest);
     if (command === "rotate-key")
       return await (await import("./commands/rotate-key.ts")).rotateKey(rest);
-    if (command !== undefined) return fail(`windlass server has no "${command}"\n\n${usage()}`, 2);
+    if (command !== undefined)
+      return fail(`windlass server has no command "${command}"\n\n${usage()}`, 2);
     await serve(readConfig());
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code?.startsWith("ERR_PARSE_ARGS"))
@@ -77,27 +79,27 @@ async function serve(config: ServerConfig): Promise<void> {
     { delay: config.drainSeconds * 1000 + 10_000, logger: false },
     async ({ signal, err }) => {
       if (err) log.fatal({ err }, "the control plane stops after an unhandled error");
-      else log.info(`${signal ?? "asked"}: answering what is under way, then stopping`);
+      else log.info(`${signal ?? "stop requested"}: finishing running requests, then stopping`);
       await server.close();
       log.info("stopped");
     },
   );
 }
 
-/** WINDLASS_HOST is a name that does not resolve, or an address of another machine. */
+/** Whether WINDLASS_HOST is a name that does not resolve, or an address of another machine. */
 const isBadAddress = (error: unknown): boolean =>
   ["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes((error as NodeJS.ErrnoException).code ?? "");
 
-/** What went wrong at the start, for a person: the port is taken, the directory may not be written, … */
+/** Returns the message of an error at the start, with advice where the cause is known. */
 function plain(error: unknown): string {
   const { code, message, syscall } = error as NodeJS.ErrnoException;
   if (code === "EADDRINUSE")
-    return `${message}; another program has this port: stop it, or set WINDLASS_PORT`;
+    return `${message}; another program uses this port: stop it, or set WINDLASS_PORT to another port`;
   if (isBadAddress(error)) return `${message}; set WINDLASS_HOST to an address of this machine`;
   if (code === "EACCES" && syscall === "listen")
     return `${message}; this user may not listen there: set WINDLASS_PORT to 1024 or more`;
   if (code === "EACCES" && syscall === "mkdir")
-    return `${message}; set WINDLASS_DATA_DIR to a directory this user may write`;
+    return `${message}; set WINDLASS_DATA_DIR to a directory that this user may write to`;
   return message;
 }
 

@@ -1,4 +1,4 @@
-/** `windlass agent doctor`: tries everything that an agent needs, and says in one line each what to do. */
+/** `windlass agent doctor`: checks everything that an agent needs, and prints one line for each check. */
 import { parseArgs, styleText } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import type { AgentConfig } from "../config.ts";
@@ -8,18 +8,18 @@ import { finding, ok, type Finding, type State } from "./finding.ts";
 
 const usage = `Usage: windlass agent doctor [options]
 
-Tries everything that an agent needs here: settings, server, certificate, proxy,
-clock, identity, work directory, engine, git, isolation, and a cloud role if you
-name one. Changes nothing. Ends with 1 if something keeps the agent from its
-work.
+Checks everything that an agent needs on this machine: settings, server,
+certificate, proxy, clock, identity, work directory, engine, git, isolation, and
+a cloud role if you name one. Changes nothing. The exit code is 1 if a check
+fails.
 
-Settings come from the environment, as for windlass agent; without WINDLASS_URL
-there, from /etc/windlass/agent.env.
+Settings come from the environment, as for windlass agent. If WINDLASS_URL is
+not set there, they come from /etc/windlass/agent.env.
 
 Options:
-  --role-arn ARN       really take this AWS role on, as a job would
-  --external-id ID     with the external id of the cloud identity
-  --json               print the findings as one array
+  --role-arn ARN       assume this AWS role, as a job would
+  --external-id ID     the external id of the cloud identity with that role
+  --json               print the findings as one JSON array
   -h, --help           show this help
 
 Examples:
@@ -29,7 +29,7 @@ Examples:
     --external-id 0198…
 `;
 
-/** Runs the command; answers the exit code: 0 all is well, 1 something failed, 2 wrong usage. */
+/** Runs the command. Returns the exit code: 0 no check failed, 1 a check failed, 2 wrong usage. */
 export async function doctorCommand(args: string[]): Promise<number> {
   let options: ReturnType<typeof read>;
   try {
@@ -50,7 +50,11 @@ export async function doctorCommand(args: string[]): Promise<number> {
   if (options.json) process.stdout.write(`${JSON.stringify(findings, null, 2)}\n`);
   const failed = findings.filter(({ state }) => state === "failed").length;
   if (!options.json)
-    process.stdout.write(failed === 0 ? "\nThe agent can work here.\n" : `\n${failed} to mend.\n`);
+    process.stdout.write(
+      failed === 0
+        ? "\nThe agent can work here.\n"
+        : `\n${failed} ${failed === 1 ? "check" : "checks"} failed.\n`,
+    );
   return failed === 0 ? 0 : 1;
 }
 
@@ -65,7 +69,7 @@ const read = (args: string[]) =>
     },
   }).values;
 
-/** Each finding as soon as it is known: some take seconds. */
+/** Yields each finding as soon as it is known, because some checks take seconds. */
 async function* examine(
   arn: string | undefined,
   externalId: string | undefined,
@@ -82,7 +86,7 @@ async function* examine(
   const { warnings } = config;
   yield warnings.length > 0
     ? finding("settings", "warning", warnings.join("; "), "correct or remove it")
-    : ok("settings", "understood");
+    : ok("settings", "valid");
   const { serverChecks } = await import("./server-checks.ts");
   yield* await serverChecks(config);
   const machine = await import("./machine-checks.ts");

@@ -1,13 +1,13 @@
-/** Whose settings the doctor looks at. */
+/** Finds the settings that the doctor checks. */
 import { existsSync } from "node:fs";
 import { loadEnvFile } from "node:process";
 import { MissingSettingError } from "../../common/settings/config-error.ts";
 import { readConfig, type AgentConfig } from "../config.ts";
 
-/** Where `windlass agent install` writes them. */
+/** The file to which `windlass agent install` writes settings. */
 const installed = "/etc/windlass/agent.env";
 
-/** The settings of the environment; where nothing is set, those of the agent that is installed here. Throws `ConfigError`. */
+/** Reads the settings from the environment, or those of the installed agent if WINDLASS_URL is not set. Throws `ConfigError`. */
 export function readConfigOrInstalled(): AgentConfig {
   try {
     return readConfig();

@@ -1,6 +1,6 @@
-/** What a check of the doctor finds: one line, and what to do where something is to be done. */
+/** The result of a check: one line, and advice if something needs to be done. */
 
-/** `skipped`: it could not be tried, and the text says why. Only `failed` keeps an agent from its work. */
+/** `skipped`: the check could not be made, and the text says why. An agent works with every state but `failed`. */
 export type State = "ok" | "warning" | "failed" | "skipped";
 
 export interface Finding {
@@ -11,10 +11,10 @@ export interface Finding {
   readonly advice?: string;
 }
 
-/** All is well. */
+/** Nothing needs to be done. */
 export const ok = (check: string, text: string): Finding => ({ check, state: "ok", text });
 
-/** Something is to be done. */
+/** Something needs to be done, or the check was skipped. */
 export const finding = (
   check: string,
   state: Exclude<State, "ok">,

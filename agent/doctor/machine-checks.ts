@@ -1,4 +1,4 @@
-/** What this machine has for jobs: a place, an engine, git, isolation, a cloud role. */
+/** Checks what jobs need on this machine: the work directory, an engine, git, isolation, a cloud role. */
 import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -18,7 +18,7 @@ import { holderOf, lockDirectory, LockUnavailableError } from "../machine/lock.t
 import { finding, ok, type Finding } from "./finding.ts";
 import { gibibyte, minute } from "../../common/units.ts";
 
-/** The work directory: there, the agent's own, with room, and programs may run in it. */
+/** Checks that the work directory can be written to, has space, and may run programs. */
 export async function workDirectory({
   workDir,
   path,
@@ -37,12 +37,12 @@ export async function workDirectory({
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT" && probe === undefined)
-      return ok(check, `${workDir} is made at the first start`);
+      return ok(check, `${workDir} will be created at the first start`);
     if (error instanceof LockUnavailableError)
       return finding(check, "failed", message, flockAdvice);
     const advice =
       code === "EACCES" && probe !== undefined
-        ? "programs may not run there (noexec): set WINDLASS_WORK_DIR to another place"
+        ? "programs may not run there (noexec): set WINDLASS_WORK_DIR to another folder"
         : "run this as the agent's own user (sudo -u windlass-agent windlass agent doctor), or set WINDLASS_WORK_DIR";
     return finding(check, "failed", `${workDir}: ${message}`, advice);
   } finally {
@@ -57,19 +57,19 @@ export async function workDirectory({
   const free = freeBytes(workDir);
   const text = `${workDir}, ${gibibytes(free)} free`;
   if (free < freeDiskBytes) {
-    const advice = `with less than ${gibibytes(freeDiskBytes)} no job is taken: make room, or lower WINDLASS_FREE_DISK_MIB`;
+    const advice = `with less than ${gibibytes(freeDiskBytes)} the agent takes no job: free some space, or lower WINDLASS_FREE_DISK_MIB`;
     return finding(check, "failed", text, advice);
   }
   const holder = holderOf(workDir);
-  return ok(check, holder ? `${text}; an agent works there (pid ${holder.pid})` : text);
+  return ok(check, holder ? `${text}; an agent is using it (pid ${holder.pid})` : text);
 }
 
 const flockAdvice =
-  "install util-linux; a network file system must support locks (flock), else set WINDLASS_WORK_DIR to another place";
+  "install util-linux; if this is a network file system without locks (flock), set WINDLASS_WORK_DIR to another folder";
 
 const gibibytes = (bytes: number): string => `${(bytes / gibibyte).toFixed(1)} GiB`;
 
-/** Terraform and OpenTofu: on the PATH, in the cache, or to be fetched. */
+/** Looks for terraform and OpenTofu on the PATH and in the cache. */
 export async function engines(config: AgentConfig): Promise<Finding> {
   const found: string[] = [];
   const cacheDirectory = engineCache(config.workDir);
@@ -83,18 +83,18 @@ export async function engines(config: AgentConfig): Promise<Finding> {
     return finding(
       "engine",
       "failed",
-      "neither terraform nor tofu is here, and WINDLASS_ENGINE_OFFLINE forbids to fetch one",
+      "neither terraform nor tofu is on the PATH or in the cache, and WINDLASS_ENGINE_OFFLINE=1 forbids downloads",
       "install one on the agent's PATH",
     );
   return finding(
     "engine",
     "warning",
-    "neither terraform nor tofu is on the PATH; a job fetches the one it asks for",
-    "install one, or see that the release hosts can be reached (WINDLASS_ENGINE_MIRROR)",
+    "neither terraform nor tofu is on the PATH; the first job downloads the terraform that it needs",
+    "install one, or make sure that the release host can be reached (WINDLASS_ENGINE_MIRROR)",
   );
 }
 
-/** git, for configurations that come from a repository. */
+/** Looks for git, which fetches configurations from repositories. */
 export async function git({ path }: AgentConfig): Promise<Finding> {
   try {
     const { stdout } = await promisify(execFile)("git", ["--version"], { env: { PATH: path } });
@@ -105,17 +105,22 @@ export async function git({ path }: AgentConfig): Promise<Finding> {
   }
 }
 
-/** The level that jobs get, and why not a stronger one. */
+/** Finds the isolation level that jobs get, and what stronger levels need. */
 export async function isolation(config: AgentConfig): Promise<Finding> {
   let place: string | undefined;
   try {
     place = mkdtempSync(join(trialFolder(config), ".windlass-doctor-"));
     const { settings, missing } = await isolate(config, place);
     const { level } = settings;
-    const stronger = missing.length > 0 ? ` (stronger ones: ${missing.join("; ")})` : "";
+    const stronger = missing.length > 0 ? ` (stronger levels: ${missing.join("; ")})` : "";
     const text = `${level}${stronger}; limits ${limitsOf(config)}`;
     return level === "process"
-      ? finding("isolation", "warning", text, "jobs can read what the agent can: docs/isolation.md")
+      ? finding(
+          "isolation",
+          "warning",
+          text,
+          "jobs can read everything that the agent can read: see docs/isolation.md",
+        )
       : ok("isolation", text);
   } catch (error) {
     return finding("isolation", "failed", (error as Error).message, "see docs/isolation.md");
@@ -124,7 +129,7 @@ export async function isolation(config: AgentConfig): Promise<Finding> {
   }
 }
 
-/** Of the agent that runs, which may be in another group than this process; else of one that would be started here. */
+/** Describes the limits of the running agent, which may be in another control group than this process, or of an agent started here. */
 function limitsOf({ workDir, systemd }: AgentConfig): string {
   const holder = holderOf(workDir);
   const { folder, lack } = holder
@@ -133,38 +138,37 @@ function limitsOf({ workDir, systemd }: AgentConfig): string {
   return `${limitsBy(folder)}${folder ? ` in ${folder}` : ""}${lack ? `: ${lack}` : ""}`;
 }
 
-/** Beside the work directory, which stays unchanged; where that may not be written, in it. */
+/** Returns the folder of the work directory, which itself stays unchanged. Without `users` that folder may not be writable, so it is the work directory. */
 function trialFolder({ workDir, users }: AgentConfig): string {
   let folder = users ? dirname(workDir) : workDir;
   while (!existsSync(folder)) folder = dirname(folder);
   return folder;
 }
 
-/** A real AssumeRole, exactly as a job does it. Without a role there is nothing to try. */
+/** Assumes the role exactly as a job does. Skipped if no role is named. */
 export async function cloudRole(
   config: AgentConfig,
   role: { arn: string | undefined; externalId: string | undefined },
 ): Promise<Finding> {
   const { arn, externalId } = role;
   if (arn === undefined)
-    return finding(
-      "cloud role",
-      "skipped",
-      "--role-arn ARN --external-id ID tries to take a role on",
-    );
+    return finding("cloud role", "skipped", "pass --role-arn ARN --external-id ID to check a role");
   const tags = { "windlass:job": "doctor" };
   const { cloud, network } = config;
   const session = { arn, externalId, session: "windlass-doctor", tags };
   try {
     const assume = roleAssumer(session, { aws: cloud.aws, network });
     const { life } = await assume(AbortSignal.timeout(30_000));
-    return ok("cloud role", `${arn} was taken on for ${Math.round(life / minute)} minutes`);
+    return ok(
+      "cloud role",
+      `${arn} can be assumed; the session is ${Math.round(life / minute)} minutes long`,
+    );
   } catch (error) {
     const { message, name } = error as Error;
     const advice =
       name === "RoleRefused"
         ? undefined
-        : "can AWS STS be reached from here? Check proxy and region";
+        : "check that AWS STS can be reached from here, the proxy and the region";
     return finding("cloud role", "failed", message, advice);
   }
 }

@@ -1,4 +1,4 @@
-/** What lies between this machine and the control plane: network, proxy, certificate, clock, identity. */
+/** Checks what the agent needs to use the control plane: network, proxy, certificate, clock, identity. */
 import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import { ProblemError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
@@ -9,7 +9,7 @@ import { finding, ok, type Finding } from "./finding.ts";
 
 const patience = 10_000;
 
-/** Server and clock first; the identity only if the server was reached. */
+/** Checks the server and the clock, and the identity only if the server can be reached. */
 export async function serverChecks(config: AgentConfig): Promise<Finding[]> {
   const dispatcher = dispatcherOf(config.network);
   const signal = AbortSignal.timeout(patience);
@@ -18,7 +18,7 @@ export async function serverChecks(config: AgentConfig): Promise<Finding[]> {
     const answer = await send(config.url, endpoints.readReadiness, {}, { dispatcher, signal });
     await answer.body.dump();
     const milliseconds = Date.now() - asked;
-    const server = ok("server", `${config.url} answers in ${milliseconds} ms${viaProxy(config)}`);
+    const server = ok("server", `${config.url} responds in ${milliseconds} ms${viaProxy(config)}`);
     const clock = clockOf(String(answer.headers.date), asked + milliseconds / 2);
     return [server, clock, await identityOf(config, dispatcher)];
   } catch (error) {
@@ -37,16 +37,16 @@ function unreachable({ url, network }: AgentConfig, error: Error): Finding {
   if (error instanceof ProblemError) {
     const advice =
       error.status === 503
-        ? "it starts, stops, or cannot store anything: look at its own log"
-        : "is this the address of a Windlass control plane?";
-    return finding("server", "failed", `${url} answers ${error.status}: ${error.message}`, advice);
+        ? "it is starting or stopping, or cannot write its data: read the server's log"
+        : "check that WINDLASS_URL is the address of a Windlass control plane";
+    return finding("server", "failed", `${url} responds ${error.status}: ${error.message}`, advice);
   }
   const code = codeOf(error);
   const advice =
     adviceFor[code] ??
     (Object.keys(network).length > 0
-      ? "check the address, and the proxy settings"
-      : "check the address; behind a proxy set HTTPS_PROXY");
+      ? "check WINDLASS_URL and the proxy settings"
+      : "check WINDLASS_URL; behind a proxy, set HTTPS_PROXY");
   return finding("server", "failed", `${url} cannot be reached: ${error.message || code}`, advice);
 }
 
@@ -58,28 +58,29 @@ const codeOf = (error: unknown): string =>
 const authority =
   "set SSL_CERT_FILE to a file with the authority's certificate (often /etc/ssl/certs/ca-certificates.crt)";
 const adviceFor: Readonly<Record<string, string>> = {
-  ENOTFOUND: "its name is not known here: check WINDLASS_URL and this machine's DNS",
-  EAI_AGAIN: "names cannot be looked up: check this machine's DNS",
+  ENOTFOUND: "the host name does not resolve: check WINDLASS_URL and this machine's DNS",
+  EAI_AGAIN: "host names do not resolve: check this machine's DNS",
   ECONNREFUSED: "nothing listens there: check address and port, and that windlass server runs",
-  UND_ERR_CONNECT_TIMEOUT: "a firewall may stand in between, or a proxy is needed: set HTTPS_PROXY",
-  TimeoutError: "a firewall may stand in between, or a proxy is needed: set HTTPS_PROXY",
+  UND_ERR_CONNECT_TIMEOUT: "a firewall may block it; if a proxy is needed, set HTTPS_PROXY",
+  TimeoutError: "a firewall may block it; if a proxy is needed, set HTTPS_PROXY",
   SELF_SIGNED_CERT_IN_CHAIN: authority,
   DEPTH_ZERO_SELF_SIGNED_CERT: authority,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: authority,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: authority,
   CERT_HAS_EXPIRED: "renew the server's certificate, or check this machine's clock",
   ERR_TLS_CERT_ALTNAME_INVALID: "the certificate is for another name: check WINDLASS_URL",
-  EPROTO: "it does not speak TLS there: is it http instead of https?",
+  EPROTO: "the server does not use TLS there: check whether WINDLASS_URL must begin with http://",
 };
 
-/** A `Date` header has whole seconds. Jobs do not mind a wrong clock; certificates and AWS do. */
+/** Compares the clocks by the `Date` header, which has whole seconds. Certificates and AWS need a right clock; jobs do not. */
 function clockOf(date: string, now: number): Finding {
   const seconds = Math.round((now - Date.parse(date)) / 1000);
-  if (Number.isNaN(seconds)) return finding("clock", "skipped", "the server told no time");
+  if (Number.isNaN(seconds))
+    return finding("clock", "skipped", "the server's response has no Date header");
   const off = Math.abs(seconds);
   if (off <= 5) return ok("clock", "agrees with the server's");
   const text = `${off} s ${seconds > 0 ? "ahead of" : "behind"} the server's`;
-  const advice = "let this machine keep time: timedatectl set-ntp true";
+  const advice = "synchronise this machine's clock: timedatectl set-ntp true";
   // AWS refuses signatures that are 5 minutes off.
   return finding("clock", off > 240 ? "failed" : "warning", text, advice);
 }
@@ -104,7 +105,7 @@ async function identityOf(
         "identity",
         "failed",
         "this agent is not registered",
-        "make a registration token in the console and set WINDLASS_REGISTRATION_TOKEN",
+        "create a registration token in the console and set WINDLASS_REGISTRATION_TOKEN to it",
       );
     return finding(
       "identity",
@@ -135,8 +136,8 @@ async function workerOf(
         "identity",
         "failed",
         `the server refuses the token of worker ${id}`,
-        "it was replaced or the worker removed: remove identity.json from the work directory and register again",
+        "the token was replaced, or the worker was removed: remove identity.json from the work directory and register again",
       );
-    return finding("identity", "warning", `could not be asked: ${(error as Error).message}`);
+    return finding("identity", "warning", `could not be checked: ${(error as Error).message}`);
   }
 }

@@ -1,4 +1,4 @@
-/** The options of `windlass agent install`, and the words around what it does. */
+/** The command line of `windlass agent install`. */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -8,21 +8,24 @@ import { install, InstallError } from "./install.ts";
 
 const usage = `Usage: windlass agent install --url URL [options]
 
-Makes the agent a systemd service of this machine: its own user, its unit, its
-settings in /etc/windlass/agent.env. A restart or an upgrade of the agent never
-stops a terraform that runs. Run it again to change something.
+Installs the agent as a systemd service of this machine, with a user of its own,
+a unit, and its settings in /etc/windlass/agent.env. Restarting or upgrading the
+agent never stops a running terraform. Run the command again to change a
+setting; options that you leave out keep their values.
 
 Options:
-  --url URL                         the control plane, like
+  --url URL                         the address of the control plane, such as
                                     https://windlass.example.com
-  --registration-token-file FILE    registers the agent at its first start; -
-                                    reads the token from the terminal or a pipe
-  --name NAME                       name of the worker (the host's name)
-  --labels A,B                      what this agent can do
-  --concurrency N                   jobs at the same time (1)
-  --no-start                        write everything, start nothing
-  --root DIR                        write below this folder, for an image or to
-                                    have a look
+  --registration-token-file FILE    a file with the token that registers the
+                                    agent at its first start; - reads the token
+                                    from the terminal or a pipe
+  --name NAME                       name of the worker (default: the host name)
+  --labels A,B                      labels of the worker, which jobs may ask for
+  --concurrency N                   jobs at the same time (default: 1)
+  --no-start                        write the files, but do not start the
+                                    service
+  --root DIR                        write all files below this folder: to build
+                                    an image, or to look at them first
   -h, --help                        show this help
 
 Examples:
@@ -32,7 +35,7 @@ Examples:
   windlass agent install --url https://windlass.example.com --root ./preview
 `;
 
-/** Runs the command; answers the exit code: 0 done, 1 failed, 2 wrong usage. */
+/** Runs the command. Returns the exit code: 0 done, 1 failed, 2 wrong usage. */
 export function installCommand(args: string[]): number {
   const parsed = read(args);
   if (typeof parsed === "string") {
@@ -51,7 +54,7 @@ export function installCommand(args: string[]): number {
       WINDLASS_LABELS: parsed.labels,
       WINDLASS_CONCURRENCY: parsed.concurrency,
     };
-    // Judged now rather than at the first start of the service. The address may stand in the file already.
+    // Checks the values now, not at the first start of the service. The file may already have the address.
     readConfig({ WINDLASS_URL: "http://localhost", ...given(settings) });
     install({
       settings,
@@ -108,7 +111,7 @@ function readToken(file: string): string {
       ?.trim() ?? "";
   if (!/^[\w-]{8,4096}$/.test(token))
     throw new InstallError(
-      "that is not a registration token: make one in the console, or with windlass tokens create",
+      "this is not a registration token: create one in the console, or with windlass tokens create",
     );
   return token;
 }

@@ -1,6 +1,6 @@
-/** The files of an installed agent, as texts: what `windlass agent install` writes. */
+/** Builds the texts of the files that `windlass agent install` writes. */
 
-/** Settings of the agent that the installation fixes; an undefined one stays unchanged. */
+/** Settings of the agent that the installation writes; an undefined one stays unchanged. */
 export interface InstallSettings {
   readonly WINDLASS_URL?: string | undefined;
   readonly WINDLASS_WORKER_NAME?: string | undefined;
@@ -8,22 +8,22 @@ export interface InstallSettings {
   readonly WINDLASS_CONCURRENCY?: string | undefined;
 }
 
-/** The first systemd that can start a service anew beside processes that it has left in its control group. */
+/** The first systemd that can restart a service while processes of it are left in its control group. */
 const delegatingSystemd = 254;
 
-/** The unit with the command of this installation, for this version of systemd. Throws when the path could not stand in a unit. */
+/** Returns the unit with the command of this installation, for this version of systemd. Throws if the path cannot be written in a unit. */
 export function unitOf(template: string, command: string, systemd: number): string {
   // A quote, a dollar or a percent sign would mean something else there (systemd.service(5), "Command lines").
   if (!/^\/[A-Za-z0-9_.+@/-]+$/.test(command)) {
     throw new Error(
-      `${command} cannot stand in a unit file: install Windlass in a folder of letters, digits, and . _ + @ -`,
+      `${command} cannot be written in a unit file: install Windlass in a folder whose path has only letters, digits, and . _ + @ -`,
     );
   }
   const unit = template.replace(/^ExecStart=\S+ /m, `ExecStart=${command} `);
   return systemd < delegatingSystemd ? unit.replaceAll(/^Delegate.*\n/gm, "") : unit;
 }
 
-/** The environment file with these settings; every other line of the file there was stays. */
+/** Returns the environment file with these settings; every other line of the earlier file stays. */
 export function environmentOf(before: string, settings: InstallSettings): string {
   const lines = before === "" ? [header] : before.replace(/\n+$/, "").split("\n");
   for (const [name, value] of Object.entries(settings)) {
@@ -36,7 +36,7 @@ export function environmentOf(before: string, settings: InstallSettings): string
   return `${lines.join("\n")}\n`;
 }
 
-const header = "# Settings of the Windlass agent; all of them: windlass agent --help";
+const header = "# Settings of the Windlass agent. windlass agent --help lists all of them.";
 
 /** systemd.exec(5), EnvironmentFile: within double quotes these four are escaped by a backslash. */
 const quoted = (value: string): string =>

@@ -1,4 +1,4 @@
-/** `windlass agent install`: makes the agent a service of this machine. Run again, it changes only what differs. */
+/** Installs the agent as a service of this machine. Run again, it changes only what differs. */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -25,7 +25,7 @@ export interface Installation {
   say(line: string): void;
 }
 
-/** It cannot be installed; the message says what to do. */
+/** The agent cannot be installed; the message says what to do. */
 export class InstallError extends Error {
   override readonly name = "InstallError";
 }
@@ -39,7 +39,7 @@ export function install(installation: Installation): void {
   const { root, say } = installation;
   const isHere = root === "/";
   if (isHere && process.getuid?.() !== 0)
-    throw new InstallError("this writes to /etc and starts a service: run it with sudo");
+    throw new InstallError("the command writes to /etc and starts a service: run it with sudo");
   const command = realpathSync(installation.command);
   if (isHidden(command))
     throw new InstallError(
@@ -54,7 +54,7 @@ export function install(installation: Installation): void {
   const settings = environmentOf(readIfExists(paths.settings) ?? "", installation.settings);
   if (!/^WINDLASS_URL=\S/m.test(settings))
     throw new InstallError(
-      "--url is missing: the address of the control plane, like https://windlass.example.com",
+      "--url is missing: pass the address of the control plane, such as --url https://windlass.example.com",
     );
   const text = unitOf(readFileSync(join(folder, unit), "utf8"), command, systemdVersion());
 
@@ -66,26 +66,26 @@ export function install(installation: Installation): void {
     put(paths.unit, text, 0o644),
   ].filter(Boolean);
   for (const path of changed) say(`written: ${String(path)}`);
-  if (changed.length === 0) say("nothing to change");
+  if (changed.length === 0) say("all files are up to date");
 
   run("systemd-sysusers", [`--root=${root}`, paths.user]);
-  say("the user windlass-agent is there");
+  say("the user windlass-agent exists");
   run("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", paths.unit]);
   say("systemd accepts the unit");
-  if (!isHere) return say(`installed below ${root}; the service starts with that system`);
+  if (!isHere) return say(`installed below ${root}; nothing is started here`);
   if (!existsSync("/run/systemd/system"))
     return say(
-      `systemd is not running here, so nothing is started. Where it runs: systemctl daemon-reload && systemctl enable --now ${unit}`,
+      `systemd is not running here, so nothing is started. When it runs: systemctl daemon-reload && systemctl enable --now ${unit}`,
     );
   run("systemctl", ["daemon-reload"]);
   if (!installation.start) return say(`to start it: systemctl enable --now ${unit}`);
   run("systemctl", ["enable", unit]);
-  // A running agent gets the new unit and settings; what it runs goes on and is taken up.
+  // A running agent gets the new unit and settings. Its terraform keeps running, and the new process continues with it.
   run("systemctl", ["restart", "--no-block", unit]);
-  say(`enabled and started. Look at it with: systemctl status ${unit}; journalctl -fu ${unit}`);
+  say(`enabled and started. To watch it: systemctl status ${unit}; journalctl -fu ${unit}`);
 }
 
-/** Throws `InstallError` when there is none, or one that is too old. */
+/** Returns systemd's version. Throws `InstallError` if there is none, or one that is too old. */
 function systemdVersion(): number {
   let version: number;
   try {
@@ -97,12 +97,12 @@ function systemdVersion(): number {
   }
   if (version < oldestSystemd)
     throw new InstallError(
-      `systemd ${version} is too old: the unit needs ${oldestSystemd} (it reads credentials from /etc/credstore)`,
+      `systemd ${version} is too old: the unit needs ${oldestSystemd} or newer, because it reads credentials from /etc/credstore`,
     );
   return version;
 }
 
-/** Writes a file whole; answers its path if that changed anything. */
+/** Writes a file atomically. Returns its path if that changed anything. */
 function put(path: string, content: string, mode: number): string | undefined {
   if (readIfExists(path) === content) {
     chmodSync(path, mode);

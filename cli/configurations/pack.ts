@@ -95,13 +95,13 @@ function sizeError(
     .map((file) => ({ file, size: statSync(join(directory, file)).size }))
     .toSorted((a, b) => b.size - a.size)
     .slice(0, 5)
-    .map((one) => `\n  ${megabytes(one.size)}  ${one.file}`);
+    .map((one) => `\n  ${mebibytes(one.size)}  ${one.file}`);
   return new CliError(
-    `${directory} is ${megabytes(size)}, more than the limit of ${megabytes(limit)}. Exclude files in .windlassignore. The largest files:${largest.join("")}`,
+    `${directory} is ${mebibytes(size)}, more than the limit of ${mebibytes(limit)}. Exclude files in .windlassignore. The largest files:${largest.join("")}`,
   );
 }
 
-const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+const mebibytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MiB`;
 
 interface Listing {
   readonly files: string[];

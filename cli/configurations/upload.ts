@@ -9,8 +9,8 @@ export async function uploadDirectory(run: Run, directory: string): Promise<Sour
   const { bytes, sha256, files, skipped } = await packDirectory(directory);
   const size =
     bytes.length < mebibyte
-      ? `${Math.ceil(bytes.length / 1024)} KB`
-      : `${(bytes.length / 1024 / 1024).toFixed(1)} MB`;
+      ? `${Math.ceil(bytes.length / 1024)} KiB`
+      : `${(bytes.length / 1024 / 1024).toFixed(1)} MiB`;
   const digest = Buffer.from(sha256, "hex").toString("base64");
   const response = await run.api.send(
     "uploadArchive",

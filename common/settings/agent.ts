@@ -44,11 +44,12 @@ export const agent = {
   WINDLASS_WORKER_TOKEN: {
     type: "secret",
     maxLength: 1000,
-    help: "the token of that worker",
+    help: "the token of the worker that WINDLASS_WORKER_ID names",
   },
   WINDLASS_WORK_DIR: {
     type: "path",
-    otherwise: "./.windlass/agent from a checkout, else /var/lib/windlass-agent",
+    otherwise:
+      "systemd's state directory, else ./.windlass/agent from a checkout, else /var/lib/windlass-agent",
     help: "the folder of the identity, journals, workspaces and undelivered logs",
   },
   WINDLASS_CONCURRENCY: {
@@ -64,11 +65,12 @@ export const agent = {
     maxLength: 63,
     most: 32,
     expected: "labels such as eu-west",
-    help: "words that jobs may ask for, such as gpu or eu-west, separated by commas",
+    help: "the labels of the worker, such as gpu or eu-west, separated by commas",
+    details: "A job that asks for labels goes only to a worker that has all of them",
   },
   WINDLASS_ONCE: {
     type: "boolean",
-    help: "run one job and exit; the exit code is that of the job",
+    help: "runs one job and exits: with 0 if the job succeeded, else with 1",
   },
   WINDLASS_STOP_SECONDS: {
     type: "number",
@@ -92,19 +94,19 @@ export const agent = {
     ...period,
     max: 780,
     default: 30,
-    help: "the same, during plan",
+    help: "how long terraform may take to stop after SIGINT, during plan",
   },
   WINDLASS_APPLY_GRACE_SECONDS: {
     ...period,
     max: 780,
     default: 600,
-    help: "the same, during apply",
+    help: "how long terraform may take to stop after SIGINT, during apply",
   },
   WINDLASS_KILL_GRACE_SECONDS: {
     ...period,
     max: 60,
     default: 10,
-    help: "how long it may take after a second SIGINT, before SIGKILL",
+    help: "how long terraform may take to stop after the second SIGINT; then it gets SIGKILL",
   },
   WINDLASS_LOG_LIMIT_MIB: {
     type: "size",
@@ -113,7 +115,7 @@ export const agent = {
     max: 1_000_000,
     default: 256,
     help: "MiB of one job's log",
-    details: "Output beyond it is dropped and counted",
+    details: "Output beyond this limit is dropped, and the dropped bytes are counted",
   },
   WINDLASS_DEBUG_LOG_LIMIT_MIB: {
     type: "size",
@@ -123,7 +125,7 @@ export const agent = {
     default: 64,
     help: "MiB of the debug log of one job, before compression",
     details:
-      "What terraform writes to [this log](docs/debug-log.md) beyond it is dropped, and the last line of the file says so",
+      "What terraform writes to [this log](docs/debug-log.md) beyond the limit is dropped, and the last line of the file says so",
   },
   WINDLASS_STATUS_ADDRESS: {
     type: "text",
@@ -138,7 +140,7 @@ export const agent = {
   SSL_CERT_FILE: {
     type: "path",
     help: "a file with certificate authorities of this network, in addition to the usual ones",
-    details: "Terraform and git get it too, and the proxies",
+    details: "Terraform and git get this setting and the proxy settings too",
   },
   SSL_CERT_DIR: { type: "path", help: "folders of such files, for terraform and git" },
   WINDLASS_HEARTBEAT_SECONDS: {
@@ -146,14 +148,14 @@ export const agent = {
     max: 86_400,
     default: 30,
     isInternal: true,
-    help: "how often the agent reports, until the server names another period; for tests",
+    help: "how often the agent sends a heartbeat, until the server names another period; for tests",
   },
   WINDLASS_RETRY_SECONDS: {
     ...period,
     max: 86_400,
     default: 30,
-    help: "the longest pause between two attempts of a call that gets no response",
-    details: "The first pause is a quarter of a second",
+    help: "the longest pause before a call that got no response is repeated",
+    details: "The pause starts at a quarter of a second and doubles",
   },
   WINDLASS_AWS_SECRETS_FILE: {
     type: "file",
@@ -209,8 +211,8 @@ export const isolation = {
     default: 4096,
     help: "MiB of memory of one job; 0: no limit",
     details:
-      "Of the whole job at the level `container` and where the agent has [a control group](docs/isolation.md); otherwise of each process. " +
-      "A job cannot raise this limit and the next two. A job that reaches one fails; the agent and other jobs continue",
+      "The limit applies to the whole job at the level `container` and where the agent has [a control group](docs/isolation.md), and to each process elsewhere. " +
+      "A job that reaches this limit or one of the next two fails; the agent and other jobs continue",
   },
   WINDLASS_JOB_PROCESSES: {
     type: "integer",
@@ -218,7 +220,7 @@ export const isolation = {
     max: 1_000_000_000,
     default: 4096,
     help: "processes and threads of one job; 0: no limit",
-    details: "Without a control group, they are limited only if the job has its own user",
+    details: "Without a control group, the limit applies only if the job has its own user",
   },
   WINDLASS_JOB_FILE_MIB: {
     ...limit,
@@ -240,7 +242,7 @@ export const sources = {
     min: 1,
     max: 1_000_000_000,
     default: 1024,
-    help: "MiB that a git source with submodules, LFS files and modules may take on the disk",
+    help: "MiB of disk space for a git source with its submodules, LFS files and modules",
   },
   WINDLASS_ENGINE_MIRROR: {
     type: "text",
@@ -249,7 +251,7 @@ export const sources = {
     otherwise: "https://releases.hashicorp.com",
     help: "the address from which terraform is downloaded",
     details:
-      "It has the same files as the public one. If it is https, only redirects to https are followed",
+      "It must serve the same files as the public one. From an https address, only redirects to https are followed",
   },
   WINDLASS_ENGINE_KEYS: {
     type: "file",
@@ -258,16 +260,16 @@ export const sources = {
   },
   WINDLASS_ENGINE_OFFLINE: {
     type: "boolean",
-    help: "download no engine: it must be on the PATH or in the cache",
+    help: "downloads no engine: it must be on the PATH or in the cache",
   },
   WINDLASS_PROVIDER_MIRROR: {
     type: "text",
     pattern: /^(\/|https:\/\/)[^\s$%]+$/,
     expected: "an absolute path of a folder, or an https address",
     otherwise: "their registries",
-    help: "a folder or https address from which all providers come, and from nowhere else",
+    help: "the only folder or https address from which providers are installed",
     details:
-      "A folder that `terraform providers mirror` has filled, or an address that speaks the network mirror protocol",
+      "A folder that `terraform providers mirror` has filled, or an address that serves the network mirror protocol",
   },
   WINDLASS_CACHE_GIB: {
     type: "size",
@@ -292,7 +294,7 @@ export const sources = {
     min: 0,
     max: 1_000_000_000,
     default: 1024,
-    help: "with less free MiB on the disk of the work directory, the agent takes no job",
+    help: "the agent takes no job while fewer MiB are free on the disk of its work directory",
     details:
       "Running jobs continue, and claims resume when there is space again. The log and the metric `windlass_agent_disk_low` show this",
   },

@@ -35,7 +35,8 @@ export const controlPlane = {
   },
   WINDLASS_DATA_DIR: {
     type: "path",
-    otherwise: "./.windlass from a checkout, else /var/lib/windlass",
+    otherwise:
+      "systemd's state directory, else ./.windlass from a checkout, else /var/lib/windlass",
     help: "the folder of the database, files and keys",
     details: "Only one server can use it at a time: it holds a lock on `server.lock` in it",
   },
@@ -67,9 +68,10 @@ export const controlPlane = {
   },
   RELEASE_API_SECRET: {
     ...key,
-    otherwise: "every such request is refused",
-    help: "lets a pipeline call POST /api/releases/worker and /api/runners/register",
-    details: "After ten wrong secrets in a minute, an address gets 429, also for the right one",
+    otherwise: "these requests are refused",
+    help: "lets a pipeline call POST /api/releases/worker and POST /api/runners/register",
+    details:
+      "After ten wrong secrets in a minute, requests from the same address get 429, even with the right secret",
   },
   WINDLASS_REQUEST_SECONDS: {
     type: "number",
@@ -95,7 +97,7 @@ export const controlPlane = {
     min: 0.01,
     max: 3600,
     default: 25,
-    help: "after SIGTERM, how long running requests may take",
+    help: "how long running requests may take after SIGTERM",
     details:
       "Then their connections are closed. The stop timeout (`TimeoutStopSec`, or a container's) must be longer",
   },
@@ -106,7 +108,7 @@ export const controlPlane = {
     max: 3600,
     default: 30,
     isInternal: true,
-    help: "how often a runner reports; for tests that scale time, not for production",
+    help: "how often a runner sends a heartbeat; only for tests, which scale time",
   },
   WINDLASS_OFFLINE_SECONDS: {
     type: "number",
@@ -115,7 +117,7 @@ export const controlPlane = {
     max: 86_400,
     default: 60,
     isInternal: true,
-    help: "after how long without a report a worker is offline; for tests that scale time",
+    help: "how long after its last heartbeat a worker becomes offline; only for tests, which scale time",
   },
   WINDLASS_LOST_SECONDS: {
     type: "number",
@@ -124,7 +126,7 @@ export const controlPlane = {
     max: 86_400,
     default: 30,
     isInternal: true,
-    help: "after how long offline the jobs of a worker count as lost; for tests that scale time",
+    help: "how long after a worker became offline its jobs count as lost; only for tests, which scale time",
   },
   ...logging,
 } as const satisfies Settings;
@@ -139,7 +141,7 @@ export const providers = {
     details:
       "It asks for the scopes `read:user user:email repo`; GitHub has no narrower scope that lists private repositories",
   },
-  GITHUB_CLIENT_SECRET: { ...credential, help: "its secret" },
+  GITHUB_CLIENT_SECRET: { ...credential, help: "the secret of that app" },
   GITHUB_BASE_URL: {
     ...selfManaged,
     help: "the address of a GitHub Enterprise Server",
@@ -150,7 +152,7 @@ export const providers = {
     help: "the id of a GitLab application",
     details: "It needs the scopes `openid email read_api`",
   },
-  GITLAB_CLIENT_SECRET: { ...credential, help: "its secret" },
+  GITLAB_CLIENT_SECRET: { ...credential, help: "the secret of that application" },
   GITLAB_BASE_URL: {
     ...selfManaged,
     help: "the address of a self-managed GitLab",
@@ -161,7 +163,7 @@ export const providers = {
     help: "the id of a Bitbucket Cloud consumer",
     details: "It needs the scopes `account email repository`",
   },
-  BITBUCKET_CLIENT_SECRET: { ...credential, help: "its secret" },
+  BITBUCKET_CLIENT_SECRET: { ...credential, help: "the secret of that consumer" },
   BITBUCKET_BASE_URL: { ...selfManaged, help: "the address of another Bitbucket host" },
   GOOGLE_CLIENT_ID: {
     ...credential,
@@ -169,12 +171,12 @@ export const providers = {
     details:
       "It needs the scopes `openid email`. It is for sign-in only; Google hosts no repositories",
   },
-  GOOGLE_CLIENT_SECRET: { ...credential, help: "its secret" },
+  GOOGLE_CLIENT_SECRET: { ...credential, help: "the secret of that client" },
   GOOGLE_BASE_URL: { ...selfManaged, help: "the address of another issuer in place of Google" },
   WINDLASS_SIGN_IN_ALLOW: {
     type: "list",
     expected: "addresses, @domains, github:org/NAME, gitlab:group/PATH or *",
-    otherwise: "only people with a link",
+    otherwise: "only people who were invited by a link",
     help: "who may sign in with a provider",
     details: "See [Who may sign in](#who-may-sign-in)",
   },
@@ -200,13 +202,13 @@ export const retention = {
     default: 30,
     help: "how long an uploaded archive is kept after its last use",
     details:
-      "Its last use is when a configuration, an unended job or a worker's deploy configuration last named it, or its last upload",
+      "An archive is in use while a configuration, a queued or running job, or a worker's deploy configuration names it. An upload counts as a use",
   },
   WINDLASS_RETENTION_STATE_DAYS: {
     type: "retention",
     default: 365,
     help: "how long a version of a managed state is kept",
-    details: "The newest versions are kept, however old",
+    details: "The newest versions are kept longer: see the next setting",
   },
   WINDLASS_RETENTION_STATE_VERSIONS: {
     type: "integer",
@@ -236,7 +238,7 @@ export const quotas = {
     ...volume,
     default: 5120,
     help: "MiB of managed states of one user, in total and with their old versions",
-    details: "Checked for a new DEPLOY and for a roll-back",
+    details: "Checked when a DEPLOY is created and before a roll-back",
   },
   WINDLASS_QUOTA_LOG_MIB: {
     ...volume,

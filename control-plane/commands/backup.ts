@@ -1,4 +1,4 @@
-/** `windlass server backup`: one file with everything, made beside a running server. */
+/** `windlass server backup`: writes all of the server's data to one file, also while the server runs. */
 import { existsSync } from "node:fs";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../config.ts";
@@ -9,14 +9,14 @@ import { readOneFile } from "./one-file.ts";
 
 const usage = `Usage: windlass server backup [--without-secrets] FILE
 
-Writes everything the server keeps to one new file (.tar.gz, mode 0600): the
+Writes all of the server's data to one new file (.tar.gz, mode 0600): the
 database as it is at this moment, plan artifacts, archives, states, and the
-secrets that are kept in the data directory. The server may be running, and goes
-on.
+secrets that are kept in the data directory. The server may be running, and
+keeps running.
 
-Without WINDLASS_SECRET_KEY half of a backup cannot be read, so a key that is
-kept in the data directory is in it: keep the file like a password. A key that
-comes from the environment is not in it: keep that beside it.
+A backup cannot be restored without WINDLASS_SECRET_KEY. A key that is kept in
+the data directory is part of the file, so protect the file like a password. A
+key that comes from the environment is not part of it: keep it in another place.
 
 Options:
   --without-secrets   leave the secrets out; you then need WINDLASS_SECRET_KEY
@@ -33,19 +33,19 @@ export async function backup(args: string[]): Promise<void> {
   const config = readConfig();
   if (!existsSync(config.databaseFile))
     throw new ConfigError(
-      `there is no data store at ${config.databaseFile}; set WINDLASS_DATA_DIR to the server's directory`,
+      `there is no database at ${config.databaseFile}; set WINDLASS_DATA_DIR to the server's data directory`,
     );
   const made = await makeBackup(config, asked.file, !asked.isOn);
   process.stdout.write(
-    `${made.file}: ${bytes(made.size_bytes)}, the database and ${made.blobs} files, everything up to ${made.created_at}\n`,
+    `${made.file}: ${bytes(made.size_bytes)}, with the database and ${made.blobs} files as they were at ${made.created_at}\n`,
   );
   if (made.secrets.length > 0)
     process.stderr.write(
-      `It holds the server's secrets (${made.secrets.join(", ")}): who reads it reads everything. Keep it like a password.\n`,
+      `The file contains the server's secrets (${made.secrets.join(", ")}), which decrypt everything in it. Protect it like a password.\n`,
     );
   const missing = secretNames.filter((name) => !made.secrets.includes(name));
   if (missing.includes("WINDLASS_SECRET_KEY"))
     process.stderr.write(
-      "It does not hold WINDLASS_SECRET_KEY: without that key it cannot be restored. Keep the key in another place.\n",
+      "The file does not contain WINDLASS_SECRET_KEY, without which it cannot be restored. Keep the key in another place.\n",
     );
 }

@@ -1,4 +1,4 @@
-/** `windlass server login-link`: prints a one-time link that signs a person in. Works beside a running server, on its data store. */
+/** `windlass server login-link`: prints a one-time sign-in link. Writes to the database of the server, which may be running. */
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";
@@ -10,15 +10,15 @@ import { minute } from "../../common/units.ts";
 
 const usage = `Usage: windlass server login-link --email ADDRESS
 
-Prints a link that signs this person in, once, within ${linkMilliseconds / minute} minutes. The first use
-makes the account. Needs the server's data directory (WINDLASS_DATA_DIR), so
-only who can read that can make a link. The server may be running.
+Prints a link with which this person can sign in once, within the next ${linkMilliseconds / minute}
+minutes. The first sign-in creates the user. The command needs access to the
+server's data directory (WINDLASS_DATA_DIR). The server may be running.
 
 Example:
   windlass server login-link --email you@example.com
 `;
 
-/** The command's entry. Throws `ConfigError` for what the operator must set right. */
+/** Runs the command. Throws `ConfigError` if a setting is wrong. */
 export async function loginLink(args: string[]): Promise<void> {
   const { values } = parseArgs({
     args,
@@ -28,7 +28,9 @@ export async function loginLink(args: string[]): Promise<void> {
   const email = values.email?.trim().toLowerCase() ?? "";
   if (!/^[^\s@]{1,64}@[^\s@]{1,190}$/.test(email)) {
     process.stderr.write(
-      values.email === undefined ? usage : `"${values.email}" is not an e-mail address\n`,
+      values.email === undefined
+        ? usage
+        : `windlass server login-link: "${values.email}" is not an e-mail address\n`,
     );
     process.exitCode = 2;
     return;
@@ -36,7 +38,7 @@ export async function loginLink(args: string[]): Promise<void> {
   const config = readConfig();
   if (!existsSync(config.databaseFile))
     throw new ConfigError(
-      `there is no data store at ${config.databaseFile}; start the server once, or set WINDLASS_DATA_DIR to its directory`,
+      `there is no database at ${config.databaseFile}; start the server once, or set WINDLASS_DATA_DIR to the server's data directory`,
     );
   const store = await openBeside(config.databaseFile);
   try {

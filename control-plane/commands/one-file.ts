@@ -1,7 +1,10 @@
-/** The command line of `windlass server backup` and `restore`: one switch, one FILE. */
+/** Parses the command line of `windlass server backup` and `restore`: one switch, one FILE. */
 import { parseArgs } from "node:util";
 
-/** What was asked for; undefined after help, or wrong usage (exit code 2), for which `usage` has been printed. Throws at an unknown option. */
+/**
+ * Returns the file and whether the switch is on. Returns undefined after it has printed `usage`: for
+ * `--help`, or for wrong usage (exit code 2). Throws for an unknown option.
+ */
 export function readOneFile(
   args: string[],
   name: string,

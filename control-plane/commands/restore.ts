@@ -1,4 +1,4 @@
-/** `windlass server restore`: a backup becomes the data directory of a server that is stopped. */
+/** `windlass server restore`: restores a backup into the data directory of a stopped server. */
 import { existsSync } from "node:fs";
 import { readConfig } from "../config.ts";
 import { readOneFile } from "./one-file.ts";
@@ -6,16 +6,16 @@ import { BadBackupError, restoreBackup } from "../backup/restore.ts";
 
 const usage = `Usage: windlass server restore [--force] FILE
 
-Makes what "windlass server backup" wrote the data directory
-(WINDLASS_DATA_DIR). Run it as the user the server runs as, with the server
-stopped. The file is checked whole before anything is changed.
+Restores a file that "windlass server backup" has written into the data
+directory (WINDLASS_DATA_DIR). Stop the server first, and run the command as the
+server's user. The whole file is checked before anything is changed.
 
-At the next start everybody signs in again, and jobs that were queued or running
-at the time of the backup are FAILED, outcome unknown: they may have run since,
-and are never run again by themselves.
+After the next start, all users must sign in again. Jobs that were queued or
+running at the time of the backup are FAILED, outcome unknown: they may have run
+since then, so no runner gets them again.
 
 Options:
-  --force   also into a directory that is not empty; what is there is kept in
+  --force   restore into a directory that is not empty; its content is moved to
             before-restore-… inside it
 
 Example:
@@ -28,13 +28,13 @@ export async function restore(args: string[]): Promise<void> {
   if (!asked) return;
   const { file, isOn: force } = asked;
   const config = readConfig();
-  if (!existsSync(file)) throw new Error(`there is no file ${file}`);
+  if (!existsSync(file)) throw new Error(`${file} does not exist`);
   try {
     const { manifest, aside } = await restoreBackup(config, file, force);
     process.stdout.write(
-      `${config.dataDirectory} is what it was at ${manifest.created_at} (Windlass ${manifest.version}); start the server\n`,
+      `${config.dataDirectory} is restored to ${manifest.created_at} (Windlass ${manifest.version}). Start the server.\n`,
     );
-    if (aside !== undefined) process.stderr.write(`What was there before is in ${aside}\n`);
+    if (aside !== undefined) process.stderr.write(`The earlier content is in ${aside}\n`);
   } catch (error) {
     if (error instanceof BadBackupError)
       throw new Error(`${file} is not restored: ${error.message}`, { cause: error });

@@ -1,4 +1,4 @@
-/** `windlass server rotate-key`: seals everything again under the current key, on a stopped server. */
+/** `windlass server rotate-key`: seals all data again with the current key, on a stopped server. */
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { progress } from "../backup/files.ts";
@@ -27,34 +27,34 @@ import { openSqlite } from "../store/engines/sqlite.ts";
 
 const usage = `Usage: windlass server rotate-key
 
-Encrypts everything that is encrypted at rest again, under a new key. Stop the
-server, make a backup, then run this with
+Encrypts everything that is encrypted at rest with a new key. Stop the server,
+make a backup, then run the command with
 
-  WINDLASS_SECRET_KEY      the new key; not set: one is made and kept in the
-                           data directory
-  WINDLASS_SECRET_KEY_OLD  the keys before it, separated by commas
+  WINDLASS_SECRET_KEY      the new key; if it is not set, a key is generated and
+                           kept in the data directory
+  WINDLASS_SECRET_KEY_OLD  the earlier keys, separated by commas
 
-It may be interrupted and run again. Afterwards the new key alone is enough,
-but keep the old ones set until the jobs that ran meanwhile have ended: their
-runners hold tokens made with it.
+If the command is interrupted, run it again. Afterwards the data needs only the
+new key. Keep the earlier keys set until the jobs that were running have ended:
+the tokens of these jobs were derived from the old key.
 
 Example:
   WINDLASS_SECRET_KEY_FILE=new.key WINDLASS_SECRET_KEY_OLD_FILE=old.key \\
     windlass server rotate-key
 `;
 
-/** The command's entry. Throws `ConfigError` for what the operator must set right. */
+/** Runs the command. Throws `ConfigError` if a setting is wrong. */
 export async function rotateKey(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { help: { type: "boolean", short: "h" } } });
   if (values.help) return void process.stdout.write(usage);
   const config = readConfig();
   if (config.olderSecretKeys.length === 0)
     throw new ConfigError(
-      "set WINDLASS_SECRET_KEY_OLD to the key that the data is encrypted with now, and WINDLASS_SECRET_KEY to the new one",
+      "WINDLASS_SECRET_KEY_OLD is not set: set it to the key that the data is encrypted with now, and WINDLASS_SECRET_KEY to the new key",
     );
   if (!existsSync(config.databaseFile))
     throw new ConfigError(
-      `there is no data store at ${config.databaseFile}; set WINDLASS_DATA_DIR to the server's directory`,
+      `there is no database at ${config.databaseFile}; set WINDLASS_DATA_DIR to the server's data directory`,
     );
   refuseHalfRestored(config.dataDirectory);
   const release = holdData(config);
@@ -65,17 +65,17 @@ export async function rotateKey(args: string[]): Promise<void> {
       const [current, ...older] = keys;
       if (older.includes(current))
         throw new ConfigError(
-          "the new key is an old one: set WINDLASS_SECRET_KEY to another, or move secrets/WINDLASS_SECRET_KEY aside, out of the data directory, and leave it unset",
+          "the new key is also in WINDLASS_SECRET_KEY_OLD: set WINDLASS_SECRET_KEY to another key, or leave it unset and move the file secrets/WINDLASS_SECRET_KEY out of the data directory",
         );
       const inner = await diskBlobs(config.artifactsDirectory);
       const { values: sealed, files, unreadable } = await resealAll(store, inner, keys);
       await store.write((tx) => keepOnlyCurrent(tx, keys));
       process.stdout.write(
-        `${sealed} values and ${files} files are encrypted under the new key; start the server\n`,
+        `${sealed} values and ${files} files are encrypted with the new key. Start the server.\n`,
       );
       if (unreadable > 0)
         process.stderr.write(
-          `${unreadable} could not be read with any of the keys, and are left as they were\n`,
+          `${unreadable} values or files could not be decrypted with any of the keys and were not changed\n`,
         );
     } finally {
       await store.close();
@@ -93,7 +93,7 @@ interface Resealed {
 
 const rowsPerWrite = 100;
 
-/** What the current key opens already is left alone: a second run goes on where the first was interrupted. */
+/** Skips what the current key already opens, so that a second run continues where the first was interrupted. */
 async function resealAll(store: Store, inner: Blobs, keys: SecretKeys): Promise<Resealed> {
   const done: Resealed = { values: 0, files: 0, unreadable: 0 };
   for (const table of sealedTables) {
@@ -123,7 +123,7 @@ async function resealAll(store: Store, inner: Blobs, keys: SecretKeys): Promise<
   return done;
 }
 
-/** What a worker was deployed with is in its metadata. */
+/** Seals again the secrets of a worker's deploy configuration, which is part of its metadata. */
 function resealMetadata(
   { id, text }: SealedDefinition,
   keys: SecretKeys,
@@ -141,7 +141,10 @@ function resealMetadata(
   return { text: JSON.stringify({ ...metadata, deploy_configuration }), unreadable };
 }
 
-/** Each is written to a new blob, then its rows name that one: after a crash both are there, and the one without a row is removed later. */
+/**
+ * Writes each blob anew, then changes the rows that name it. A crash in between leaves both blobs; the
+ * one that no row names is removed later.
+ */
 async function resealBlobs(
   store: Store,
   inner: Blobs,

@@ -15,16 +15,16 @@ the client suggests the nearest one.
 
 ## In scripts
 
-- **stdout is data**, and nothing else. Explanations, questions and warnings go to stderr. A log is data, except with \`--json\` and \`--wait\`,
-  where it goes to stderr.
+- **stdout is data**, and nothing else. Explanations, questions and warnings go to stderr. A log is data too, but with both \`--wait\` and \`--json\` it goes to
+  stderr, because stdout then has the job.
 - **\`--json\`** prints what the server returns, with the fields of the HTTP API ([openapi.json](openapi.json)). Fields are added and
-  never renamed. A list is one array, even if the server returned several pages. A log (\`jobs logs --json\`) is one chunk a line. With \`--wait\`, the output
-  is the job as it ended; \`up\` prints its last job.
+  never renamed. A list is one array, even if the server returned several pages. \`jobs logs --json\` prints one chunk a line. With \`--wait\`, the output
+  is the job after its end; \`up\` prints its last job.
 - **Exit codes**: 0 success, 1 failure, 2 wrong usage or a question that could not be asked, 78 an invalid setting, 130 Ctrl-C. With
-  \`--wait\`, \`jobs logs --follow\` and \`up\`, the exit code is that of the job: 0 only for SUCCESS. \`jobs cancel --wait\` returns 0 when the job is over.
+  \`--wait\`, and for \`jobs logs --follow\` and \`up\`, the exit code is 0 only if the job succeeded, else 1. \`jobs cancel --wait\` ends with 0 when the job is over.
 - **Ctrl-C** while a command follows a job: on a terminal, the client asks whether to leave the job running or to cancel it. Otherwise it leaves the job running,
   prints how to continue, and ends with 130.
-- **Questions** are asked only on a terminal. \`--yes\` answers them.
+- **Questions** are asked only on a terminal. With \`--yes\`, the client asks nothing and continues.
 - **Colours** are used only on a terminal, and never if \`NO_COLOR\` is set.
 - **Secrets** are read from stdin or asked for without echo, never taken from arguments. \`WINDLASS_TOKEN\` (or \`WINDLASS_TOKEN_FILE\`) with
   \`WINDLASS_URL\` replaces a sign-in.
@@ -45,12 +45,13 @@ export async function cliDocument(): Promise<string> {
   return `${intro}\n## Commands\n\n${all.join("\n")}`;
 }
 
-/** What is no command of the client: each says itself what it can do. */
+/** The commands that are not the client's. Each prints its own help. */
 const roles = [
   "server",
   "server login-link",
   "server backup",
   "server restore",
+  "server rotate-key",
   "agent",
   "agent install",
   "agent doctor",

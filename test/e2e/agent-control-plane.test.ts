@@ -179,7 +179,7 @@ describe.concurrent("an agent", () => {
     agent.kill("SIGTERM");
     await until(() => agent.log().includes("no new jobs"));
     agent.kill("SIGTERM");
-    await until(() => agent.log().includes("stopping the running jobs"));
+    await until(() => agent.log().includes("cancelling the running jobs"));
     agent.kill("SIGTERM");
     expect(await agent.exited).toBe(1);
     expect(processesOf(work).some((line) => line.includes("terraform apply"))).toBe(true);

@@ -45,7 +45,7 @@ describe.concurrent("windlass agent doctor", () => {
     mkdirSync(env.WINDLASS_WORK_DIR, { mode: 0o700 });
     const before = statSync(env.WINDLASS_WORK_DIR).mode;
     const { exitCode, stdout } = await windlass(["agent", "doctor"], { env });
-    expect(stdout).toMatch(/^ok +server +http:\/\/127\.0\.0\.1:\d+ answers in \d+ ms$/m);
+    expect(stdout).toMatch(/^ok +server +http:\/\/127\.0\.0\.1:\d+ responds in \d+ ms$/m);
     expect(stdout).toMatch(/^ok +clock +agrees/m);
     expect(stdout).toMatch(new RegExp(`^ok +identity +worker ${worker.name}`, "m"));
     expect(stdout).toMatch(/^ok +engine +terraform \d/m);
@@ -164,7 +164,7 @@ describe.concurrent("windlass agent doctor", () => {
     expect(of("work dir")).toMatchObject({
       state: "failed",
       text: expect.stringMatching(/GiB free$/),
-      advice: expect.stringContaining("with less than 976562.5 GiB no job is taken"),
+      advice: expect.stringContaining("with less than 976562.5 GiB the agent takes no job"),
     });
     expect(exitCode).toBe(1);
   });

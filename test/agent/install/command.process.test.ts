@@ -37,7 +37,7 @@ describe("windlass agent install", () => {
 
     const again = install(["--root", root]);
     expect(again).toMatchObject({ status: 0 });
-    expect(again.stdout).toContain("nothing to change");
+    expect(again.stdout).toContain("all files are up to date");
     const changed = install(["--root", root, "--concurrency", "4"]);
     expect(changed.stdout).toContain(`written: ${file("etc/windlass/agent.env")}`);
     expect(readFileSync(file("etc/windlass/agent.env"), "utf8")).toContain(

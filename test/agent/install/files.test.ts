@@ -22,7 +22,9 @@ test("Before systemd 254 the control group of the service is not divided", () =>
 test.each(["/opt/my windlass", "/opt/%n/windlass", "/opt/$HOME", '/opt/"x"', "windlass"])(
   "A command that would mean something else in a unit is refused: %s",
   (command) => {
-    expect(() => unitOf("ExecStart=/x agent", command, 254)).toThrow("cannot stand in a unit file");
+    expect(() => unitOf("ExecStart=/x agent", command, 254)).toThrow(
+      "cannot be written in a unit file",
+    );
   },
 );
 

@@ -91,7 +91,7 @@ describe("packing a directory", () => {
     using place = scratch();
     const directory = fill(place.path, { "main.tf": "", "blob.bin": randomBytes(53_000_000) });
     await expect(packDirectory(directory)).rejects.toThrow(
-      /more than the limit of 50\.0 MB.*\n +50\.5 MB {2}blob\.bin/s,
+      /more than the limit of 50\.0 MiB.*\n +50\.5 MiB {2}blob\.bin/s,
     );
     writeFileSync(join(directory, ".windlassignore"), "*.bin\n");
     symlinkSync("/etc", join(directory, "link"));

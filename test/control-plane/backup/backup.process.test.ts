@@ -138,7 +138,7 @@ describe("a backup of a running server", () => {
     await Promise.all(load);
     expect({ exitCode: made.exitCode, stderr: made.stderr }).toEqual({
       exitCode: 0,
-      stderr: expect.stringMatching(/It holds the server's secrets .*WINDLASS_SECRET_KEY/),
+      stderr: expect.stringMatching(/The file contains the server's secrets .*WINDLASS_SECRET_KEY/),
     });
     expect(during).toBeGreaterThan(0);
     expect((await stat(file)).mode & 0o777).toBe(0o600);
@@ -270,7 +270,7 @@ describe("the secrets", () => {
     const { plan } = await busyJob(plane, owner, await addTestWorker(plane, owner));
     await plan(randomBytes(1000));
     const made = await command(["backup", "--without-secrets", file], plane.directory);
-    expect(made.stderr).toContain("does not hold WINDLASS_SECRET_KEY");
+    expect(made.stderr).toContain("does not contain WINDLASS_SECRET_KEY");
     const key = await readFile(join(plane.directory, "secrets", "WINDLASS_SECRET_KEY"), "utf8");
     const fresh = join(scratch, "fresh");
     const without = await command(["restore", file], fresh);

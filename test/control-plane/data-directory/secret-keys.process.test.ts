@@ -221,7 +221,7 @@ describe("a change of the key", () => {
       env: settings(first, first),
     });
     expect([exitCode, stdout]).toEqual([78, ""]);
-    expect(stderr).toContain("the new key is an old one");
+    expect(stderr).toContain("the new key is also in WINDLASS_SECRET_KEY_OLD");
     await within(open(first), async () => undefined);
   });
 });
