@@ -1,8 +1,9 @@
 /** Reads settings as the registry declares them. */
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { day, gibibyte, mebibyte } from "../units.ts";
 import { ConfigError } from "./config-error.ts";
+import { readSettingFile } from "./file.ts";
 import { expected, mostDays, type Setting, type Settings, type Value } from "./setting.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,13 +22,17 @@ function read(name: string, setting: Setting, environment: Environment): unknown
     return readSecret(name, setting, environment);
   const text = environment[name] || undefined;
   if (text === undefined) return unset(setting);
-  if (setting.type === "file") return readText(name, text);
+  if (setting.type === "file") return readSettingFile(name, text);
   const value = parse(text, setting);
   if (value !== undefined) return value;
-  // An address may hold a password.
-  const given = /:\/\/[^/]*@/.test(text) ? "" : `, not "${text}"`;
-  throw new ConfigError(`${name} must be ${expected(setting)}${given}`);
+  throw new ConfigError(`${name} must be ${expected(setting)}${given(text)}`);
 }
+
+/** The value as messages repeat it, on one line. An address may hold a password or a token. */
+const given = (text: string): string =>
+  /[@?]/.test(text) ? "" : `, not ${JSON.stringify(text.slice(0, shownLength))}`;
+
+const shownLength = 200;
 
 function unset(setting: Setting): unknown {
   if (setting.type === "boolean") return false;
@@ -54,7 +59,7 @@ function parse(text: string, setting: Exclude<Setting, { type: SecretType | "fil
     case "enum":
       return setting.values.includes(text) ? text : undefined;
     case "integer":
-      return Number.isInteger(Number(text)) ? numberIn(text, setting) : undefined;
+      return text.includes(".") ? undefined : numberIn(text, setting);
     case "number":
       return numberIn(text, setting);
     case "size": {
@@ -81,9 +86,10 @@ const matches = (
   { pattern, maxLength = 4096 }: { pattern?: RegExp; maxLength?: number },
 ): boolean => text.length <= maxLength && (pattern?.test(text) ?? true);
 
+/** Decimal digits only: `Number` reads blanks as 0, which turns limits off, and takes 0x10 and 1e3, which bin/windlass cannot count with. */
 function numberIn(text: string, { min, max }: { min: number; max: number }): number | undefined {
-  const value = Number(text);
-  return Number.isFinite(value) && value >= min && value <= max ? value : undefined;
+  const value = /^(0|[1-9]\d*)?(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
+  return value >= min && value <= max ? value : undefined;
 }
 
 /** An http or https address without user, password, query and fragment. */
@@ -104,8 +110,12 @@ function readSecret(
   const { minBytes = 0 } = setting;
   const complaint = `${name} must be ${expected(setting)}`;
   if (setting.type === "secrets") {
-    const parts = text?.split(inline === undefined ? "\n" : ",") ?? [];
-    const secrets = parts.flatMap((part) => part.trim() || []);
+    // A line of the file is the same bytes as the file that held the key alone.
+    const parts =
+      inline === undefined
+        ? text?.split("\n").map((line) => line.trimEnd())
+        : inline.split(",").map((part) => part.trim());
+    const secrets = parts?.filter((part) => part !== "") ?? [];
     if (secrets.some((secret) => Buffer.byteLength(secret) < minBytes))
       throw new ConfigError(complaint);
     return secrets;
@@ -123,13 +133,5 @@ function secretFile(name: string, environment: Environment): string | undefined 
   const folder = environment["CREDENTIALS_DIRECTORY"] || undefined;
   const credential = folder === undefined ? undefined : join(folder, name);
   const file = named ?? (credential && existsSync(credential) ? credential : undefined);
-  return file === undefined ? undefined : readText(`${name}_FILE`, file).trimEnd();
-}
-
-function readText(name: string, file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new ConfigError(`${name} cannot be read: ${(error as Error).message}`);
-  }
+  return file === undefined ? undefined : readSettingFile(`${name}_FILE`, file).trimEnd();
 }
