@@ -15,13 +15,19 @@ export interface Persistence {
 /** An answer that takes longer, in milliseconds, is asked for again. */
 export const answerTimeout = 30_000;
 
-/** Repeats a call until it is answered or refused. */
+/**
+ * Repeats a call until it is answered or refused. `mostTries`: gives up after so many that failed while the control plane accepted other
+ * calls; while it is away, failures do not count.
+ */
 export async function persist<T>(
   { log, revocation, retry: limits }: Persistence,
   what: string,
   signal: AbortSignal,
   once: () => Promise<T>,
+  mostTries = Infinity,
 ): Promise<T> {
+  let failures = 0;
+  let acceptedBefore = revocation.acceptedCalls;
   const attempt = async (): Promise<T> => {
     const answer = await once();
     revocation.accepted();
@@ -39,6 +45,9 @@ export async function persist<T>(
         revocation.refused();
         if (revocation.isRevoked) return undefined;
       }
+      if (revocation.acceptedCalls > acceptedBefore) failures++;
+      acceptedBefore = revocation.acceptedCalls;
+      if (failures >= mostTries) return undefined;
       const wish = failure.kind === "retry" ? failure.after : 0;
       const delay = backoff(tries, Math.random(), wish, limits);
       log.warn(

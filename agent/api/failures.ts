@@ -30,6 +30,8 @@ export class Revocation {
   #first: number | undefined;
   #count = 0;
   #isRevoked = false;
+  /** How many calls the server has accepted. */
+  acceptedCalls = 0;
 
   constructor(periodSeconds: number, onRevoked: () => void) {
     this.#period = periodSeconds * 1000;
@@ -42,6 +44,7 @@ export class Revocation {
   }
 
   accepted(): void {
+    this.acceptedCalls++;
     this.#first = undefined;
     this.#count = 0;
   }

@@ -12,7 +12,7 @@ import { describe, persist, readLeniently, type Persistence } from "./calls.ts";
 import { sortFailure } from "./failures.ts";
 import { type JobApi } from "../job/job-api.ts";
 import { JobRefused } from "../job/job-refused.ts";
-import { kibibyte, mebibyte } from "../../common/units.ts";
+import { kibibyte, mebibyte, minute } from "../../common/units.ts";
 
 export interface JobCalls extends Persistence {
   readonly server: string;
@@ -20,6 +20,16 @@ export interface JobCalls extends Persistence {
   readonly dispatcher: Dispatcher;
   readonly timeout: number;
 }
+
+/** When an upload is given up that fails although the control plane takes other calls: a proxy may refuse its size. */
+interface Patience {
+  readonly tries: number;
+  /** Of one try. */
+  readonly milliseconds: number;
+}
+
+/** At its limit it needs a line of 1 Mbit/s. */
+const debugLogPatience: Patience = { tries: 5, milliseconds: 15 * minute };
 
 /** The calls of one job; `headers` say whose and which attempt. */
 export function jobApi(calls: JobCalls, id: string): JobApi {
@@ -31,6 +41,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
     endpoint: typeof endpoints.uploadPlanArtifact | typeof endpoints.uploadDebugLog,
     file: string,
     signal: AbortSignal,
+    patience?: Patience,
   ): Promise<void> => {
     const { size } = statSync(file);
     const digest = await digestOf(file);
@@ -46,13 +57,13 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
             "content-length": String(size),
             "content-digest": digest,
           },
-          signal,
+          signal: patience ? AbortSignal.timeout(patience.milliseconds) : signal,
         },
       );
       await answer.body.dump();
     };
     try {
-      await settle(persist(calls, what, signal, once));
+      await settle(persist(calls, what, signal, once, patience?.tries));
     } catch (error) {
       // Only this attempt can have stored it: an upload whose answer was lost.
       if (!(error instanceof JobRefused && error.code === "artifact_exists")) throw error;
@@ -81,7 +92,9 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       }
     },
     uploadPlan: (file, signal) => upload("upload plan", endpoints.uploadPlanArtifact, file, signal),
-    uploadDebugLog: (file) => upload("upload debug log", endpoints.uploadDebugLog, file, forever),
+    // The report of the job's end waits for it, and neither a cancel nor the job's timeout ends it.
+    uploadDebugLog: (file) =>
+      upload("upload debug log", endpoints.uploadDebugLog, file, forever, debugLogPatience),
     downloadPlan: async (file, signal) =>
       settle(
         persist(calls, "download plan", signal, () =>
