@@ -13,6 +13,11 @@ export const planArtifactLimit = 52_428_800;
 
 /** Limit of a compressed debug log. */
 export const debugLogLimit = 100 * 1024 * 1024;
+/**
+ * Limit of its text. A runner sends at most 1 GiB of what terraform wrote, in which each byte that
+ * is not UTF-8 becomes three.
+ */
+export const debugLogTextLimit = 3 * 1024 * 1024 * 1024;
 
 /** Longer addresses and attribute paths in a plan summary are truncated with an ellipsis. */
 export const planTextLimit = 1024;
