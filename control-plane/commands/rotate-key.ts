@@ -132,7 +132,14 @@ function resealMetadata(
   const { snapshot } = metadata.deploy_configuration ?? {};
   if (snapshot === undefined) return { text, unreadable: 0 };
   const before = JSON.stringify(snapshot);
-  const { text: after, unreadable } = reseal(before, keys, id);
+  let resealed: ReturnType<typeof reseal>;
+  try {
+    resealed = reseal(before, keys, id);
+  } catch {
+    // An older release stored it unchecked. Not of this shape, it was never sealed, and no job can use it.
+    return { text, unreadable: 0 };
+  }
+  const { text: after, unreadable } = resealed;
   if (after === before) return { text, unreadable };
   const deploy_configuration = {
     ...metadata.deploy_configuration,

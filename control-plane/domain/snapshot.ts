@@ -151,6 +151,16 @@ export function opensWith(text: string, box: SecretBox, about: string): boolean 
   }
 }
 
+/** Whether a stored definition (JSON) has a sealed value. */
+export function holdsSealed(text: string): boolean {
+  let isSealed = false;
+  mapEntries(JSON.parse(text) as Definition, (entry) => {
+    isSealed ||= entry.sealed !== undefined;
+    return entry;
+  });
+  return isSealed;
+}
+
 /** A stored definition (JSON) with every value that a key opens sealed under the current one, and how many none of them opens. */
 export function reseal(
   text: string,

@@ -41,6 +41,8 @@ const workers = statement<After, { id: string; text: string }>((db, { after, lim
     .selectFrom("workers")
     .select(["id", "metadata as text"])
     .where("id", ">", after)
+    // What a pipeline writes about a cloud-hosted worker is free, and never sealed.
+    .where("owner_id", "is not", null)
     .where("metadata", "like", sql.lit(marked))
     .orderBy("id")
     .limit(limit),
@@ -75,16 +77,6 @@ export async function saveSealedDefinition(
       .set({ config_snapshot: text })
       .where("job_id", "=", id)
       .execute();
-}
-
-/** Something that is sealed in this store; undefined when nothing is. */
-export async function findSealedSample(queries: Queries): Promise<SealedDefinition | undefined> {
-  // Not of workers: a definition is only a part of their metadata.
-  for (const table of ["specs", "job_snapshots"] as const) {
-    const [sample] = await findSealedDefinitions(queries, table, "", 1);
-    if (sample) return sample;
-  }
-  return undefined;
 }
 
 const blobTables = ["plan_artifacts", "debug_logs", "archives", "state_versions"] as const;

@@ -1,5 +1,6 @@
 /** The key that encrypts at rest: a wrong or lost one is noticed at the start, and it can be replaced. */
 import { execa } from "execa";
+import { randomUUID } from "node:crypto";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +10,8 @@ import { ConfigError } from "../../../common/settings/config-error.ts";
 import { readConfig } from "../../../control-plane/config.ts";
 import { openContext, type OpenContext } from "../../../control-plane/context.ts";
 import { secretBox } from "../../../control-plane/domain/secret-box.ts";
-import { seal, type Definition } from "../../../control-plane/domain/snapshot.ts";
+import { seal, unseal, type Definition } from "../../../control-plane/domain/snapshot.ts";
+import { hashKeyOf } from "../../../control-plane/services/configurations/config-hash.ts";
 import { claimService } from "../../../control-plane/services/claims/claims.ts";
 import { removeFact, secretKeyChecks } from "../../../control-plane/store/facts.ts";
 import { findWorkerCaller } from "../../../control-plane/store/workers/workers.ts";
@@ -113,6 +115,28 @@ describe("the secret key", () => {
     await within(open(first), async () => undefined);
   });
 
+  it("is not judged by a variable that is only called sealed", async () => {
+    await within(open(first), async (context) => {
+      const owner = await addOwner(context.store);
+      const variables = { sealed: { value: "text" } };
+      for (const id of [await addSpec(context.store, owner), await addSpec(context.store, owner)])
+        await context.store.write((tx) =>
+          tx.sql
+            .updateTable("specs")
+            .set({ definition: JSON.stringify({ ...definition, variables }) })
+            .where("id", "=", id)
+            .execute(),
+        );
+      await context.store.write((tx) => removeFact(tx, secretKeyChecks));
+    });
+    // Nothing is sealed, so any key will do.
+    await within(open(second), async (context) => {
+      await addSealedJob(context, await addOwner(context.store));
+      await context.store.write((tx) => removeFact(tx, secretKeyChecks));
+    });
+    await expect(open(first)).rejects.toThrow(/is not the key/);
+  });
+
   it("that does not open a job ends it as FAILED with the claim, which goes on to the next", async () => {
     await within(open(first), async (context) => {
       const owner = await addOwner(context.store);
@@ -144,13 +168,24 @@ describe("a change of the key", () => {
       const owner = await addOwner(context.store);
       const running = await addSealedJob(context, owner);
       const { blob } = await context.blobs.write(pieces(), Infinity);
+      const { blob: debugLog } = await context.blobs.write(pieces(), Infinity);
       const artifact = { job_id: running, attempt: 1, blob, size_bytes: 1, sha256: "" };
       const spec = await addSpec(context.store, owner);
       const tokens = context.box("provider-tokens");
-      await context.store.write(async (tx) => {
+      const worker = randomUUID();
+      const snapshot = seal(definition, context.box("variables"), worker);
+      const metadata = JSON.stringify({ deploy_configuration: { snapshot, all: true } });
+      await addWorker(context.store, owner, { id: worker, metadata });
+      for (const metadata of freeMetadata) await addWorker(context.store, null, { metadata });
+      for (const metadata of oddMetadata) await addWorker(context.store, owner, { metadata });
+      const hashKey = await context.store.write(async (tx) => {
         await tx.sql
           .insertInto("plan_artifacts")
           .values({ ...artifact, created_at: 1 })
+          .execute();
+        await tx.sql
+          .insertInto("debug_logs")
+          .values({ ...artifact, blob: debugLog, created_at: 1 })
           .execute();
         await tx.sql
           .updateTable("specs")
@@ -165,14 +200,15 @@ describe("a change of the key", () => {
             user_id: owner.id,
             email: "ada@example.com",
             access_token: tokens.seal(Buffer.from(secret), "github:1").toString("base64url"),
-            refresh_token: null,
+            refresh_token: tokens.seal(Buffer.from(`${secret}!`), "github:1").toString("base64url"),
             token_expires_at: null,
             created_at: 1,
             signed_in_at: 1,
           })
           .execute();
+        return hashKeyOf(context, tx);
       });
-      return { owner, running, blob, spec, token: jobToken(context, running, 1) };
+      return { owner, running, blob, worker, hashKey, token: jobToken(context, running, 1) };
     });
     // A server that was given both keys reads what either has sealed, and gives out tokens of the new one.
     await within(open(second, first), async (context) => {
@@ -187,7 +223,7 @@ describe("a change of the key", () => {
     });
     await expect(open(first)).rejects.toThrow(/is not the key/);
     await expect(open(second)).rejects.toThrow(/is not the key/);
-    for (const said of ["3 values and 1 files", "0 values and 0 files"]) {
+    for (const said of ["4 values and 2 files", "0 values and 0 files"]) {
       const { stdout, stderr } = await execa(bin, ["server", "rotate-key"], {
         reject: false,
         env: settings(second, first),
@@ -205,12 +241,38 @@ describe("a change of the key", () => {
         .executeTakeFirstOrThrow();
       expect(await buffer(await context.blobs.read(blob))).toEqual(content);
       await expect(context.blobs.read(stored.blob)).rejects.toThrow("ENOENT");
-      const { access_token } = await sql
+      const log = await sql.selectFrom("debug_logs").select("blob").executeTakeFirstOrThrow();
+      expect(await buffer(await context.blobs.read(log.blob))).toEqual(content);
+      const account = await sql
         .selectFrom("accounts")
-        .select("access_token")
+        .select(["access_token", "refresh_token"])
         .executeTakeFirstOrThrow();
-      const sealed = Buffer.from(access_token, "base64url");
-      expect(context.box("provider-tokens").open(sealed, "github:1").toString()).toBe(secret);
+      const open = (token: string | null) =>
+        context
+          .box("provider-tokens")
+          .open(Buffer.from(token ?? "", "base64url"), "github:1")
+          .toString();
+      expect(open(account.access_token)).toBe(secret);
+      expect(open(account.refresh_token)).toBe(`${secret}!`);
+      const { metadata } = await sql
+        .selectFrom("workers")
+        .select("metadata")
+        .where("id", "=", stored.worker)
+        .executeTakeFirstOrThrow();
+      const { snapshot } = (
+        JSON.parse(metadata) as { deploy_configuration: { snapshot: Definition } }
+      ).deploy_configuration;
+      expect(unseal(snapshot, context.box("variables"), stored.worker)).toEqual(definition);
+      expect(await context.store.write((tx) => hashKeyOf(context, tx))).toEqual(stored.hashKey);
+      const odd = await sql
+        .selectFrom("workers")
+        .select("metadata")
+        .where("id", "<>", stored.worker)
+        .where("token_hash", "=", "")
+        .execute();
+      expect(odd.map(({ metadata }) => metadata)).toEqual(
+        expect.arrayContaining([...freeMetadata, ...oddMetadata]),
+      );
     });
   });
 
@@ -225,6 +287,22 @@ describe("a change of the key", () => {
     await within(open(first), async () => undefined);
   });
 });
+
+/** What a pipeline may write about a cloud-hosted worker. */
+const freeMetadata = [
+  JSON.stringify({ deploy_configuration: { snapshot: { variables: { a: { sealed: 5 } } } } }),
+];
+/** What an older release took of a worker. */
+const oddMetadata = [
+  { variables: "text" },
+  { variables: [null] },
+  { environment: { a: null } },
+  null,
+  ["sealed"],
+  "sealed",
+].map((snapshot) =>
+  JSON.stringify({ deploy_configuration: { snapshot }, note: { sealed: "anything" } }),
+);
 
 /** More than one sealed piece. */
 const content = Buffer.alloc(200_000, "plan");
