@@ -11,7 +11,7 @@ import { addArchive, findArchive } from "../../store/plans/artifacts.ts";
 import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { checkArchiveBytes } from "../storage/quotas.ts";
+import { checkArchiveBytes, countRefusal } from "../storage/quotas.ts";
 import { contentOf, storeContent, type Content, type Recorded } from "../storage/stored-content.ts";
 
 /** POST /api/cli/archives: kept once per owner and content. */
@@ -24,7 +24,7 @@ export async function uploadArchive(
     const { sha256, size_bytes } = written;
     const now = context.now();
     const row = { owner_id: user.user_id, ...written, created_at: now, named_at: now };
-    const stored = await context.store.write(async (tx) => {
+    const stored = context.store.write(async (tx) => {
       const { owner_id: owner } = row;
       if (!(await tx.first(findArchive, { owner, sha256 })))
         await checkArchiveBytes(context, tx, owner, size_bytes);
@@ -34,7 +34,7 @@ export async function uploadArchive(
       await recordOwn(tx, user, entry, row.created_at);
       return true;
     });
-    return { answer: { sha256, size_bytes }, stored };
+    return { answer: { sha256, size_bytes }, stored: await countRefusal(context, stored) };
   });
 }
 

@@ -25,7 +25,7 @@ import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
-import { checkConfigurations } from "../storage/quotas.ts";
+import { checkConfigurations, countRefusal } from "../storage/quotas.ts";
 
 /** POST /api/cli/configurations. */
 export async function createConfiguration(
@@ -56,7 +56,7 @@ export async function createConfiguration(
     deleted_owner_id: null,
     deployed_backend: null,
   };
-  await context.store.write(async (tx) => {
+  const created = context.store.write(async (tx) => {
     await checkConfigurations(context, tx, owner);
     await checkReferences(tx, owner, input);
     await refuseIdAsName(tx, owner, spec.name);
@@ -65,6 +65,7 @@ export async function createConfiguration(
     const { name } = spec;
     await recordOwn(tx, user, { action: "configuration.create", id, name }, at);
   });
+  await countRefusal(context, created);
   return viewSpec(spec, []);
 }
 

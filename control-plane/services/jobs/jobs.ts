@@ -24,7 +24,7 @@ import { person, recordOwn } from "../audit/audit.ts";
 import { hashKeyOf } from "../configurations/config-hash.ts";
 import type { Context } from "../context.ts";
 import { changeJob, hintOf, writeJobs } from "./changes.ts";
-import { checkQueuedJobs, checkStateBytes } from "../storage/quotas.ts";
+import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quotas.ts";
 import { readJobView, viewSummaries, type JobSummary } from "./views.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
 import { drainTarget, refuseOtherTeardown } from "../workers/teardown.ts";
@@ -39,7 +39,7 @@ export async function createJob(
   const { user_id: owner } = user;
   const by = person(user);
   const id = uuid();
-  await writeJobs(context, async (tx, rings) => {
+  const created = writeJobs(context, async (tx, rings) => {
     const request = await resolveRequest(context, tx, owner, id, input);
     if (retryOf !== undefined && request.scope)
       await refuseOtherTeardown(tx, retryOf, { ...request, scope: request.scope });
@@ -62,6 +62,7 @@ export async function createJob(
     await recordOwn(tx, user, { action, id, name: job.job_type, details }, job.created_at);
     rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
   });
+  await countRefusal(context, created);
   return readJobView(context, id);
 }
 

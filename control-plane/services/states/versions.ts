@@ -23,7 +23,7 @@ import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { ringNextOfSpec, writeJobs } from "../jobs/changes.ts";
 import { time } from "../jobs/views.ts";
-import { checkStateBytes } from "../storage/quotas.ts";
+import { checkStateBytes, countRefusal } from "../storage/quotas.ts";
 import type { StateContent } from "./states.ts";
 import { storeContent } from "../storage/stored-content.ts";
 
@@ -97,7 +97,7 @@ export async function rollBackState(
   const next = (newest ?? old).serial + 1;
   const content = withSerial(await buffer(await context.blobs.read(old.blob)), next);
   const seen = { reader: new StateDocumentReader(), md5: createHash("md5") };
-  const stored = await storeContent(context, inPieces(content, seen), stateLimit, (written) =>
+  const stored = storeContent(context, inPieces(content, seen), stateLimit, (written) =>
     context.store.write(async (tx) => {
       await refuseLocked(tx, spec);
       const summary = seen.reader.end();
@@ -120,7 +120,7 @@ export async function rollBackState(
       return { answer: view(row), stored: true };
     }),
   );
-  return stored.answer;
+  return (await countRefusal(context, stored)).answer;
 }
 
 /**

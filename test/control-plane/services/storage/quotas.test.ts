@@ -4,10 +4,14 @@
  */
 import { gzipSync } from "node:zlib";
 import { randomBytes } from "node:crypto";
+import { setImmediate as ringsAreOver } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { addHeldJob, addTestWorker, ask, clientHeaders } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+import type { UserCaller } from "../../../../control-plane/services/callers.ts";
+import { createJob } from "../../../../control-plane/services/jobs/jobs.ts";
+import { setFact } from "../../../../control-plane/store/facts.ts";
 import { addState } from "../../../../control-plane/store/states/states.ts";
 import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
 
@@ -56,6 +60,36 @@ describe("the quota", () => {
     expect((await create()).status).toBe(201);
     const metrics = (await ask(plane, "GET", "/metrics")).body.toString();
     expect(metrics).toContain('windlass_quota_refusals_total{quota="queued_jobs"}');
+  });
+
+  it("counts a refusal once if the transaction is run again", async () => {
+    const { context } = plane;
+    const { owner } = await person();
+    const spec = await addSpec(context.store, owner);
+    const user: UserCaller = {
+      user_id: owner.id,
+      email: "ada@example.com",
+      login_id: "none",
+      login_kind: "cli",
+      origin: { ip: "127.0.0.1", id: "request", headers: {} },
+    };
+    const create = () => createJob(context, user, { job_type: "PLAN", configuration_id: spec });
+    await create();
+    await create();
+    const counted: string[] = [];
+    const unlisten = context.wakeups.listen("quota", (quota) => counted.push(quota));
+    // They share a commit. The second one fails half way, so the first is judged twice.
+    const results = await Promise.allSettled([
+      create(),
+      context.store.write(async (tx) => {
+        await setFact(tx, "half", "written");
+        throw new Error("half way");
+      }),
+    ]);
+    await ringsAreOver();
+    unlisten();
+    expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(counted).toEqual(["queued_jobs"]);
   });
 
   it("of configurations is counted per owner", async () => {
