@@ -1,10 +1,10 @@
-/** What the client loads: it starts fast because it leaves the server, the agent and the cloud alone. */
+/** Which modules the client loads. It starts fast because it loads no server or agent code. */
 import { execa } from "execa";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { root } from "../helpers/source-files.ts";
 
-/** The files that a command line loads, below the project. */
+/** Returns the project's files that a command line loads. */
 async function loadedBy(...words: string[]): Promise<string[]> {
   const { stdout } = await execa(
     process.execPath,
@@ -34,13 +34,13 @@ test.concurrent.each([
   [["up", join(root, "samples/hello-cluster"), "--yes"], "cli/up/up.ts"],
   [["configurations", "show", "x"], "cli/configurations/verbs.ts"],
   [["completion", "bash"], "cli/commands/jobs.ts"],
-])("of %j is neither server nor agent nor cloud", async (words, expected) => {
+])("windlass %j loads no server, agent or cloud code", async (words, expected) => {
   const loaded = await loadedBy(...words);
   expect(loaded).toContain(expected);
   expect(loaded.filter((file) => foreign.test(file))).toEqual([]);
 });
 
-test("of the settings is only the client's own", async () => {
+test("the client loads only its own settings", async () => {
   const loaded = await loadedBy("jobs", "list");
   expect(loaded).toContain("common/settings/client.ts");
   expect(loaded.filter((file) => /^common\/settings\/(server|agent|registry)/.test(file))).toEqual(
@@ -48,14 +48,14 @@ test("of the settings is only the client's own", async () => {
   );
 });
 
-test("of a list of jobs is not what follows one", async () => {
+test("listing jobs does not load the code that follows a job", async () => {
   const loaded = await loadedBy("jobs", "list");
   expect(
     loaded.filter((file) => /eventsource-parser|cli\/(logs\/follow|jobs\/watch)/.test(file)),
   ).toEqual([]);
 });
 
-test("of one noun's list is not the code of the others", async () => {
+test("a command of one noun does not load the code of other nouns", async () => {
   const loaded = await loadedBy("zones", "list");
   expect(loaded).toContain("cli/commands/zones.ts");
   expect(

@@ -19,7 +19,7 @@ describe("windlass", () => {
     });
   });
 
-  it.each([["--help"], ["help"], []])("says what there is with: %s", async (...words) => {
+  it.each([["--help"], ["help"], []])("lists the commands with: %s", async (...words) => {
     const { exitCode, stdout, stderr } = await windlass(words);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     for (const command of ["demo", "server", "agent"]) {
@@ -33,19 +33,19 @@ describe("windlass", () => {
     expect(stdout).toContain("windlass demo --keep");
   });
 
-  it("asks back at a misspelt command and ends with 2", async () => {
+  it("suggests the nearest command for a misspelt one and ends with 2", async () => {
     const { exitCode, stdout, stderr } = await windlass(["demmo"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain("Did you mean demo?");
   });
 
-  it("names the whole command to who leaves the noun out", async () => {
+  it("suggests the whole command when the noun is missing", async () => {
     const { exitCode, stderr } = await windlass(["plan", "network"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("Did you mean windlass jobs plan?");
   });
 
-  it("points to the help of the command that was meant", async () => {
+  it("names the help of the command whose arguments are wrong", async () => {
     const { exitCode, stderr } = await windlass(["jobs", "plan"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("For help: windlass jobs plan --help");
@@ -53,7 +53,7 @@ describe("windlass", () => {
 
   it.each([
     ["an unknown option", ["demo", "--kep"]],
-    ["an argument too many", ["demo", "now"]],
+    ["too many arguments", ["demo", "now"]],
     ["an empty word", [""]],
   ])("ends with 2 at %s", async (_, words) => {
     const { exitCode, stderr } = await windlass(words);
@@ -61,7 +61,7 @@ describe("windlass", () => {
     expect(stderr).toMatch(/^error: /);
   });
 
-  it("leaves without a word when its reader does", async () => {
+  it("ends silently with 0 when its reader closes the pipe", async () => {
     const { exitCode, stdout, stderr } = await execa("sh", ["-c", `"${bin}" --help | head -n 1`], {
       reject: false,
     });
@@ -72,7 +72,7 @@ describe("windlass", () => {
     });
   });
 
-  it("loads nothing but itself to print its version", async () => {
+  it("loads no dependency to print its version", async () => {
     const { stdout } = await execa(process.execPath, [
       "--input-type=module",
       "--eval",

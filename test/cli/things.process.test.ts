@@ -1,4 +1,4 @@
-/** Workers, tokens, identities, state, logins, repositories and audit: what goes beyond test/e2e/every-command.test.ts. */
+/** Commands for which test/e2e/every-command.test.ts has only the usual case. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -13,14 +13,14 @@ const { plane } = planeForFile();
 
 const inline = { type: "inline", files: { "main.tf": "" } };
 
-/** Whether a worker's token opens its own page. */
-const styledStatus = async ({ worker_id, worker_token }: WorkerIdentity): Promise<number> => {
+/** The status of a request for the worker with its own token: 200 if the token is valid. */
+const tokenStatus = async ({ worker_id, worker_token }: WorkerIdentity): Promise<number> => {
   const headers = { "x-worker-id": worker_id, "x-worker-token": worker_token };
   return (await ask(plane, "GET", `/api/workers/${worker_id}`, { headers })).status;
 };
 
-describe.concurrent("from the command line", () => {
-  test("a worker is made and given a new token, which is data and nothing else", async () => {
+describe.concurrent("the command line", () => {
+  test("creates a worker and rotates its token, with only the token on stdout", async () => {
     await using ada = await userMachine(plane);
     const first = (await ada.json(
       "workers",
@@ -32,7 +32,7 @@ describe.concurrent("from the command line", () => {
       "gpu",
     )) as WorkerIdentity;
     expect(Object.keys(first).toSorted()).toEqual(["worker_id", "worker_token"]);
-    expect(await styledStatus(first)).toBe(200);
+    expect(await tokenStatus(first)).toBe(200);
     const shown = await ada.run("workers", "show", "runner-1");
     expect(shown.stdout).toMatch(/^labels +eu, gpu$/m);
     expect(shown.stdout).not.toContain(first.worker_token);
@@ -42,9 +42,9 @@ describe.concurrent("from the command line", () => {
       "runner-1",
       "--yes",
     )) as WorkerIdentity;
-    expect([await styledStatus(first), await styledStatus(second)]).toEqual([200, 200]);
+    expect([await tokenStatus(first), await tokenStatus(second)]).toEqual([200, 200]);
     await ada.run("workers", "rotate-token", "runner-1", "--overlap", "0", "--yes");
-    expect([await styledStatus(first), await styledStatus(second)]).toEqual([401, 401]);
+    expect([await tokenStatus(first), await tokenStatus(second)]).toEqual([401, 401]);
     const wrong = await ada.run("workers", "rotate-token", "runner-1", "--overlap", "x", "--yes");
     expect(wrong).toMatchObject({ exitCode: 2, stdout: "" });
     const people = await ada.run("workers", "create", "runner-2");
@@ -53,7 +53,7 @@ describe.concurrent("from the command line", () => {
     expect(people.stderr).not.toContain("wlw_");
   });
 
-  test("what tearing a worker down destroys is said when it is set, and before it is queued", async () => {
+  test("names what a teardown destroys when it is set and before it is queued", async () => {
     await using ada = await userMachine(plane);
     const { user } = ada;
     const { worker_id: id } = await user.call(endpoints.createWorker, {
@@ -83,7 +83,7 @@ describe.concurrent("from the command line", () => {
     expect(await update(id, "--target", "module.a")).toMatchObject({ exitCode: 2 });
   });
 
-  test("a registration token is made for as many and as long as asked", async () => {
+  test("creates a registration token with the given uses and expiry", async () => {
     await using ada = await userMachine(plane);
     const made = (await ada.json("tokens", "create", "--uses", "3", "--expires", "10")) as {
       uses_left: number;
@@ -95,7 +95,7 @@ describe.concurrent("from the command line", () => {
     expect((await ada.run("tokens", "create")).stderr).toContain("--registration-token-file -");
   });
 
-  test("a cloud identity is made and changed, and says what its role must trust", async () => {
+  test("creates and changes a cloud identity, and prints the trust policy of its role", async () => {
     await using ada = await userMachine(plane);
     const role = "arn:aws:iam::123456789012:role/deploy";
     const made = (await ada.json("identities", "create", "prod", "--role", role)) as {
@@ -130,7 +130,7 @@ describe.concurrent("from the command line", () => {
     );
   });
 
-  test("a state that may hold secrets is not shown on a screen, and a missing state writes no file", async () => {
+  test("refuses to print a state to a terminal, and reports a missing state", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
     const none = await ada.run("state", "download", "db");
@@ -141,7 +141,7 @@ describe.concurrent("from the command line", () => {
     expect(terminal.screen()).toContain("A state may contain secrets. Write it to a file");
   });
 
-  test("logins are listed and ended, and the audit says who did what", async () => {
+  test("lists and ends logins, and lists the audit log", async () => {
     await using ada = await userMachine(plane);
     await ada.run("zones", "create", "north");
     const entries = (await ada.json(
@@ -164,7 +164,7 @@ describe.concurrent("from the command line", () => {
     expect((await ada.run("zones", "list")).exitCode).toBe(1);
   });
 
-  test("repositories of a code host that is not connected are refused with what to do", async () => {
+  test("refuses to list repositories of a code host that is not connected, with what to do", async () => {
     await using ada = await userMachine(plane);
     const { exitCode, stdout, stderr } = await ada.run("repositories", "list", "github");
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });

@@ -1,4 +1,4 @@
-/** The client in a network with a proxy. */
+/** The client behind an HTTP proxy. */
 import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,19 +7,19 @@ import { startPlane } from "../../helpers/plane.ts";
 import { newUser } from "../../helpers/user.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
-test("goes through the proxy of the environment, but not to this machine or where NO_PROXY says", async () => {
+test("requests use the proxy from the environment, except to this machine and to NO_PROXY hosts", async () => {
   const plane = await startPlane();
   const { environment } = await newUser(plane);
   const { port } = new URL(plane.url);
   const proxied: string[] = [];
-  let answersItself = false;
-  const proxy = createServer(({ method, url = "", headers }, answer) => {
+  let isCaptivePortal = false;
+  const proxy = createServer(({ method, url = "", headers }, response) => {
     proxied.push(url);
-    if (answersItself) return void answer.end("<html>Sign in to this network</html>");
+    if (isCaptivePortal) return void response.end("<html>Sign in to this network</html>");
     const target = `${plane.url}${new URL(url).pathname}`;
-    request(target, { method, headers }, (from) => {
-      answer.writeHead(from.statusCode ?? 500, from.headers);
-      from.pipe(answer);
+    request(target, { method, headers }, (upstream) => {
+      response.writeHead(upstream.statusCode ?? 500, upstream.headers);
+      upstream.pipe(response);
     }).end();
   }).listen(0, "127.0.0.1");
   await once(proxy, "listening");
@@ -27,7 +27,7 @@ test("goes through the proxy of the environment, but not to this machine or wher
   const zones = (env: Record<string, string>) =>
     windlass(["zones", "list", "--json"], { env: { ...environment, HTTP_PROXY, ...env } });
 
-  // A name that only the proxy can resolve.
+  // Only the proxy can resolve this name.
   const elsewhere = { WINDLASS_URL: `http://windlass.test:${port}` };
   expect(await zones(elsewhere)).toMatchObject({ exitCode: 0, stderr: "" });
   expect(proxied).toEqual([`http://windlass.test:${port}/api/cli/zones`]);
@@ -37,7 +37,7 @@ test("goes through the proxy of the environment, but not to this machine or wher
   expect(await zones({})).toMatchObject({ exitCode: 0, stderr: "" });
   expect(proxied).toHaveLength(1);
 
-  // As curl, git and terraform read it.
+  // curl, git and terraform accept an address without a scheme too.
   const bare = { HTTP_PROXY: HTTP_PROXY.replace("http://", "") };
   expect(await zones({ ...elsewhere, ...bare })).toMatchObject({ exitCode: 0, stderr: "" });
   expect(proxied).toHaveLength(2);
@@ -49,7 +49,7 @@ test("goes through the proxy of the environment, but not to this machine or wher
         "windlass: HTTP_PROXY is not a proxy address. Write it like http://proxy.example.com:3128",
     });
 
-  answersItself = true;
+  isCaptivePortal = true;
   const portal = await zones(elsewhere);
   expect(portal).toMatchObject({ exitCode: 1, stdout: "" });
   expect(portal.stderr).toBe(

@@ -1,4 +1,4 @@
-/** Completion in the shells themselves, with the Tab key, where they are installed. */
+/** Completion with the Tab key in real shells, where they are installed. */
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { scratch, until } from "../../helpers/agent-process.ts";
@@ -7,7 +7,7 @@ import { openProgram } from "../../helpers/terminal.ts";
 import { lackOfProgram } from "../../helpers/tools.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
-/** How each shell is started bare, and told of the completions. */
+/** How each shell is started without its start files, and how it loads the completions. */
 const shells: Readonly<Record<string, readonly [start: string[], load: string]>> = {
   bash: [["bash", "--norc"], "source <(windlass completion bash)"],
   zsh: [["zsh", "-f"], "autoload -U compinit && compinit -u -D; source <(windlass completion zsh)"],
@@ -16,7 +16,7 @@ const shells: Readonly<Record<string, readonly [start: string[], load: string]>>
 
 describe.concurrent("completion", () => {
   test.for(Object.keys(shells))(
-    "in %s offers verbs, options and, where none fits, files",
+    "in %s completes verbs, options and file names",
     async (shell, context) => {
       const lack = lackOfProgram(shell);
       if (lack !== undefined) return context.skip(lack);
@@ -28,12 +28,12 @@ describe.concurrent("completion", () => {
         PS1: "$ ",
       };
       await using terminal = openProgram(start, env, root);
-      /** Types, once the line before is done with, and waits for what comes of it. */
+      /** Types the start of a line and Tab, waits for the completion, and clears the line. */
       const completes = async (typed: string, to: string): Promise<void> => {
         const before = terminal.raw().length;
         terminal.type(`${typed}\t`);
         await until(() => terminal.raw().slice(before).includes(to));
-        // Ctrl-U: another line.
+        // Ctrl-U clears the line.
         terminal.type("\u0015");
       };
       await until(() => terminal.raw() !== "");
@@ -48,7 +48,7 @@ describe.concurrent("completion", () => {
     },
   );
 
-  test("of an unknown shell names those that there are", async () => {
+  test("for an unknown shell ends with 2 and lists the supported shells", async () => {
     const { exitCode, stderr } = await windlass(["completion", "tcsh"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("bash, zsh, fish");

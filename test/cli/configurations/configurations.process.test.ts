@@ -20,7 +20,7 @@ function fill(directory: string, files: Readonly<Record<string, string>>): strin
 }
 
 describe.concurrent("windlass configurations", () => {
-  test("makes one of a directory that a runner can then plan, and says what stayed here", async () => {
+  test("create --dir packs a directory that a runner can plan, and lists the files it left out", async () => {
     await using ada = await userMachine(plane, { agent: true });
     const directory = fill(join(ada.path, "network"), {
       ...fixtureFiles("success-cluster"),
@@ -49,7 +49,7 @@ describe.concurrent("windlass configurations", () => {
     expect(listed.stdout).toMatch(/^network +zone +NEW +archive [\da-f]{12}/m);
   });
 
-  test("changes what is named and nothing else, and deletes", async () => {
+  test("update changes only the named fields, and delete removes the configuration", async () => {
     await using ada = await userMachine(plane);
     const file = join(ada.path, "dns.json");
     writeFileSync(
@@ -93,7 +93,7 @@ describe.concurrent("windlass configurations", () => {
     expect(await ada.json("configurations", "list")).toEqual([]);
   });
 
-  test("reads a secret from a pipe or without echo, and shows it nowhere", async () => {
+  test("--sensitive reads a value from a pipe or without echo, and never prints it", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
     const secret = "correct horse battery staple";
@@ -119,7 +119,7 @@ describe.concurrent("windlass configurations", () => {
     expect((await ada.run(...words, "other")).stderr).toContain("Pipe in the value of other");
   });
 
-  test("asks on a terminal before it deletes", async () => {
+  test("delete asks for confirmation on a terminal", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
     for (const [answer, code] of [
@@ -135,7 +135,7 @@ describe.concurrent("windlass configurations", () => {
     expect(await ada.json("configurations", "list")).toEqual([]);
   });
 
-  test("says what is missing or wrong before anything is made", async () => {
+  test("reports missing and wrong arguments and creates nothing", async () => {
     await using ada = await userMachine(plane);
     const directory = fill(join(ada.path, "empty"), { "readme.md": "" });
     const wrong: [string[], string][] = [

@@ -1,4 +1,4 @@
-/** Directories as archives: what goes, what stays, and that the same files are the same bytes. */
+/** Packing a directory as an archive, reproducibly. */
 import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
@@ -16,7 +16,7 @@ function fill(directory: string, files: Readonly<Record<string, string | Buffer>
 }
 
 describe("packing a directory", () => {
-  test("gives the same bytes of the same files, whenever they were written", async () => {
+  test("returns the same bytes for the same files, whatever their order and times", async () => {
     using place = scratch();
     const files = { "main.tf": "a", "modules/b/main.tf": "b", "@odd": "c" };
     const one = fill(join(place.path, "one"), files);
@@ -36,7 +36,7 @@ describe("packing a directory", () => {
     expect((await packDirectory(two)).sha256).not.toBe(first.sha256);
   });
 
-  test("leaves out what git ignores, as deep as it says so, and takes back what it takes back", async () => {
+  test("leaves out what .gitignore files exclude, at every depth, and honours negated patterns", async () => {
     using place = scratch();
     const directory = fill(place.path, {
       "main.tf": "",
@@ -61,7 +61,7 @@ describe("packing a directory", () => {
     expect(skipped).toEqual(["a.log", "build/", "docs/", "sub/secret.txt"]);
   });
 
-  test("leaves out terraform's folder, states, plans and keys unless they are included explicitly", async () => {
+  test("leaves out .terraform, states, plans and keys unless .windlassignore includes them", async () => {
     using place = scratch();
     const secrets = [
       ".env",
@@ -87,7 +87,7 @@ describe("packing a directory", () => {
     expect((await packDirectory(directory)).files).toContain("server.pem");
   });
 
-  test("refuses links, and what is too large, and names the largest files", async () => {
+  test("refuses symbolic links, and an archive over the limit, naming the largest files", async () => {
     using place = scratch();
     const directory = fill(place.path, { "main.tf": "", "blob.bin": randomBytes(53_000_000) });
     await expect(packDirectory(directory)).rejects.toThrow(

@@ -23,7 +23,7 @@ beforeEach(() => {
   }
 });
 
-/** A process in a session of its own, as the demo starts its own ones; returns when it is ready for signals. */
+/** Starts a process in a session of its own. Resolves when it can be signalled. */
 async function start(script: string, cwd = tmpdir()): Promise<ChildProcess> {
   const child = spawn("sh", ["-c", script], {
     cwd,
@@ -49,33 +49,33 @@ async function end(child: ChildProcess, ...lines: string[]): Promise<number | nu
   return child.exitCode;
 }
 
-describe("when its stdin ends, the cleaner", () => {
-  it("stops what was started, the last one first, and removes the directory", async () => {
+describe("the cleaner, when its stdin ends", () => {
+  it("stops the started processes in reverse order and removes the directory", async () => {
     const record = join(tmpdir(), "order");
     onTestFinished(() => rmSync(record, { force: true }));
-    const leaves = (name: string) =>
+    const recordsIts = (name: string) =>
       `trap 'echo ${name} >>${record}; exit' TERM; echo; while :; do sleep 0.01; done`;
-    const first = await start(leaves("first"));
-    const second = await start(leaves("second"));
+    const first = await start(recordsIts("first"));
+    const second = await start(recordsIts("second"));
     expect(await end(cleaner(), `start ${first.pid}`, `start ${second.pid}`)).toBe(0);
     expect(existsSync(directory)).toBe(false);
     expect([first.exitCode, second.exitCode]).toEqual([0, 0]);
     expect(readFileSync(record, "utf8")).toBe("second\nfirst\n");
   });
 
-  it("leaves the logs where they were asked for, and only them", async () => {
+  it("keeps only the logs when they were asked for", async () => {
     expect(await end(cleaner(), "keep-logs")).toBe(0);
     expect(readdirSync(directory)).toEqual(["logs"]);
   });
 
-  it("kills what ignores SIGTERM, with its children", async () => {
+  it("kills a process that ignores SIGTERM, with its children", async () => {
     const stubborn = await start("trap '' TERM; sleep 1000 & echo; wait");
     expect(await end(cleaner("50"), `start ${stubborn.pid}`)).toBe(0);
     expect(stubborn.signalCode).toBe("SIGKILL");
   });
 
   it.runIf(process.platform === "linux")(
-    "finds what works in the directory without having been told",
+    "kills a process that works in the directory and was not registered",
     async () => {
       const stray = await start("trap '' TERM; echo; exec sleep 1000", join(directory, "data"));
       expect(await end(cleaner())).toBe(0);
@@ -83,7 +83,7 @@ describe("when its stdin ends, the cleaner", () => {
     },
   );
 
-  it("lets go of a process that had ended", async () => {
+  it("does not signal a process that was reported as ended", async () => {
     const bystander = await start("echo; exec sleep 1000");
     expect(await end(cleaner(), `start ${bystander.pid}`, `ended ${bystander.pid}`)).toBe(0);
     expect([bystander.exitCode, bystander.signalCode]).toEqual([null, null]);

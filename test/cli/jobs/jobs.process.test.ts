@@ -19,7 +19,7 @@ const ticking = (seconds: number) =>
   inlineSnapshot("long-running", { variables: { seconds: { value: seconds } } });
 
 describe.concurrent("windlass jobs", () => {
-  test("plans and deploys that plan in a pipe: the log and what it is about on stdout", async () => {
+  test("plan --wait and deploy --plan print the log and the plan summary to a pipe", async () => {
     await using ada = await userMachine(plane, { agent: true });
     await ada.user.configure({ name: "prod", ...cluster });
     const plan = await ada.run("jobs", "plan", "prod", "--debug", "--wait");
@@ -80,14 +80,14 @@ describe.concurrent("windlass jobs", () => {
     });
   });
 
-  test("mirrors a failed job in its exit code, and asks again with retry", async () => {
+  test("ends with 1 for a failed job, and retry creates a new job", async () => {
     await using ada = await userMachine(plane, { agent: true });
     await ada.user.configure({ name: "broken", ...inlineSnapshot("fail-plan") });
     const failed = await ada.run("jobs", "plan", "broken", "--wait", "--json");
     expect(failed.exitCode).toBe(1);
     const job = JSON.parse(failed.stdout as string) as Job;
     expect(job.status).toBe("FAILED");
-    // The log went to stderr, to keep stdout for data.
+    // With --json, stdout has the data and the log goes to stderr.
     expect(failed.stderr).toMatch(/windlass: The plan of "broken" failed after .*: plan failed/);
     const again = (await ada.json("jobs", "retry", job.id)) as Job;
     expect(again).toMatchObject({ job_type: "PLAN" });
@@ -95,15 +95,15 @@ describe.concurrent("windlass jobs", () => {
     expect((await ada.run("jobs", "logs", again.id, "-f")).exitCode).toBe(1);
   });
 
-  test("says why a job waits, and detaches in a pipe at Ctrl-C with 130 and how to go on", async () => {
+  test("prints why a job waits; Ctrl-C detaches with 130 and prints how to follow it", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "waiting", ...cluster });
     const run = windlass(["jobs", "plan", "waiting", "--wait"], { env: ada.environment });
-    let told = "";
+    let output = "";
     run.stderr?.on("data", (text: Buffer) => {
-      told += text.toString();
+      output += text.toString();
     });
-    await until(() => told.includes("no worker has the labels of this job"));
+    await until(() => output.includes("no worker has the labels of this job"));
     run.kill("SIGINT");
     const { exitCode, stdout, stderr } = await run;
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
@@ -116,12 +116,12 @@ describe.concurrent("windlass jobs", () => {
     expect((await ada.run("jobs", "cancel", id)).exitCode).toBe(1);
   });
 
-  test("shows terraform's colours and a line of progress in a terminal, and asks at Ctrl-C", async () => {
+  test("shows terraform's colours and a progress line in a terminal, and asks on Ctrl-C", async () => {
     await using ada = await userMachine(plane, { agent: true });
     await ada.user.configure({ name: "ticking", ...ticking(60) });
     await using terminal = openTerminal(["jobs", "deploy", "ticking", "--wait"], ada.environment);
     await terminal.shows("Still creating...");
-    // What the runner is at: every step is in the log, the last one on the line below it.
+    // Every step is in the log, and the current one is in the progress line below it.
     for (const step of ["init", "plan", "apply"])
       expect(terminal.screen()).toMatch(new RegExp(`^\r?• terraform [\\d.]+: ${step}$`, "m"));
     expect(terminal.screen()).toMatch(/deployment of "ticking" · (\d+m )?\d+s · apply/);
@@ -134,7 +134,7 @@ describe.concurrent("windlass jobs", () => {
     expect(terminal.screen()).toContain('The deployment of "ticking" was cancelled after');
   });
 
-  test("shows no colours where they are switched off", async () => {
+  test("shows no colours when NO_COLOR is set", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "waiting", ...cluster });
     await ada.json("jobs", "plan", "waiting");
@@ -149,7 +149,7 @@ describe.concurrent("windlass jobs", () => {
     expect(await shown({ NO_COLOR: "1" })).not.toContain("\u001b");
   });
 
-  test("leaves the job to itself when the person at the terminal wants that", async () => {
+  test("leaves the job running when the user chooses to detach", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "later", ...cluster });
     await using terminal = openTerminal(["jobs", "plan", "later", "--wait"], ada.environment);
@@ -166,7 +166,7 @@ describe.concurrent("windlass jobs", () => {
     expect(await ada.json("jobs", "list")).toMatchObject([{ status: "QUEUED" }]);
   });
 
-  test("says what is wrong, and what to do", async () => {
+  test("reports wrong arguments with what to do", async () => {
     await using ada = await userMachine(plane);
     const none = await ada.run("jobs", "list");
     expect(none).toMatchObject({ exitCode: 0, stdout: "" });

@@ -1,4 +1,4 @@
-/** A log that is followed through whatever happens to its connections. */
+/** Following a log while its connections break. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { once } from "node:events";
@@ -44,12 +44,12 @@ const end = ({ url, headers, job: id }: Runner, last_seq: number) =>
     { headers },
   );
 
-test("goes on after each of many cuts, and has each chunk once", async () => {
+test("following continues after many cut connections and delivers each chunk once", async () => {
   const owner = await addOwner(plane.context.store);
   const worker = await addTestWorker(plane, owner);
   const job = await addHeldJob(plane, owner, worker);
   const { authorization } = await clientHeaders(plane, owner);
-  // Between the two: each connection is cut after a few hundred bytes, wherever that is.
+  // A proxy that cuts each connection after a few hundred bytes, at any byte.
   const { port } = new URL(plane.url);
   const cuts = createServer((client) => {
     let left = 300 + Math.floor(Math.random() * 900);
@@ -89,7 +89,7 @@ test("goes on after each of many cuts, and has each chunk once", async () => {
   cuts.close();
 });
 
-test("goes on after the server was killed and started again", async () => {
+test("following continues after the server was killed and restarted", async () => {
   const directory = mkdtempSync(join(tmpdir(), "server-"));
   const first = spawnServer(directory);
   const url = await first.ready;

@@ -15,11 +15,11 @@ test.each([
   ["cut within lines", ["on", "e\ntw", "o\nthr", "ee\n"]],
   ["in one piece", ["one\ntwo\nthree\n"]],
   ["without a last line end", ["one\ntwo\n", "three"]],
-])("a log %s is shown line by line, each once and whole", (_, chunks) => {
+])("a log %s is shown as whole lines, each once", (_, chunks) => {
   expect(shownOf(chunks.map((text) => ["STDOUT", text]))).toEqual(["one", "two", "three"]);
 });
 
-test("lines of two streams do not run into each other, and the runner's own stand apart", () => {
+test("lines of different streams are not mixed, and system lines are marked", () => {
   expect(
     shownOf([
       ["SYSTEM", "terraform 1.14.0: plan\n"],
@@ -30,6 +30,6 @@ test("lines of two streams do not run into each other, and the runner's own stan
   ).toEqual(["• terraform 1.14.0: plan", "Warning: old", "Planning done"]);
 });
 
-test("a log of nothing is no line", () => {
+test("an empty log has no lines", () => {
   expect(shownOf([])).toEqual([]);
 });

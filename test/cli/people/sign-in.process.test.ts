@@ -1,4 +1,4 @@
-/** Signing in as a person does, in a terminal and in a pipe, at a real server. */
+/** Signing in at a real server, in a terminal and through a pipe. */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -17,22 +17,22 @@ beforeAll(async () => {
 const place = scratch();
 afterAll(() => place[Symbol.dispose]());
 let count = 0;
-/** A person's machine: nothing of this one's settings. */
+/** The environment of another machine, with none of this one's settings. */
 const machine = () => ({ WINDLASS_CONFIG_DIR: join(place.path, String(++count)) });
 
 const deviceCodeIn = (text: string): string => /device_code=([\w-]+)/.exec(text)?.[1] ?? "";
 const approved = async (text: string): Promise<string> =>
   (await approve(plane, browser, deviceCodeIn(text))).verification_code;
 
-/** Signs in through a pipe: opens nothing, reads the characters from stdin. */
+/** Signs in through a pipe: no browser is opened, and the code is read from stdin. */
 async function signedIn(env: Record<string, string>): Promise<void> {
   const login = windlass(["login", "--server", plane.url], { env, stdin: "pipe" });
-  let told = "";
+  let output = "";
   login.stderr?.on("data", (text: Buffer) => {
-    told += text.toString();
-    if (!/device_code=[\w-]+\n/.test(told)) return;
+    output += text.toString();
+    if (!/device_code=[\w-]+\n/.test(output)) return;
     login.stderr?.removeAllListeners("data");
-    void approved(told).then((code) => login.stdin?.end(`${code}\n`));
+    void approved(output).then((code) => login.stdin?.end(`${code}\n`));
   });
   expect(await login).toMatchObject({ exitCode: 0, stdout: "" });
 }
@@ -40,7 +40,7 @@ async function signedIn(env: Record<string, string>): Promise<void> {
 const files = (env: { WINDLASS_CONFIG_DIR: string }) => join(env.WINDLASS_CONFIG_DIR, "auth.json");
 
 describe.concurrent("signing in", () => {
-  test("works in a terminal: opens the browser, asks for the characters, says who one is", async () => {
+  test("works in a terminal: opens the browser, asks for the code and prints the user", async () => {
     const env = machine();
     const opened = join(place.path, "opened");
     const browserProgram = join(place.path, "browser");
@@ -62,7 +62,7 @@ describe.concurrent("signing in", () => {
     if (existsSync(opened)) expect(readFileSync(opened, "utf8")).toContain(deviceCodeIn(screen));
   });
 
-  test("works in a pipe, and other users cannot read its tokens", async () => {
+  test("works through a pipe, and keeps the tokens out of the output", async () => {
     const env = machine();
     await signedIn(env);
     const { exitCode, stdout } = await windlass(["whoami", "--json"], { env });
@@ -74,7 +74,7 @@ describe.concurrent("signing in", () => {
     expect(stdout).not.toContain("eyJ");
   });
 
-  test("ends with a clear word when no characters come, or Ctrl-C does", async () => {
+  test("ends with an error when no code is entered, and with 130 on Ctrl-C", async () => {
     const env = machine();
     const piped = await windlass(["login", "--server", plane.url], {
       env,
@@ -89,7 +89,7 @@ describe.concurrent("signing in", () => {
     expect(existsSync(files(env))).toBe(false);
   });
 
-  test("at what is no Windlass says so before a browser opens", async () => {
+  test("reports a wrong server address before it opens a browser", async () => {
     const env = machine();
     const dead = await windlass(["login", "--server", "http://127.0.0.1:9"], { env });
     expect(dead.exitCode).toBe(1);
@@ -101,7 +101,7 @@ describe.concurrent("signing in", () => {
     expect(none.stderr).toContain("Missing server. Run: windlass login --server");
   });
 
-  test("is over after a logout, here and at the server", async () => {
+  test("ends with logout, on the machine and at the server", async () => {
     const env = machine();
     await signedIn(env);
     const before = readFileSync(files(env), "utf8");
@@ -109,12 +109,12 @@ describe.concurrent("signing in", () => {
     const after = await windlass(["whoami"], { env });
     expect(after).toMatchObject({ exitCode: 1, stdout: "" });
     expect(after.stderr).toContain("You are not signed in");
-    // The tokens that a thief had copied.
+    // A copy of the tokens is useless after the logout.
     writeFileSync(files(env), before);
     expect((await windlass(["whoami"], { env })).stderr).toContain("has ended");
   });
 
-  test("of twenty commands at once with an expired token, one renews it and the user stays signed in", async () => {
+  test("is renewed once when twenty commands find the token expired, and stays valid", async () => {
     const env = machine();
     await signedIn(env);
     const auth = JSON.parse(readFileSync(files(env), "utf8"));
@@ -130,7 +130,7 @@ describe.concurrent("signing in", () => {
     expect(await windlass(["whoami"], { env })).toMatchObject({ exitCode: 0 });
   });
 
-  test("a token of the environment goes only to the server that is named with it", async () => {
+  test("sends WINDLASS_TOKEN only to the server that is named with it", async () => {
     const env = machine();
     await signedIn(env);
     const { profiles } = JSON.parse(readFileSync(files(env), "utf8"));

@@ -16,7 +16,7 @@ const nothing: PlanSummary = {
 };
 
 describe("a plan", () => {
-  test("is counted, then drawn with a sign and a reason for each resource", () => {
+  test("is shown as counts, then as one line per resource with its sign and reason", () => {
     const lines = planView({
       ...nothing,
       applyable: true,
@@ -59,7 +59,7 @@ describe("a plan", () => {
     ]);
   });
 
-  test("with nothing to do says so, and a hostile name moves no cursor", () => {
+  test("without changes is shown as no changes, and control sequences in names are removed", () => {
     expect(planView(nothing)).toEqual(["Plan: no changes"]);
     const address = 'a["\u001b[2J\u001b]0;title\u0007\r\nx"]';
     const [, line] = planView({ ...nothing, changes: [{ address, action: "create" }] });

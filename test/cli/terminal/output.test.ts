@@ -16,10 +16,10 @@ describe("a line of a log", () => {
     ["a write to the clipboard", "a\u001b]52;c;aGk=\u0007b", "ab", "ab"],
     ["a lone escape", "a\u001b", "a", "a"],
     ["progress written over itself", "10 %\r50 %\r100 %", "100 %", "100 %"],
-    ["a line end of Windows", "text\r", "text", "text"],
-    ["a bell and a NUL", "a\u0007\u0000b", "ab", "ab"],
+    ["a Windows line end", "text\r", "text", "text"],
+    ["BEL and NUL", "a\u0007\u0000b", "ab", "ab"],
     ["tabs and other scripts", "a\tä 字 🙂", "a\tä 字 🙂", "a\tä 字 🙂"],
-  ])("with %s", (_, line, coloured, plain) => {
+  ])("with %s is shown safely, with and without colours", (_, line, coloured, plain) => {
     expect([logLine(line, true), logLine(line, false)]).toEqual([coloured, plain]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { cut, fitToTerminal, table } from "../../../cli/terminal/table.ts";
 
 describe("a table", () => {
-  it("pads each column to its widest cell as it is seen, and not the last", () => {
+  it("pads each column but the last to the displayed width of its widest cell", () => {
     expect(
       table([
         ["a", "\u001b[36mlong\u001b[39m", "x"],
@@ -10,7 +10,7 @@ describe("a table", () => {
       ]),
     ).toEqual(["a    \u001b[36mlong\u001b[39m  x", "bcd  e     y z"]);
     expect(table([])).toEqual([]);
-    // A wide character takes two columns, an emoji of three code points too, an accent of its own none.
+    // A wide character and an emoji of three code points take two columns, a combining accent none.
     expect(table(["名前", "👩‍💻", "e\u0301t", "four"].map((name) => [name, "x"]))).toEqual([
       "名前  x",
       "👩‍💻    x",
@@ -19,7 +19,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("cuts a cell between characters, at its columns", () => {
+  it("cuts a cell between characters, at its displayed width", () => {
     expect([3, 4, 5, 6, 7, 8].map((columns) => cut("ab👩‍💻名前", columns))).toEqual([
       "ab…",
       "ab…",
@@ -30,7 +30,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("fits into a terminal by cutting the widest columns, and never the id", () => {
+  it("fits the terminal by cutting the widest columns, but never the id", () => {
     const rows = [
       ["NAME", "STATUS", "ID"],
       ["a name that is rather long", "\u001b[32mSUCCESS\u001b[39m", "0123456789"],
