@@ -11,8 +11,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const url = { WINDLASS_URL: "https://windlass.example.com" };
 
-describe("settings", () => {
-  test("have the defaults of the table", () => {
+describe("the settings of the agent", () => {
+  test("have the documented defaults", () => {
     expect(readConfig({ ...url, PATH: "/bin" })).toMatchObject({
       concurrency: 1,
       labels: [],
@@ -25,7 +25,7 @@ describe("settings", () => {
     });
   });
 
-  test("are read from the environment, empty ones count as not set", () => {
+  test("are read from the environment; an empty value counts as not set", () => {
     const config = readConfig({
       WINDLASS_URL: "http://localhost:8080/base/",
       WINDLASS_LABELS: "gpu, eu-west ,",
@@ -46,7 +46,7 @@ describe("settings", () => {
     expect(JSON.stringify(config)).not.toContain("never");
   });
 
-  test("take secrets from a file or a systemd credential, without the last newline", () => {
+  test("are read from a file or a systemd credential, without the last newline", () => {
     writeFileSync(join(folder, "WINDLASS_WORKER_TOKEN"), "wlw_from-credential\n");
     writeFileSync(join(folder, "file"), "from-file\n");
     const config = readConfig({
@@ -62,7 +62,7 @@ describe("settings", () => {
     });
   });
 
-  test("that are unknown cause a warning, those of other roles do not", () => {
+  test("warn about an unknown name, but not about a setting of another role", () => {
     const { warnings } = readConfig({
       ...url,
       WINDLASS_WORKDIR: "x",
@@ -74,7 +74,7 @@ describe("settings", () => {
     ]);
   });
 
-  test("put the work directory where systemd says", () => {
+  test("take the work directory from STATE_DIRECTORY of systemd", () => {
     expect(readConfig({ ...url, STATE_DIRECTORY: "/var/lib/a:/var/lib/b" }).workDir).toBe(
       "/var/lib/a",
     );
@@ -85,11 +85,11 @@ describe("settings", () => {
     "http://127.0.0.1",
     "http://[::1]:8080",
     "https://example.com",
-  ])("take the address %s as it is", (WINDLASS_URL) =>
+  ])("accept the server address %s", (WINDLASS_URL) =>
     expect(readConfig({ WINDLASS_URL }).url).toBe(WINDLASS_URL),
   );
 
-  test("take http to another machine where WINDLASS_ALLOW_HTTP says so", () => {
+  test("accept http to another machine with WINDLASS_ALLOW_HTTP=1", () => {
     const plain = { WINDLASS_URL: "http://windlass.example.com", WINDLASS_ALLOW_HTTP: "1" };
     expect(readConfig(plain)).toMatchObject({ url: plain.WINDLASS_URL, allowHttp: true });
   });
@@ -127,12 +127,12 @@ describe("settings", () => {
       { ...url, WINDLASS_WORKER_TOKEN_FILE: "/nonexistent" },
       /^WINDLASS_WORKER_TOKEN_FILE cannot be read/,
     ],
-  ])("that are bad end with one line that names them: %o", (environment, message) => {
+  ])("reject %o with one line that names the setting", (environment, message) => {
     expect(() => readConfig(environment)).toThrow(ConfigError);
     expect(() => readConfig(environment)).toThrow(message);
   });
 
-  test("that are secret are not repeated in the complaint", () => {
+  test("do not repeat a secret in the error", () => {
     const tooLong = "s3cret".repeat(1000);
     expect(() =>
       readConfig({ ...url, WINDLASS_WORKER_ID: "x", WINDLASS_WORKER_TOKEN: tooLong }),
@@ -140,8 +140,8 @@ describe("settings", () => {
   });
 });
 
-describe("the command", () => {
-  test("ends with 78 and one line for a bad setting", async () => {
+describe("windlass agent", () => {
+  test("ends with 78 and one line for a wrong setting", async () => {
     const result = await windlass(["agent"], {
       env: { PATH: process.env["PATH"] ?? "", WINDLASS_URL: "nowhere" },
       extendEnv: false,
@@ -150,7 +150,7 @@ describe("the command", () => {
     expect(result.stderr).toMatch(/^windlass agent: WINDLASS_URL .*$/);
   });
 
-  test("tells its help and version, and refuses what it does not know", async () => {
+  test("prints its help and version, and ends with 2 for an unknown option", async () => {
     expect((await windlass(["agent", "--help"])).stdout).toContain("WINDLASS_REGISTRATION_TOKEN");
     expect((await windlass(["agent", "--version"])).stdout).toMatch(/^\d+\.\d+\.\d+/);
     expect((await windlass(["agent", "--once"])).exitCode).toBe(2);

@@ -1,4 +1,4 @@
-/** An agent whose control plane has a new address keeps its identity there, and shows its token to no other server. */
+/** An agent keeps its identity when the server's address changes, and trusts no other server. */
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -21,14 +21,14 @@ afterEach(() => rmSync(workDir, { recursive: true }));
 const file = () => join(workDir, "identity.json");
 
 function identifyAt(url: string, identity: { workerId: string; workerToken: string }) {
-  const kept = { server: "https://before.example.com", ...identity };
-  writeFileSync(file(), JSON.stringify(kept));
+  const stored = { server: "https://before.example.com", ...identity };
+  writeFileSync(file(), JSON.stringify(stored));
   const config = readConfig({ WINDLASS_URL: url, WINDLASS_WORK_DIR: workDir });
   const log = pino({ level: "silent" });
   return identify(config, "process", log, new AbortController().signal);
 }
 
-test("the server that gave the token is known again at a new address", async () => {
+test("the identity is kept when the same server has a new address", async () => {
   const plane = await startPlane();
   try {
     const { id, headers } = await addTestWorker(plane, await addOwner(plane.context.store));
@@ -44,14 +44,14 @@ test("the server that gave the token is known again at a new address", async () 
 });
 
 test.each([
-  ["proves wrongly", 200, '{"proof":"wrong"}'],
-  ["does not know the question", 404, "not found"],
-])("a server that %s never sees the token", async (_, status, answer) => {
+  ["gives a wrong proof", 200, '{"proof":"wrong"}'],
+  ["has no endpoint for proofs", 404, "not found"],
+])("a server that %s never gets the token", async (_, status, body) => {
   let seen = "";
   const server = createServer((request, response) => {
     seen += JSON.stringify([request.url, request.headers]);
     request.on("data", (part) => (seen += String(part)));
-    request.on("end", () => response.writeHead(status).end(answer));
+    request.on("end", () => response.writeHead(status).end(body));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
   try {

@@ -9,7 +9,7 @@ import { openJournal } from "../../agent/job/journal.ts";
 import { openRun } from "../../agent/job/terraform/process.ts";
 import type { ClaimedJob } from "../../protocol/executions.ts";
 
-test("a job that cannot be cleaned up gives its slot back, and the next start tries again", async () => {
+test("a job whose files cannot be removed frees its slot, and the next start removes them", async () => {
   const workDir = mkdtempSync(join(tmpdir(), "job-runs-"));
   const directory = join(workDir, "jobs", "job");
   mkdirSync(directory, { recursive: true });
@@ -19,7 +19,7 @@ test("a job that cannot be cleaned up gives its slot back, and the next start tr
   journal.append({ at: "ended", report: { status: "FAILED" } });
   journal.append({ at: "reported" });
   journal.close();
-  // No folder, so nothing in it can be removed.
+  // A file in place of the folder makes the removal fail.
   writeFileSync(join(workDir, "workspaces"), "");
   const ended: string[] = [];
   const adopt = async () => {
@@ -43,7 +43,7 @@ test("a job that cannot be cleaned up gives its slot back, and the next start tr
   rmSync(workDir, { recursive: true });
 });
 
-test("a claim that cannot be written down, or a journal that cannot be read, leaves no file open", async () => {
+test("an unwritable claim and an unreadable journal leave no file open", async () => {
   const workDir = mkdtempSync(join(tmpdir(), "job-runs-"));
   const jobs = new JobRuns({
     api: { forJob: () => ({}) } as never,
@@ -52,7 +52,7 @@ test("a claim that cannot be written down, or a journal that cannot be read, lea
     onEnd: () => undefined,
   });
   const claim = { job: { id: "job", job_type: "PLAN" } } as ClaimedJob;
-  // As a full disk does, this refuses the line.
+  // Fails to write the claim, as a full disk does.
   const refused = Object.assign({}, claim, {
     toJSON: () => {
       throw new Error("no room");
@@ -68,7 +68,7 @@ test("a claim that cannot be written down, or a journal that cannot be read, lea
   rmSync(workDir, { recursive: true });
 });
 
-test("a job that ends its agent three times in a row is given up, and says so", async () => {
+test("a job whose agent ended three times in a row is stopped and reported as FAILED", async () => {
   const workDir = mkdtempSync(join(tmpdir(), "job-runs-"));
   const directory = join(workDir, "jobs", "job");
   mkdirSync(directory, { recursive: true });

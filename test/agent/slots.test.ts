@@ -3,7 +3,7 @@ import { Slots } from "../../agent/slots.ts";
 
 const never = new AbortController().signal;
 
-test("a slot is waited for in the order of asking", async () => {
+test("slots are given in the order in which they were asked for", async () => {
   const slots = new Slots(1);
   await slots.take(never);
   const order: number[] = [];
@@ -19,20 +19,20 @@ test("a slot is waited for in the order of asking", async () => {
 
 test("a caller that stops waiting gets no slot", async () => {
   const slots = new Slots(0);
-  const impatience = new AbortController();
-  const waiting = slots.take(impatience.signal);
-  impatience.abort(new Error("enough"));
+  const stop = new AbortController();
+  const waiting = slots.take(stop.signal);
+  stop.abort(new Error("enough"));
   await expect(waiting).rejects.toThrow("enough");
   slots.give();
   await slots.take(never);
 });
 
-test("jobs that are there already count, even over the limit", async () => {
+test("jobs that already run take slots, even above the limit", async () => {
   const slots = new Slots(1);
   slots.takeAnyway();
   slots.takeAnyway();
-  const impatience = new AbortController();
-  const waiting = slots.take(impatience.signal);
+  const stop = new AbortController();
+  const waiting = slots.take(stop.signal);
   slots.give();
   slots.give();
   await waiting;

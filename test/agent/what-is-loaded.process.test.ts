@@ -1,14 +1,14 @@
-/** What an agent that waits has loaded: it runs for months beside other people's work, and each of these is megabytes of its memory. */
+/** Which modules an idle agent has loaded. Each of these takes megabytes of its memory. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { root } from "../helpers/source-files.ts";
 
-/** Needed for some jobs, and loaded for them. */
+/** Needed by some jobs only, and loaded when one of them runs. */
 const later = ["typebox", "@aws-sdk", "openpgp", "tar", "yauzl", "execa", "commander", "ajv"];
 
-test("an agent starts without schemas and without what only some jobs need", async () => {
+test("an idle agent has loaded neither schemas nor modules that only some jobs need", async () => {
   const script = `
     import { registerHooks } from "node:module";
     registerHooks({ load(url, context, next) { console.log(url); return next(url, context); } });

@@ -1,4 +1,4 @@
-/** The units as systemd itself judges them. */
+/** Checks the systemd units with systemd-analyze. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ afterAll(() => rmSync(place, { recursive: true }));
 const folder = join(root, "systemd");
 const units = readdirSync(folder).filter((name) => name.endsWith(".service"));
 
-/** Highest exposure, out of 10, that each may have. Each exception of the agent's is explained in its unit. */
+/** The highest exposure level, out of 10. The agent's unit explains its exceptions. */
 const exposure: Record<string, number> = {
   "windlass-agent.service": 3.7,
   "windlass-server.service": 1.4,
@@ -25,7 +25,7 @@ describe.each(units)("%s", (name) => {
   skipAt(lackOfProgram("systemd-analyze"));
   const text = readFileSync(join(folder, name), "utf8");
   const path = join(place, name);
-  // The command of this checkout, because systemd looks whether there is one.
+  // The command of this checkout, because systemd checks that the command exists.
   const version = Number(
     /^systemd (\d+)/.exec(
       spawnSync("systemctl", ["--version"], { encoding: "utf8" }).stdout ?? "",
@@ -34,7 +34,7 @@ describe.each(units)("%s", (name) => {
   const unit = name === "windlass-agent.service" ? unitOf(text, bin, version) : text;
   writeFileSync(path, unit.replace("/usr/local/bin/windlass", bin));
 
-  test("is understood by systemd, every line of it", () => {
+  test("passes systemd-analyze verify without a warning", () => {
     const { status, stderr } = spawnSync(
       "systemd-analyze",
       ["verify", "--man=no", "--recursive-errors=no", path],
@@ -43,20 +43,20 @@ describe.each(units)("%s", (name) => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
-  test("is exposed no more than it must be", () => {
+  test("has an exposure level within its limit", () => {
     const args = ["security", "--offline=true", "--no-pager", path];
-    const said = execFileSync("systemd-analyze", args, { encoding: "utf8" });
-    const level = Number(/Overall exposure level for \S+: ([\d.]+)/.exec(said)?.[1]);
+    const report = execFileSync("systemd-analyze", args, { encoding: "utf8" });
+    const level = Number(/Overall exposure level for \S+: ([\d.]+)/.exec(report)?.[1]);
     expect(level).toBeLessThanOrEqual(exposure[name] ?? 0);
   });
 });
 
-test("The agent's unit lets an apply outlive the agent", () => {
+test("the agent's unit leaves time to stop an apply, and lets terraform outlive the agent", () => {
   const unit = readFileSync(join(folder, "windlass-agent.service"), "utf8");
   const settings = unit.split("\n").filter((line) => !line.startsWith("#"));
   expect(settings).toContain("KillMode=process");
   expect(settings).toContain("User=windlass-agent");
-  // Cancelled in time: an apply may take ten minutes to stop, and its report one more.
+  // An apply may take ten minutes to stop, and its report one more minute.
   const [, jobs] = /^Environment=WINDLASS_STOP_SECONDS=(\d+)$/m.exec(unit) ?? [];
   const [, minutes] = /^TimeoutStopSec=(\d+)min$/m.exec(unit) ?? [];
   expect(60 * Number(minutes) - Number(jobs)).toBeGreaterThan(660);

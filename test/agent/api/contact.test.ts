@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Contact } from "../../../agent/api/contact.ts";
 
-test("Contact is as old as the line that was silent longest, and a line that rests does not count", () => {
+test("Contact.silence returns the longest silence of the active calls", () => {
   let now = 0;
   const contact = new Contact(() => now);
   now = 10_000;
@@ -16,7 +16,7 @@ test("Contact is as old as the line that was silent longest, and a line that res
   contact.heard("heartbeat");
   now = 18_000;
   expect(contact.silence()).toBe(3);
-  // Asked again and not answered: the silence goes on.
+  // A repeated call without a response does not end the silence.
   contact.resume("claim");
   expect(contact.silence()).toBe(3);
 });

@@ -19,9 +19,9 @@ test.each([
     Object.assign(new Error("late"), { code: "UND_ERR_HEADERS_TIMEOUT" }),
     { kind: "retry", after: 0 },
   ],
-  [new SyntaxError("a proxy's page is no JSON"), { kind: "retry", after: 0 }],
+  [new SyntaxError("a proxy's page is not JSON"), { kind: "retry", after: 0 }],
   [Object.assign(new Error("ours"), { code: "UND_ERR_INVALID_ARG" }), { kind: "give up" }],
-])("%s is sorted once", (error, expected) => {
+])("sortFailure(%s) returns %o", (error, expected) => {
   expect(sortFailure(error)).toEqual(expected);
 });
 
@@ -30,14 +30,17 @@ test.each([
   { refusals: [0, 31], accepted: [], revoked: false, why: "not often enough" },
   { refusals: [0, 15, 31], accepted: [], revoked: true, why: "three over thirty seconds" },
   { refusals: [0, 15, 31], accepted: [20], revoked: false, why: "one was accepted in between" },
-])("401 at $refusals: revoked $revoked, $why", ({ refusals, accepted, revoked }) => {
-  let isRevoked = false;
-  const revocation = new Revocation(30, () => {
-    isRevoked = true;
-  });
-  for (const second of [...refusals, ...accepted].toSorted((a, b) => a - b)) {
-    if (accepted.includes(second)) revocation.accepted();
-    else revocation.refused(second * 1000);
-  }
-  expect(isRevoked).toBe(revoked);
-});
+])(
+  "a token refused after $refusals seconds: revoked $revoked, $why",
+  ({ refusals, accepted, revoked }) => {
+    let isRevoked = false;
+    const revocation = new Revocation(30, () => {
+      isRevoked = true;
+    });
+    for (const second of [...refusals, ...accepted].toSorted((a, b) => a - b)) {
+      if (accepted.includes(second)) revocation.accepted();
+      else revocation.refused(second * 1000);
+    }
+    expect(isRevoked).toBe(revoked);
+  },
+);

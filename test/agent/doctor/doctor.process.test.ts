@@ -1,4 +1,4 @@
-/** `windlass agent doctor` as an operator runs it: a machine that is well, and each way in which one can be ill. */
+/** `windlass agent doctor` on a healthy machine, and on one with each fault that it finds. */
 import { createServer } from "node:http";
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
@@ -40,7 +40,7 @@ async function doctor(env: Record<string, string>, ...args: string[]) {
 }
 
 describe.concurrent("windlass agent doctor", () => {
-  test("finds a machine well, one line a check, and leaves nothing behind", async () => {
+  test("prints one line for each check of a healthy machine, and leaves no files", async () => {
     const env = environment();
     mkdirSync(env.WINDLASS_WORK_DIR, { mode: 0o700 });
     const before = statSync(env.WINDLASS_WORK_DIR).mode;
@@ -57,7 +57,7 @@ describe.concurrent("windlass agent doctor", () => {
     expect(statSync(env.WINDLASS_WORK_DIR).mode).toBe(before);
   });
 
-  test("says what to do when nothing listens at the address", async () => {
+  test("reports an address where nothing listens, with what to do", async () => {
     const { exitCode, of } = await doctor(environment({ WINDLASS_URL: "http://127.0.0.1:9" }));
     expect(of("server")).toMatchObject({
       state: "failed",
@@ -69,16 +69,16 @@ describe.concurrent("windlass agent doctor", () => {
   test("reports a token that the server refuses, and an agent that is not registered", async () => {
     const refused = await doctor(environment({ WINDLASS_WORKER_TOKEN: "wlw_replaced" }));
     expect(refused.of("identity")).toMatchObject({ state: "failed" });
-    const { WINDLASS_WORKER_ID: _, WINDLASS_WORKER_TOKEN: __, ...nobody } = environment();
-    expect((await doctor(nobody)).of("identity")).toMatchObject({
+    const { WINDLASS_WORKER_ID: _, WINDLASS_WORKER_TOKEN: __, ...unregistered } = environment();
+    expect((await doctor(unregistered)).of("identity")).toMatchObject({
       state: "failed",
       text: "this agent is not registered",
     });
-    const soon = await doctor({ ...nobody, WINDLASS_REGISTRATION_TOKEN: "wlr_0123456789" });
+    const soon = await doctor({ ...unregistered, WINDLASS_REGISTRATION_TOKEN: "wlr_0123456789" });
     expect(soon.of("identity")).toMatchObject({ state: "ok" });
   });
 
-  test("knows a server that it was registered at under another address, and another server", async () => {
+  test("accepts the same server at a new address, and reports another server or a damaged identity", async () => {
     const {
       WINDLASS_WORKER_ID: workerId,
       WINDLASS_WORKER_TOKEN: workerToken,
@@ -86,18 +86,18 @@ describe.concurrent("windlass agent doctor", () => {
     } = environment();
     const env = { ...rest, WINDLASS_WORK_DIR: rest.WINDLASS_WORK_DIR };
     mkdirSync(env.WINDLASS_WORK_DIR, { mode: 0o700 });
-    const keep = (token: string) => {
-      const kept = { server: "http://former.example.com", workerId, workerToken: token };
-      writeFileSync(join(env.WINDLASS_WORK_DIR, "identity.json"), JSON.stringify(kept));
+    const storeIdentity = (token: string) => {
+      const stored = { server: "http://former.example.com", workerId, workerToken: token };
+      writeFileSync(join(env.WINDLASS_WORK_DIR, "identity.json"), JSON.stringify(stored));
     };
-    keep(workerToken);
+    storeIdentity(workerToken);
     expect((await doctor(env)).of("identity")).toMatchObject({
       state: "ok",
       text: expect.stringMatching(
         /^worker worker, [A-Z]+; registered at http:\/\/former\.example\.com, and this is the same server$/,
       ),
     });
-    keep("wlw_of-another-server");
+    storeIdentity("wlw_of-another-server");
     expect((await doctor(env)).of("identity")).toMatchObject({
       state: "failed",
       text: `this agent is registered at http://former.example.com, and ${plane.url} does not prove to be the same server`,
@@ -110,9 +110,9 @@ describe.concurrent("windlass agent doctor", () => {
     });
   });
 
-  test("knows a clock that is hours off", async () => {
+  test("reports a clock that is a day ahead", async () => {
     const { hostname, port } = new URL(plane.url);
-    // The server's answers, from a day ago.
+    // Forwards to the server and sets the Date header a day back.
     const proxy = createServer((incoming, outgoing) => {
       const socket = connect(Number(port), hostname);
       let answer = "";
@@ -142,7 +142,7 @@ describe.concurrent("windlass agent doctor", () => {
     }
   });
 
-  test("knows a wrong setting, a misspelt one, and a level that does not work here", async () => {
+  test("reports a wrong setting, a misspelt one, and an isolation level that does not work", async () => {
     const wrong = await doctor(environment({ WINDLASS_CONCURRENCY: "0" }));
     expect(wrong.findings).toEqual([
       expect.objectContaining({ check: "settings", state: "failed" }),
@@ -157,7 +157,7 @@ describe.concurrent("windlass agent doctor", () => {
     expect(exitCode).toBe(1);
   });
 
-  test("knows a disk with so little room that the agent takes no job", async () => {
+  test("reports a disk with too little space for the agent to take jobs", async () => {
     const env = environment({ WINDLASS_FREE_DISK_MIB: "1000000000" });
     mkdirSync(env.WINDLASS_WORK_DIR, { mode: 0o700 });
     const { of, exitCode } = await doctor(env);
@@ -169,7 +169,7 @@ describe.concurrent("windlass agent doctor", () => {
     expect(exitCode).toBe(1);
   });
 
-  test("really takes a role on, and says what keeps it from that", async () => {
+  test("takes on a cloud role, and reports why it cannot", async () => {
     const arn = "arn:aws:iam::123456789012:role/windlass";
     const HOME = place.path;
     const env = environment({ HOME, AWS_EC2_METADATA_DISABLED: "true", AWS_REGION: "eu-west-1" });
@@ -182,7 +182,7 @@ describe.concurrent("windlass agent doctor", () => {
     });
   });
 
-  test("asks back at what it does not know", async () => {
+  test("prints its usage for an unknown option and ends with 2", async () => {
     const { exitCode, stderr } = await windlass(["agent", "doctor", "--fix"]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("Usage: windlass agent doctor");

@@ -1,4 +1,4 @@
-/** `windlass agent install` as it is typed, below a folder of the test. */
+/** `windlass agent install --root`, which writes below a folder of the test. */
 import { spawnSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ function install(args: readonly string[], input = "") {
 describe("windlass agent install", () => {
   skipAt(lackOfProgram("systemd-sysusers"));
 
-  test("writes unit, user, settings and the token, the last for root alone, and says so", () => {
+  test("writes the unit, the user, the settings and the token, which only root can read", () => {
     using place = scratch();
     const root = place.path;
     const token = "wlr_0123456789abcdef";
@@ -53,9 +53,9 @@ describe("windlass agent install", () => {
     [["--url", "https://x", "--registration-token-file", "-"], 1, "not a registration token"],
   ])("refuses %j and changes nothing", (args, status, words) => {
     using place = scratch();
-    const answer = install([...args, "--root", join(place.path, "root")]);
-    expect(answer.status).toBe(status);
-    expect(answer.stderr).toContain(words);
+    const result = install([...args, "--root", join(place.path, "root")]);
+    expect(result.status).toBe(status);
+    expect(result.stderr).toContain(words);
     expect(() => statSync(join(place.path, "root"))).toThrow("ENOENT");
   });
 });

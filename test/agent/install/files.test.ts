@@ -4,14 +4,14 @@ import { expect, test } from "vitest";
 import { environmentOf, isHidden, unitOf } from "../../../agent/install/files.ts";
 import { root } from "../../helpers/source-files.ts";
 
-test("The unit differs from the one in the tree by its command alone", () => {
+test("unitOf changes only the command of the template", () => {
   const template = readFileSync(join(root, "systemd/windlass-agent.service"), "utf8");
   const unit = unitOf(template, "/opt/windlass/bin/windlass", 254);
   const differing = unit.split("\n").filter((line) => !template.split("\n").includes(line));
   expect(differing).toEqual(["ExecStart=/opt/windlass/bin/windlass agent"]);
 });
 
-test("Before systemd 254 the control group of the service is not divided", () => {
+test("unitOf delegates a control group from systemd 254 on", () => {
   const template = readFileSync(join(root, "systemd/windlass-agent.service"), "utf8");
   const settings = (systemd: number) =>
     unitOf(template, "/opt/windlass/bin/windlass", systemd).match(/^Delegate.*$/gm);
@@ -20,7 +20,7 @@ test("Before systemd 254 the control group of the service is not divided", () =>
 });
 
 test.each(["/opt/my windlass", "/opt/%n/windlass", "/opt/$HOME", '/opt/"x"', "windlass"])(
-  "A command that would mean something else in a unit is refused: %s",
+  "unitOf refuses a command with special characters or a relative path: %s",
   (command) => {
     expect(() => unitOf("ExecStart=/x agent", command, 254)).toThrow(
       "cannot be written in a unit file",
@@ -28,7 +28,7 @@ test.each(["/opt/my windlass", "/opt/%n/windlass", "/opt/$HOME", '/opt/"x"', "wi
   },
 );
 
-test("Settings are changed line by line, and everything else stays", () => {
+test("environmentOf changes the given settings and keeps every other line", () => {
   const first = environmentOf("", { WINDLASS_URL: "https://w.example.com" });
   const edited = `${first}# mine\nHTTPS_PROXY=http://proxy:3128\n`;
   const second = environmentOf(edited, {
@@ -45,7 +45,7 @@ test("Settings are changed line by line, and everything else stays", () => {
   ]);
 });
 
-test("What ProtectHome hides is known before the service fails to start", () => {
+test("isHidden returns true for the folders that ProtectHome hides", () => {
   const hidden = ["root", "home", "run/user"].map((folder) => `/${folder}/me/bin/windlass`);
   expect([...hidden, "/opt/w", "/homes/w"].map(isHidden)).toEqual([true, true, true, false, false]);
 });

@@ -1,6 +1,7 @@
 /**
- * Two hundred environment names by which a configuration could make the shell, the loader, git or terraform run or write something. They
- * go through the agent's own environment and wrapper to real programs; each would leave its own trace.
+ * Two hundred environment variables by which a configuration could make the shell, the loader, git
+ * or terraform run or write something. They pass through the agent's environment and wrapper to
+ * real programs. Each would leave its own trace if it had an effect.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -25,7 +26,7 @@ const traces = join(place.path, "traces");
 const evil = join(place.path, "evil");
 const workspace = workspaceOf(place.path, { job: { id: "j" } } as never);
 
-/** What they are set to: files that are commands, folders, shell text, and files that a program would write. */
+/** The values of a variable: a script, shell commands, and a file that a program would write. */
 const trace = (name: string): string => join(traces, name.replaceAll(/\W/g, "_"));
 const values = (name: string): string[] => [
   join(evil, "script"),
@@ -45,7 +46,7 @@ const terraforms =
 const clouds =
   "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_PROFILE AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE AWS_CONTAINER_CREDENTIALS_FULL_URI AWS_CONTAINER_CREDENTIALS_RELATIVE_URI AWS_CONTAINER_AUTHORIZATION_TOKEN AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE AWS_WEB_IDENTITY_TOKEN_FILE AWS_ROLE_ARN AWS_ROLE_SESSION_NAME AWS_EC2_METADATA_DISABLED AWS_EC2_METADATA_SERVICE_ENDPOINT AWS_CA_BUNDLE AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_ENDPOINT_URL_STS AWS_SDK_LOAD_CONFIG AWS_DEFAULT_PROFILE";
 const forbidden = [loaders, shells, gits, terraforms, clouds].flatMap((list) => list.split(" "));
-/** The same ones in another case, as Windows would take them and as somebody who compares exactly lets pass. */
+/** Names in another letter case, which an exact comparison would accept. */
 const disguised = [
   "Path",
   "path",
@@ -131,11 +132,11 @@ beforeAll(() => {
   );
 });
 
-test("there are two hundred of them, no two alike", () => {
+test("the list has at least 200 distinct names", () => {
   expect(new Set(hostile).size).toBeGreaterThanOrEqual(200);
 });
 
-test("no hostile value gets into the environment, alone or with the others", () => {
+test("no hostile variable gets into the environment, alone or with the others", () => {
   const before = environment({});
   for (const name of hostile)
     for (const value of values(name))
@@ -143,7 +144,7 @@ test("no hostile value gets into the environment, alone or with the others", () 
   expect(environment(Object.fromEntries(hostile.map((name) => [name, "x"])))).toEqual(before);
 });
 
-test("terraform, git and shells that get them all execute nothing and write nowhere", async () => {
+test("terraform, git and shells execute and write nothing of all the variables", async () => {
   const job = { id: "j", workspace, state: undefined, user: undefined };
   const isolation = openIsolation("process", job, { path: process.env["PATH"] ?? "" } as never);
   const terraform = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
@@ -172,7 +173,7 @@ test("terraform, git and shells that get them all execute nothing and write nowh
 const readOutput = (directory: string): string =>
   ["stdout", "stderr"].map((name) => readFileSync(join(directory, name), "utf8")).join("");
 
-test("the traces would be seen: a program that gets them as they are leaves one", () => {
+test("a program that gets the variables unfiltered leaves a trace", () => {
   execFileSync("/bin/bash", ["-c", ":"], {
     stdio: "ignore",
     env: { PATH: process.env["PATH"], BASH_ENV: values("BASH_ENV")[1] },

@@ -12,7 +12,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 
 const began = (step: string): Entry => ({ at: "begun", step });
 
-test("what was appended is there after a restart, in order", async () => {
+test("a reopened journal has the appended entries in order", async () => {
   const first = openJournal(folder);
   expect(first.entries).toEqual([]);
   first.append(began("init"));
@@ -27,7 +27,7 @@ test("what was appended is there after a restart, in order", async () => {
 });
 
 test.each(["", '{"at":"begun","st', '{"at":"begun","step":"ä'])(
-  "a last line that a crash cut short (%j) is as if it had not been written",
+  "an incomplete last line (%j) is ignored and overwritten",
   (torn) => {
     const first = openJournal(folder);
     first.append(began("init"));

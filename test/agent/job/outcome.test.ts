@@ -3,7 +3,7 @@ import { metadataFrom } from "../../../agent/job/outcome.ts";
 
 const text = (value: unknown, sensitive = false) => ({ type: "string", value, sensitive });
 
-test("the three known outputs are taken if they are text and not sensitive", () => {
+test("known outputs are copied if they are strings and not sensitive", () => {
   const { metadata } = metadataFrom({
     cluster_name: text("prod"),
     cluster_endpoint: text("https://secret", true),
@@ -19,7 +19,7 @@ test("the three known outputs are taken if they are text and not sensitive", () 
   });
 });
 
-test("the values of sensitive outputs go to the masker alone", () => {
+test("the values of sensitive outputs are returned only as secrets to mask", () => {
   const { metadata, secrets } = metadataFrom({
     a: { type: "dynamic", sensitive: true, value: { user: "admin", keys: ["k1-secret", 42] } },
   });
@@ -28,7 +28,7 @@ test("the values of sensitive outputs go to the masker alone", () => {
   expect(JSON.stringify(metadata)).not.toContain("admin");
 });
 
-test("an output that is too large is named with its size instead of its value", () => {
+test("an output above the limit is replaced by its size", () => {
   const { metadata } = metadataFrom({ big: text("x".repeat(300_000)), small: text("s") });
   expect(metadata.outputs).toEqual({
     big: { type: "string", sensitive: false, omitted_bytes: 300_002 },
@@ -40,7 +40,7 @@ test("an output that is too large is named with its size instead of its value", 
   expect(JSON.stringify(metadataFrom(many).metadata).length).toBeLessThan(2.2 * 1024 * 1024);
 });
 
-test("an output with the name of an object's own parts is an output like any other", () => {
+test("an output named __proto__ is accepted", () => {
   const all = JSON.parse('{"__proto__":{"type":"string","value":"x","sensitive":false}}') as never;
   expect(() => metadataFrom(all)).not.toThrow();
 });

@@ -1,4 +1,4 @@
-/** A job that a killed agent left between two steps: the journal is all that the next one has. */
+/** Jobs that a killed agent left between two steps. The next agent continues them. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ const claim: ClaimedJob = {
   },
 };
 
-/** The server's side: keeps what it is told. */
+/** A control plane that records reports and logs. */
 function server(refusal?: JobRefused): { api: JobApi; reports: ReportStatus[]; log: () => string } {
   const reports: ReportStatus[] = [];
   const chunks = new Map<number, string>();
@@ -98,7 +98,7 @@ const wholeRun = (name: string, output: string): void => {
   }
 };
 
-test("killed after the last step, the agent sends the rest of the log and then the result", async () => {
+test("after the last step, the next agent sends the rest of the log and then the result", async () => {
   const entries = stepsOf("DESTROY").flatMap(({ name }): Entry[] => [
     { at: "begun", step: name },
     ...(["init", "plan", "apply"].includes(name)
@@ -115,7 +115,7 @@ test("killed after the last step, the agent sends the rest of the log and then t
   expect(readdirSync(join(workDir, "jobs"))).toEqual([]);
 });
 
-test("killed after the decision, the same end is reported, with what was left of the log", async () => {
+test("after the recorded end, the next agent reports that end and sends the rest of the log", async () => {
   const report: ReportStatus = { status: "FAILED", error_message: "apply failed" };
   wholeRun("apply", "the output\n");
   const { api, reports, log } = server();
@@ -130,7 +130,7 @@ test("killed after the decision, the same end is reported, with what was left of
 });
 
 test.each(["shipped.ndjson", "log.ndjson"])(
-  "with a damaged %s, the job ends with its outcome and says that its log is incomplete",
+  "with a damaged %s, the job ends with its outcome and a notice that its log is incomplete",
   async (file) => {
     const report: ReportStatus = { status: "SUCCESS" };
     const { api, reports, log } = server();
@@ -154,7 +154,7 @@ test.each(["shipped.ndjson", "log.ndjson"])(
   },
 );
 
-test("killed after the acknowledged report, the agent reports nothing again and removes everything", async () => {
+test("after the acknowledged report, the next agent reports nothing and removes the job's files", async () => {
   mkdirSync(join(workDir, "workspaces", claim.job.id, "source"), { recursive: true });
   const { api, reports } = server();
   await run(left({ at: "reported" }), api);
@@ -164,7 +164,7 @@ test("killed after the acknowledged report, the agent reports nothing again and 
 });
 
 test.each(["ended", "lost", "refused"] as const)(
-  "a start that the server answers with %s starts nothing and leaves nothing",
+  "a start that the server refuses as %s runs nothing and leaves no files",
   async (reason) => {
     const { api } = server(new JobRefused(reason, "no"));
     expect(await run(left(), api)).toBe("ABANDONED");
@@ -173,7 +173,7 @@ test.each(["ended", "lost", "refused"] as const)(
   },
 );
 
-/** A DESTROY_WORKER that is about to look at its plan, which destroys nothing; `commands` are what its terraform does. */
+/** A DESTROY_WORKER before its step show, with an empty plan and these cases in its terraform. */
 function teardown(commands: string): Journal {
   const path = join(workDir, "terraform");
   const script = `#!/bin/sh\ncase "$1 $2" in\n"show -json") echo '{"errored":false}';;\n${commands}\nesac\n`;
@@ -194,35 +194,17 @@ function teardown(commands: string): Journal {
 }
 
 test.each([
-  [
-    "no state at all",
-    `"state list") exit 1;;
-"state pull") ;;`,
-    "SUCCESS",
-  ],
-  [
-    "a state that cannot be listed",
-    `"state list") exit 1;;
-"state pull") echo '{}';;`,
-    "FAILED",
-  ],
-  [
-    "a state that cannot be read",
-    `"state list") exit 1;;
-"state pull") exit 1;;`,
-    "FAILED",
-  ],
-  ["a state with resources", `"state list") echo a.b;;`, "FAILED"],
-])(
-  "tearing down nothing, where there is %s, is told as what it is",
-  async (_state, commands, result) => {
-    const { api, reports } = server();
-    expect(await run(teardown(commands), api)).toBe(result);
-    expect(reports.map(({ status }) => status)).toEqual([result]);
-  },
-);
+  ["no state", "SUCCESS", `"state list") exit 1;;\n"state pull") ;;`],
+  ["an unlistable state", "FAILED", `"state list") exit 1;;\n"state pull") echo '{}';;`],
+  ["an unreadable state", "FAILED", `"state list") exit 1;;\n"state pull") exit 1;;`],
+  ["a state with resources", "FAILED", `"state list") echo a.b;;`],
+])("a DESTROY_WORKER with an empty plan and %s ends as %s", async (_state, result, commands) => {
+  const { api, reports } = server();
+  expect(await run(teardown(commands), api)).toBe(result);
+  expect(reports.map(({ status }) => status)).toEqual([result]);
+});
 
-/** A DEPLOY whose apply is done and whose outputs are read by this terraform. */
+/** A DEPLOY after its apply. `commands` are the script of its terraform. */
 function applied(commands: string): Journal {
   const path = join(workDir, "terraform");
   writeFileSync(path, `#!/bin/sh\n${commands}\n`, { mode: 0o700 });
@@ -244,18 +226,15 @@ function applied(commands: string): Journal {
 test.each([
   ["hang", "exec sleep 300"],
   ["are too large", "head -c 40000000 /dev/zero"],
-  ["are no JSON", "echo '{'"],
-])(
-  "outputs that %s do not make a finished apply a failure, nor hold it up",
-  async (_, commands) => {
-    const { api, reports, log } = server();
-    expect(await run(applied(commands), api)).toBe("SUCCESS");
-    expect(reports.map(({ status }) => status)).toEqual(["SUCCESS"]);
-    expect(log()).toContain("The outputs could not be read: ");
-  },
-);
+  ["are not JSON", "echo '{'"],
+])("outputs that %s neither fail nor delay a finished apply", async (_, commands) => {
+  const { api, reports, log } = server();
+  expect(await run(applied(commands), api)).toBe("SUCCESS");
+  expect(reports.map(({ status }) => status)).toEqual(["SUCCESS"]);
+  expect(log()).toContain("The outputs could not be read: ");
+});
 
-/** A journal whose disk is full for these entries. */
+/** A journal that fails to write these entries, as on a full disk. */
 const full = (journal: Journal, at: Entry["at"]): Journal => ({
   ...journal,
   append: (entry) => {
@@ -264,7 +243,7 @@ const full = (journal: Journal, at: Entry["at"]): Journal => ({
   },
 });
 
-test("a step that succeeded on a full disk is not a failure; it is found again when there is room", async () => {
+test("a step whose end cannot be recorded on a full disk is repeated later and succeeds", async () => {
   const { api, reports } = server();
   const journal = teardown(`"state list") ;;`);
   await expect(run(full(journal, "done"), api)).rejects.toThrow("ENOSPC");
@@ -272,20 +251,20 @@ test("a step that succeeded on a full disk is not a failure; it is found again w
   expect(await run(journal, api)).toBe("SUCCESS");
 });
 
-test("a full disk keeps no job from being stopped", () => {
+test("a job can be stopped while the disk is full", () => {
   const stop = new JobStop(full(left(), "stopping"));
   stop.request("cancelled");
   expect(stop.signal.reason).toBe("cancelled");
 });
 
-test("a closed journal takes no more, and is closed once", () => {
+test("a closed journal refuses entries, and closing it again does nothing", () => {
   const journal = left();
   journal.close();
   journal.close();
   expect(() => journal.append({ at: "reported" })).toThrow("closed");
 });
 
-test("an apply that was under way when the machine went down is FAILED, its outcome unknown", async () => {
+test("an apply during a reboot of the machine ends as FAILED with its outcome unknown", async () => {
   const folder = join(workDir, "workspaces", "job", "source");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "errored.tfstate"), "state");
@@ -307,12 +286,12 @@ test("an apply that was under way when the machine went down is FAILED, its outc
   );
   expect(await run(journal, api)).toBe("FAILED");
   expect(reports[0]?.error_message).toMatch(/^apply: the machine was restarted; outcome unknown/);
-  // What it could save nowhere is not wiped with the workspace.
+  // The state that could not be saved is not wiped with the workspace.
   expect(reports[0]?.error_message).toContain("is kept on the runner");
   expect(readFileSync(join(workDir, "rescued-states", "job.tfstate"), "utf8")).toBe("state");
 });
 
-test("more secrets than can be masked end a job before anything of it runs", async () => {
+test("a job with more secrets than can be masked fails before it runs anything", async () => {
   const value = Array.from({ length: 10_001 }, (_, index) => `secret-${index}`);
   const journal = leftOf({
     job: {

@@ -28,7 +28,7 @@ const contextOf = (directory: string, workerToken: string) => {
   return { context: context as unknown as JobContext, masked };
 };
 
-test("what a job has learnt is masked by the next agent too, and does not stand in its files", () => {
+test("secrets that a job received are masked by the next agent too, and are in no file", () => {
   const directory = join(place, "one");
   const first = contextOf(directory, "wlw_token");
   conceal(first.context, ["the-secret-key", "another ü secret"]);
@@ -44,7 +44,7 @@ test("what a job has learnt is masked by the next agent too, and does not stand 
   context.journal.close();
 });
 
-test("with another worker token, or a damaged entry, nothing can be read and nothing fails", () => {
+test("with another worker token or a damaged entry, no secret is read and nothing fails", () => {
   const directory = join(place, "two");
   const first = contextOf(directory, "wlw_token");
   conceal(first.context, ["the-secret-key"]);
@@ -56,9 +56,9 @@ test("with another worker token, or a damaged entry, nothing can be read and not
   context.journal.close();
 });
 
-test("more lines of secrets than can be looked for are refused, and not looked for", () => {
+test("secrets over the limit of lines are refused, and not masked", () => {
   const { context } = contextOf(join(place, "three"), "wlw_token");
-  const give = (texts: number, lines: number): void => {
+  const setSecrets = (texts: number, lines: number): void => {
     const value = Array.from({ length: texts }, (_, text) =>
       Array.from({ length: lines }, (__, line) => `secret-${text}-${line}`).join("\n"),
     );
@@ -66,14 +66,14 @@ test("more lines of secrets than can be looked for are refused, and not looked f
       variables: { keys: { value, sensitive: true } },
     });
   };
-  give(10, 1000);
+  setSecrets(10, 1000);
   checkSecrets(context);
   expect(secretsOf(context)).toHaveLength(12);
   for (const [texts, lines] of [
     [11, 1000],
     [10_001, 1],
   ] as const) {
-    give(texts, lines);
+    setSecrets(texts, lines);
     expect(() => checkSecrets(context)).toThrow(
       "over 10000 lines and texts, too many to be masked",
     );

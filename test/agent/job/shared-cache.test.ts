@@ -1,4 +1,4 @@
-/** What jobs share, within its limits: what goes first, and what never goes. */
+/** The cache of engines and provider packages: what is removed, and in which order. */
 import {
   chmodSync,
   existsSync,
@@ -45,7 +45,7 @@ function engine(version: string, daysAgo: number): string {
   used(dirname(path), daysAgo);
   return path;
 }
-/** A package as `init` has installed it. */
+/** A package as `init` installs it. */
 function installed(type: string, content = "x"): ReturnType<typeof packagesIn>[number] {
   const folder = join(workDir, "installed");
   const path = join(folder, "registry.example.com", "team", type, "1.0.0", "linux_amd64");
@@ -56,7 +56,7 @@ function installed(type: string, content = "x"): ReturnType<typeof packagesIn>[n
   if (!found) throw new Error("not found");
   return found;
 }
-async function keptPackage(type: string, daysAgo: number): Promise<string> {
+async function cachedPackage(type: string, daysAgo: number): Promise<string> {
   const found = installed(type, "x".repeat(megabyte));
   const hashes = [await packageHash(found.path), "zh:00"];
   await storePackage(store(), found, { hashes, isComplete: true }, () => true);
@@ -66,10 +66,10 @@ async function keptPackage(type: string, daysAgo: number): Promise<string> {
 }
 const workspace = (id: string) => workspaceAt(join(workDir, "workspaces", id));
 
-describe("over the limit of size", () => {
-  test("what was not used longest goes first, engines and packages alike, until it fits", async () => {
+describe("above the size limit", () => {
+  test("the least recently used engines and packages are removed until the cache fits", async () => {
     const [old, newer] = [engine("1.9.0", 5), engine("1.11.0", 1)];
-    const [older, fresh] = [await keptPackage("older", 6), await keptPackage("fresh", 0)];
+    const [older, fresh] = [await cachedPackage("older", 6), await cachedPackage("fresh", 0)];
     expect(keepWithin(workDir, { bytes: 5 * megabyte, days: 90 })).toEqual([]);
     expect(keepWithin(workDir, { bytes: 2.5 * megabyte, days: 90 })).toEqual([older, old]);
     expect([old, newer, older, fresh].map((path) => existsSync(path))).toEqual([
@@ -78,14 +78,14 @@ describe("over the limit of size", () => {
       false,
       true,
     ]);
-    // With everything that belonged to them.
+    // Their folders and records are removed too.
     expect(readdirSync(join(workDir, "engines", "terraform"))).toEqual(["1.11.0"]);
     expect(readdirSync(join(store(), "registry.example.com", "team"))).toEqual(["fresh"]);
   });
 
-  test("what a job uses stays, however old it is and however full the cache", async () => {
+  test("an engine or package in use by a job is not removed", async () => {
     const path = engine("1.9.0", 500);
-    const kept = await keptPackage("used", 500);
+    const kept = await cachedPackage("used", 500);
     expect(holdEngine(workDir, workspace("job"), path)).toBe(true);
     used(dirname(path), 500);
     const link = join(
@@ -100,46 +100,46 @@ describe("over the limit of size", () => {
   });
 });
 
-test("what was not used for too long goes, and use counts", () => {
+test("an engine is removed when it was not used for the maximum time", () => {
   const [unused, inUse] = [engine("1.9.0", 91), engine("1.10.0", 91)];
   holdEngine(workDir, workspace("done"), inUse);
   rmSync(workspace("done").root, { recursive: true });
   expect(keepWithin(workDir, { bytes: 1e12, days: 90 })).toEqual([unused]);
 });
 
-test("an engine that was removed meanwhile is looked for again, and one that is not the cache's is left alone", () => {
+test("holdEngine returns false for a removed engine and true for one outside the cache", () => {
   const path = engine("1.9.0", 1);
   keepWithin(workDir, { bytes: 0, days: 1 });
   expect(holdEngine(workDir, workspace("late"), path)).toBe(false);
   expect(holdEngine(workDir, workspace("late"), "/usr/bin/terraform")).toBe(true);
 });
 
-test("an empty work directory has nothing to remove", () => {
+test("a missing work directory is not an error", () => {
   expect(keepWithin(join(workDir, "none"), { bytes: 0, days: 0 })).toEqual([]);
   removePartials(join(workDir, "none"));
 });
 
-describe("a package is not kept", () => {
-  const lying = { hashes: ["h1:something else"], isComplete: true };
-  test("that is not what the lock file says, and nothing of it stays", async () => {
-    await expect(storePackage(store(), installed("thing"), lying, () => true)).rejects.toThrow(
+describe("a package is not cached", () => {
+  const wrong = { hashes: ["h1:something else"], isComplete: true };
+  test("when its hash is not in the lock file", async () => {
+    await expect(storePackage(store(), installed("thing"), wrong, () => true)).rejects.toThrow(
       /is not what the lock file names/,
     );
     expect(storedPackages(store())).toEqual([]);
     expect(readdirSync(store()).filter((name) => name.startsWith("."))).toEqual([]);
   });
-  test("in which there is a link", async () => {
+  test("when it has a link", async () => {
     const found = installed("thing");
     symlinkSync("/etc/passwd", join(found.path, "link"));
-    await expect(storePackage(store(), found, lying, () => true)).rejects.toThrow(
+    await expect(storePackage(store(), found, wrong, () => true)).rejects.toThrow(
       /is not a plain file/,
     );
   });
-  test("for which there is no room", async () => {
-    await storePackage(store(), installed("thing"), lying, () => false);
+  test("when there is no space", async () => {
+    await storePackage(store(), installed("thing"), wrong, () => false);
     expect(existsSync(store())).toBe(false);
   });
-  test("whose name is no provider's", () => {
+  test("when its path is not that of a provider", () => {
     for (const name of ["..", ".partial-x", "a b", "-x", "\u00e9"])
       mkdirSync(join(workDir, "odd", name, "team", "thing", "1.0.0", "linux_amd64"), {
         recursive: true,
@@ -147,15 +147,15 @@ describe("a package is not kept", () => {
     symlinkSync(join(workDir, "odd"), join(workDir, "odd", "link.example"));
     expect(packagesIn(join(workDir, "odd"))).toEqual([]);
   });
-  test("that a killed agent had begun with", () => {
+  test("when a killed agent left it incomplete", () => {
     mkdirSync(join(store(), ".partial-abc", "docs"), { recursive: true });
     removePartials(workDir);
     expect(readdirSync(store())).toEqual([]);
   });
 });
 
-test("what is kept once never changes, whatever comes under its name", async () => {
-  const path = await keptPackage("thing", 0);
+test("a cached package is never replaced by another of the same name", async () => {
+  const path = await cachedPackage("thing", 0);
   const other = installed("thing", "other");
   chmodSync(other.path, 0o755);
   const hashes = [await packageHash(other.path)];
@@ -164,8 +164,8 @@ test("what is kept once never changes, whatever comes under its name", async () 
   expect(await packageHash(path)).toBe(before);
 });
 
-test("at level process only what this agent has stored is used, and only while its hash is the same", async () => {
-  const path = await keptPackage("thing", 0);
+test("at level process only unchanged packages that this agent stored are used", async () => {
+  const path = await cachedPackage("thing", 0);
   const [kept] = storedPackages(store(), "process");
   if (!kept) throw new Error("nothing is stored");
   expect(await isUnchanged(kept, "process")).toBe(true);
@@ -176,11 +176,11 @@ test("at level process only what this agent has stored is used, and only while i
   expect(existsSync(path)).toBe(false);
 });
 
-test("at level process what another process has put into the store is replaced", async () => {
-  const found = installed("stranger");
+test("at level process a package that another process stored is replaced", async () => {
+  const found = installed("planted");
   const path = join(store(), found.address, "1.0.0", "linux_amd64");
   mkdirSync(path, { recursive: true });
-  writeFileSync(join(path, "terraform-provider-stranger"), "planted");
+  writeFileSync(join(path, "terraform-provider-planted"), "planted");
   const h1 = await packageHash(path);
   writeFileSync(`${path}.json`, JSON.stringify({ h1, hashes: [h1], bytes: 7 }));
   expect(storedPackages(store(), "process")).toEqual([]);
@@ -208,7 +208,7 @@ provider "registry.example.com/team/b" {
   ]
 }
 `;
-  test("is read", () => {
+  test("is parsed", () => {
     expect(readLock(text)).toEqual([
       { address: "registry.example.com/team/a", version: "1.2.3", hashes: ["h1:abc/+=", "zh:00"] },
       { address: "registry.example.com/team/b", version: "2.0.0", hashes: ["zh:11"] },
@@ -216,7 +216,7 @@ provider "registry.example.com/team/b" {
     expect(readLock("provider {")).toEqual([]);
     expect(readLock("")).toEqual([]);
   });
-  test("gets other hashes where they belong, as terraform writes them, and stays as it is elsewhere", () => {
+  test("gets additional hashes in terraform's format, and is otherwise unchanged", () => {
     const change = (address: string, ...hashes: string[]) =>
       withHashes(text, new Map([[address, hashes]]));
     const changed = change("registry.example.com/team/b", "zh:11", "h1:$&", "zh:11");
@@ -224,7 +224,7 @@ provider "registry.example.com/team/b" {
     expect(change("registry.example.com/team/a", "zh:00", "h1:abc/+=")).toBe(text);
     expect(change("registry.example.com/team/c", "h1:x")).toBe(text);
   });
-  // With a parser that looks for the end of each block anew these take minutes.
+  // These take minutes with a parser that searches the end of each block again.
   test.each([
     ["blocks that never end", 'provider "a" {\n'],
     ["lists that never end", 'provider "a" {\n  hashes = [\n'],

@@ -18,12 +18,12 @@ const quick: Timing = { ...usualTiming, retry: { first: 20, most: 100 } };
 let directory: string;
 let server: LogServer;
 let log: JobLog | undefined;
-let given: { statuses: string[]; refusals: unknown[] };
+let reported: { statuses: string[]; refusals: unknown[] };
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), "windlass-log-"));
   server = await startLogServer();
-  given = { statuses: [], refusals: [] };
+  reported = { statuses: [], refusals: [] };
 });
 afterEach(async () => {
   await log?.close();
@@ -40,8 +40,8 @@ async function open(more: Partial<JobLogOptions> = {}, timing = quick): Promise<
       sink: sinkTo(server.url),
       secrets: [],
       batching: true,
-      onJobStatus: (status) => void given.statuses.push(status),
-      onGiveUp: (error) => void given.refusals.push(error),
+      onJobStatus: (status) => void reported.statuses.push(status),
+      onGiveUp: (error) => void reported.refusals.push(error),
       ...more,
     },
     timing,
@@ -54,9 +54,9 @@ function write(run: string, stream: "stdout" | "stderr", content: string | Buffe
   appendFileSync(join(directory, "runs", run, stream), content);
 }
 
-/** Resolves when the server has what is expected; the test's own limit ends a wait in vain. */
-const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await sleep(5);
+/** Resolves when the condition holds. The time limit of the test ends a wait in vain. */
+const until = async (condition: () => boolean): Promise<void> => {
+  while (!condition()) await sleep(5);
 };
 
 const shipped = (): string => readIfExists(join(directory, "shipped.ndjson")) ?? "";
@@ -65,7 +65,7 @@ const shown = (): [string, string][] =>
   server.chunks.map(({ stream_type, log_chunk }) => [stream_type, log_chunk]);
 
 describe("a job's log", () => {
-  test("arrives in order: lines of the agent, output of runs, lines of the agent", async () => {
+  test("arrives in order: system lines before, between and after the output of the runs", async () => {
     const log = await open();
     log.system("hello");
     write("01-init", "stdout", "init out\n");
@@ -87,7 +87,7 @@ describe("a job's log", () => {
     ]);
   });
 
-  test("says when a step starts, with its line, and when it ended, without one", async () => {
+  test("marks the start of a step on its system line, and its end on an empty chunk", async () => {
     const log = await open();
     log.system("terraform 1.14.1: plan", "plan");
     write("01-plan", "stdout", "planned\n");
@@ -110,7 +110,7 @@ describe("a job's log", () => {
     ]);
   });
 
-  test("sends the same step again under its number after a restart", async () => {
+  test("sends an unacknowledged step again under the same number after a restart", async () => {
     const refused = await open({ sink: { appendLogs: () => Promise.reject(new TypeError()) } });
     refused.system("terraform 1.14.1: plan", "plan");
     refused.stepEnded("plan");
@@ -123,7 +123,7 @@ describe("a job's log", () => {
     ]);
   });
 
-  test("names no step to a server that knows only the interface", async () => {
+  test("sends no steps to a server without batching", async () => {
     const log = await open({ batching: false });
     log.system("terraform 1.14.1: plan", "plan");
     log.stepEnded("plan");
@@ -132,7 +132,7 @@ describe("a job's log", () => {
     expect(server.chunks[0]).not.toHaveProperty("step");
   });
 
-  test("of a job that said nothing is empty, and of a run that never started too", async () => {
+  test("is empty for a job without output and for a run that never started", async () => {
     const log = await open();
     expect(await log.drained()).toBe(0);
     log.run("01-init", Promise.resolve());
@@ -140,14 +140,15 @@ describe("a job's log", () => {
     expect(server.posts).toEqual([]);
   });
 
-  test("is there while the run goes on: the first line at once, then not more often than the pace", async () => {
+  test("is sent while the run continues: the first line at once, later ones at the pace", async () => {
     const log = await open();
     log.run("01-apply", never);
     await sleep(20);
     const started = performance.now();
     write("01-apply", "stdout", "first\n");
     await until(() => server.text() === "first\n");
-    // A look at the files every now and then, without being told of a change, would be a second away.
+    // Without notifications from the file system, the next look at the files would be a second
+    // away.
     expect(performance.now() - started).toBeLessThan(500);
     for (let line = 0; line < 30; line++) {
       write("01-apply", "stdout", `${line}\n`);
@@ -155,13 +156,14 @@ describe("a job's log", () => {
     }
     await until(() => server.text().endsWith("29\n"));
     const times = server.chunks.map(({ at }) => at);
-    // What counts is when a post starts; when it arrives varies on a busy machine, so the pace is that of all of them.
+    // The pace limits when posts start. Their arrival varies on a busy machine, so the mean is
+    // compared.
     const between = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / (times.length - 1);
     expect(times.length).toBeGreaterThan(2);
     expect(between).toBeGreaterThan(80);
   });
 
-  test("waits at a run until it has ended, whatever is said meanwhile", async () => {
+  test("sends a later system line only after the run has ended", async () => {
     const log = await open();
     const end = Promise.withResolvers<void>();
     log.run("01-apply", end.promise);
@@ -174,7 +176,7 @@ describe("a job's log", () => {
     expect(server.text()).toBe("one\ntwo\nstopping\n");
   });
 
-  test("never shows half a character, however the output trickles in", async () => {
+  test("never splits a character, even when output arrives byte by byte", async () => {
     const log = await open({}, { ...quick, pace: 0 });
     const end = Promise.withResolvers<void>();
     log.run("01-apply", end.promise);
@@ -190,7 +192,7 @@ describe("a job's log", () => {
     expect(server.chunks.length).toBeGreaterThan(4);
   });
 
-  test("keeps awkward bytes: colours, CR, NUL; repairs what is no UTF-8", async () => {
+  test("keeps colours, CR and NUL, and replaces bytes that are not UTF-8", async () => {
     const log = await open();
     const odd = [
       Buffer.from("\u001b[31mred\u001b[0m plain\none\rtwo\rthree\nbad utf8: "),
@@ -203,7 +205,7 @@ describe("a job's log", () => {
     expect(server.text()).toBe(Buffer.concat(odd).toString());
   });
 
-  test("of 100,000 lines in both streams is complete, in few posts of whole lines", async () => {
+  test("is complete for 100,000 lines in both streams, in few posts of whole lines", async () => {
     const log = await open();
     const end = Promise.withResolvers<void>();
     log.run("01-apply", end.promise);
@@ -222,7 +224,7 @@ describe("a job's log", () => {
     for (const { log_chunk } of server.chunks) expect(log_chunk.endsWith("\n")).toBe(true);
   });
 
-  test("does not let a busy stdout keep stderr back", async () => {
+  test("sends stderr while stdout keeps growing", async () => {
     const log = await open();
     const end = Promise.withResolvers<void>();
     log.run("01-apply", end.promise);
@@ -237,7 +239,7 @@ describe("a job's log", () => {
     await log.drained();
   });
 
-  test("masks secrets in output and in the agent's lines, those added later from then on", async () => {
+  test("masks secrets in output and system lines, and added secrets from then on", async () => {
     const log = await open({ secrets: ["first-secret"] });
     log.system("it is first-secret");
     const end = Promise.withResolvers<void>();
@@ -255,8 +257,8 @@ describe("a job's log", () => {
 });
 
 describe("posts", () => {
-  test("are at most two at a time, each of several chunks, to a server that takes them", async () => {
-    server.mischief = async () => {
+  test("have several chunks and are at most two at a time with batching", async () => {
+    server.fault = async () => {
       await sleep(20);
       return false;
     };
@@ -271,8 +273,8 @@ describe("posts", () => {
     }
   });
 
-  test("are one chunk and one at a time to a server of the bare interface", async () => {
-    server.mischief = async () => {
+  test("have one chunk and are one at a time without batching", async () => {
+    server.fault = async () => {
       await sleep(5);
       return false;
     };
@@ -292,14 +294,14 @@ describe("posts", () => {
     ["408", (_, response) => problem(response, 408)],
     ["a reset", (_, response) => response.destroy()],
     [
-      "half an answer",
+      "half a response",
       (_, response) => response.writeHead(201, { "content-length": 50 }).write("{"),
     ],
-    ["no answer", () => undefined],
+    ["no response", () => undefined],
   ] as [string, (post: number, response: ServerResponse) => void][])(
-    "that meet %s are repeated until the server is well again",
+    "are repeated after %s until they succeed",
     async (_, fail) => {
-      server.mischief = (post, response) => {
+      server.fault = (post, response) => {
         const isBad = post % 3 !== 0;
         if (isBad) fail(post, response);
         return isBad;
@@ -312,16 +314,16 @@ describe("posts", () => {
       log.system("bye");
       await log.drained();
       expect(server.text()).toBe(`hello\n${text}bye\n`);
-      expect(given.refusals).toEqual([]);
+      expect(reported.refusals).toEqual([]);
     },
   );
 
-  test("whose response was lost are stored once", async () => {
+  test("are stored once when their response is lost", async () => {
     let lost = 0;
-    server.mischief = (post, response) => {
+    server.fault = (post, response) => {
       if (post % 2 === 0) return false;
       const { end } = response;
-      // Stored, but never answered.
+      // The chunks are stored, but the response is lost.
       response.end = () => {
         lost++;
         response.destroy();
@@ -339,9 +341,9 @@ describe("posts", () => {
     expect(server.text()).toBe(text);
   });
 
-  test("that come before their predecessor wait for it and go again", async () => {
+  test("are repeated when they arrive before their predecessor", async () => {
     server.gapWait = 100;
-    server.mischief = async (post, response) => {
+    server.fault = async (post, response) => {
       if (post !== 1) return false;
       await sleep(200);
       problem(response, 500);
@@ -355,7 +357,7 @@ describe("posts", () => {
     expect(server.text()).toBe(text);
   });
 
-  test("give a server again what it has lost", async () => {
+  test("send chunks again that the server has lost", async () => {
     server.gapWait = 50;
     const log = await open({}, { ...quick, pace: 0 });
     for (let line = 1; line <= 20; line++) {
@@ -375,36 +377,36 @@ describe("posts", () => {
     [404, "not_found"],
     [400, "invalid_request"],
     [413, "payload_too_large"],
-  ])("refused with %i %s are not repeated", async (status, code) => {
-    server.mischief = (_, response) => {
+  ])("are not repeated after %i %s", async (status, code) => {
+    server.fault = (_, response) => {
       problem(response, status, { code });
       return true;
     };
     const log = await open();
     log.system("hello");
     await expect(log.drained()).rejects.toMatchObject({ status, code });
-    expect(given.refusals).toHaveLength(1);
+    expect(reported.refusals).toHaveLength(1);
     log.system("more");
     await expect(log.drained()).rejects.toMatchObject({ status });
     await sleep(50);
     expect(server.posts).toHaveLength(1);
   });
 
-  test("bring back the job's status", async () => {
+  test("return the job's status", async () => {
     server.jobStatus = "CANCELLED";
     const log = await open();
     log.system("hello");
     await log.drained();
-    expect(given.statuses).toEqual(["CANCELLED"]);
+    expect(reported.statuses).toEqual(["CANCELLED"]);
   });
 
-  test("never slow the writer: it ends while the server does not respond at all", async () => {
-    server.mischief = () => true;
+  test("never block the writer while the server does not respond", async () => {
+    server.fault = () => true;
     const log = await open();
     const end = Promise.withResolvers<void>();
     log.run("01-apply", end.promise);
     mkdirSync(join(directory, "runs", "01-apply"), { recursive: true });
-    // It ends at all, though nothing is taken from it.
+    // The writer ends although nothing of its output is accepted.
     await promisify(execFile)("sh", [
       "-c",
       `head -c 50000000 /dev/zero > "$1/stdout"`,
@@ -417,7 +419,7 @@ describe("posts", () => {
 });
 
 describe("the volume limit", () => {
-  test("drops what is over it and says exactly how much", async () => {
+  test("drops the output above it and reports the exact number of bytes", async () => {
     const log = await open({ volumeLimit: 100_000 });
     const output = "äbcdefghij\n".repeat(20_000);
     write("01-apply", "stdout", output);
@@ -434,17 +436,17 @@ describe("the volume limit", () => {
     expect(server.text("SYSTEM")).toMatch(new RegExp(`^\\[${dropped} bytes of .*\\]\nbye\n$`));
   });
 
-  test("gives back the disk space of what is over it, also while the server is away", async ({
+  test("frees the disk space of dropped output, also while the server is away", async ({
     skip,
   }) => {
     const probe = join(directory, "probe");
     writeFileSync(probe, Buffer.alloc(64 * 1024));
-    if (!(await punchHole(probe, 0, 64 * 1024))) return skip("no hole can be punched here");
+    if (!(await punchHole(probe, 0, 64 * 1024))) return skip("the file system cannot punch holes");
     const taken = (): number =>
       statSync(join(directory, "runs", "01-apply", "stdout")).blocks * 512;
     const mebibyte = 1024 * 1024;
     write("01-apply", "stdout", Buffer.alloc(20 * mebibyte, "x"));
-    server.mischief = (_, response) => {
+    server.fault = (_, response) => {
       problem(response, 503);
       return true;
     };
@@ -454,14 +456,14 @@ describe("the volume limit", () => {
     await until(() => taken() < 4 * mebibyte);
     write("01-apply", "stdout", Buffer.alloc(20 * mebibyte, "y"));
     await until(() => taken() < 6 * mebibyte);
-    server.mischief = () => false;
+    server.fault = () => false;
     end.resolve();
     await log.drained();
     expect(server.text("STDOUT")).toBe("x".repeat(mebibyte));
     expect(server.text("SYSTEM")).toContain(`[${39 * mebibyte} bytes of the output of 01-apply`);
   });
 
-  test("counts on after a restart", async () => {
+  test("continues its count after a restart", async () => {
     const first = await open({ volumeLimit: 1000 });
     first.run("01-plan", never);
     write("01-plan", "stdout", "x".repeat(600));
@@ -479,7 +481,7 @@ describe("the volume limit", () => {
 });
 
 describe("a log that is opened again", () => {
-  test("goes on behind what was sent, with the next number", async () => {
+  test("continues after the sent output, with the next number", async () => {
     const first = await open();
     first.system("one");
     first.run("01-apply", never);
@@ -493,21 +495,21 @@ describe("a log that is opened again", () => {
     expect(server.text()).toBe("one\ntwo\nthree\nfour\n");
   });
 
-  test("sends again what was not acknowledged, under the same numbers", async () => {
-    server.mischief = () => true;
+  test("sends unacknowledged chunks again under the same numbers", async () => {
+    server.fault = () => true;
     const first = await open({ secrets: ["secret-value"] });
     first.system("one");
     first.run("01-apply", never);
     write("01-apply", "stdout", "two secret-value\n");
     await until(() => server.posts.flat().length === 2);
-    server.mischief = () => false;
+    server.fault = () => false;
     const second = await open({ secrets: ["secret-value"] });
     await until(() => server.chunks.length === 2);
     expect(server.text()).toBe("one\ntwo ***\n");
     expect(await second.drained()).toBe(2);
   });
 
-  test("treats a run without a reporter as over when a later one runs, or at the end", async () => {
+  test("treats an earlier run as ended when a later one starts, or at the end of the log", async () => {
     const first = await open();
     first.run("01-init", never);
     write("01-init", "stdout", "init\n");
@@ -540,7 +542,7 @@ describe("a log that is opened again", () => {
     expect(server.text()).toBe("one\ntwo\n");
   });
 
-  test("that is closed while a caller waits for its end rejects the wait", async () => {
+  test("rejects a wait for its end when it is closed or the wait is aborted", async () => {
     const log = await open();
     log.run("01-apply", never);
     const drained = log.drained().catch((error: unknown) => error);

@@ -1,6 +1,6 @@
 /**
- * A server that keeps logs (docs/decisions.md, "Log positions"): it stores each number once and in order, and
- * reports a gap. It can be made to misbehave.
+ * A log server (docs/decisions.md, "Log positions"): it stores each number once and in order, and
+ * reports a gap. Tests can inject faults.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -13,18 +13,18 @@ export interface Received extends SequencedChunk {
   readonly at: number;
 }
 
-/** Answers instead of the server, or before it; true: the request is dealt with. */
-type Mischief = (post: number, response: ServerResponse) => boolean | Promise<boolean>;
+/** Runs before the server's own handling. Returns true if it has handled the request. */
+type Fault = (post: number, response: ServerResponse) => boolean | Promise<boolean>;
 
 export interface LogServer {
   readonly url: string;
   /** Stored chunks, in the order of their numbers. */
   chunks: Received[];
-  /** Bodies as they came: one array of chunks a post. */
+  /** The received bodies: one array of chunks per post. */
   readonly posts: SequencedChunk[][];
-  /** Posts open at the same time, at most. */
+  /** The highest number of posts that were open at the same time. */
   mostOpen: number;
-  mischief: Mischief;
+  fault: Fault;
   jobStatus: string;
   /** How long a post ahead of its turn waits for its predecessor, in milliseconds. */
   gapWait: number;
@@ -38,8 +38,8 @@ export async function startLogServer(): Promise<LogServer> {
     open++;
     log.mostOpen = Math.max(log.mostOpen, open);
     response.once("close", () => open--);
-    // A client that was killed in mid-request is no failure of the test.
-    answer(log, request, response).catch(() => response.destroy());
+    // A client that was killed during its request does not fail the test.
+    handle(log, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const log: LogServer = {
@@ -47,7 +47,7 @@ export async function startLogServer(): Promise<LogServer> {
     chunks: [],
     posts: [],
     mostOpen: 0,
-    mischief: () => false,
+    fault: () => false,
     jobStatus: "PROCESSING",
     gapWait: 1000,
     text: (...streams) =>
@@ -70,16 +70,16 @@ export const sinkTo = (server: string): LogSink => ({
     const params = { id: "019a0000-0000-7000-8000-000000000000" };
     const [only] = chunks;
     const body = chunks.length === 1 && only ? only : { chunks };
-    const answered = await call(server, endpoints.appendLogs, { params, body }, { signal });
-    return { job_status: answered?.job_status ?? "PROCESSING" };
+    const acknowledged = await call(server, endpoints.appendLogs, { params, body }, { signal });
+    return { job_status: acknowledged?.job_status ?? "PROCESSING" };
   },
 });
 
-async function answer(log: LogServer, request: IncomingMessage, response: ServerResponse) {
+async function handle(log: LogServer, request: IncomingMessage, response: ServerResponse) {
   const body = JSON.parse(await textOf(request)) as { chunks?: SequencedChunk[] } & SequencedChunk;
   const chunks = body.chunks ?? [body];
   const number = log.posts.push(chunks);
-  if (await log.mischief(number, response)) return;
+  if (await log.fault(number, response)) return;
   const first = chunks[0]?.seq ?? 0;
   const deadline = Date.now() + log.gapWait;
   while (first > log.chunks.length + 1 && Date.now() < deadline) {

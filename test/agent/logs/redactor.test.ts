@@ -5,7 +5,7 @@ import { heapInUse } from "../../helpers/heap.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
 
-/** Cuts bytes as a spool does: what is there grows by the given steps, and each look takes pieces of at most `most` bytes. */
+/** Cuts bytes that grow by the given steps, in pieces of at most `most` bytes. */
 function inPieces(
   whole: Buffer,
   secrets: readonly string[],
@@ -16,16 +16,16 @@ function inPieces(
   const pieces: string[] = [];
   let position = 0;
   let carry = 0;
-  let there = 0;
-  for (let step = 0; there < whole.length || step === 0; step++) {
-    there = Math.min(whole.length, there + (steps[step % steps.length] ?? 1));
-    const final = there === whole.length;
+  let size = 0;
+  for (let step = 0; size < whole.length || step === 0; step++) {
+    size = Math.min(whole.length, size + (steps[step % steps.length] ?? 1));
+    const final = size === whole.length;
     for (;;) {
-      const bytes = whole.subarray(position, Math.min(there, position + most + redactor.lookahead));
+      const bytes = whole.subarray(position, Math.min(size, position + most + redactor.lookahead));
       const isLast = final && position + bytes.length === whole.length;
       const cut = redactor.cut(bytes, most, isLast, carry);
       if (cut.length === 0) break;
-      // After a crash the text is made again from what was written down of the cut.
+      // After a crash, the text is computed again from the recorded cut.
       const again = redactor.redact(bytes.subarray(0, cut.length), carry, cut.tail);
       if (again !== cut.text) throw new Error(`${again} was ${cut.text}`);
       pieces.push(cut.text);
@@ -41,7 +41,7 @@ const redact = (text: string, ...secrets: string[]): string =>
   redactorOf(secrets).redact(Buffer.from(text));
 
 describe("masking", () => {
-  test("replaces every form in which a secret turns up", () => {
+  test("replaces every encoding of a secret", () => {
     const secret = 'pa"ss<w>örd & more/+=?';
     const json = JSON.stringify({ a: secret });
     expect(redact(`a ${secret} b`, secret)).toBe("a *** b");
@@ -62,7 +62,7 @@ describe("masking", () => {
             secret,
           );
           expect(masked).toContain("***");
-          // What is left is what depends on the neighbours, at most two characters a side.
+          // Only characters that depend on the neighbours remain, at most two on each side.
           expect(masked.replace("***", "").length).toBeLessThanOrEqual(
             Math.ceil((before.length * 4) / 3) + 8,
           );
@@ -71,19 +71,19 @@ describe("masking", () => {
     }
   });
 
-  test("joins overlapping secrets and keeps neighbours apart", () => {
+  test("masks overlapping secrets as one and adjacent secrets one by one", () => {
     expect(redact("x abcdefghi y", "abcdef", "defghi")).toBe("x *** y");
     expect(redact("x abcdefghijkl y", "abcdef", "ghijkl")).toBe("x ****** y");
     expect(redact("aaaaaaaaaa", "aaaaaa")).toBe("***");
     expect(redact("abababab", "ababab")).toBe("***");
   });
 
-  test("leaves values under six bytes alone, counted in bytes", () => {
+  test("ignores values shorter than six bytes", () => {
     expect(redact("the admin is true", "admin", "true", "")).toBe("the admin is true");
     expect(redact("ää and äää", "äää")).toBe("ää and ***");
   });
 
-  test("finds a secret without the newline it was stored with, and key material that is indented", () => {
+  test("finds a secret without its last newline, and indented key material", () => {
     expect(redact("token=s3cr3t-token.", "s3cr3t-token\n")).toBe("token=***.");
     const key =
       "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nAAAAAAAAAAAAAAAA\n-----END KEY-----\n";
@@ -92,12 +92,12 @@ describe("masking", () => {
     expect(redact(lines, key)).toBe("***\n***\n***\n***");
   });
 
-  test("finds the short lines of a secret of several lines", () => {
+  test("finds the short lines of a multi-line secret", () => {
     const settings = "user=ada\npassword=x1y2z3\nok\n";
     expect(redact("password=x1y2z3 for user=ada, ok", settings)).toBe("*** for ***, ok");
   });
 
-  test("finds a secret with blanks that terraform has wrapped, in colour and without", () => {
+  test("finds a secret with blanks that terraform wrapped, with and without colours", () => {
     const secret = "correct horse  battery staple";
     // As terraform 1.11.4 wraps an error at column 78.
     for (const margin of [
@@ -115,7 +115,7 @@ describe("masking", () => {
     expect(redact("correct\n\n  horse\tbattery  staple", secret)).toBe("***");
   });
 
-  test("finds hex in both cases, broken over lines too", () => {
+  test("finds hex in upper and lower case, also across a line break", () => {
     const secret = "s3cr3t-token-of-the-database";
     const hex = Buffer.from(secret).toString("hex");
     expect(redact(`<${hex}>`, secret)).toBe("<***>");
@@ -123,7 +123,7 @@ describe("masking", () => {
     expect(redact(`<${hex.replace(/(?<=^.{30})/, "\n")}>`, secret)).toBe("<***>");
   });
 
-  test("takes the memory and time of a few copies for a secret of a megabyte in short lines", () => {
+  test("takes less than 16 MiB for a secret of one megabyte in short lines", () => {
     const line = (index: number) => `${(index * 2_654_435_761) % 4_294_967_296} some text`;
     const secret = Array.from({ length: 50_000 }, (_, index) => line(index)).join("\n");
     const before = heapInUse();
@@ -135,7 +135,7 @@ describe("masking", () => {
     );
   });
 
-  test("of a secret of a megabyte needs no more lookahead than of four kilobytes", () => {
+  test("needs no more lookahead for a secret of one megabyte than for one of four kilobytes", () => {
     const text = (words: number) =>
       Array.from({ length: words }, (_, i) => `${i} some words`).join(",");
     const secret = text(20_000);
@@ -144,7 +144,7 @@ describe("masking", () => {
     expect(redact(`<${secret}>`, secret).replaceAll("*", "")).toBe("<>");
   });
 
-  test("finds base64 that is broken over lines, indented, or quoted in an error of terraform", () => {
+  test("finds base64 across line breaks, indented, or quoted in an error of terraform", () => {
     const secret = "s3cr3t-token-of-the-database-0123456789-abcdefghijklmnopqrstuvwxyz";
     for (const before of ["", "u", "us", "the user and the "]) {
       const base64 = Buffer.from(`${before}${secret} and more`).toString("base64");
@@ -160,7 +160,7 @@ describe("masking", () => {
           .replaceAll(/[\s│|]/g, "")
           .split("***");
         expect(left).toHaveLength(2);
-        // What is left is the text around it and what also depends on that.
+        // Only the surrounding text and characters that depend on it remain.
         expect(left[0]!.length).toBeLessThanOrEqual(Math.ceil((before.length * 4) / 3));
         expect(left[1]!.length).toBeLessThanOrEqual(Math.ceil((9 * 4) / 3) + 3);
       }
@@ -168,7 +168,7 @@ describe("masking", () => {
     }
   });
 
-  test("shows what is no UTF-8 as U+FFFD and everything else as it is", () => {
+  test("replaces bytes that are not UTF-8 by U+FFFD and leaves other bytes unchanged", () => {
     const odd = Buffer.from("\u001b[31mred\u001b[0m one\rtwo\0\ufeff🚀\n");
     expect(redactorOf([]).redact(odd)).toBe(odd.toString());
     expect(redactorOf([]).redact(Buffer.from([0x61, 0xff, 0xfe, 0x62]))).toBe("a\ufffd\ufffdb");
@@ -176,7 +176,7 @@ describe("masking", () => {
 });
 
 describe("a safe cut", () => {
-  test("never goes through a character, wherever the bytes end", () => {
+  test("never splits a character, wherever the bytes end", () => {
     const whole = Buffer.from("aä€🚀é");
     for (let end = 0; end <= whole.length; end++) {
       const redactor = redactorOf([]);
@@ -187,7 +187,7 @@ describe("a safe cut", () => {
     }
   });
 
-  test("holds back what may become a secret, and only that", () => {
+  test("holds back only a possible start of a secret", () => {
     const redactor = redactorOf(["secret-value"]);
     const cut = (text: string): string =>
       text.slice(0, redactor.cut(Buffer.from(text), 1000, false).length);
@@ -196,14 +196,14 @@ describe("a safe cut", () => {
     expect(cut("hello secret-value")).toBe("hello secret-value");
   });
 
-  test("of a long stretch is behind a line", () => {
+  test("is at the end of a line in a long text", () => {
     const lines = Buffer.from("0123456789 0123456789\n".repeat(3000));
     const { length } = redactorOf([]).cut(lines, 32 * 1024, false);
     expect(length).toBeGreaterThan(16 * 1024);
     expect(lines[length - 1]).toBe(0x0a);
   });
 
-  test("inside an endless masked region says so on both sides", () => {
+  test("in a long masked region yields one mask", () => {
     const whole = Buffer.from(`x${"a".repeat(1000)}y`);
     const pieces = inPieces(whole, ["aaaaaa"], [1000], 64);
     expect(pieces.join("")).toBe("x***y");
@@ -211,12 +211,12 @@ describe("a safe cut", () => {
   });
 });
 
-describe("for any output, secrets, growth and size of pieces", () => {
-  /** Few letters, so that secrets overlap each other, themselves and the cuts. */
+describe("with any output, secrets, growth and piece size", () => {
+  /** Few letters, so that secrets overlap each other, themselves and the cuts often. */
   const letters = fc.constantFrom("a", "b", "aa", "ab", "é", "€", "🚀", "\n", " ", '"', "/", "%");
   const word = (minLength: number, maxLength: number) =>
     fc.array(letters, { minLength, maxLength }).map((parts) => parts.join(""));
-  /** Base64 as it is, or over lines of some width with some margin. */
+  /** Base64 in one line, or in lines of some width with some margin. */
   const breaks = fc
     .tuple(fc.integer({ min: 16, max: 30 }), fc.constantFrom("", "\n", "\r\n", "\n  ", "\n│ "))
     .map(([width, margin]) => (base64: string) => {
@@ -280,7 +280,7 @@ describe("for any output, secrets, growth and size of pieces", () => {
   );
   const runs = { numRuns: proving ? 1_000_000 : 500 };
 
-  test("the pieces together are what masking the whole gives", () => {
+  test("the joined pieces equal the masked whole", () => {
     fc.assert(
       fc.property(cases, ({ secrets, whole, steps, most }) => {
         const pieces = inPieces(whole, secrets, steps, most);
@@ -290,7 +290,7 @@ describe("for any output, secrets, growth and size of pieces", () => {
     );
   });
 
-  test("no secret of six bytes or more passes", () => {
+  test("no secret of six bytes or more is visible", () => {
     const masked = /\*/;
     fc.assert(
       fc.property(cases, ({ secrets, whole, steps, most }) => {
@@ -298,7 +298,7 @@ describe("for any output, secrets, growth and size of pieces", () => {
         for (const secret of secrets) {
           if (Buffer.byteLength(secret) < 6 || masked.test(secret)) continue;
           expect(text.includes(secret)).toBe(false);
-          // In front of padding stands a character that says less than six bits.
+          // The character before the padding has less than six bits of the secret.
           const base64 = Buffer.from(secret).toString("base64").replace(/.=+$/, "");
           expect(text.replaceAll(/[\s│|]/g, "").includes(base64)).toBe(false);
         }

@@ -1,4 +1,4 @@
-/** A full disk takes no jobs, and says so: the real agent, and a real small disk where one can be mounted. */
+/** A real agent on a full disk, and on a small disk where one can be mounted. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ const enqueue = () =>
   });
 const low = (log: string): number => log.split("too little disk is free").length - 1;
 
-test("With less room than the floor no job is taken, heartbeats go on, and log and metrics say why", async () => {
+test("an agent with too little disk space takes no job, sends heartbeats, and reports why", async () => {
   const job = enqueue();
   await using agent = startAgent({
     ...settings(join(place.path, "full")),
@@ -52,7 +52,7 @@ test("With less room than the floor no job is taken, heartbeats go on, and log a
   job.status = "CANCELLED";
 });
 
-/** Answers a folder of its own small file system, or nothing where that is not allowed. */
+/** Mounts a file system of 64 MiB. Returns undefined where that is not permitted. */
 function smallDisk(): (Disposable & { readonly path: string }) | undefined {
   const path = join(place.path, "small");
   mkdirSync(path, { recursive: true });
@@ -66,9 +66,9 @@ function smallDisk(): (Disposable & { readonly path: string }) | undefined {
   return { path, [Symbol.dispose]: () => execFileSync("umount", ["--lazy", path]) };
 }
 
-test("Jobs are taken again by themselves as soon as there is room", async (context) => {
+test("an agent takes jobs again as soon as there is space", async (context) => {
   using disk = smallDisk();
-  if (!disk) return context.skip("no file system can be mounted here");
+  if (!disk) return context.skip("mounting a file system is not permitted");
   const ballast = join(disk.path, "ballast");
   writeFileSync(ballast, Buffer.alloc(40 * 1024 * 1024));
   const job = enqueue();
@@ -83,7 +83,7 @@ test("Jobs are taken again by themselves as soon as there is room", async (conte
   expect(agent.log()).toContain("enough disk is free again");
 });
 
-test("What dead jobs have left in the work directory is gone after the start, and what is alive is not", async () => {
+test("an agent removes orphaned files of ended jobs at its start, but no rescued states", async () => {
   const workDir = join(place.path, "left");
   const left = join(workDir, "workspaces", crypto.randomUUID());
   mkdirSync(join(left, "source", "deep"), { recursive: true });
@@ -96,7 +96,7 @@ test("What dead jobs have left in the work directory is gone after the start, an
   expect(existsSync(join(workDir, "rescued-states"))).toBe(true);
 });
 
-test("While a journal cannot be read no workspace is removed: its job may live there", async () => {
+test("an agent removes no workspace while a journal cannot be read", async () => {
   const workDir = join(place.path, "unreadable");
   const left = join(workDir, "workspaces", crypto.randomUUID());
   mkdirSync(left, { recursive: true });

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test("a held lock is refused and a released one is free", async () => {
+test("a held lock is refused, and a released lock can be taken", async () => {
   const release = await lockDirectory(folder);
   await expect(lockDirectory(folder)).rejects.toThrow(LockHeldError);
   release();
@@ -22,7 +22,7 @@ test("a held lock is refused and a released one is free", async () => {
   (await lockDirectory(folder))();
 });
 
-test("of many that want the lock at once, one at a time has it", async () => {
+test("concurrent callers hold the lock one at a time", async () => {
   let holders = 0;
   let turns = 0;
   const take = async (): Promise<void> => {
@@ -40,7 +40,7 @@ test("of many that want the lock at once, one at a time has it", async () => {
   expect(turns).toBe(5);
 });
 
-/** Locks the folder, starts a process that lives on, and says its pid. */
+/** Locks the folder, starts a process that outlives it, and prints that process's pid. */
 const holding = `
   const { lockDirectory } = await import(${JSON.stringify(join(root, "agent/machine/lock.ts"))});
   const { spawn } = await import("node:child_process");
@@ -51,7 +51,7 @@ const holding = `
 `;
 const nodeHolding = ["--input-type=module", "--eval", holding];
 
-test("the lock of a killed process is free, also while its children live on", async () => {
+test("the lock of a killed process is free, even while its children run", async () => {
   const holder = spawn(process.execPath, [...nodeHolding, folder]);
   const [pid] = (await once(holder.stdout.setEncoding("utf8"), "data")) as [string];
   try {
@@ -69,19 +69,19 @@ test("the lock of a killed process is free, also while its children live on", as
 const unshare = ["--pid", "--mount-proc", "--fork", "--kill-child"];
 const canUnshare = spawnSync("unshare", [...unshare, "true"]).status === 0;
 
-test.runIf(canUnshare)("the lock of a process in another PID namespace is seen", async () => {
+test.runIf(canUnshare)("the lock of a process in another PID namespace is refused", async () => {
   const holder = spawn("unshare", [...unshare, process.execPath, ...nodeHolding, folder]);
   try {
     await once(holder.stdout, "data");
     await expect(lockDirectory(folder)).rejects.toThrow(LockHeldError);
   } finally {
-    // The first process of a PID namespace takes all others of it with it.
+    // When the first process of a PID namespace ends, the kernel kills the others.
     holder.kill("SIGKILL");
     await once(holder, "close");
   }
 });
 
-test("without the program flock it says what to install", async () => {
+test("without the program flock the error names the package to install", async () => {
   const { PATH } = process.env;
   process.env["PATH"] = folder;
   try {
@@ -92,7 +92,7 @@ test("without the program flock it says what to install", async () => {
   }
 });
 
-test("an agent of version 0.1, which holds no kernel lock, is refused while it lives", async () => {
+test("the lock file of an agent of version 0.1, without a kernel lock, is respected while it runs", async () => {
   const holder = spawn("/bin/sh", ["-c", "read x"], { stdio: ["pipe", "ignore", "ignore"] });
   writeFileSync(join(folder, "lock"), JSON.stringify(identityOf(holder.pid ?? 0)));
   await expect(lockDirectory(folder)).rejects.toThrow(LockHeldError);
@@ -102,17 +102,14 @@ test("an agent of version 0.1, which holds no kernel lock, is refused while it l
 });
 
 test.each([
-  [
-    "a pid that another process has by now",
-    JSON.stringify({ ...identityOf(process.pid), start: "1" }),
-  ],
+  ["a reused pid", JSON.stringify({ ...identityOf(process.pid), start: "1" })],
   [
     "a holder from before the reboot",
     JSON.stringify({ ...identityOf(process.pid), boot: "another" }),
   ],
   ["an empty file", ""],
-  ["rubbish", "{"],
-])("%s does not hold it", async (_, text) => {
+  ["damaged JSON", "{"],
+])("a lock file with %s does not hold the lock", async (_, text) => {
   writeFileSync(join(folder, "lock"), text);
   const release = await lockDirectory(folder);
   expect(JSON.parse(readFileSync(join(folder, "lock"), "utf8"))).toMatchObject(

@@ -1,4 +1,4 @@
-/** A real agent in a network with a proxy and an authority of its own. */
+/** A real agent behind a proxy, and with a certificate authority of its own. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer as createHttpServer, request } from "node:http";
@@ -34,7 +34,7 @@ const identity = () => ({
   WINDLASS_WORKER_TOKEN: plain.workerToken,
 });
 
-/** The control plane behind TLS, with a certificate that nobody knows. */
+/** Serves the control plane over TLS with a self-signed certificate. */
 async function behindTls(): Promise<AsyncDisposable & { port: number }> {
   const tls = { key: readFileSync(join(place.path, "key.pem")), cert: readFileSync(certificate) };
   const server = createServer(tls, (incoming, outgoing) => {
@@ -55,15 +55,15 @@ async function behindTls(): Promise<AsyncDisposable & { port: number }> {
   };
 }
 
-test("A certificate of an own authority is trusted when SSL_CERT_FILE names it, and only then", async () => {
+test("a self-signed certificate is trusted only when SSL_CERT_FILE names it", async () => {
   await using tls = await behindTls();
   const WINDLASS_URL = `https://127.0.0.1:${tls.port}`;
-  await using stranger = startAgent({
+  await using untrusting = startAgent({
     ...identity(),
     WINDLASS_URL,
-    WINDLASS_WORK_DIR: join(place.path, "stranger"),
+    WINDLASS_WORK_DIR: join(place.path, "untrusting"),
   });
-  await until(() => stranger.log().includes("self-signed certificate"));
+  await until(() => untrusting.log().includes("self-signed certificate"));
   await using agent = startAgent({
     ...identity(),
     WINDLASS_URL,
@@ -73,7 +73,7 @@ test("A certificate of an own authority is trusted when SSL_CERT_FILE names it, 
   await until(() => agent.log().includes("ready for jobs"));
 });
 
-test("A file without a certificate ends the start and says so", async () => {
+test("the agent ends with 78 when SSL_CERT_FILE has no certificate", async () => {
   await using agent = startAgent({
     ...identity(),
     WINDLASS_URL: plain.url,
@@ -84,7 +84,7 @@ test("A file without a certificate ends the start and says so", async () => {
   expect(agent.log()).toContain("SSL_CERT_FILE");
 });
 
-test("A proxy setting that is not an address ends the start with a message that omits its password", async () => {
+test("the agent ends with 78 for a wrong proxy address and does not print its password", async () => {
   await using agent = startAgent({
     ...identity(),
     WINDLASS_URL: plain.url,
@@ -96,7 +96,7 @@ test("A proxy setting that is not an address ends the start with a message that 
   expect(agent.log()).not.toContain("planted");
 });
 
-test("The control plane is reached through the proxy, unless NO_PROXY names it", async () => {
+test("the agent reaches the control plane through the proxy unless NO_PROXY names it", async () => {
   await using tls = await behindTls();
   const tunnels: string[] = [];
   const proxy = createHttpServer()
@@ -117,11 +117,11 @@ test("The control plane is reached through the proxy, unless NO_PROXY names it",
     const settings = {
       ...identity(),
       SSL_CERT_FILE: certificate,
-      // Without http:, as curl, git and terraform read it.
+      // curl, git and terraform accept an address without a scheme too.
       HTTPS_PROXY: `127.0.0.1:${(proxy.address() as AddressInfo).port}`,
     };
     {
-      // A name that only the proxy can resolve.
+      // Only the proxy can resolve this name.
       await using agent = startAgent({
         ...settings,
         WINDLASS_URL: `https://windlass.test:${tls.port}`,

@@ -1,4 +1,4 @@
-/** What the machine sees of a real agent: its health, its metrics, and what it tells systemd. */
+/** The health endpoints, metrics and systemd notifications of a real agent. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -13,7 +13,7 @@ const settingsOf = (server: { url: string; workerId: string; workerToken: string
   WINDLASS_WORKER_TOKEN: server.workerToken,
 });
 
-test("An agent is ready while the control plane responds, and healthy even while it does not", async () => {
+test("an agent is ready while the control plane responds, and healthy even while it does not", async () => {
   await using server = await startInterfaceOnlyServer();
   using place = scratch();
   await using agent = startAgent({
@@ -25,8 +25,8 @@ test("An agent is ready while the control plane responds, and healthy even while
   const url = await until(() => /"url":"(http:[^"]+)"/.exec(agent.log())?.[1]);
   await until(() => agent.log().includes("ready for jobs"));
   const read = async (path: string) => {
-    const answer = await fetch(`${url}${path}`);
-    return [answer.status, await answer.json()];
+    const response = await fetch(`${url}${path}`);
+    return [response.status, await response.json()];
   };
   expect(await read("/healthz")).toEqual([200, { status: "ok" }]);
   expect(await read("/readyz")).toEqual([200, { status: "ready", seconds_since_contact: 0 }]);
@@ -43,7 +43,7 @@ test("An agent is ready while the control plane responds, and healthy even while
   server.fail(503);
   const silent = await untilStatus(`${url}/readyz`, 503);
   expect(await silent.json()).toMatchObject({ status: "no_contact" });
-  // A restart would not bring the control plane back.
+  // A restart of the agent would not help.
   expect(await read("/healthz")).toEqual([200, { status: "ok" }]);
   server.fail();
   await untilStatus(`${url}/readyz`, 200);
@@ -51,9 +51,9 @@ test("An agent is ready while the control plane responds, and healthy even while
 
 async function untilStatus(url: string, status: number): Promise<Response> {
   for (;;) {
-    const answer = await fetch(url);
-    if (answer.status === status) return answer;
-    await answer.body?.cancel();
+    const response = await fetch(url);
+    if (response.status === status) return response;
+    await response.body?.cancel();
   }
 }
 
@@ -68,15 +68,15 @@ while True: print(s.recv(4096).decode().replace("\\n", " "), flush=True)
 describe("systemd", () => {
   skipAt(lackOfProgram("python3", "systemd-notify"));
 
-  test("is notified that the agent is ready, and its watchdog is fed even while the control plane is away", async () => {
+  test("is notified when the agent is ready, and its watchdog also while the control plane is away", async () => {
     await using server = await startInterfaceOnlyServer();
     using place = scratch();
     const socket = join(place.path, "notify");
     const listener = spawn("python3", ["-c", receiver, socket]);
-    let heard = "";
-    listener.stdout.setEncoding("utf8").on("data", (text: string) => (heard += text));
+    let received = "";
+    listener.stdout.setEncoding("utf8").on("data", (text: string) => (received += text));
     try {
-      await until(() => heard.includes("listening"));
+      await until(() => received.includes("listening"));
       await using agent = startAgent({
         ...settingsOf(server),
         WINDLASS_WORK_DIR: join(place.path, "work"),
@@ -84,13 +84,13 @@ describe("systemd", () => {
         WATCHDOG_USEC: "1200000",
         WINDLASS_HEARTBEAT_SECONDS: "0.1",
       });
-      await until(() => heard.includes("READY=1") && heard.includes("WATCHDOG=1"));
+      await until(() => received.includes("READY=1") && received.includes("WATCHDOG=1"));
       server.fail(503);
-      await until(() => heard.includes("WATCHDOG=1 STATUS=no answer"));
+      await until(() => received.includes("WATCHDOG=1 STATUS=no answer"));
       server.fail();
       agent.kill("SIGTERM");
       expect(await agent.exited).toBe(0);
-      await until(() => heard.includes("STOPPING=1"));
+      await until(() => received.includes("STOPPING=1"));
     } finally {
       listener.kill();
       await once(listener, "exit");

@@ -1,4 +1,4 @@
-/** The real SDK against a strict STS. */
+/** The real AWS SDK against a strict STS. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -30,7 +30,7 @@ beforeEach(async () => {
   sts = await startStrictSts();
   sts.roles.set(arn, policy({ StringEquals: { "sts:ExternalId": "e-1" } }));
   const own = { ...caller.environment, AWS_ENDPOINT_URL_STS: sts.url };
-  // What the machine of the tests has must not help.
+  // AWS settings of this machine must not take effect.
   for (const name of Object.keys(process.env).filter((one) => one.startsWith("AWS_")))
     vi.stubEnv(name, undefined);
   for (const [name, value] of Object.entries(own)) vi.stubEnv(name, value);
@@ -52,14 +52,14 @@ const refusal = async (change: Partial<Role> = {}): Promise<string> => {
   return (error as Error).message;
 };
 
-test("a role is taken on, by the agent's own credentials, and its set says how long it is good for", async () => {
+test("taking on a role uses the agent's credentials and returns the lifetime of the session", async () => {
   const given = await assume();
   expect(given).toMatchObject({ accessKeyId: sts.given[0]?.accessKeyId });
   expect(given.life).toBeGreaterThan(3_590_000);
   expect(given.life).toBeLessThan(3_601_000);
 });
 
-test("one without an external id is taken on too; what the job lacks is no tag", async () => {
+test("a role without an external id can be taken on, and null values are not sent as tags", async () => {
   sts.roles.set(arn, policy());
   await assume({ externalId: undefined, tags: { "windlass:job": "j", "windlass:zone": null } });
   expect(sts.asked).toMatchObject([{ externalId: null, tags: { "windlass:job": "j" } }]);
@@ -68,23 +68,23 @@ test("one without an external id is taken on too; what the job lacks is no tag",
 test.each([
   [
     "that does not exist",
-    { arn: "arn:aws:iam::123456789012:role/nobody" },
-    /role\/nobody with .* AccessDenied/,
+    { arn: "arn:aws:iam::123456789012:role/missing" },
+    /role\/missing with .* AccessDenied/,
   ],
   [
     "with another external id",
     { externalId: "e-2" },
     /the external id e-2: AccessDenied: User: arn:.*sts:AssumeRole/,
   ],
-  ["with none", { externalId: undefined }, /the external id \(none\): AccessDenied/],
-  ["whose session name is none", { session: "no blanks" }, /ValidationError/],
-])("a role %s is refused for good, and why", async (_, change, said) => {
-  expect(await refusal(change)).toMatch(said);
+  ["without an external id", { externalId: undefined }, /the external id \(none\): AccessDenied/],
+  ["with an invalid session name", { session: "no blanks" }, /ValidationError/],
+])("a role %s is refused with the reason, and not retried", async (_, change, message) => {
+  expect(await refusal(change)).toMatch(message);
   expect(sts.asked).toHaveLength(1);
 });
 
-test("an agent without AWS credentials, or with unknown ones, gets an error that says so", async () => {
-  vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIASOMEBODYELSE");
+test("missing or unknown AWS credentials of the agent are named in the error", async () => {
+  vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAUNKNOWN");
   expect(await refusal()).toMatch(
     /InvalidClientTokenId.*The agent's own AWS credentials are at fault/,
   );
@@ -94,17 +94,20 @@ test("an agent without AWS credentials, or with unknown ones, gets an error that
   );
 });
 
-test.each(["throttled", "down"] as const)("a %s STS may be asked again", async (trouble) => {
-  sts.trouble = trouble;
-  const error = await assume().catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(Error);
-  expect(error).not.toBeInstanceOf(RoleRefused);
-  expect(sts.asked).toHaveLength(1);
-});
+test.each(["throttled", "down"] as const)(
+  "a %s STS causes an error that can be retried",
+  async (trouble) => {
+    sts.trouble = trouble;
+    const error = await assume().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toBeInstanceOf(RoleRefused);
+    expect(sts.asked).toHaveLength(1);
+  },
+);
 
-test("it is asked through the proxy of the network", async () => {
+test("STS is reached through the proxy of the network", async () => {
   vi.stubEnv("AWS_ENDPOINT_URL_STS", "http://sts.invalid");
-  // The strict STS as the proxy: it is asked for an absolute address.
+  // The strict STS serves as the proxy, which gets requests with absolute addresses.
   await assume({}, { HTTP_PROXY: sts.url });
   expect(sts.asked).toHaveLength(1);
 });
@@ -113,7 +116,7 @@ test.each([
   ["aws", "sts.us-east-1.amazonaws.com:443"],
   ["aws-cn", "sts.cn-north-1.amazonaws.com.cn:443"],
   ["aws-us-gov", "sts.us-gov-west-1.amazonaws.com:443"],
-])("without a region, a role of the partition %s is asked for at %s", async (partition, where) => {
+])("without a region, a role of the partition %s is requested at %s", async (partition, where) => {
   vi.stubEnv("AWS_REGION", undefined);
   vi.stubEnv("AWS_ENDPOINT_URL_STS", undefined);
   const proxy = createServer().listen(0, "127.0.0.1");
@@ -131,7 +134,7 @@ test.each([
   expect(connected).toEqual([where]);
 });
 
-test("a clock that is hours off shortens and lengthens nothing", async () => {
+test("a clock of STS that is hours off does not change the lifetime", async () => {
   for (const hours of [2, -2]) {
     sts.clockAhead = hours * 3_600_000;
     const { life } = await assume();

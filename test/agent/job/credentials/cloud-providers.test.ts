@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { cloudSettings } from "../../../../agent/job/credentials/cloud-providers.ts";
 
-test("of the agent's environment a job gets places, ids and files of its provider, and no secret of any", () => {
+test("cloudSettings returns regions, endpoints, ids and files of each provider, and no secret", () => {
   const places = { AWS_REGION: "eu-central-1", AWS_ENDPOINT_URL_S3: "https://s3.example.com" };
   const google = { GOOGLE_APPLICATION_CREDENTIALS: "/etc/gcp.json" };
   const azure = { ARM_TENANT_ID: "t", AZURE_FEDERATED_TOKEN_FILE: "/token", ARM_USE_MSI: "true" };

@@ -60,7 +60,7 @@ test("a request without the token gets nothing, whatever its path", async () => 
   expect((await ask(port, { token, method: "POST" })).status).toBe(405);
 });
 
-test("without credentials the answer is 503 and says why", async () => {
+test("without credentials the response is 503 with the reason", async () => {
   const port = await openEndpoint(sessionOf(new Error("STS is down")), token, over.signal);
   expect(await ask(port, { token })).toEqual({
     status: 503,
@@ -68,7 +68,7 @@ test("without credentials the answer is 503 and says why", async () => {
   });
 });
 
-test("jobs have endpoints of their own, and each is closed when its job is over", async () => {
+test("each job has an endpoint of its own, which is closed when the job ends", async () => {
   const session = sessionOf(60_000);
   const ports = await Promise.all(
     Array.from({ length: 20 }, () => openEndpoint(session, token, over.signal)),
@@ -78,28 +78,28 @@ test("jobs have endpoints of their own, and each is closed when its job is over"
   for (const port of ports) await expect(ask(port, { token })).rejects.toThrow("ECONNREFUSED");
 });
 
-test("a taken port is tried until it is free, and the log says so", async () => {
+test("reopening retries a port that is in use until it is free, and logs that", async () => {
   const port = await openEndpoint(sessionOf(60_000), token, over.signal);
   over.abort();
   over = new AbortController();
   const other = createServer((_, response) => void response.end());
   other.listen(port, "127.0.0.1");
   await once(other, "listening");
-  const said: string[] = [];
+  const messages: string[] = [];
   const opened = reopenEndpoint(sessionOf(60_000), { port, token }, over.signal, (text) =>
-    said.push(text),
+    messages.push(text),
   );
-  await expect.poll(() => said).toHaveLength(1);
-  expect(said[0]).toContain(
+  await expect.poll(() => messages).toHaveLength(1);
+  expect(messages[0]).toContain(
     `127.0.0.1:${port}, where terraform asks for credentials, cannot be opened`,
   );
   other.close();
   await opened;
-  expect(said).toHaveLength(2);
+  expect(messages).toHaveLength(2);
   expect((await ask(port, { token })).status).toBe(200);
 });
 
-test("a port that stays taken is given up with the job", async () => {
+test("reopening stops with the job when the port stays in use", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as { port: number };
@@ -109,7 +109,7 @@ test("a port that stays taken is given up with the job", async () => {
   other.close();
 });
 
-test("connections that ask nothing do not keep terraform from asking", async () => {
+test("300 idle connections do not block a request", async () => {
   const port = await openEndpoint(sessionOf(60_000), token, over.signal);
   const idle = await Promise.all(
     Array.from({ length: 300 }, async () => {

@@ -1,4 +1,4 @@
-/** Renewal, with an STS that gives out what lives for seconds. */
+/** Renewal of sessions that live for seconds. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
 import {
@@ -10,29 +10,30 @@ import { RoleSession } from "../../../../agent/job/credentials/role-session.ts";
 let over = new AbortController();
 afterEach(() => over.abort());
 
-/** A session whose STS answers as told: a number is a life in milliseconds, an error is thrown. */
-function sessionOf(...answers: (number | Error)[]) {
+/** A session whose STS gives these responses: a lifetime in milliseconds, or an error. */
+function sessionOf(...responses: (number | Error)[]) {
   over = new AbortController();
   const asked: number[] = [];
-  const learnt: string[] = [];
-  const said: string[] = [];
+  const received: string[] = [];
+  const messages: string[] = [];
   const session = new RoleSession({
     assume: async (signal) => {
-      const answer = answers[Math.min(asked.push(performance.now()), answers.length) - 1] ?? 0;
+      const next = Math.min(asked.push(performance.now()), responses.length) - 1;
+      const response = responses[next] ?? 0;
       await sleep(20, undefined, { signal });
-      if (answer instanceof Error) throw answer;
+      if (response instanceof Error) throw response;
       return {
         accessKeyId: `key ${asked.length}`,
         secretAccessKey: "secret",
         sessionToken: "token",
-        life: answer,
+        life: response,
       };
     },
     over: over.signal,
-    onCredentials: ({ accessKeyId }) => learnt.push(accessKeyId),
-    onTrouble: (text) => said.push(text),
+    onCredentials: ({ accessKeyId }) => received.push(accessKeyId),
+    onTrouble: (text) => messages.push(text),
   });
-  return { session, asked, learnt, said };
+  return { session, asked, received, messages };
 }
 
 const never = new AbortController().signal;
@@ -40,16 +41,16 @@ const keyOf = async (given: Promise<SessionCredentials>) => (await given).access
 const down = new Error("connect ECONNREFUSED");
 
 test("concurrent callers share one request, and later callers get the cached session while it is valid", async () => {
-  const { session, asked, learnt } = sessionOf(60_000);
+  const { session, asked, received } = sessionOf(60_000);
   const given = await Promise.all(Array.from({ length: 50 }, () => session.current()));
   expect(new Set(given.map(({ accessKeyId }) => accessKeyId))).toEqual(new Set(["key 1"]));
   expect(await keyOf(session.current())).toBe("key 1");
   expect(asked).toHaveLength(1);
-  expect(learnt).toEqual(["key 1"]);
+  expect(received).toEqual(["key 1"]);
 });
 
-test("a set is renewed when a quarter of its life is left, before it ends, again and again", async () => {
-  const { session, asked, said } = sessionOf(2000);
+test("credentials are renewed each time a quarter of their lifetime is left", async () => {
+  const { session, asked, messages } = sessionOf(2000);
   await session.begin(never, 1000);
   void session.keep();
   const good: number[] = [];
@@ -61,11 +62,11 @@ test("a set is renewed when a quarter of its life is left, before it ends, again
   expect(Math.min(...good)).toBeGreaterThan(0);
   for (const [index, at] of asked.slice(1).entries())
     expect(at - (asked[index] ?? 0)).toBeGreaterThan(1400);
-  expect(said).toEqual([]);
+  expect(messages).toEqual([]);
 });
 
-test("while renewal fails the old set is given out, then the reason, then the new one; the log says so once", async () => {
-  const { session, said } = sessionOf(2000, down, down, down, down, 60_000);
+test("failed renewals return the old credentials until they expire, and are logged once", async () => {
+  const { session, messages } = sessionOf(2000, down, down, down, down, 60_000);
   await session.begin(never, 1000);
   void session.keep();
   await sleep(1700);
@@ -76,7 +77,7 @@ test("while renewal fails the old set is given out, then the reason, then the ne
   while (session.left < 10_000) await sleep(50);
   expect(await keyOf(session.current())).toBe("key 6");
   await sleep(30);
-  expect(said).toEqual([
+  expect(messages).toEqual([
     expect.stringMatching(
       /^STS gives no credentials, trying again: connect ECONNREFUSED; the present ones are good for \d s$/,
     ),
@@ -84,17 +85,19 @@ test("while renewal fails the old set is given out, then the reason, then the ne
   ]);
 });
 
-test("the first set is waited for while STS fails, within a bound", async () => {
+test("the first credentials are retried while STS fails, up to a time limit", async () => {
   const patient = sessionOf(down, down, 60_000);
   await patient.session.begin(never, 10_000);
   expect(patient.asked).toHaveLength(3);
-  expect(patient.said).toEqual(["STS gives no credentials, trying again: connect ECONNREFUSED"]);
+  expect(patient.messages).toEqual([
+    "STS gives no credentials, trying again: connect ECONNREFUSED",
+  ]);
   const hopeless = sessionOf(down);
   await expect(hopeless.session.begin(never, 1500)).rejects.toThrow("ECONNREFUSED");
   expect(hopeless.asked.length).toBeGreaterThan(1);
 });
 
-test("a refusal is not waited for, and a stop ends the wait at once", async () => {
+test("a refusal is not retried, and a stop ends the wait at once", async () => {
   const refused = sessionOf(new RoleRefused("AccessDenied"));
   await expect(refused.session.begin(never, 10_000)).rejects.toThrow("AccessDenied");
   expect(refused.asked).toHaveLength(1);
@@ -106,13 +109,13 @@ test("a refusal is not waited for, and a stop ends the wait at once", async () =
   expect(performance.now() - started).toBeLessThan(1000);
 });
 
-test("once the job is over nothing is asked, learnt or said", async () => {
-  const { session, asked, learnt, said } = sessionOf(60_000);
+test("after the end of the job nothing is requested, reported or logged", async () => {
+  const { session, asked, received, messages } = sessionOf(60_000);
   const under = session.current();
   over.abort();
   await expect(under).rejects.toThrow("aborted");
   await session.keep();
   await expect(session.current()).rejects.toThrow("aborted");
   expect(asked).toHaveLength(1);
-  expect([learnt, said]).toEqual([[], []]);
+  expect([received, messages]).toEqual([[], []]);
 });

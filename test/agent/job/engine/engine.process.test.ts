@@ -43,7 +43,7 @@ import {
 let key: Key;
 let root: string;
 let mirror: Mirror;
-let said: string[];
+let progress: string[];
 
 beforeAll(async () => {
   key = await makeKey();
@@ -51,7 +51,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   root = mkdtempSync(join(tmpdir(), "windlass-engine-"));
   mirror = await startMirror();
-  said = [];
+  progress = [];
 });
 afterEach(async () => {
   await mirror.close();
@@ -75,7 +75,7 @@ function resolve(
       offline: false,
       publicKeys: key.publicKey,
       signal: new AbortController().signal,
-      onProgress: (text) => void said.push(text),
+      onProgress: (text) => void progress.push(text),
       ...options,
     },
     { ...usualLimits, ...limits },
@@ -89,9 +89,9 @@ function program(path: string, content: string): string {
   return file;
 }
 
-/** The error's one line. */
-async function failure(answer: Promise<unknown>): Promise<string> {
-  const error = await answer.then(
+/** The message of the error, which must be one line. */
+async function failure(resolving: Promise<unknown>): Promise<string> {
+  const error = await resolving.then(
     () => undefined,
     (reason: unknown) => reason,
   );
@@ -101,14 +101,14 @@ async function failure(answer: Promise<unknown>): Promise<string> {
   return message;
 }
 
-/** Nothing of a failed or finished download stays. */
+/** Files that a download has left behind. */
 const leftovers = (): string[] =>
   readdirSync(cache(), { recursive: true, encoding: "utf8" }).filter((name) =>
     /partial|zip|lock/.test(name),
   );
 
 describe("an engine on the PATH", () => {
-  test("is taken if it satisfies the constraint, the first one that does", async () => {
+  test("is used if it satisfies the constraint; the first on the PATH wins", async () => {
     program("a/terraform", fakeTerraform("1.5.7"));
     const second = program("b/terraform", fakeTerraform("1.11.4"));
     program("c/terraform", fakeTerraform("1.12.0"));
@@ -129,7 +129,7 @@ describe("an engine on the PATH", () => {
     expect(mirror.requests).toEqual([]);
   });
 
-  test("may be tofu for opentofu", async () => {
+  test("is the program tofu for opentofu", async () => {
     const file = program("bin/tofu", fakeTerraform("1.10.2"));
     program("bin/terraform", fakeTerraform("1.11.4"));
     expect(await resolve({ engine: "opentofu" })).toEqual({
@@ -139,7 +139,7 @@ describe("an engine on the PATH", () => {
     });
   });
 
-  test("that does not run, says nonsense or is a directory is passed over", async () => {
+  test("is skipped when it does not run, prints no version or is a directory", async () => {
     program("a/terraform", "#!/bin/sh\nexit 1\n");
     program("b/terraform", "#!/bin/sh\necho Terraform v1.0\n");
     program("c/terraform", "\0not a program");
@@ -149,7 +149,7 @@ describe("an engine on the PATH", () => {
     expect((await resolve({}, { path })).path).toBe(good);
   });
 
-  test("that is a script is asked each time, because a version manager may have switched it", async () => {
+  test("runs for its version each time if it is a script, as of a version manager", async () => {
     program("bin/terraform", fakeTerraform("1.11.4"));
     expect((await resolve()).version).toBe("1.11.4");
     program("bin/terraform", fakeTerraform("1.11.5"));
@@ -160,7 +160,7 @@ describe("an engine on the PATH", () => {
     .split(delimiter)
     .map((name) => join(name, "terraform"))
     .find((file) => existsSync(file));
-  test.skipIf(!real)("that is a binary is asked once", async () => {
+  test.skipIf(!real)("runs for its version once if it is a binary", async () => {
     const path = dirname(real ?? "");
     const { version } = await resolve({}, { path });
     expect(version).toBe(
@@ -174,16 +174,16 @@ describe("an engine on the PATH", () => {
         ) as { terraform_version: string }
       ).terraform_version,
     );
-    const memory = cache("versions.json");
-    writeFileSync(memory, readFileSync(memory, "utf8").replace(version, "9.8.7"));
+    const versions = cache("versions.json");
+    writeFileSync(versions, readFileSync(versions, "utf8").replace(version, "9.8.7"));
     expect((await resolve({}, { path })).version).toBe("9.8.7");
-    writeFileSync(memory, "{ damaged");
+    writeFileSync(versions, "{ damaged");
     expect((await resolve({}, { path })).version).toBe(version);
   });
 });
 
 describe("a download", () => {
-  test("is the newest stable version that satisfies, checked, and kept for the next job", async () => {
+  test("installs the newest stable version that satisfies the constraint, for later jobs too", async () => {
     await publish(mirror, key, [
       { version: "1.9.8" },
       { version: "1.10.5" },
@@ -203,24 +203,24 @@ describe("a download", () => {
     expect((await resolve({ constraint: "1.12.0-rc1" })).version).toBe("1.12.0-rc1");
   });
 
-  test("comes when what is on the PATH does not do", async () => {
+  test("starts when the engine on the PATH does not satisfy the constraint", async () => {
     program("bin/terraform", fakeTerraform("1.5.7"));
     await publish(mirror, key, [{ version: "1.11.4" }]);
     expect((await resolve({ constraint: "~> 1.11" })).version).toBe("1.11.4");
   });
 
-  test("happens once for several jobs that need it at the same time", async () => {
+  test("runs once for several jobs that need it at the same time", async () => {
     await publish(mirror, key, [{ version: "1.11.4" }]);
     mirror.delay = () => 50;
-    const answers = await Promise.all(Array.from({ length: 4 }, () => resolve()));
-    expect(new Set(answers.map(({ path }) => path))).toEqual(
+    const engines = await Promise.all(Array.from({ length: 4 }, () => resolve()));
+    expect(new Set(engines.map(({ path }) => path))).toEqual(
       new Set([cache("terraform", "1.11.4", "terraform")]),
     );
     expect(mirror.requests.filter((path) => path.endsWith(".zip"))).toHaveLength(1);
     expect(leftovers()).toEqual([]);
   });
 
-  test("cleans up after an agent that was killed in the middle of one", async () => {
+  test("cleans up after an agent that was killed during a download", async () => {
     await publish(mirror, key, [{ version: "1.11.4" }]);
     mkdirSync(cache("terraform", "1.11.4", ".partial-x"), { recursive: true });
     writeFileSync(
@@ -236,25 +236,27 @@ describe("a download", () => {
     expect(leftovers()).toEqual([]);
   });
 
-  test("says what it does when that takes over a second", async () => {
+  test("reports its progress after a second", async () => {
     await publish(mirror, key, [{ version: "1.11.4" }]);
     mirror.delay = (path) => (path.endsWith(".zip") ? 1200 : 0);
     await resolve();
-    expect(said).toHaveLength(1);
-    expect(said[0]).toMatch(/^downloading http.*\/terraform_1\.11\.4_\w+\.zip: \d+\.\d MB so far$/);
+    expect(progress).toHaveLength(1);
+    expect(progress[0]).toMatch(
+      /^downloading http.*\/terraform_1\.11\.4_\w+\.zip: \d+\.\d MB so far$/,
+    );
   });
 
-  test("is broken off when the job is stopped", async () => {
+  test("ends when the job is stopped", async () => {
     await publish(mirror, key, [{ version: "1.11.4" }]);
     mirror.delay = () => 10_000;
     const stop = new AbortController();
-    const answer = failure(resolve({}, { signal: stop.signal }));
+    const message = failure(resolve({}, { signal: stop.signal }));
     setTimeout(() => stop.abort(new Error("cancelled")), 50);
-    expect(await answer).toContain("cancelled");
+    expect(await message).toContain("cancelled");
   });
 
-  test("that breaks off again and again goes on where it was, and is checked as a whole", async () => {
-    // Large enough to come in several parts, and random, so that it stays so in the zip.
+  test("resumes where it broke off each time, and verifies the whole file", async () => {
+    // Large enough to arrive in several parts, and random, so that the zip is as large.
     const ballast = randomBytes(300_000).toString("base64");
     await publish(mirror, key, [
       { version: "1.11.4", binary: `${fakeTerraform("1.11.4")}# ${ballast}\n` },
@@ -269,7 +271,7 @@ describe("a download", () => {
     expect(leftovers()).toEqual([]);
   });
 
-  test("that breaks off begins again when the file is another one by then", async () => {
+  test("starts again when the file has changed since it broke off", async () => {
     await publish(mirror, key, [{ version: "1.11.4" }]);
     mirror.validator = '"old"';
     mirror.truncated.set(zipPath("1.11.4"), 100);
@@ -287,22 +289,22 @@ describe("a download", () => {
     expect(mirror.ranges).toEqual(['bytes=100- if "old"']);
   });
 
-  test("that breaks off is repeated where the mirror knows no parts of files", async () => {
+  test("starts again when the mirror does not support ranges", async () => {
     await publish(mirror, key, [{ version: "1.11.4" }]);
     mirror.truncated.set(zipPath("1.11.4"), 100);
-    const answer = resolve();
+    const engine = resolve();
     while (mirror.requests.filter((path) => path.endsWith(".zip")).length < 2)
       await new Promise(setImmediate);
     mirror.truncated.clear();
-    expect((await answer).version).toBe("1.11.4");
+    expect((await engine).version).toBe("1.11.4");
     expect(mirror.ranges).toEqual([]);
   });
 });
 
-describe("nothing is installed", () => {
+describe("an engine is not installed", () => {
   const cases: [string, RegExp, () => Promise<unknown> | void][] = [
     [
-      "of a zip that was tampered with",
+      "when the zip was changed",
       /does not match its signed checksum/,
       () => {
         mirror.files.set(zipPath("1.11.4"), zipOf({ terraform: "#!/bin/sh\nevil\n" }));
@@ -317,7 +319,7 @@ describe("nothing is installed", () => {
       },
     ],
     [
-      "that another key has signed",
+      "when another key signed the checksums",
       /signature of the checksums is not valid/,
       async () => {
         const sums = mirror.files.get(sumsPath("1.11.4")) ?? Buffer.alloc(0);
@@ -325,21 +327,21 @@ describe("nothing is installed", () => {
       },
     ],
     [
-      "without a signature",
+      "when the signature is missing",
       /SHA256SUMS.sig answered 404/,
       () => {
         mirror.files.delete(`${sumsPath("1.11.4")}.sig`);
       },
     ],
     [
-      "with a signature that is none",
+      "when the signature is not readable",
       /1\.11\.4|signature|Error|could not be downloaded/,
       () => {
         mirror.files.set(`${sumsPath("1.11.4")}.sig`, Buffer.from("nonsense"));
       },
     ],
     [
-      "that the checksums do not name",
+      "when the checksums do not name the zip",
       /do not name terraform_1\.11\.4_/,
       async () => {
         const sums = Buffer.from(`${"0".repeat(64)}  evil_terraform_1.11.4.zip\n`);
@@ -348,43 +350,43 @@ describe("nothing is installed", () => {
       },
     ],
     [
-      "when the zip is not there",
+      "when the zip is missing",
       /\.zip answered 404/,
       () => {
         mirror.files.delete(zipPath("1.11.4"));
       },
     ],
     [
-      "when the zip always breaks off",
+      "when the download of the zip always breaks off",
       /could not be downloaded \(.+\)/,
       () => {
         mirror.truncated.set(zipPath("1.11.4"), 100);
       },
     ],
     [
-      "when the list of releases is something else",
+      "when the list of releases is not JSON",
       /is not a list of releases/,
       () => {
         mirror.files.set("/terraform/index.json", Buffer.from("<html>"));
       },
     ],
     [
-      "whose binary says that it is another version",
+      "when the binary has another version",
       /says that it is 1\.11\.5/,
       () => publish(mirror, key, [{ version: "1.11.4", binary: fakeTerraform("1.11.5") }]),
     ],
     [
-      "whose binary does not run",
+      "when the binary does not run",
       /does not run on this machine/,
       () => publish(mirror, key, [{ version: "1.11.4", binary: "MZ" }]),
     ],
     [
-      "of a zip without the binary",
+      "when the zip has no binary",
       /has no file terraform/,
       () => publish(mirror, key, [{ version: "1.11.4", zip: zipOf({ "bin/terraform": "x" }) }]),
     ],
     [
-      "of a zip with a path out of it",
+      "when a path leads out of the zip",
       /relative path|could not be downloaded/,
       () =>
         publish(mirror, key, [
@@ -392,12 +394,12 @@ describe("nothing is installed", () => {
         ]),
     ],
     [
-      "of a zip that is none",
+      "when the zip is not a zip file",
       /could not be downloaded/,
       () => publish(mirror, key, [{ version: "1.11.4", zip: Buffer.from("nonsense") }]),
     ],
     [
-      "of a binary that is larger than it says",
+      "when the binary is larger than the zip says",
       /could not be downloaded \(.*too many bytes.*\)/,
       () =>
         publish(mirror, key, [
@@ -429,8 +431,8 @@ describe("nothing is installed", () => {
   });
 });
 
-describe("one line says what to do", () => {
-  test("when no release satisfies", async () => {
+describe("the error says in one line what to do", () => {
+  test("when no release satisfies the constraint", async () => {
     program("bin/terraform", fakeTerraform("1.5.7"));
     await publish(mirror, key, [{ version: "1.11.4" }, { version: "1.12.0-rc1" }]);
     expect(await failure(resolve({ constraint: "~> 2.0" }))).toBe(
@@ -447,7 +449,7 @@ describe("one line says what to do", () => {
     );
   });
 
-  test("when downloads are off, and nothing is asked for", async () => {
+  test("when downloads are off, without a request to the mirror", async () => {
     await publish(mirror, key, [{ version: "1.11.4" }]);
     expect(await failure(resolve({ constraint: ">= 1.9" }, { offline: true }))).toBe(
       "terraform >= 1.9 is not installed and downloads are off: install terraform >= 1.9 and put it on the agent's PATH, or set WINDLASS_ENGINE_OFFLINE=0",
@@ -455,21 +457,21 @@ describe("one line says what to do", () => {
     expect(mirror.requests).toEqual([]);
   });
 
-  test("for opentofu, which is not downloaded yet", async () => {
+  test("for opentofu, which is not downloaded", async () => {
     expect(await failure(resolve({ engine: "opentofu", constraint: "~> 1.9" }))).toBe(
       "tofu ~> 1.9 is not installed: install tofu ~> 1.9 and put it on the agent's PATH",
     );
     expect(mirror.requests).toEqual([]);
   });
 
-  test("for a constraint that terraform would not read", async () => {
+  test("for a constraint that terraform does not accept", async () => {
     expect(await failure(resolve({ constraint: "^1.5" }))).toMatch(
       /^engine_version "\^1\.5" cannot be read/,
     );
   });
 });
 
-test("a mirror over https may not redirect to plain http", async () => {
+test("a mirror over https must not redirect to plain http", async () => {
   await publish(mirror, key, [{ version: "1.11.4" }]);
   const certificate = makeCertificate(root);
   const secure = createServer(certificate.tls, (request, response) => {
@@ -491,7 +493,7 @@ test("a mirror over https may not redirect to plain http", async () => {
   }
 });
 
-test("the pinned key is HashiCorp's", async () => {
+test("the pinned key is the release key of HashiCorp", async () => {
   const pinned = await readKey({ armoredKey: hashicorpKey });
   expect(pinned.getFingerprint().toUpperCase()).toBe(hashicorpFingerprint);
   expect(hashicorpFingerprint).toBe("C874011F0AB405110D02105534365D9472D7468F");

@@ -1,4 +1,4 @@
-/** Downloads from servers that take a part of a file for something else. */
+/** Downloads from servers that handle range requests in unusual ways. */
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import {
@@ -17,11 +17,11 @@ const content = randomBytes(300_000);
 const half = 100_000;
 let server: Server;
 let directory: string;
-let answer: (from: number, response: ServerResponse, headers: IncomingHttpHeaders) => void;
+let respond: (from: number, response: ServerResponse, headers: IncomingHttpHeaders) => void;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "fetch-"));
   server = createServer(({ headers }, response) => {
-    answer(Number(/^bytes=(\d+)-$/.exec(headers.range ?? "")?.[1] ?? 0), response, headers);
+    respond(Number(/^bytes=(\d+)-$/.exec(headers.range ?? "")?.[1] ?? 0), response, headers);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 });
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 const head = { etag: '"one"' };
-/** The whole file; `breaks` off after a third of it. */
+/** Responds with the whole file, or breaks off after a third of it. */
 function whole(response: ServerResponse, breaks: boolean): void {
   response.writeHead(200, { ...head, "content-length": content.length });
   if (breaks) response.write(content.subarray(0, half), () => response.destroy());
@@ -41,7 +41,7 @@ function whole(response: ServerResponse, breaks: boolean): void {
 
 test.each<[string, (from: number, response: ServerResponse) => void]>([
   [
-    "gives less than the rest at a time",
+    "returns less than the requested range",
     (from, response) => {
       const end = Math.min(from + half, content.length);
       const range = { "content-range": `bytes ${from}-${end - 1}/${content.length}` };
@@ -49,21 +49,21 @@ test.each<[string, (from: number, response: ServerResponse) => void]>([
     },
   ],
   [
-    "gives another part than the one asked for",
+    "returns another range than requested",
     (from, response) => {
       const range = { "content-range": `bytes 0-${content.length - 1}/${content.length}` };
       response.writeHead(206, { ...head, ...range }).end(content);
     },
   ],
   [
-    "does not say which part it gives",
+    "does not name the returned range",
     (from, response) => response.writeHead(206, head).end(content.subarray(from)),
   ],
-  ["ignores the wish", (_, response) => whole(response, false)],
-  ["has no such part", (_, response) => response.writeHead(416, head).end()],
-])("a server that %s gives the whole file in the end", async (name, part) => {
+  ["ignores the range", (_, response) => whole(response, false)],
+  ["rejects the range", (_, response) => response.writeHead(416, head).end()],
+])("the whole file is downloaded from a server that %s", async (name, part) => {
   let tries = 0;
-  answer = (from, response, { range }) => {
+  respond = (from, response, { range }) => {
     tries += 1;
     if (range) part(from, response);
     else whole(response, tries === 1);
@@ -76,9 +76,9 @@ test.each<[string, (from: number, response: ServerResponse) => void]>([
   expect((await readFile(file)).equals(content)).toBe(true);
 });
 
-test("a server with too many requests is asked again after the time that it names", async () => {
+test("a request refused with 429 is repeated after the time in Retry-After", async () => {
   const asked: number[] = [];
-  answer = (_, response) => {
+  respond = (_, response) => {
     asked.push(performance.now());
     if (asked.length === 1) response.writeHead(429, { "retry-after": "1" }).end();
     else whole(response, false);
@@ -91,9 +91,9 @@ test("a server with too many requests is asked again after the time that it name
   expect(second - first).toBeGreaterThan(990);
 });
 
-test("a server that refuses is not asked again", async () => {
+test("a request refused with 404 is not repeated", async () => {
   let tries = 0;
-  answer = (_, response) => {
+  respond = (_, response) => {
     tries += 1;
     response.writeHead(404).end();
   };

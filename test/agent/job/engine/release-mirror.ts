@@ -1,11 +1,11 @@
-/** A mirror of terraform releases on the loopback, with a signing key of its own and real zips. */
+/** A local mirror of terraform releases, with a signing key of its own and real zips. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { crc32, deflateRawSync } from "node:zlib";
 import { createMessage, generateKey, readPrivateKey, sign } from "openpgp";
 
-/** As releases and providers name it. */
+/** The name of this platform in releases and providers. */
 export const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
 
 export interface Key {
@@ -16,22 +16,22 @@ export interface Key {
 export const makeKey = async (): Promise<Key> =>
   generateKey({ userIDs: [{ name: "test", email: "test@example.test" }], format: "armored" });
 
-/** A program that says of itself that it is this version. */
+/** A program that prints this version. */
 export const fakeTerraform = (version: string): string =>
   `#!/bin/sh\n[ "$1 $2" = "version -json" ] && echo '{"terraform_version":"${version}"}'\n`;
 
 export interface Mirror {
   readonly url: string;
-  /** What is served, by path; tests put other things in place. */
+  /** The served files by path. Tests change them. */
   readonly files: Map<string, Buffer>;
   readonly requests: string[];
-  /** Sends only so many bytes of a file and then breaks off, each time. */
+  /** Breaks off each response for the file after this number of bytes. */
   readonly truncated: Map<string, number>;
-  /** The `ETag` of every file; undefined: this mirror knows none, and no parts of files. */
+  /** The `ETag` of every file. Without one, the mirror does not support ranges. */
   validator: string | undefined;
-  /** Which parts were asked for, with the validator. */
+  /** The requested ranges, with the validator. */
   readonly ranges: string[];
-  /** Milliseconds before the answer to a path. */
+  /** Milliseconds before the response for a path. */
   delay(path: string): number;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ export async function startMirror(): Promise<Mirror> {
   const http = createServer((request, response) => {
     const path = request.url ?? "";
     mirror.requests.push(path);
-    setTimeout(() => answer(mirror, path, request, response), mirror.delay(path)).unref();
+    setTimeout(() => respond(mirror, path, request, response), mirror.delay(path)).unref();
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   const mirror: Mirror = {
@@ -62,7 +62,7 @@ export async function startMirror(): Promise<Mirror> {
   return mirror;
 }
 
-function answer(
+function respond(
   mirror: Mirror,
   path: string,
   { headers }: IncomingMessage,
@@ -87,19 +87,20 @@ function answer(
   if (truncated === undefined || truncated >= content.length) response.end(content);
   else {
     response.write(content.subarray(0, truncated));
-    // Whoever reads slowly loses what has come when the connection ends: what is sent is to be read first.
+    // A client that reads slowly loses received bytes when the connection ends, so it gets time to
+    // read.
     setTimeout(() => response.destroy(), breakMilliseconds);
   }
 }
 
 export interface Release {
   readonly version: string;
-  /** Content of the binary; default a program of that version. */
+  /** Content of the binary. The default is a program that prints the version. */
   readonly binary?: string;
   readonly zip?: Buffer;
 }
 
-/** Puts releases and the list of them on the mirror, signed with the key. */
+/** Adds the releases and the list of them to the mirror, signed with the key. */
 export async function publish(
   mirror: Mirror,
   key: Key,
@@ -148,7 +149,7 @@ export async function signatureOf(bytes: Buffer, { privateKey }: Key): Promise<B
   return Buffer.from(signature as Uint8Array);
 }
 
-/** A zip with these files, deflated. `claimed` lies about the size of each. */
+/** A zip with these files, deflated. `claimed` replaces the size of each in the headers. */
 export function zipOf(files: Readonly<Record<string, string>>, claimed?: number): Buffer {
   const locals: Buffer[] = [];
   const central: Buffer[] = [];
@@ -167,7 +168,7 @@ export function zipOf(files: Readonly<Record<string, string>>, claimed?: number)
     const local = Buffer.concat([Buffer.from("PK\x03\x04"), common, Buffer.from(name), packed]);
     const rest = Buffer.alloc(14);
     rest.writeUInt32LE(offset, 10);
-    // Made on Unix, and executable there.
+    // The mode of an executable file on Unix.
     rest.writeUInt32LE(0o100755 * 0x1_0000, 6);
     central.push(Buffer.from("PK\x01\x02\x14\x03", "latin1"), common, rest, Buffer.from(name));
     locals.push(local);

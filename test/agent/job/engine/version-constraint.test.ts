@@ -8,13 +8,13 @@ import {
 
 const version = (text: string): Version => {
   const parsed = parseVersion(text);
-  if (!parsed) throw new Error(`${text} is no version`);
+  if (!parsed) throw new Error(`${text} is not a version`);
   return parsed;
 };
 const admits = (constraint: string | null, text: string): boolean =>
   parseConstraint(constraint).admits(version(text));
 
-describe("a constraint", () => {
+describe("parseConstraint", () => {
   test.each([
     ["1.11.4", "1.11.4", true],
     ["v1.11.4", "1.11.4", true],
@@ -44,7 +44,7 @@ describe("a constraint", () => {
     ["1.12.0-rc1", "1.12.0-rc1", true],
     ["1.12.0-rc1", "1.12.0", false],
     [null, "1.12.0-rc1", true],
-  ] as const)("%s, version %s: %s", (constraint, text, expected) => {
+  ] as const)("for %s admits version %s: %s", (constraint, text, expected) => {
     expect(admits(constraint, text)).toBe(expected);
   });
 
@@ -64,7 +64,7 @@ describe("a constraint", () => {
     ["> = 1.0", /no version/],
     ["1.2.3.4", /no version/],
     [">= 1.12.0-rc1", /only be asked for exactly/],
-  ])('"%s" is refused in one line that helps', (constraint, message) => {
+  ])('refuses "%s" with one line that says what is wrong', (constraint, message) => {
     expect(() => parseConstraint(constraint)).toThrow(message);
     expect(() => parseConstraint(constraint)).toThrow(
       /^engine_version ".*" cannot be read: [^\n]+$/,
@@ -72,7 +72,7 @@ describe("a constraint", () => {
   });
 });
 
-test("versions are in the order of their release", () => {
+test("compareVersions sorts versions by precedence, and parseVersion refuses other text", () => {
   const ordered = [
     "0.15.5",
     "1.2.0",

@@ -1,4 +1,4 @@
-/** Groups of jobs on a real cgroup v2, with real processes at every level; what this machine's kernel does not offer is not run, and named. */
+/** Control groups of jobs on a real cgroup v2, with real processes at every working level. */
 import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -65,9 +65,9 @@ function job(level: Level, limits = none) {
 }
 
 describe.each(mount ? levels : [])("the group of a job at level %s", (level) => {
-  test("holds its command, ends what the command leaves behind, and goes with the job", async () => {
+  test("contains the command, is emptied at its end and removed with the job", async () => {
     const { run, isolation, group, processes, source } = job(level);
-    // Without the environment that marks it, and in a session of its own.
+    // Without the environment variable that marks it, and in a session of its own.
     const ran = run(
       "env -i setsid sleep 1000 > /dev/null & while [ ! -e go ]; do sleep 0.02; done; echo over",
     );
@@ -85,12 +85,12 @@ describe.each(mount ? levels : [])("the group of a job at level %s", (level) => 
 describe.runIf(mount !== undefined)("groups", () => {
   const folder = mount?.folder ?? "";
 
-  test("of jobs that an earlier agent has left are ended and removed, those of jobs that are held stay", async () => {
+  test("of orphaned jobs are killed and removed, those of held jobs stay", async () => {
     const [left, held] = [job("process"), job("process")];
     const ran = left.run("sleep 1000");
     await held.run("true").ended;
     await until(() => left.processes() !== "");
-    // As a job at this level can.
+    // A job at this level can create a group in its own.
     mkdirSync(join(left.group, "inner"));
     await sweepGroups(folder, [held.group.replace(/.*job-/, "")]);
     expect(await ran.ended).toMatchObject({ code: 137 });
@@ -100,22 +100,22 @@ describe.runIf(mount !== undefined)("groups", () => {
     await held.isolation.wipe();
   });
 
-  test("are found for this process", () => {
+  test("of this process are found", () => {
     expect(groupOf("self")).toBeDefined();
     expect(dividedGroupOf(process.pid)).toBeUndefined();
   });
 });
 
-describe("a group is not divided", () => {
+describe("a group is not delegated", () => {
   test.each([
-    ["that is not there", undefined, false, /no cgroup v2/],
-    ["of a unit that is not delegated", "/group", true, /Delegate=memory pids/],
+    ["without cgroup v2", undefined, false, /no cgroup v2/],
+    ["in a unit without Delegate=", "/group", true, /Delegate=memory pids/],
     ["without the controllers", place.path, false, /has no controller memory and pids/],
   ])("%s", (_, group, isUnit, lack) => {
     expect(delegationOf(group, isUnit).lack).toMatch(lack);
   });
 
-  test("unless it is delegated; the agent's own subgroup leads to it", () => {
+  test("until its files are writable; the agent's own subgroup leads to it", () => {
     writeFileSync(join(place.path, "cgroup.controllers"), "cpu memory pids\n");
     expect(delegationOf(place.path, false).lack).toMatch(/is not delegated to this user/);
     for (const name of ["cgroup.procs", "cgroup.subtree_control"])
@@ -125,11 +125,11 @@ describe("a group is not divided", () => {
   });
 });
 
-describe("limits of the whole job", () => {
+describe("the limits of a job's group", () => {
   const limits = { memoryBytes: 64 * 1024 ** 2, processes: 20, fileBytes: 0 };
   const lack = mount?.canLimit ? undefined : mount ? needsControllers : needsMount;
 
-  test("end a job that needs too much memory, and say so", async (context) => {
+  test("kill a job that needs too much memory, and report the cause", async (context) => {
     if (lack !== undefined) return context.skip(lack);
     const { run, isolation } = job("process", limits);
     const ran = run("for i in 1 2; do head -c 60000000 /dev/zero | tail & done; wait; echo over");
@@ -138,7 +138,7 @@ describe("limits of the whole job", () => {
     await isolation.wipe();
   });
 
-  test("bound its processes, also without a user of its own", async (context) => {
+  test("bound its processes, even without a user of its own", async (context) => {
     if (lack !== undefined) return context.skip(lack);
     const { run, isolation } = job("process", limits);
     const ran = run("i=0; while [ $i -lt 60 ]; do sleep 300 & i=$((i + 1)); done; echo all");

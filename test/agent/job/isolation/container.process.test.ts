@@ -1,6 +1,7 @@
 /**
- * The level `container` with a stand-in for the engine, as no container engine is at hand where these tests run: it writes down how it
- * was called, and runs the entrypoint without a container. That an engine understands these words is not shown here.
+ * The level `container` with a script in place of the container engine, which CI does not have. The
+ * script records its arguments and runs the entrypoint without a container. These tests do not
+ * prove that a real engine accepts the arguments.
  */
 import { randomUUID } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -19,13 +20,13 @@ afterAll(() => place[Symbol.dispose]());
 const calls = join(place.path, "calls");
 const secret = "CANARY_of-the-agent";
 
-/** Answers as docker does for `run`, `ps` and `rm`. */
-function standIn(name: string, answers: boolean): void {
+/** Writes a script that handles `run`, `ps` and `rm` as docker does, or fails. */
+function writeEngine(name: string, works: boolean): void {
   const bin = join(place.path, "bin");
   mkdirSync(bin, { recursive: true });
   const script = `#!/bin/sh
 for word in "$@"; do printf '%s\\0' "$word" >> ${calls}; done; printf '\\036' >> ${calls}
-${answers ? "" : `echo "Cannot connect to the engine. Is it running?" >&2; exit 1`}
+${works ? "" : `echo "Cannot connect to the engine. Is it running?" >&2; exit 1`}
 case $1 in
   ps) echo c1 c2 ;;
   run)
@@ -60,10 +61,10 @@ const called = (): string[][] =>
     .map((line) => line.split("\0").slice(0, -1));
 
 test.each(["docker", "podman"] as const)(
-  "%s runs the job without rights, network shared, files hidden",
+  "%s runs the job without capabilities, on the host's network, with the agent's files hidden",
   async (engine) => {
     writeFileSync(calls, "");
-    standIn(engine, true);
+    writeEngine(engine, true);
     const settings = settingsWith(engine);
     const id = randomUUID();
     const workspace = workspaceAt(join(settings.workDir, "workspaces", id));
@@ -78,16 +79,16 @@ test.each(["docker", "podman"] as const)(
       cwd: workspace.source,
       env: { PATH: settings.path, HOME: workspace.home, DOCKER_HOST: "tcp://evil.test", T: "tok" },
     });
-    // What the job says reaches neither the client's arguments nor its own settings.
+    // The job's environment reaches neither the arguments nor the settings of the engine's client.
     expect(command.args.join(" ")).not.toContain("tok");
     expect(command.env["DOCKER_HOST"]).toBe("unix:///run/engine.sock");
     const run = openRun(command, undefined, () => isolation.killAll());
     expect(await run.ended).toEqual({ kind: "exited", code: 4 });
-    const said = readFileSync(join(directory, "stdout"), "utf8");
-    expect(said).toContain("\nDOCKER_HOST=tcp://evil.test\n");
-    expect(said).toContain("\nT=tok\n");
-    expect(said).toContain("<a b><$(x)>");
-    expect(said).not.toContain("WINDLASS_ENTRY");
+    const output = readFileSync(join(directory, "stdout"), "utf8");
+    expect(output).toContain("\nDOCKER_HOST=tcp://evil.test\n");
+    expect(output).toContain("\nT=tok\n");
+    expect(output).toContain("<a b><$(x)>");
+    expect(output).not.toContain("WINDLASS_ENTRY");
 
     const [ran = [], listed, removed] = called();
     const mounts = ran.filter((_, index) => ran[index - 1] === "--mount");
@@ -107,15 +108,15 @@ test.each(["docker", "podman"] as const)(
     expect(words.includes("--userns keep-id")).toBe(engine === "podman");
     expect(words).not.toMatch(/--privileged|docker\.sock|--pid|--ipc/);
     expect(words).toContain("--entrypoint /bin/sh registry.example.test/jobs:1 -c");
-    // After every end whatever still runs for this job is removed.
+    // After each run, the containers that still run for this job are removed.
     expect(listed).toEqual(["ps", "--all", "--quiet", "--filter", `label=windlass.job=${id}`]);
     expect(removed).toEqual(["rm", "--force", "c1", "c2"]);
     await isolation.wipe();
   },
 );
 
-test("an engine that does not respond is no isolation level, with the engine's own error", async () => {
-  standIn("docker", false);
+test("the level container is refused with the engine's own error when the engine fails", async () => {
+  writeEngine("docker", false);
   await expect(chooseIsolation(settingsWith("docker"), "container")).rejects.toThrow(
     "WINDLASS_ISOLATION=container does not work here: Cannot connect to the engine. Is it running?",
   );

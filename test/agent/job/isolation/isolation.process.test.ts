@@ -1,4 +1,4 @@
-/** The levels by themselves, with real users, sandboxes and processes. What does not work here is shown to be refused. */
+/** The isolation levels with real users and processes. One that does not work must be refused. */
 import { randomUUID } from "node:crypto";
 import {
   chmodSync,
@@ -30,8 +30,8 @@ const settings = isolationSettings(workDir);
 const { working, lacking } = await levelsHere();
 skipAbsentLevels(lacking);
 const strongest = (await chooseIsolation(settings)).level;
-/** Those that keep a job from what is the agent's. */
-const apart = working.filter((level) => level !== "process");
+/** The levels that protect the agent from a job. */
+const protective = working.filter((level) => level !== "process");
 
 interface Job {
   readonly workspace: Workspace;
@@ -79,7 +79,7 @@ function job(level: Level, more: Partial<typeof settings> = {}): Job {
 const appears = async (path: string): Promise<void> => {
   while (!existsSync(path) || statSync(path).size === 0) await sleep(10);
 };
-/** Whether a process with this word in its arguments runs; a zombie has none. */
+/** Whether a process runs with this word among its arguments. A zombie has no arguments. */
 const runsNow = (word: string): boolean =>
   readdirSync("/proc")
     .filter((pid) => /^\d+$/.test(pid))
@@ -92,7 +92,7 @@ const runsNow = (word: string): boolean =>
     });
 
 describe.each(working)("level %s", (level) => {
-  test("passes exit code, arguments and environment on", async () => {
+  test("passes on the exit code, arguments and environment", async () => {
     const { run, output, isolation } = job(level);
     const ran = run(`printf '<%s>' "$ODD" "$LINES2"; exit 7`, {
       ODD: "a 'b' \"c\" $(touch pwned) `id`",
@@ -104,7 +104,7 @@ describe.each(working)("level %s", (level) => {
     await isolation.wipe();
   });
 
-  test("gives the job its environment and nothing else", async () => {
+  test("gives the job exactly its environment", async () => {
     const { run, output, isolation } = job(level);
     const ran = run("env", { TOKEN: "of-the-job" });
     await ran.ended;
@@ -116,7 +116,7 @@ describe.each(working)("level %s", (level) => {
     await isolation.wipe();
   });
 
-  test("keeps the job's environment out of arguments", async () => {
+  test("keeps the job's environment out of the arguments", async () => {
     const { run, isolation } = job(level);
     const ran = run("true", { TOKEN: "secret-of-the-job" });
     expect(ran.command.args.join("\n")).not.toContain("secret-of-the-job");
@@ -124,7 +124,7 @@ describe.each(working)("level %s", (level) => {
     await isolation.wipe();
   });
 
-  test("lets signals through to the command, and to nothing around it", async () => {
+  test("passes signals to the command only", async () => {
     const { run, output, isolation, workspace } = job(level);
     const ran = run(
       "trap 'echo INT; exit 5' INT; echo ready > ready; while :; do sleep 0.02; done",
@@ -136,7 +136,7 @@ describe.each(working)("level %s", (level) => {
     await isolation.wipe();
   });
 
-  test("kills what ignores every signal, and says 137", async () => {
+  test("kills a command that ignores every signal, with exit code 137", async () => {
     const { run, isolation, workspace } = job(level);
     const ran = run("trap '' INT TERM; echo ready > ready; while :; do sleep 0.02; done");
     await appears(join(workspace.source, "ready"));
@@ -145,7 +145,7 @@ describe.each(working)("level %s", (level) => {
     await isolation.wipe();
   });
 
-  test("leaves no daemon alive that left session and group and was forked twice", async () => {
+  test("kills a daemon that forked twice and left the session and group", async () => {
     const { run, isolation, workspace } = job(level);
     const seconds = `300.${Date.now()}`;
     const ran = run(
@@ -157,7 +157,7 @@ describe.each(working)("level %s", (level) => {
     await isolation.wipe();
   });
 
-  test("wipes what the job made unwritable, and links without what they lead to", async () => {
+  test("wipes unwritable files, and links without their targets", async () => {
     const { run, isolation, workspace } = job(level);
     const outside = join(place.path, `outside-${level}`);
     writeFileSync(outside, "kept");
@@ -170,21 +170,21 @@ describe.each(working)("level %s", (level) => {
   });
 });
 
-describe.each(apart)("level %s", (level) => {
-  test("is without rights: no capability, no way to get one, none of the agent's groups", async () => {
+describe.each(protective)("level %s", (level) => {
+  test("runs without capabilities, without a way to gain any, and without the agent's groups", async () => {
     const { run, output, isolation } = job(level);
     const ran = run("grep -E '^(Cap|NoNewPrivs|Groups|Uid)' /proc/self/status");
     await ran.ended;
-    const said = output(ran);
-    expect(said).toMatch(/^CapPrm:\s0+$/m);
-    expect(said).toMatch(/^CapEff:\s0+$/m);
-    expect(said).toMatch(/^CapBnd:\s0+$/m);
-    expect(said).toMatch(/^NoNewPrivs:\s1$/m);
-    if (process.getuid?.() === 0) expect(said).not.toMatch(/^(Uid|Groups):.*\b0\b/m);
+    const status = output(ran);
+    expect(status).toMatch(/^CapPrm:\s0+$/m);
+    expect(status).toMatch(/^CapEff:\s0+$/m);
+    expect(status).toMatch(/^CapBnd:\s0+$/m);
+    expect(status).toMatch(/^NoNewPrivs:\s1$/m);
+    if (process.getuid?.() === 0) expect(status).not.toMatch(/^(Uid|Groups):.*\b0\b/m);
     await isolation.wipe();
   });
 
-  test("leaves no daemon alive that has emptied its environment", async () => {
+  test("kills a daemon that has emptied its environment", async () => {
     const { run, isolation, workspace } = job(level);
     const seconds = `301.${Date.now()}`;
     await run(
@@ -199,20 +199,20 @@ describe.each(apart)("level %s", (level) => {
     const secret = join(workDir, `identity-${level}.json`);
     writeFileSync(secret, "CANARY_identity", { mode: 0o600 });
     const other = job(level);
-    const theirs = join(other.workspace.source, "theirs");
-    await other.run("umask 0; echo CANARY_other > theirs").ended;
+    const otherFile = join(other.workspace.source, "other");
+    await other.run("umask 0; echo CANARY_other > other").ended;
     const { run, output, isolation, workspace } = job(level);
     const ran = run(
-      `cat ${secret} ${theirs} ${other.workspace.root}/* /proc/${process.pid}/environ /proc/${process.pid}/maps; ls ${workDir}/workspaces; ls ${workDir}/jobs; echo over`,
+      `cat ${secret} ${otherFile} ${other.workspace.root}/* /proc/${process.pid}/environ /proc/${process.pid}/maps; ls ${workDir}/workspaces; ls ${workDir}/jobs; echo over`,
     );
     await ran.ended;
-    expect(readFileSync(theirs, "utf8")).toBe("CANARY_other\n");
-    // Of the workspaces its own may be there to be seen.
+    expect(readFileSync(otherFile, "utf8")).toBe("CANARY_other\n");
+    // The job may see its own workspace.
     expect(output(ran).replace(`${basename(workspace.root)}\n`, "")).toBe("over\n");
     await Promise.all([isolation.wipe(), other.isolation.wipe()]);
   });
 
-  test("lets the job write its own folders, and not what the agent keeps beside them", async () => {
+  test("lets the job write to its own folders, but not to the agent's files beside them", async () => {
     const { run, output, isolation, workspace } = job(level);
     const { root, home, temporary, artifact } = workspace;
     writeFileSync(join(root, "of-the-agent"), "kept", { mode: 0o644 });
@@ -228,7 +228,7 @@ describe.each(apart)("level %s", (level) => {
   });
 });
 
-test("the strongest that works is the default, and says why there is no stronger one", async () => {
+test("the default level is the strongest that works, with the reasons why stronger ones do not", async () => {
   const choice = await chooseIsolation(settings);
   expect(choice.level).toBe(working.at(-1));
   expect(choice.missing).toHaveLength(
@@ -246,7 +246,7 @@ describe.skipIf(settings.users === undefined)("root, where only `process` works"
     if (!existsSync(join(path, tool))) symlinkSync(join("/usr/bin", tool), join(path, tool));
   const bare = { ...settings, path };
 
-  test("must ask for it by name", async () => {
+  test("must choose it explicitly", async () => {
     await expect(chooseIsolation(bare)).rejects.toThrow(IsolationMissing);
     await expect(chooseIsolation(bare)).rejects.toThrow(
       "set WINDLASS_ISOLATION=process if every configuration may do what root may",
@@ -259,7 +259,7 @@ describe.each(working)("the limits of a job at level %s", (level) => {
   const limits = { memoryBytes: 64 * 1024 ** 2, processes: 20, fileBytes: 1024 ** 2 };
   const limited = () => job(level, { limits });
 
-  test("bound a file, its holes included", async () => {
+  test("bound the size of a file, including holes", async () => {
     const { run, workspace, isolation } = limited();
     const file = join(workspace.source, "big");
     await run("head -c 3000000 /dev/zero > big; truncate -s 1T sparse; true").ended;
@@ -280,8 +280,8 @@ describe.each(working)("the limits of a job at level %s", (level) => {
 });
 
 // Counted by user.
-test.each(settings.users === undefined ? [] : apart)(
-  "a job's processes are bounded at level %s",
+test.each(settings.users === undefined ? [] : protective)(
+  "the processes of a job are bounded at level %s",
   async (level) => {
     const limits = { memoryBytes: 0, processes: 20, fileBytes: 0 };
     const { run, output, isolation } = job(level, { limits });
@@ -295,7 +295,7 @@ test.each(settings.users === undefined ? [] : apart)(
 );
 
 test.runIf(working.includes("uid"))(
-  "what a job of its own user leaves in the machine's shared folders goes with it, and nothing else does",
+  "level uid removes only the job's own files from the machine's shared folders",
   async () => {
     const { run, output, user, isolation } = job("uid");
     const left = ["/tmp", "/var/tmp", "/dev/shm"]
@@ -315,14 +315,17 @@ test.runIf(working.includes("uid"))(
   },
 );
 
-test.each(lacking)("asked for, %s is refused here and never replaced: %s", async (level, lack) => {
-  await expect(chooseIsolation(settings, level)).rejects.toThrow(
-    new IsolationMissing(`WINDLASS_ISOLATION=${level} does not work here: ${lack}`),
-  );
-});
+test.each(lacking)(
+  "level %s is refused when it does not work and never replaced by another: %s",
+  async (level, lack) => {
+    await expect(chooseIsolation(settings, level)).rejects.toThrow(
+      new IsolationMissing(`WINDLASS_ISOLATION=${level} does not work here: ${lack}`),
+    );
+  },
+);
 
 test.each(["uid", "bubblewrap"] as const)(
-  "%s is refused by the name of the tool that is missing",
+  "level %s is refused with the name of the missing tool",
   async (level) => {
     const path = join(place.path, `bin-${level}`);
     mkdirSync(path);
@@ -341,7 +344,7 @@ test.each(["uid", "bubblewrap"] as const)(
   },
 );
 
-test("users are refused a work directory that they cannot get to, and the message says where", async () => {
+test("level uid is refused when users cannot reach the work directory, with the folder's path", async () => {
   const closed = join(place.path, "closed");
   mkdirSync(closed, { mode: 0o700 });
   const users = [70_000, 70_001] as const;
@@ -352,20 +355,20 @@ test("users are refused a work directory that they cannot get to, and the messag
   chmodSync(closed, 0o711);
 });
 
-test("without root there is no level uid", async () => {
+test("level uid is refused without root", async () => {
   await expect(chooseIsolation({ ...settings, users: undefined }, "uid")).rejects.toThrow(
     "it needs root, to run jobs as other users",
   );
 });
 
-test("a trial leaves nothing in the work directory", () => {
+test("probing the levels leaves nothing in the work directory", () => {
   expect(readdirSync(workDir).filter((name) => name.startsWith("probe-"))).toEqual([]);
   expect(
     readdirSync(join(workDir, "workspaces")).filter((name) => name.startsWith("probe-")),
   ).toEqual([]);
 });
 
-test("a file that a job links to the agent's own is not read", async () => {
+test("a link from a job's folder to a file outside it is not read", async () => {
   const { copyJobFile, readJobFile } = await import("../../../../agent/job/job-files.ts");
   const root = join(place.path, "linked");
   mkdirSync(join(root, "inner"), { recursive: true });
@@ -386,11 +389,11 @@ test("a file that a job links to the agent's own is not read", async () => {
   expect(existsSync(join(place.path, "copy"))).toBe(false);
 });
 
-test("the default level of this machine is one of those that were tried", () => {
+test("the default level is one of the levels that work", () => {
   expect(working).toContain(strongest);
 });
 
-test("a folder that others may write is refused as work directory, and its mode stays", async (context) => {
+test("a work directory that other users may write is refused, and its mode unchanged", async (context) => {
   if (process.getuid?.() !== 0) return context.skip("it needs root");
   const shared = join(place.path, "shared");
   mkdirSync(shared);

@@ -1,4 +1,4 @@
-/** The folder for a job's temporary files: whatever the work directory, a provider's Unix socket fits in. */
+/** The folder for a job's temporary files, whose path is short enough for Unix sockets. */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -24,21 +24,24 @@ function workspaceIn(workDir: string): ReturnType<typeof workspaceAt> {
   return workspace;
 }
 
-test.each([1, 39, 120])("takes a socket in a work directory of %d bytes more", async (length) => {
-  const workspace = workspaceIn(join(place.path, "w".repeat(length)));
-  const temporary = openTemporary(workspace);
-  expect(openTemporary(workspace)).toBe(temporary);
-  const server = createServer().listen(join(temporary, "plugin1234567890"));
-  await once(server, "listening");
-  // It is the workspace's own folder, so that it counts for the disk of the work directory and goes with the workspace.
-  expect(readdirSync(workspace.temporary)).toEqual(["plugin1234567890"]);
-  server.close();
-  await once(server, "close");
-  closeTemporary(workspace);
-  if (length > 1) expect(() => statSync(dirname(temporary))).toThrow(/ENOENT/);
-});
+test.each([1, 39, 120])(
+  "openTemporary returns a path for a socket when the work directory is %d bytes longer",
+  async (length) => {
+    const workspace = workspaceIn(join(place.path, "w".repeat(length)));
+    const temporary = openTemporary(workspace);
+    expect(openTemporary(workspace)).toBe(temporary);
+    const server = createServer().listen(join(temporary, "plugin1234567890"));
+    await once(server, "listening");
+    // The files are in the workspace, so they are removed with it and count for its disk.
+    expect(readdirSync(workspace.temporary)).toEqual(["plugin1234567890"]);
+    server.close();
+    await once(server, "close");
+    closeTemporary(workspace);
+    if (length > 1) expect(() => statSync(dirname(temporary))).toThrow(/ENOENT/);
+  },
+);
 
-test("is removed without what a job has made of the record of it", () => {
+test("closeTemporary removes the folder once and no file outside it", () => {
   const workspace = workspaceIn(join(place.path, "w".repeat(120)));
   openTemporary(workspace);
   const outside = join(place.path, "outside");
@@ -48,6 +51,6 @@ test("is removed without what a job has made of the record of it", () => {
   expect(readFileSync(outside, "utf8")).toBe("kept");
 });
 
-test("can be had for every work directory here", () => {
+test("checkTemporary accepts a long work directory", () => {
   expect(() => checkTemporary(join("/", "w".repeat(200)))).not.toThrow();
 });

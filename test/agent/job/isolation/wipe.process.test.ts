@@ -13,18 +13,18 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { removeTree } from "../../../../agent/job/isolation/wipe.ts";
 
-/** Root may remove everything; so that the test says something, it runs as somebody else. */
-const nobody = 65_534;
+/** Root may remove every file, so the test runs as another user. */
+const otherUser = 65_534;
 
-test("removes what was made read-only, and no target of a link", async () => {
+test("removeTree removes read-only files and folders, but no target of a link", async () => {
   const outside = mkdtempSync(join(tmpdir(), "outside-"));
   writeFileSync(join(outside, "kept"), "");
   const folder = mkdtempSync(join(tmpdir(), "wipe-"));
   const isRoot = process.getuid?.() === 0;
   if (isRoot) {
-    for (const path of [folder, outside]) chownSync(path, nobody, nobody);
+    for (const path of [folder, outside]) chownSync(path, otherUser, otherUser);
   }
-  if (isRoot) process.seteuid?.(nobody);
+  if (isRoot) process.seteuid?.(otherUser);
   try {
     const root = join(folder, "root");
     mkdirSync(join(root, "cache", "module"), { recursive: true });
@@ -42,12 +42,12 @@ test("removes what was made read-only, and no target of a link", async () => {
   }
 });
 
-test("removes folders that are nested deeper than a path may be long", async () => {
+test("removeTree removes folders whose path is longer than the system's limit", async () => {
   const root = mkdtempSync(join(tmpdir(), "deep-"));
-  const way = (name: string): string => join(root, ...Array.from({ length: 15 }, () => name));
+  const deep = (name: string): string => join(root, ...Array.from({ length: 15 }, () => name));
   const [upper, lower] = ["u".repeat(200), "l".repeat(200)];
-  for (const name of [upper, lower]) mkdirSync(way(name), { recursive: true });
-  renameSync(join(root, lower), join(way(upper), "lower"));
+  for (const name of [upper, lower]) mkdirSync(deep(name), { recursive: true });
+  renameSync(join(root, lower), join(deep(upper), "lower"));
   await removeTree(root);
   expect(existsSync(root)).toBe(false);
 });

@@ -21,7 +21,7 @@ const job = (snapshot: object) =>
     workspace: { source },
   }) as unknown as JobContext;
 
-test("a file of variables is a plain file of the source, reached without a link", () => {
+test("checkVarFiles accepts regular files of the source only, without links on the path", () => {
   checkVarFiles(job({ var_files: ["envs/a.tfvars"] }));
   for (const name of [
     "../a",
@@ -35,7 +35,7 @@ test("a file of variables is a plain file of the source, reached without a link"
     expect(() => checkVarFiles(job({ var_files: [name] }))).toThrow(name);
 });
 
-test("parallelism outside of its bounds is terraform's own", () => {
+test("parallelismOf returns no argument for a value outside its bounds", () => {
   expect(parallelismOf(job({ parallelism: 256 }))).toEqual(["-parallelism=256"]);
   for (const parallelism of [0, 257, 1.5, "1; x", null])
     expect(parallelismOf(job({ parallelism }))).toEqual([]);

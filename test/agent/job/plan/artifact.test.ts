@@ -1,4 +1,4 @@
-/** A plan that another PLAN job made, changed in every way on its way to the DEPLOY. */
+/** The step that downloads a plan artifact, with artifacts that were changed since the PLAN job. */
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -70,14 +70,14 @@ async function download(content: Record<string, string | undefined>, fields: obj
   return { facts, unpacked: readdirSync(workspace.artifact).toSorted() };
 }
 
-test("one in which everything matches is unpacked and its manifest known", async () => {
+test("an artifact that matches the job is unpacked, and its manifest returned", async () => {
   expect(await download(files)).toEqual({
     facts: { manifest },
     unpacked: [".terraform.lock.hcl", "manifest.json", "tfplan"],
   });
 });
 
-test("one without a lock file is as good, if the manifest says so", async () => {
+test("an artifact without a lock file is accepted if its manifest has none", async () => {
   const lockless = { ...manifest, lock_sha256: null };
   const { facts } = await download({
     "manifest.json": JSON.stringify(lockless),
@@ -110,7 +110,7 @@ test.each<[string, Record<string, string | undefined>, object, RegExp]>([
   ["no manifest", { ...files, "manifest.json": undefined }, {}, /no readable manifest/],
   ["a broken manifest", { ...files, "manifest.json": "{" }, {}, /no readable manifest/],
   [
-    "a manifest of another form",
+    "a manifest without its fields",
     { ...files, "manifest.json": "{}" },
     {},
     /manifest is not understood/,
@@ -129,12 +129,12 @@ test.each<[string, Record<string, string | undefined>, object, RegExp]>([
     { config_snapshot: { engine: "opentofu" } },
     /made with terraform, not opentofu/,
   ],
-  ["nothing, though a plan is named", {}, {}, /not there any more/],
-])("%s is refused", async (_, content, fields, message) => {
+  ["no artifact for a named plan", {}, {}, /not there any more/],
+])("an artifact with %s is refused", async (_, content, fields, message) => {
   await expect(download(content, fields)).rejects.toThrow(message);
 });
 
-test("a deployment that names no plan has none, and does not ask for one where it would be named", async () => {
+test("a deployment without a plan job downloads no artifact", async () => {
   expect((await download(files, { plan_job_id: null })).facts).toEqual({ manifest: null });
   expect((await download({}, { plan_job_id: undefined, attempt: undefined })).facts).toEqual({
     manifest: null,

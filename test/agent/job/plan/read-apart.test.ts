@@ -1,4 +1,4 @@
-/** Plans and outputs that a configuration has made too large for the agent. */
+/** Plans and outputs that are too large to be read in the agent's own process. */
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,11 +20,11 @@ function fileWith(name: string, before: string, mebibytes: number, after: string
   return file;
 }
 
-describe("a plan", () => {
+describe("readPlanApart", () => {
   const change = (address: string, more: object) =>
     JSON.stringify({ address, change: { actions: ["create"], ...more } });
 
-  test("of many megabytes is read, and its names are masked", async () => {
+  test("reads a plan of many megabytes and masks secrets in names", async () => {
     const file = join(folder, "large.json");
     const resources = Array.from({ length: 3000 }, (_, index) =>
       change(`x.secret-name[${index}]`, { after: "y".repeat(1000) }),
@@ -37,7 +37,7 @@ describe("a plan", () => {
     expect(JSON.stringify(summary)).toContain("x.***[0]");
   });
 
-  test("with a value that does not fit into memory fails its own job", async () => {
+  test("fails the job when a value does not fit into the memory limit", async () => {
     const file = fileWith(
       "huge.json",
       '{"resource_changes":[{"address":"x.y","change":{"actions":["create"],"after":',
@@ -49,14 +49,14 @@ describe("a plan", () => {
     await expect(reading).rejects.toThrow(/^plan: cannot be read: .*do not fit into 128 MiB/);
   });
 
-  test("is not read on when the job is stopped", async () => {
+  test("fails when the job is stopped", async () => {
     const file = fileWith("stopped.json", '{"resource_changes":[', 50, "]}");
     await expect(readPlanApart(file, [], AbortSignal.abort())).rejects.toThrow(StepFailed);
   });
 });
 
-describe("outputs", () => {
-  test("of 28 MiB are left out, and said to be", async () => {
+describe("readOutputsApart", () => {
+  test("replaces an output of 28 MiB by its size", async () => {
     const file = fileWith(
       "outputs.json",
       '{"small":{"sensitive":false,"type":"string","value":"s"},"big":{"sensitive":false,"type":"string","value":',
@@ -70,7 +70,7 @@ describe("outputs", () => {
     });
   });
 
-  test("that are sensitive and as large do not go to the masker", async () => {
+  test("returns no secret for a sensitive output of 20 MiB", async () => {
     const file = fileWith(
       "secret.json",
       '{"big":{"sensitive":true,"type":"string","value":',
@@ -80,7 +80,7 @@ describe("outputs", () => {
     expect((await readOutputsApart(file)).secrets).toEqual([]);
   });
 
-  test("over the limit are refused", async () => {
+  test("refuses outputs above the limit", async () => {
     const file = fileWith(
       "over.json",
       '{"big":{"sensitive":false,"type":"string","value":',

@@ -57,11 +57,11 @@ check "later" {
 }
 `;
 
-const asIs = (text: string): string => text;
+const unmasked = (text: string): string => text;
 const env = { PATH: process.env["PATH"] ?? "", CHECKPOINT_DISABLE: "1", HOME: root };
 const terraform = (...args: string[]) => execFileSync("terraform", args, { cwd: root, env });
 
-test("A summary says what happens to each resource and why, and no value", async () => {
+test("a summary has the action and reason of each resource, and no values", async () => {
   const main = join(root, "main.tf");
   writeFileSync(main, before);
   terraform("init", "-input=false");
@@ -71,7 +71,7 @@ test("A summary says what happens to each resource and why, and no value", async
   const shown = join(root, "plan.json");
   writeFileSync(shown, terraform("show", "-json", "plan"));
 
-  const { errored, summary } = await readPlan(shown, asIs);
+  const { errored, summary } = await readPlan(shown, unmasked);
   expect(errored).toBe(false);
   expect(summary).toEqual({
     counts: { create: 1, update: 1, replace: 1, delete: 1, forget: 1, move: 1, import: 0 },
@@ -117,14 +117,14 @@ test("A summary says what happens to each resource and why, and no value", async
   expect(JSON.stringify(summary)).not.toContain("planted");
 });
 
-test("A plan without changes is one that cannot be applied", async () => {
+test("a plan without changes is not applyable", async () => {
   const shown = join(root, "empty.json");
   writeFileSync(shown, '{"format_version":"1.2","resource_changes":[]}');
-  const { summary } = await readPlan(shown, asIs);
+  const { summary } = await readPlan(shown, unmasked);
   expect(summary).toMatchObject({ changes: [], applyable: false, complete: true });
 });
 
-test("The summary of a huge plan is bounded, counts everything and hides no deletion", async () => {
+test("the summary of a huge plan is bounded, counts every change and lists every deletion", async () => {
   const shown = join(root, "huge.json");
   const file = createWriteStream(shown);
   const [creates, deletes] = [40_000, 50];
@@ -137,7 +137,7 @@ test("The summary of a huge plan is bounded, counts everything and hides no dele
   }
   file.end("]}");
   await once(file, "close");
-  const { summary } = await readPlan(shown, asIs);
+  const { summary } = await readPlan(shown, unmasked);
   expect(summary.counts).toMatchObject({ create: creates, delete: deletes });
   expect(summary.changes.length + summary.changes_omitted).toBe(creates + deletes);
   expect(summary.changes.length).toBeLessThanOrEqual(planListLimit);
@@ -146,7 +146,7 @@ test("The summary of a huge plan is bounded, counts everything and hides no dele
   expect(Check(PlanSummary, summary)).toBe(true);
 });
 
-test("A known secret in an address is masked, and an endless address is cut", async () => {
+test("a secret in an address is masked, and an address over 1024 characters is cut", async () => {
   const shown = join(root, "odd.json");
   const change = { actions: ["create"] };
   const resource_changes = [

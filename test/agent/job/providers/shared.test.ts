@@ -22,9 +22,9 @@ test.each([
   ["opentofu", "main.tf", encryption, false],
   ["opentofu", "main.tofu", encryption, false],
   ["opentofu", "main.tf", "locals {}", true],
-  // It knows no such block.
+  // Terraform has no such block.
   ["terraform", "main.tf", encryption, true],
-] as const)("keeps packages of a job with %s and this %s: %#", (engine, name, text, isKept) => {
+] as const)("offerOf with %s and %s %j is defined: %s", (engine, name, text, isOffered) => {
   const folder = mkdtempSync(join(place, "source-"));
   mkdirSync(join(folder, "work"));
   writeFileSync(join(folder, name), text);
@@ -35,5 +35,5 @@ test.each([
     workspace: { root: place },
     facts: { folder, engine: { engine, version: "1.8.0", path: "" } },
   } as unknown as JobContext;
-  expect(offerOf(context, undefined) !== undefined).toBe(isKept);
+  expect(offerOf(context, undefined) !== undefined).toBe(isOffered);
 });

@@ -38,11 +38,11 @@ interface Entry {
   readonly linkpath?: string;
   readonly content?: string;
   readonly mode?: number;
-  /** Written as an extended header in front, as an archiver does for long names. */
+  /** Written as an extended header before the entry. */
   readonly pax?: Record<string, string>;
 }
 
-/** An archive of these entries, however wrong they are. */
+/** Encodes an archive without any check of the entries. */
 function archive(...entries: Entry[]): Buffer {
   const blocks = entries.flatMap(
     ({ path, type = "File", linkpath, content = "", mode = 0o644, pax }) => {
@@ -63,18 +63,21 @@ function archive(...entries: Entry[]): Buffer {
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
 }
 
-describe("an archive is refused, and nothing is written, if it holds", () => {
+describe("unpack refuses an archive and writes nothing if it has", () => {
   test.each<[string, Entry[]]>([
     ["an absolute path", [{ path: "/tmp/windlass-pwned", content: "x" }]],
-    ["a path upwards", [{ path: "../pwned", content: "x" }]],
-    ["a path upwards within", [{ path: "ok/../../pwned", content: "x" }]],
-    ["a path that ends upwards", [{ path: "ok/..", type: "Directory" }]],
+    ["a parent path", [{ path: "../pwned", content: "x" }]],
+    ["a parent path after a folder", [{ path: "ok/../../pwned", content: "x" }]],
+    ["a path that ends with the parent", [{ path: "ok/..", type: "Directory" }]],
     ["a path of dots and slashes", [{ path: "./.././../pwned", content: "x" }]],
     ["a backslash path", [{ path: "..\\pwned", content: "x" }]],
-    ["a drive", [{ path: "C:\\pwned", content: "x" }]],
+    ["a drive letter", [{ path: "C:\\pwned", content: "x" }]],
     ["an empty segment", [{ path: "a//b", content: "x" }]],
     ["a symbolic link", [{ path: "link", type: "SymbolicLink", linkpath: "ok" }]],
-    ["a symbolic link outward", [{ path: "link", type: "SymbolicLink", linkpath: "/etc" }]],
+    [
+      "a symbolic link to an absolute path",
+      [{ path: "link", type: "SymbolicLink", linkpath: "/etc" }],
+    ],
     [
       "a link and a file through it",
       [
@@ -108,10 +111,10 @@ describe("an archive is refused, and nothing is written, if it holds", () => {
   });
 
   test.each([
-    ["no gzip at all", Buffer.from("a raw plan file")],
-    ["a cut gzip", archive({ path: "a", content: "x".repeat(5000) }).subarray(0, 40)],
-    ["nothing", Buffer.alloc(0)],
-    ["gzip of no archive", gzipSync("x".repeat(2000))],
+    ["no gzip data", Buffer.from("a raw plan file")],
+    ["truncated gzip data", archive({ path: "a", content: "x".repeat(5000) }).subarray(0, 40)],
+    ["no bytes", Buffer.alloc(0)],
+    ["gzip data that is not an archive", gzipSync("x".repeat(2000))],
   ])("%s", async (_, bytes) => {
     const { file, folder } = place(bytes);
     await expect(unpack(file, folder, limits, "source")).rejects.toThrow(StepFailed);
@@ -119,7 +122,7 @@ describe("an archive is refused, and nothing is written, if it holds", () => {
   });
 });
 
-test("a good archive is unpacked with its folders, and what is executable stays so without more", async () => {
+test("unpack writes files and folders, and keeps only the executable bit of their modes", async () => {
   const { file, folder } = place(
     archive(
       { path: "./", type: "Directory" },
@@ -135,7 +138,7 @@ test("a good archive is unpacked with its folders, and what is executable stays 
   expect(statSync(join(folder, "modules")).mode & 0o7777).toBe(0o700);
 });
 
-test("what GNU tar packs is read", async () => {
+test("unpack reads an archive with long names from tar", async () => {
   const from = join(root, "from");
   mkdirSync(join(from, "x".repeat(90), "y".repeat(90)), { recursive: true });
   writeFileSync(join(from, "x".repeat(90), "y".repeat(90), "long.tf"), "# long");
@@ -148,7 +151,7 @@ test("what GNU tar packs is read", async () => {
   );
 });
 
-test("the digest is checked before anything is looked at", async () => {
+test("unpackSource checks the digest before it reads the archive", async () => {
   const bytes = archive({ path: "main.tf", content: "# main" });
   const { file, folder } = place(bytes);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
@@ -158,7 +161,7 @@ test("the digest is checked before anything is looked at", async () => {
   expect(await unpackSource(file, sha256, folder)).toEqual({ type: "archive", digest: sha256 });
 });
 
-test("a link that is there already is not followed either", async () => {
+test("unpack does not follow a link that exists in the folder", async () => {
   const { file, folder, outside } = place(archive({ path: "link/pwned", content: "x" }));
   symlinkSync(outside, join(folder, "link"));
   await unpack(file, folder, limits, "source").catch(() => undefined);

@@ -1,4 +1,4 @@
-/** The bound on what is fetched, with a real process that would never end by itself. */
+/** The limit on the size of a fetched source, with a real process that never ends by itself. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { scratch } from "../../../helpers/agent-process.ts";
 const mebibyte = 1024 * 1024;
 const path = process.env["PATH"] ?? "";
 
-test("a fetch is ended while it runs", async () => {
+test("a fetch is stopped when it exceeds the limit while it runs", async () => {
   using place = scratch();
   const limit = { what: "modules", folder: place.path, bytes: mebibyte, path, every: 10 } as const;
   const fetching = fetchWithin(limit, async (signal) => {
@@ -25,7 +25,7 @@ test("a fetch is ended while it runs", async () => {
   );
 });
 
-test("a fetch that ends before it is measured is judged afterwards", async () => {
+test("a fetch that ends before the first measurement is measured at its end", async () => {
   using place = scratch();
   const limit = { what: "source", folder: place.path, path, every: 60_000 } as const;
   const fetch = (bytes: number) =>
@@ -37,7 +37,7 @@ test("a fetch that ends before it is measured is judged afterwards", async () =>
   await expect(fetch(4 * mebibyte)).resolves.toBe("fetched");
 });
 
-test("nothing counts as small because it cannot be measured", async () => {
+test("a fetch that cannot be measured is refused", async () => {
   using place = scratch();
   const limit = { what: "source", folder: join(place.path, "absent"), bytes: mebibyte, path };
   await expect(fetchWithin({ ...limit, what: "source" }, () => Promise.resolve())).rejects.toThrow(

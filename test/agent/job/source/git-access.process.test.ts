@@ -1,4 +1,4 @@
-/** Private repositories over real TLS with git's own server: where the token goes, and where it never does. */
+/** Private repositories over real TLS with git's own server: which requests get the token. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -57,16 +57,16 @@ const fetch = (url: string, using: ReturnType<typeof settings>, ref?: string, at
 const credentials = () => `https://x-access-token:${token}@${host.host}`;
 
 describe("a private repository", () => {
-  test("is fetched with the token of its host, which stands in no file and no argument", async () => {
+  test("is fetched with the token of its host, which is in no file and no argument", async () => {
     host.password = `x-access-token:${token}`;
     const at = workspace();
-    // A git that notes how it is called, and is git.
+    // Records its arguments and runs git.
     const bin = join(at.root, "bin");
-    const noted = join(at.root, "noted");
+    const recorded = join(at.root, "recorded");
     mkdirSync(bin);
     writeFileSync(
       join(bin, "git"),
-      `#!/bin/sh\necho "$@" >> '${noted}'\nPATH=\${PATH#*:} exec git "$@"\n`,
+      `#!/bin/sh\necho "$@" >> '${recorded}'\nPATH=\${PATH#*:} exec git "$@"\n`,
     );
     chmodSync(join(bin, "git"), 0o755);
     const using = settings(credentials());
@@ -75,7 +75,7 @@ describe("a private repository", () => {
     const revision = await fetch(url, { ...using, path }, "main", at);
     expect(revision.digest).toBe(host.git("team/app", "rev-parse", "main"));
     expect(host.requests.at(-1)?.authorization).toBe(header);
-    expect(readFileSync(noted, "utf8")).toContain("fetch");
+    expect(readFileSync(recorded, "utf8")).toContain("fetch");
     const files = readdirSync(at.root, { recursive: true, encoding: "utf8" })
       .map((name) => join(at.root, name))
       .filter((file) => statSync(file).isFile());
@@ -86,7 +86,7 @@ describe("a private repository", () => {
     }
   });
 
-  test("without a token, or with a wrong one, is a failure that tells neither", async () => {
+  test("fails without a token or with a wrong one, and the error has no token", async () => {
     host.password = `x-access-token:${token}`;
     const url = `https://${host.host}/team/app`;
     await expect(fetch(url, settings())).rejects.toThrow(/^source: git fetch failed: /);
@@ -96,7 +96,7 @@ describe("a private repository", () => {
     expect(error).not.toContain("wrong-token");
   });
 
-  test("of a part of the host that the token is not for gets no token", async () => {
+  test("outside the token's path is fetched without the token", async () => {
     const using = settings(`${credentials()}/elsewhere`);
     await fetch(`https://${host.host}/team/app`, using);
     expect(host.requests.map(({ authorization }) => authorization)).toEqual(
@@ -107,7 +107,7 @@ describe("a private repository", () => {
   });
 });
 
-test("a redirect is not followed with a token in hand, to no host", async () => {
+test("a redirect is not followed with a token, neither to the same host nor to another", async () => {
   for (const redirect of [`https://${other.host}`, `https://${host.host}/new`]) {
     host.redirect = redirect;
     host.requests.length = 0;
@@ -119,13 +119,13 @@ test("a redirect is not followed with a token in hand, to no host", async () => 
   }
 });
 
-test("a redirect is followed where there is no token", async () => {
+test("a redirect is followed without a token", async () => {
   host.redirect = `https://${other.host}`;
   await fetch(`https://${host.host}/team/app`, settings());
   expect(other.requests.length).toBeGreaterThan(1);
 });
 
-test("another host gets another token, or none", async () => {
+test("another host gets its own token, or none", async () => {
   const using = settings(credentials(), `https://oauth2:second@${other.host}/`);
   await fetch(`https://${other.host}/team/app`, using);
   const second = `Basic ${Buffer.from("oauth2:second").toString("base64")}`;
@@ -134,7 +134,7 @@ test("another host gets another token, or none", async () => {
   expect(other.requests.at(-1)?.authorization).toBeUndefined();
 });
 
-test("an address that holds a password is refused before anything is asked", async () => {
+test("an address with a password is refused before any request", async () => {
   const address = `https://me:planted@${host.host}/team/app`;
   const error = await fetch(address, settings()).catch(String);
   expect(error).toMatch(/WINDLASS_GIT_CREDENTIALS/);
@@ -142,7 +142,7 @@ test("an address that holds a password is refused before anything is asked", asy
   expect(host.requests).toEqual([]);
 });
 
-test("a repository's submodules and hooks are left alone", async () => {
+test("submodules and hooks of a repository are ignored", async () => {
   const commit = host.commit("team/nested", {
     ".gitmodules": `[submodule "x"]\n\tpath = x\n\turl = https://${other.host}/team/app\n\tupdate = !touch ${place.path}/pwned\n`,
     "hooks/post-checkout": `#!/bin/sh\ntouch ${place.path}/pwned\n`,
@@ -157,8 +157,8 @@ test("a repository's submodules and hooks are left alone", async () => {
   expect(readdirSync(place.path)).not.toContain("pwned");
 });
 
-describe("the setting", () => {
-  test("has a line for each token, as git's own store has it", () => {
+describe("WINDLASS_GIT_CREDENTIALS", () => {
+  test("has one line per token, in the format of git's credential store", () => {
     expect(
       readGitAccess("# ours\nhttps://a:b%40c@git.example.com:8443/team\n\nhttps://u:t@host/"),
     ).toEqual([
@@ -176,12 +176,12 @@ describe("the setting", () => {
     "https://u:planted@host/?x",
     "ssh://u:planted@host",
     "https://u:planted@ho st",
-  ])("is refused, by its line alone, if it is like %j", (line) => {
+  ])("is refused with the line number if a line is %j", (line) => {
     const read = () => readGitAccess(`https://u:t@host\n${line}`);
     expect(read).toThrow(/^line 2 is not like/);
     expect(read).not.toThrow(/planted/);
   });
-  test("gives nothing to a repository that no token is for", () => {
+  test("gives no token to a repository of another address", () => {
     const all = readGitAccess("https://u:t@host.example.com");
     for (const url of [
       "https://example.com/a",
@@ -210,6 +210,6 @@ test.each([
   ["https://git.example/our-team/", "ssh://git.example/our-team/app", false],
   ["https://git.example/our-team/", "git@git.example:our-team/app", false],
   ["https://git.example/", "https://git.example/any/app", true],
-])("a token for %s is for %s: %s", (address, repository, expected) => {
+])("a token for %s is used for %s: %s", (address, repository, expected) => {
   expect(isBelow(repository, address)).toBe(expected);
 });

@@ -1,4 +1,4 @@
-/** Submodules and Git LFS over real TLS with real git: what is fetched, from where, with which token, and what is refused. */
+/** Submodules and Git LFS over real TLS with real git. */
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
@@ -52,11 +52,11 @@ function nest(name: string, url: string, commit: string, path = "inner", more = 
 }
 
 describe("submodules", () => {
-  test("are fetched at the commit that is recorded, nested ones too, with a token for each address", async () => {
+  test("are fetched at the recorded commit, also nested ones, with the token of each address", async () => {
     const first = host.commit("guests/leaf", { leaf: "first" });
     host.commit("guests/leaf", { leaf: "second" });
     const middle = nest("team/middle", "../guests/leaf", first);
-    // Relative to its own address, not to the outer repository's.
+    // Relative to its own address, not to that of the outer repository.
     host.git(
       "team/middle",
       "config",
@@ -80,7 +80,7 @@ describe("submodules", () => {
     expect(readdirSync(place.path)).not.toContain("pwned");
   });
 
-  test("stay empty where they are not asked for", async () => {
+  test("are not fetched unless the configuration asks for them", async () => {
     const commit = host.commit("team/leaf", { leaf: "" });
     nest("team/plain", "../leaf", commit);
     const at = workspace();
@@ -89,33 +89,33 @@ describe("submodules", () => {
   });
 
   test.each([
-    ["a folder of the machine", "/etc", /only https and ssh/],
+    ["a local folder", "/etc", /only https and ssh/],
     ["a file address", "file:///etc", /only https and ssh/],
     ["a program", "ext::touch pwned", /only https and ssh/],
     ["plain http", "http://127.0.0.1/x", /only https and ssh/],
     ["an option", "--upload-pack=touch", /only https and ssh/],
-    ["a password", "https://a:b@127.0.0.1/x", /holds a password/],
-    ["a way out of the host", "../../../../x", /leads out of its host/],
+    ["an address with a password", "https://a:b@127.0.0.1/x", /holds a password/],
+    ["a path above the root of the host", "../../../../x", /leads out of its host/],
   ])("at %s are refused", async (_, url, message) => {
     const commit = host.commit("team/leaf", { leaf: "" });
     nest(`team/hostile-${++count}`, url, commit);
     await expect(fetch(`team/hostile-${count}`, true)).rejects.toThrow(message);
   });
 
-  test("without end are refused", async () => {
-    // Each is a submodule of the one before, which is the same repository at an earlier commit.
+  test("nested more than five deep are refused", async () => {
+    // Each commit has the commit before it as a submodule.
     let commit = host.commit("team/deep", { leaf: "" });
     for (let depth = 0; depth < 6; depth++) commit = nest("team/deep", "../deep", commit);
     await expect(fetch("team/deep", true)).rejects.toThrow(/nested more than 5 deep/);
   });
 });
 
-describe("the size on the disk", () => {
+describe("the size of a source on the disk", () => {
   const small = () => ({ ...settings(), sourceBytes: 1024 ** 2 });
   const refused =
     /source: what was fetched takes \d+ MiB on the disk, and 1 MiB are allowed: .*WINDLASS_SOURCE_MIB/;
 
-  test("of a repository is bounded", async () => {
+  test("is bounded for a repository", async () => {
     host.commit("team/heavy", { "a.bin": randomBytes(1024 ** 2) });
     await expect(fetch("team/heavy", false, workspace(), small())).rejects.toThrow(refused);
     await expect(fetch("team/heavy", false)).resolves.toBeDefined();
@@ -141,7 +141,7 @@ const hasLfs = (() => {
 describe("files in Git LFS", () => {
   const attributes = { ".gitattributes": "*.bin filter=lfs diff=lfs merge=lfs -text\n" };
 
-  test.runIf(hasLfs)("are there, and a .lfsconfig has no say where from", async () => {
+  test.runIf(hasLfs)("are fetched, and a .lfsconfig cannot change their address", async () => {
     const pointer = host.keep("the real content");
     host.commit("team/large", {
       ...attributes,
@@ -152,11 +152,11 @@ describe("files in Git LFS", () => {
     const at = workspace();
     await fetch("team/large", false, at);
     expect(readFileSync(join(at.source, "a.bin"), "utf8")).toBe("the real content");
-    // Not by its content alone: this one is a text about LFS.
+    // A file that only looks like a pointer is kept unchanged.
     expect(readFileSync(join(at.source, "pointer.txt"), "utf8")).toBe(pointer);
   });
 
-  test.runIf(hasLfs)("that the host does not have are a failure", async () => {
+  test.runIf(hasLfs)("that the host does not have fail the checkout", async () => {
     const missing = host.keep("kept").replace(/oid sha256:..../, "oid sha256:0000");
     host.commit("team/missing", { ...attributes, "a.bin": missing });
     await expect(fetch("team/missing", false)).rejects.toThrow(
@@ -164,7 +164,7 @@ describe("files in Git LFS", () => {
     );
   });
 
-  test("without git-lfs are a failure that says so, never pointers", async () => {
+  test("fail without git-lfs, instead of leaving pointers", async () => {
     host.commit("team/absent", { ...attributes, "a.bin": host.keep("content") });
     const bin = join(place.path, "no-lfs");
     mkdirSync(bin);
@@ -178,7 +178,7 @@ describe("files in Git LFS", () => {
     );
   });
 
-  test("of more than the limit are refused before anything of them is fetched", async () => {
+  test("above the limit are refused before any of them is fetched", async () => {
     const huge = host.keep("x").replace(/size \d+/, "size 99999999999");
     host.commit("team/huge", { ...attributes, "a.bin": huge });
     await expect(fetch("team/huge", false)).rejects.toThrow(

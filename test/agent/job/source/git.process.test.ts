@@ -58,7 +58,7 @@ describe("a repository", () => {
     ["the default branch", undefined, 1],
     ["a branch", "main", 1],
     ["a tag", "v1", 0],
-  ])("is fetched at %s, and the commit is said", async (_, ref, index) => {
+  ])("is fetched at %s, and the commit is returned", async (_, ref, index) => {
     const place = workspace();
     const revision = await fetchGit(
       { url: `file://${origin}`, ref },
@@ -71,15 +71,15 @@ describe("a repository", () => {
     expect(readFileSync(join(place.source, "main.tf"), "utf8")).toBe(`# ${["one", "two"][index]}`);
   });
 
-  test("is fetched at the very commit that was planned", async () => {
+  test("is fetched at a commit given by its hash", async () => {
     const [first = ""] = commits;
-    const wish = { url: `file://${origin}`, ref: first };
-    expect(await fetchGit(wish, workspace(), settings, never, "file")).toMatchObject({
+    const source = { url: `file://${origin}`, ref: first };
+    expect(await fetchGit(source, workspace(), settings, never, "file")).toMatchObject({
       digest: first,
     });
   });
 
-  test("runs no code of its own on this machine", async () => {
+  test("runs no command of a .gitconfig in its home", async () => {
     const place = workspace();
     const pwned = join(root, "pwned");
     mkdirSync(join(place.home, ".config/git"), { recursive: true });
@@ -88,14 +88,14 @@ describe("a repository", () => {
     expect(existsSync(pwned)).toBe(false);
   });
 
-  test("that is not there is a clear failure", async () => {
-    const wish = { url: "file:///nonexistent/repository" };
-    await expect(fetchGit(wish, workspace(), settings, never, "file")).rejects.toThrow(
+  test("that does not exist fails with the error of git", async () => {
+    const source = { url: "file:///nonexistent/repository" };
+    await expect(fetchGit(source, workspace(), settings, never, "file")).rejects.toThrow(
       /^source: git fetch failed: .*repository/,
     );
   });
 
-  test("on this machine, by a path or a helper, is never fetched", async () => {
+  test("on this machine, by a path or a remote helper, is refused", async () => {
     for (const url of [`file://${origin}`, origin, `ext::sh -c touch% ${root}/pwned`]) {
       const place = workspace();
       await expect(fetchGit({ url }, place, settings, never)).rejects.toThrow(/only https and ssh/);
@@ -113,7 +113,7 @@ describe("an address", () => {
     "ssh://host:22/a",
     "git@github.com:a/b.git",
     "https://user@host/a",
-  ])("%j is fetched", (url) => expect(isSafeUrl(url, protocols)).toBe(true));
+  ])("%j is accepted", (url) => expect(isSafeUrl(url, protocols)).toBe(true));
 
   test.each([
     "",
@@ -139,7 +139,7 @@ describe("an address", () => {
     "host:a",
     "ftp://host/a",
     "git@host::a",
-  ])("%j is not", (url) => expect(isSafeUrl(url, protocols)).toBe(false));
+  ])("%j is refused", (url) => expect(isSafeUrl(url, protocols)).toBe(false));
 });
 
 describe("a ref", () => {
@@ -152,7 +152,7 @@ describe("a ref", () => {
     "HEAD",
     "release_1+2",
     "a@b",
-  ])("%j is fetched", (ref) => expect(isSafeRef(ref)).toBe(true));
+  ])("%j is accepted", (ref) => expect(isSafeRef(ref)).toBe(true));
   test.each([
     "",
     "-f",
@@ -182,5 +182,5 @@ describe("a ref", () => {
     "`id`",
     ";id",
     "x".repeat(300),
-  ])("%j is not", (ref) => expect(isSafeRef(ref)).toBe(false));
+  ])("%j is refused", (ref) => expect(isSafeRef(ref)).toBe(false));
 });

@@ -1,6 +1,7 @@
 /**
- * Hostile addresses and refs with the real git: nothing of them is executed and nothing is written outside of the source. First as a job
- * gives them, then with the judges left out, so that what git itself is told holds too.
+ * Hostile addresses and refs with the real git: none is executed, and nothing is written outside
+ * the source. First with our validation, then without it, which shows that the options for git
+ * protect by themselves.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -28,14 +29,14 @@ const never = new AbortController().signal;
 const urls = hostileUrls(canary);
 const refs = hostileRefs(canary);
 
-/** Nothing of it leaves this machine: https ends at a closed port, ssh at a program that notes what it was told. */
+/** No request leaves this machine: https ends at a closed port, ssh at a recording script. */
 const settings = {
   path: `${bin}:${process.env["PATH"]}`,
   network: { HTTPS_PROXY: "http://127.0.0.1:9", HTTP_PROXY: "http://127.0.0.1:9" },
   gitAccess: [],
   sourceBytes: 1024 ** 3,
 };
-/** The whole number takes a minute of processes. */
+/** All of them take a minute, so every fifth runs unless WINDLASS_PROVE=1 is set. */
 const some = <T>(all: readonly T[]): readonly T[] =>
   process.env["WINDLASS_PROVE"] === "1" ? all : all.filter((_, index) => index % 5 === 0);
 
@@ -58,7 +59,7 @@ function workspace(): Workspace {
   return made;
 }
 
-/** What is there but for the sources: the same names before and after. */
+/** The names of all files but those of the sources. */
 const outside = (): string[] =>
   readdirSync(place.path, { recursive: true, encoding: "utf8" })
     .filter(
@@ -68,33 +69,33 @@ const outside = (): string[] =>
     .filter((name) => name !== "ssh-calls")
     .toSorted();
 
-const settle = (answer: Promise<unknown>): Promise<string> =>
-  answer.then(
+const settle = (fetching: Promise<unknown>): Promise<string> =>
+  fetching.then(
     () => "fetched",
     (error: unknown) => String(error),
   );
 
-test("there are five hundred of them, no two alike", () => {
+test("the lists have at least 250 distinct addresses and 250 distinct refs", () => {
   expect(new Set(urls).size).toBeGreaterThanOrEqual(250);
   expect(new Set(refs).size).toBeGreaterThanOrEqual(250);
 });
 
-test("as a job gives them, nothing is executed and nothing is written outside", async () => {
+test("with validation, none is executed and nothing is written outside", async () => {
   const before = outside();
   const reached: string[] = [];
   for (const url of urls) {
-    const said = await settle(fetchGit({ url }, workspace(), settings, never));
-    expect([url, said]).toEqual([url, expect.stringMatching(/^StepFailed: source: /)]);
-    if (said.includes("git fetch failed")) reached.push(url);
+    const result = await settle(fetchGit({ url }, workspace(), settings, never));
+    expect([url, result]).toEqual([url, expect.stringMatching(/^StepFailed: source: /)]);
+    if (result.includes("git fetch failed")) reached.push(url);
   }
   for (const ref of refs) {
-    const wish = { url: `file://${origin}`, ref };
-    const said = await settle(fetchGit(wish, workspace(), settings, never, "file"));
-    expect([ref, said]).toEqual([ref, expect.stringMatching(/^StepFailed: source: /)]);
+    const source = { url: `file://${origin}`, ref };
+    const result = await settle(fetchGit(source, workspace(), settings, never, "file"));
+    expect([ref, result]).toEqual([ref, expect.stringMatching(/^StepFailed: source: /)]);
   }
   expect(existsSync(canary)).toBe(false);
   expect(outside()).toEqual(before);
-  // Of what git was asked for at all, each is a path on a host that it names: never an option, never a command.
+  // Each address that reached git is a path on a host, never an option or a command.
   for (const url of reached)
     expect(url).toMatch(/^(https|ssh):\/\/[a-z$(`;]?[^/]*\/|^git@host\.invalid:/);
   expect(sshCalls().filter((call) => !sshCall.test(call))).toEqual([]);
@@ -103,20 +104,20 @@ test("as a job gives them, nothing is executed and nothing is written outside", 
 test.each([
   ["addresses", urls.length],
   ["refs", refs.length],
-])("without the judges git executes nothing of the %s either", async (what) => {
+])("without validation, git executes none of the %s", async (what) => {
   const before = outside();
   const [fetched, options]: [string[], string[]] = [[], []];
-  const wishes =
+  const sources =
     what === "refs"
       ? some(refs).map((ref) => ({ url: `file://${origin}`, ref }))
       : some(urls).map((url) => ({ url, ref: "main" }));
-  for (const wish of wishes) {
+  for (const source of sources) {
     // A NUL cannot be an argument of any program.
-    if (JSON.stringify(wish).includes("\\u0000")) continue;
+    if (JSON.stringify(source).includes("\\u0000")) continue;
     const protocols = what === "refs" ? "file" : "https:ssh";
-    const said = await settle(fetchCommit(wish, workspace(), settings, never, protocols));
-    if (said === "fetched") fetched.push(wish.ref);
-    if (/usage: git|unknown option/i.test(said)) options.push(JSON.stringify(wish));
+    const result = await settle(fetchCommit(source, workspace(), settings, never, protocols));
+    if (result === "fetched") fetched.push(source.ref);
+    if (/usage: git|unknown option/i.test(result)) options.push(JSON.stringify(source));
   }
   expect(existsSync(canary)).toBe(false);
   expect(outside()).toEqual(before);
@@ -125,7 +126,7 @@ test.each([
   expect(sshCalls().filter((call) => !sshCall.test(call))).toEqual([]);
 });
 
-/** Our options, git's own, then the host, which is none of ssh's options. */
+/** Our options, git's options, then the host, which must not be an option. */
 const sshCall =
   /^-oBatchMode=yes -oStrictHostKeyChecking=yes -oForwardAgent=no (-G |-o SendEnv=GIT_PROTOCOL )*(-p \S+ )?([^-\s]\S*)? /;
 const sshCalls = (): string[] =>

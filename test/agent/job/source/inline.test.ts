@@ -10,7 +10,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test("files are written below the folder, scripts executable", async () => {
+test("writeInline writes the files, with scripts executable", async () => {
   writeInline({ "main.tf": "# ü", "scripts/run.sh": "#!/bin/sh\n" }, folder);
   expect(readFileSync(join(folder, "main.tf"), "utf8")).toBe("# ü");
   expect(statSync(join(folder, "main.tf")).mode & 0o777).toBe(0o600);
@@ -22,7 +22,7 @@ async function digest(files: Record<string, string>): Promise<string> {
   return writeInline(files, folder).digest;
 }
 
-test("the digest knows names and contents apart, and no order", async () => {
+test("the digest depends on names and contents, but not on their order", async () => {
   const one = await digest({ a: "1", b: "2" });
   expect(await digest({ b: "2", a: "1" })).toBe(one);
   const others = [{ a: "2", b: "1" }, { a: "12" }, { a1: "", b: "2" }, { a: "1", b: "2", c: "" }];
@@ -42,7 +42,7 @@ test.each([
   "a\0b",
   "..\\x",
   "\\x",
-])("%j is no file name, and nothing is written", async (path) => {
+])("%j is refused as a path, and nothing is written", async (path) => {
   expect(isSafePath(path)).toBe(false);
   expect(() => writeInline({ [path]: "x" }, folder)).toThrow(/cannot be used|can be used/);
   expect(readdirSync(folder)).toEqual([]);
@@ -58,4 +58,4 @@ test.each([
   "-rf",
   "~",
   "$HOME",
-])("%j is one", (path) => expect(isSafePath(path)).toBe(true));
+])("%j is accepted as a path", (path) => expect(isSafePath(path)).toBe(true));

@@ -1,4 +1,4 @@
-/** Where a state is kept, as the real terraform reads the files. */
+/** The choice of the backend, with the files as real terraform reads them. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -32,7 +32,7 @@ afterAll(() => rmSync(root, { recursive: true }));
 
 let count = 0;
 
-/** A job that is about to init, with these files. */
+/** A job with these files before its init step. */
 function job(files: Readonly<Record<string, string>>, backend?: "managed" | "own") {
   const directory = join(root, String(++count));
   const workspace = workspaceAt(join(directory, "workspace"));
@@ -88,7 +88,7 @@ async function chosen(files: Readonly<Record<string, string>>, backend?: "manage
 
 const s3 = 'terraform {\n  backend "s3" {}\n}\n';
 
-describe("without a choice, files that declare a backend keep it:", () => {
+describe("without a choice, a declared backend is used:", () => {
   test.concurrent.each<[string, string, string?]>([
     ["quoted", s3],
     ["without quotes", "terraform {\n  backend s3 {\n  }\n}\n"],
@@ -115,24 +115,24 @@ describe("without a choice, files that declare a backend keep it:", () => {
   });
 });
 
-describe("without a choice, the state is managed where nothing declares a backend:", () => {
+describe("without a choice and a declared backend, the state is managed:", () => {
   test.concurrent.each<[string, Record<string, string>, boolean]>([
-    ["no mention of any", { "main.tf": "locals {\n  backends = 1\n}\n" }, false],
-    ["a block of a resource", { "main.tf": 'resource "x" "y" {\n  backend "s3" {}\n}\n' }, true],
+    ["no file mentions a backend", { "main.tf": "locals {\n  backends = 1\n}\n" }, false],
+    ["a block in a resource", { "main.tf": 'resource "x" "y" {\n  backend "s3" {}\n}\n' }, true],
     [
-      "a text",
+      "a heredoc and a comment",
       {
         "main.tf": `locals {\n  a = <<-EOT\n    ${s3}\n  EOT\n}\n# terraform { backend "s3" {} }\n`,
       },
       true,
     ],
     ["files that terraform does not read", { ".x.tf": s3, "main.tofu": s3, "a.tf~": s3 }, true],
-  ])("%s", async (_what, files, asks) => {
-    expect(await chosen(files)).toEqual({ kind: "managed", lines: [], ran: asks });
+  ])("%s", async (_what, files, runsTerraform) => {
+    expect(await chosen(files)).toEqual({ kind: "managed", lines: [], ran: runsTerraform });
   });
 });
 
-test("a backend that a person chose is used, and the log says which declared one is not", async () => {
+test("a chosen backend is used, and the log names a declared one that is not", async () => {
   const managed = await chosen({ "main.tf": s3 }, "managed");
   expect(managed.kind).toBe("managed");
   expect(managed.lines).toEqual([expect.stringContaining("It is not used")]);
@@ -140,7 +140,7 @@ test("a backend that a person chose is used, and the log says which declared one
   expect(await chosen({ "main.tf": s3 }, "own")).toEqual({ kind: "own", lines: [], ran: false });
 });
 
-test("a backend that is declared where the control plane has a state is not used without a choice", async () => {
+test("a declared backend is refused when the control plane has a state, unless it was chosen", async () => {
   using server = await startOneState();
   const calls = { server: server.url, headers: {}, dispatcher: new Agent(), timeout: 1000 };
   const persistence = { revocation: { accepted: () => undefined }, log: {}, retry: {} };
@@ -167,7 +167,7 @@ test("a backend that is declared where the control plane has a state is not used
   await calls.dispatcher.destroy();
 });
 
-/** The one state of a control plane. */
+/** Serves one state, as a control plane does. */
 async function startOneState() {
   const server = createServer((request, response) => {
     one.authorization = request.headers.authorization;
@@ -186,14 +186,14 @@ async function startOneState() {
   return one;
 }
 
-test("a file that cannot be read counts as mentioning every word", () => {
+test("mentions returns true for a file that cannot be read", () => {
   const { folder, close } = job({});
   mkdirSync(join(folder, "dir.tf"));
   expect(mentions(folder, folder, ["backend"])).toBe(true);
   close();
 });
 
-test("more files than the agent may look through while everything else waits count likewise", () => {
+test("mentions returns true when the files are over the limit for synchronous reads", () => {
   const half = `# ${"x".repeat(4 * 1024 * 1024)}`;
   const { folder, close } = job({ "a.tf": half, "b.tf": half });
   expect(mentions(folder, folder, ["backend"])).toBe(true);
@@ -202,7 +202,7 @@ test("more files than the agent may look through while everything else waits cou
   close();
 });
 
-test("a record of the backend that would fill the agent's memory is refused", () => {
+test("checkBackend refuses a record of the backend that is over the limit", () => {
   const { context, folder, close } = job({});
   const data = join(folder, ".terraform");
   mkdirSync(data);
@@ -211,7 +211,7 @@ test("a record of the backend that would fill the agent's memory is refused", ()
   close();
 });
 
-test("what a killed agent has left half written is replaced, whatever it was", () => {
+test("injectBackend replaces an incomplete file of a killed agent", () => {
   const { context, folder, close } = job({ "zzzz_windlass_0123_override.tf.json": "" });
   removeInjected(folder);
   injectBackend(context, folder, "managed");

@@ -23,8 +23,8 @@ function read(text: string, limit = most, secrets = [secret]): { text: string; l
   };
 }
 
-describe("a debug log that is sent", () => {
-  test("has no secret, wherever the pieces of the file begin and end", () => {
+describe("a masked debug log", () => {
+  test("has no secret, wherever the file is cut into pieces", () => {
     for (const before of [0, 65_500, 65_520, 65_535, 65_536, 131_060]) {
       const around = ["x".repeat(before), "y".repeat(70_000)];
       const { text, largest } = read(around.join(`[${secret}]`));
@@ -33,26 +33,26 @@ describe("a debug log that is sent", () => {
     }
   });
 
-  test("keeps characters whole, and is empty where nothing was written", () => {
+  test("keeps characters whole, and is empty for an empty file", () => {
     const text = "€uro 🚀 ".repeat(20_000);
     expect(read(text).text === text).toBe(true);
     expect(read("").text).toBe("");
   });
 
-  test("ends at its bound and says so, without the beginning of a secret", () => {
-    const said = "\n[windlass] The debug log ends here: it is over 1000 bytes";
+  test("ends at its limit with a notice, without the start of a secret", () => {
+    const notice = "\n[windlass] The debug log ends here: it is over 1000 bytes";
     for (const inside of [1, 10, secret.length - 1]) {
       const before = "x".repeat(1000 - inside);
       const { text } = read(`${before}${secret} and more`, 1000);
-      expect(text.split(said)).toEqual([before, expect.stringContaining("_LIMIT_MIB")]);
+      expect(text.split(notice)).toEqual([before, expect.stringContaining("_LIMIT_MIB")]);
     }
     expect(read("x".repeat(1000), 1000).text).toBe("x".repeat(1000));
   });
 
-  test("has no secret that is longer than a piece", () => {
+  test("has no secret, even if it is longer than a piece", () => {
     const long = Array.from({ length: 20_000 }, (_, index) => `k${index}`).join("-");
     const { text } = read(`a ${long} b ${"z".repeat(300_000)}`, most, [long]);
-    // A large text is masked part by part.
+    // A large secret is masked part by part.
     expect(text.replace(/\*+/, "***") === `a *** b ${"z".repeat(300_000)}`).toBe(true);
   });
 });

@@ -9,7 +9,7 @@ import { fixtureFiles } from "../../../helpers/fixtures.ts";
 const folder = mkdtempSync(join(tmpdir(), "diagnostics-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("terraform's own coloured, framed and wrapped errors are read", () => {
+test("errorsIn reads the framed and wrapped errors of real terraform", () => {
   writeFileSync(join(folder, "main.tf"), fixtureFiles("fail-plan")["main.tf"] ?? "");
   let stderr = "";
   try {
@@ -40,11 +40,11 @@ test.each([
   ["\nError: plain\n\nwithout a frame\n", ["plain: without a frame"]],
   ["sh: 1: terraform: not found\n", ["sh: 1: terraform: not found"]],
   ["", []],
-])("%j", (stderr, expected) => {
+])("errorsIn(%j) returns %j", (stderr, expected) => {
   expect(errorsIn(stderr)).toEqual(expected);
 });
 
-test("the message names the step, the exit code, the first error and how many more there are", async () => {
+test("failureOf names the step, the exit code, the first error and the number of others", async () => {
   const stderr = join(folder, "stderr");
   writeFileSync(stderr, "Error: one\n\nError: two\n\nError: three\n");
   expect(await failureOf("apply", { code: 1, stderr })).toBe(

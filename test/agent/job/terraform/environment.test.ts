@@ -16,7 +16,7 @@ const environment = (own: Record<string, unknown>): Record<string, string> =>
     cloud: { AWS_REGION: "eu-west-1" },
   });
 
-test("it is complete and holds nothing of the agent's own", () => {
+test("environmentOf returns the documented variables and nothing of the agent's environment", () => {
   expect(environment({})).toEqual({
     NO_PROXY: "a",
     PATH: "/bin",
@@ -33,7 +33,7 @@ test("it is complete and holds nothing of the agent's own", () => {
   });
 });
 
-test("a configuration adds to it", () => {
+test("a configuration adds variables", () => {
   expect(environment({ TF_VAR_size: "3", DIGITALOCEAN_TOKEN: "x" })).toMatchObject({
     TF_VAR_size: "3",
     DIGITALOCEAN_TOKEN: "x",
@@ -77,11 +77,11 @@ test.each([
   "1A",
   "BASH_FUNC_x%%",
   "A\0B",
-])("but cannot set %j", (name) => {
+])("a configuration cannot set %j", (name) => {
   const before = environment({});
   expect(environment({ [name]: "evil" })).toEqual(before);
 });
 
-test("values that cannot be one are dropped", () => {
+test("values that are not strings or have a NUL are dropped", () => {
   expect(environment({ A: "x\0y", B: 3, C: null, D: ["x"] })).toEqual(environment({}));
 });

@@ -28,16 +28,16 @@ const appears = async (path: string): Promise<void> => {
   while (!existsSync(path)) await sleep(10);
 };
 
-describe("a run", () => {
-  test("writes output to files and its exit code beside them", async () => {
+describe("openRun", () => {
+  test("writes the output and the exit code to files", async () => {
     const command = shell("echo out; echo err >&2; exit 7");
     expect(await openRun(command).ended).toEqual({ kind: "exited", code: 7 });
     expect(read(command, "stdout")).toBe("out\n");
     expect(read(command, "stderr")).toBe("err\n");
   });
 
-  test("is noticed at once when it ends, not by the poll", async () => {
-    // The poll is a second apart, so on a busy machine one of a few shows it.
+  test("notices the end of the command without waiting for the poll", async () => {
+    // Polls are a second apart. On a busy machine one of five runs is fast enough to tell.
     const times: number[] = [];
     for (let run = 0; run < 5; run++) {
       const started = performance.now();
@@ -47,7 +47,7 @@ describe("a run", () => {
     expect(Math.min(...times)).toBeLessThan(500);
   });
 
-  test("has no terminal input, its own session and only the given environment", async () => {
+  test("gives the command no input, a session of its own and only the given environment", async () => {
     const command = shell("cat; env; ps -o sid= -p $$", { env: { PATH: "/usr/bin:/bin", X: "1" } });
     await openRun(command).ended;
     const names = read(command, "stdout").match(/^\w+(?==)/gm) ?? [];
@@ -58,7 +58,7 @@ describe("a run", () => {
     expect(read(command, "stdout").trim().split("\n").at(-1)?.trim()).toBe(stat.split(" ")[0]);
   });
 
-  test("passes arguments as they are, never as shell", async () => {
+  test("passes arguments unchanged, not through a shell", async () => {
     const odd = ["$(touch pwned)", "a b", "'\"`", "-x", "", "*"];
     const command = shell("", { command: "/usr/bin/printf", args: ["<%s>", ...odd] });
     await openRun(command).ended;
@@ -66,7 +66,7 @@ describe("a run", () => {
     expect(existsSync(join(root, "pwned"))).toBe(false);
   });
 
-  test("happens once, however many openers there are", async () => {
+  test("runs the command once for several callers", async () => {
     const command = shell("echo ran; sleep 0.2");
     const opened = Array.from({ length: 8 }, () => openRun(command).ended);
     expect(new Set((await Promise.all(opened)).map((end) => end.kind))).toEqual(
@@ -76,7 +76,7 @@ describe("a run", () => {
     expect(read(command, "stdout")).toBe("ran\n");
   });
 
-  test("survives the kill of the process that started it and is adopted by the next", async () => {
+  test("adopts a command whose starting process was killed", async () => {
     const command = shell("echo one; sleep 1; echo two; exit 3");
     const starter = `
       import { openRun } from ${JSON.stringify(join(process.cwd(), "agent/job/terraform/process.ts"))};
@@ -91,7 +91,7 @@ describe("a run", () => {
     expect(read(command, "stdout")).toBe("one\ntwo\n");
   });
 
-  test("whose command cannot be found exits 127, one that cannot be spawned never started", async () => {
+  test("ends with 127 for a missing command and never starts one that cannot be spawned", async () => {
     const missing = shell("", { command: "/nonexistent/terraform", args: [] });
     expect(await openRun(missing).ended).toEqual({ kind: "exited", code: 127 });
     const huge = openRun(shell("true", { env: { X: "x".repeat(200_000) } }));
@@ -100,7 +100,7 @@ describe("a run", () => {
     expect(await nowhere.ended).toMatchObject({ kind: "never started" });
   });
 
-  test("leaves no process of its group behind", async () => {
+  test("kills the remaining processes of the command's group", async () => {
     const command = shell("sleep 300 & echo $!");
     await openRun(command).ended;
     const left = Number(read(command, "stdout"));
@@ -113,8 +113,8 @@ describe("a run", () => {
   });
 });
 
-describe("the exit code is kept", () => {
-  test("when everything in the session gets the signal that terraform survives", async () => {
+describe("the exit code is recorded", () => {
+  test("when the whole session gets a signal that the command handles", async () => {
     const command = shell("trap 'exit 5' TERM; touch ready; while :; do sleep 0.05; done");
     const { ended } = openRun(command);
     await appears(join(root, "ready"));
@@ -134,7 +134,7 @@ describe("the exit code is kept", () => {
 });
 
 describe("a prepared run", () => {
-  test("waits for the word, and is the run that is opened then", async () => {
+  test("starts nothing until it is opened", async () => {
     const command = shell("echo ran");
     const prepared = prepareRun(command);
     await sleep(50);
@@ -143,7 +143,7 @@ describe("a prepared run", () => {
     expect(read(command, "stdout")).toBe("ran\n");
   });
 
-  test("that is cancelled runs nothing and is gone", async () => {
+  test("runs nothing after it was cancelled", async () => {
     const command = shell("echo ran");
     const prepared = prepareRun(command);
     prepared.cancel();
@@ -173,26 +173,26 @@ describe("a prepared run", () => {
   });
 });
 
-describe("the exit file", () => {
-  test("of a command that is gone without one means that its outcome is unknown", async () => {
+describe("the outcome", () => {
+  test("is unknown when the command's wrapper was killed", async () => {
     const command = shell("kill -9 $PPID; exec sleep 0.1");
     expect(await openRun(command).ended).toEqual({ kind: "unknown" });
   });
 
-  test("is not missed because the command outlives a killed wrapper", async () => {
+  test("is unknown only after a command that outlives its wrapper has ended", async () => {
     const command = shell("kill -9 $PPID; sleep 0.6; touch finished");
     expect(await openRun(command).ended).toEqual({ kind: "unknown" });
     expect(existsSync(join(root, "finished"))).toBe(true);
   });
 
-  test("emptied by a power cut means unknown as well", async () => {
+  test("is unknown when the exit file is empty after a power failure", async () => {
     const command = shell("true");
     await openRun(command).ended;
     writeFileSync(join(command.directory, "exit"), "");
     expect(await openRun(command).ended).toEqual({ kind: "unknown" });
   });
 
-  test("missing after a reboot is unknown even if the pid is in use again", async () => {
+  test("is unknown after a reboot, even if the pid is in use again", async () => {
     const command = shell("true");
     await openRun(command).ended;
     rmSync(join(command.directory, "exit"));
@@ -204,10 +204,10 @@ describe("the exit file", () => {
   });
 });
 
-describe("stopping", () => {
+describe("stop", () => {
   const patience = { first: 5000, second: 5000 };
 
-  test("is one SIGINT to the command for a command that listens", async () => {
+  test("sends one SIGINT to a command that ends on it", async () => {
     const command = shell("trap 'echo INT; exit 1' INT; echo ready; while :; do sleep 0.05; done");
     const run = openRun(command);
     while (!existsSync(join(command.directory, "stdout")) || read(command, "stdout") === "") {
@@ -218,7 +218,7 @@ describe("stopping", () => {
     expect(read(command, "stdout")).toBe("ready\nINT\n");
   });
 
-  test("ends with SIGKILL for one that does not, and the exit code is kept", async () => {
+  test("ends with SIGKILL for a command that does not end, and records the exit code", async () => {
     const command = shell("trap 'echo INT' INT; echo ready; while :; do sleep 0.02; done");
     const run = openRun(command);
     while (!existsSync(join(command.directory, "stdout")) || read(command, "stdout") === "") {
@@ -229,7 +229,7 @@ describe("stopping", () => {
     expect(read(command, "stdout")).toBe("ready\nINT\nINT\n");
   });
 
-  test("continues where a former agent stopped: no first SIGINT again", async () => {
+  test("continues the stop sequence of an earlier agent without a second first SIGINT", async () => {
     const command = shell("trap 'echo INT' INT; echo ready; while :; do sleep 0.02; done");
     const run = openRun(command);
     while (!existsSync(join(command.directory, "stdout")) || read(command, "stdout") === "") {
@@ -239,7 +239,7 @@ describe("stopping", () => {
     expect(read(command, "stdout")).toBe("ready\n");
   });
 
-  test("before the start takes the start away, also from a wrapper that comes late", async () => {
+  test("before the start prevents the start, even by a late wrapper", async () => {
     const command = shell("echo ran");
     const first = openRun(command);
     await first.stop(patience, false);
