@@ -1,4 +1,7 @@
-/** The agent and the control plane together: real processes, real terraform, managed state. Cancels are in agent-cancel.test.ts, kills in kill-table.test.ts, a drain in agent-many.test.ts, start and end of an agent in agent-life.test.ts. */
+/**
+ * A real agent and control plane with real terraform and a managed state. See also agent-cancel,
+ * kill-table and agent-life in test/faults, and agent-many.
+ */
 import { execFileSync } from "node:child_process";
 import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,7 +32,7 @@ const ticking = (seconds: number) => ({
 });
 
 describe.concurrent("a job", () => {
-  test("is planned from an archive, deployed, and destroyed by another agent that finds the state", async () => {
+  test("is planned from an archive and deployed, and destroyed by another agent with the same state", async () => {
     await using first = await machineWithAgent();
     const { user } = first;
     const folder = join(root, "test/fixtures/success-cluster");
@@ -67,7 +70,7 @@ describe.concurrent("a job", () => {
     expect(await second.exited).toBe(0);
   });
 
-  test("that takes longer than it may is stopped and FAILED", async () => {
+  test("is stopped and FAILED when it takes longer than its timeout", async () => {
     await using machine = await machineWithAgent();
     const { user } = machine;
     const configuration_id = await user.configure({ ...ticking(60), timeout_seconds: 3 });
@@ -77,7 +80,7 @@ describe.concurrent("a job", () => {
     expect(end.error_message).toMatch(/^timed out after 3 s, during \w+/);
   });
 
-  test("reaches neither the worker's token nor anything else of the agent", async () => {
+  test("can read neither the worker's token nor the environment of the agent", async () => {
     await using machine = await machineWithAgent({
       CANARY: "agent-environment",
       NOTIFY_SOCKET: "/run/systemd/notify",
@@ -115,12 +118,12 @@ describe.concurrent("a job", () => {
     }
     expect(log).toContain("GREETING");
     expect(log).not.toContain("NOTIFY_SOCKET");
-    // The mark by which what is left of a job is found.
+    // WINDLASS_JOB marks the processes of a job.
     expect(log.replaceAll(/\bWINDLASS_JOB\b/g, "")).not.toContain("WINDLASS");
   });
 });
 
-test("a worker is torn down by another one: what its targets name, and never silently nothing", async () => {
+test("another worker tears a worker down by its targets, and fails when they match nothing", async () => {
   await using leaving = await machineWithAgent();
   const { user } = leaving;
   const configuration_id = await user.configure({ source: inline("worker-destroy") });
@@ -155,7 +158,7 @@ test("a worker is torn down by another one: what its targets name, and never sil
 });
 
 describe.concurrent("an agent", () => {
-  test("that is signalled twice cancels its job and reports the cancel", async () => {
+  test("cancels its job on a second signal and reports that", async () => {
     await using machine = await machineWithAgent();
     const { user, agent, work } = machine;
     const configuration_id = await user.configure(ticking(60));
@@ -170,7 +173,7 @@ describe.concurrent("an agent", () => {
     expect(end.error_message).toMatch(/^the agent was stopped during apply/);
   });
 
-  test("that is signalled three times exits at once, and the next one adopts its terraform", async () => {
+  test("exits at once on a third signal, and the next agent adopts its terraform", async () => {
     await using machine = await machineWithAgent({ PATH: stubbornTerraform() });
     const { user, agent, work } = machine;
     const configuration_id = await user.configure(ticking(3));
@@ -184,13 +187,13 @@ describe.concurrent("an agent", () => {
     expect(await agent.exited).toBe(1);
     expect(processesOf(work).some((line) => line.includes("terraform apply"))).toBe(true);
     machine.restart();
-    // What happened is what counts: the apply came to its end.
+    // The apply completed, so the job succeeds.
     const end = await user.released(deploy);
     expect(end.error_message).toBeNull();
     expect(end).toMatchObject({ status: "SUCCESS", attempt: 1 });
   });
 
-  test("that runs once mirrors the job's result", async () => {
+  test("with WINDLASS_ONCE=1 ends with 0 after a success and with 1 after a failure", async () => {
     for (const [fixture, code] of [
       ["success-cluster", 0],
       ["fail-plan", 1],
@@ -203,7 +206,7 @@ describe.concurrent("an agent", () => {
     }
   });
 
-  test("whose identity is used by another one waits for that one to end", async () => {
+  test("waits while another agent uses its identity", async () => {
     await using machine = await machineWithAgent();
     const { agent } = machine;
     await until(() => agent.log().includes("ready for jobs"));
@@ -220,7 +223,7 @@ describe.concurrent("an agent", () => {
   });
 });
 
-/** A PATH whose terraform ignores every SIGINT, as one that hangs in a provider does. */
+/** A PATH with a terraform that ignores SIGINT, as one that hangs in a provider does. */
 function stubbornTerraform(): string {
   const real = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
   writeFileSync(join(bins.path, "terraform"), `#!/bin/sh\ntrap '' INT\n"${real}" "$@"\nexit $?\n`, {

@@ -1,4 +1,4 @@
-/** The agent against a control plane that knows only the published endpoints, with real terraform. */
+/** A real agent and terraform with a control plane that has only the published endpoints. */
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -53,8 +53,8 @@ afterAll(async () => {
   work[Symbol.dispose]();
 });
 
-describe("against a server that knows only the interface", () => {
-  test("a configuration is planned, deployed by that plan, and destroyed", async () => {
+describe("with a server that has only the published endpoints", () => {
+  test("a configuration is planned, deployed with that plan, and destroyed", async () => {
     const snapshot = inlineSnapshot("success-cluster", {
       variables: { cluster_name: { value: "prod" } },
     });
@@ -79,7 +79,7 @@ describe("against a server that knows only the interface", () => {
       },
     });
     expect(JSON.stringify(deploy.reports)).not.toContain("tok-");
-    // It applied the given plan and made none of its own.
+    // It applied the given plan without planning again.
     expect(server.log(deploy, "STDOUT")).not.toContain("to add, 0 to change");
     expect(server.log(deploy, "STDOUT")).toContain("creating cluster prod");
 
@@ -91,7 +91,7 @@ describe("against a server that knows only the interface", () => {
     await emptied(work.path);
   });
 
-  test("a deployment without a plan plans and applies in one go", async () => {
+  test("a DEPLOY without a plan plans and applies", async () => {
     const deploy = await ended(
       server.enqueue({ job_type: "DEPLOY", config_snapshot: inlineSnapshot("success-cluster") }),
     );
@@ -103,7 +103,7 @@ describe("against a server that knows only the interface", () => {
     expect(server.log(deploy, "STDOUT")).toContain("3 added");
   });
 
-  test("a plan that reads files and scripts is applied by another agent in another place", async () => {
+  test("a plan that reads files and scripts is applied by another agent in another folder", async () => {
     const snapshot = {
       working_directory: "live/eu",
       source: {
@@ -139,7 +139,7 @@ describe("against a server that knows only the interface", () => {
     expect(await other.exited).toBe(0);
   });
 
-  test("a failing plan is FAILED with terraform's reason and leaves no artifact", async () => {
+  test("a failing plan is FAILED with the error of terraform and has no artifact", async () => {
     const plan = await ended(
       server.enqueue({ job_type: "PLAN", config_snapshot: inlineSnapshot("fail-plan") }),
     );
@@ -152,7 +152,7 @@ describe("against a server that knows only the interface", () => {
     expect(plan.artifact).toBeUndefined();
   });
 
-  test("an apply that fails half way is FAILED with the reason, and the log has the rest", async () => {
+  test("an apply that fails half way is FAILED with the error, and has its complete log", async () => {
     const deploy = await ended(
       server.enqueue({ job_type: "DEPLOY", config_snapshot: inlineSnapshot("fail-apply-half") }),
     );
@@ -165,14 +165,14 @@ describe("against a server that knows only the interface", () => {
     expect(server.log(deploy, "STDERR")).toContain("quota exceeded");
   });
 
-  test("a state that terraform cannot save is saved once more, or else kept on the runner", async () => {
+  test("a state that terraform could not save is saved by the agent, or kept on the runner", async () => {
     const posts: string[] = [];
     let isBroken = true;
     const store = createServer((request, response) => {
       void text(request).then((body) => {
         if (request.method === "POST") posts.push(body);
         response.writeHead(request.method === "GET" ? 404 : isBroken ? 400 : 200).end();
-        // Broken for terraform's own attempt only, in the first job.
+        // Fails in the first job for the attempt of terraform only.
         if (request.method === "POST") isBroken = posts.length > 1;
       });
     });
@@ -207,7 +207,7 @@ describe("against a server that knows only the interface", () => {
     expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ resources: [{ name: "made" }] });
   });
 
-  test("a sensitive value is masked in the log and in the reason of a failure", async () => {
+  test("a sensitive value is masked in the log and in the error message", async () => {
     const secret = "correct-horse-battery";
     const config_snapshot = {
       variables: { password: { value: secret, sensitive: true } },
@@ -228,7 +228,7 @@ describe("against a server that knows only the interface", () => {
     expect(JSON.stringify([deploy.reports, deploy.logs])).not.toContain(secret);
   });
 
-  test("a configuration that would lose its state is refused", async () => {
+  test("a configuration whose state would be lost with the workspace is refused", async () => {
     const deploy = await ended(
       server.enqueue({
         job_type: "DEPLOY",
@@ -241,7 +241,7 @@ describe("against a server that knows only the interface", () => {
     expect(server.log(deploy, "STDOUT")).not.toContain("Plan:");
   });
 
-  test("a job that asks for an unknown kind of credentials is refused and never run without them", async () => {
+  test("a job that asks for an unknown kind of credentials is FAILED and never run", async () => {
     const deploy = await ended(
       server.enqueue({
         job_type: "DEPLOY",
@@ -258,7 +258,7 @@ describe("against a server that knows only the interface", () => {
     expect(server.log(deploy, "STDOUT")).toBe("");
   });
 
-  test("a snapshot that is not understood is FAILED and says so", async () => {
+  test("a snapshot without a source is FAILED with an error that names the field", async () => {
     const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: {} }));
     expect(lastReport(plan)).toMatchObject({
       status: "FAILED",
@@ -266,7 +266,7 @@ describe("against a server that knows only the interface", () => {
     });
   });
 
-  test("a changed artifact is refused before anything runs", async () => {
+  test("a changed source or artifact is refused before terraform runs", async () => {
     const snapshot = inlineSnapshot("success-cluster");
     const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: snapshot }));
     const changed = inlineSnapshot("success-cluster", {});
@@ -285,7 +285,7 @@ describe("against a server that knows only the interface", () => {
     expect(server.log(broken, "STDOUT")).toBe("");
   });
 
-  test("loses nothing while the server is away, and reports the end when it is back", async () => {
+  test("a job keeps its log while the server is away, and its end is reported later", async () => {
     const deploy = server.enqueue({
       job_type: "DEPLOY",
       config_snapshot: inlineSnapshot("long-running", { variables: { seconds: { value: 1 } } }),
@@ -299,7 +299,7 @@ describe("against a server that knows only the interface", () => {
     expect(server.log(deploy, "STDOUT")).toContain("Apply complete! Resources: 5 added");
   });
 
-  test("heartbeats come in time and name the jobs that are held", () => {
+  test("heartbeats have the version, the isolation level and the held jobs", () => {
     expect(server.heartbeats.length).toBeGreaterThan(3);
     expect(server.heartbeats[0]).toMatchObject({
       version: "0.1.0",

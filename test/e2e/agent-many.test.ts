@@ -1,4 +1,4 @@
-/** Four jobs of one agent at once: each has its own, and what happens to one is nothing to the others. */
+/** Four concurrent jobs of one agent, which must not affect each other. */
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { processesOf } from "../helpers/processes.ts";
 
 const { plane } = planeForFile();
 
-/** Says who and where it is, and counts until it is let go. */
+/** Prints its user and folders, and counts until the file `go` exists. */
 const configuration = `
   variable "name" {}
   variable "secret" { sensitive = true }
@@ -31,7 +31,7 @@ const configuration = `
     sensitive = true
   }`;
 
-test("four jobs at once have their own workspace, user, state and log; one is cancelled, one is killed, and a drain waits for the others", async () => {
+test("four concurrent jobs have their own workspace, user, state and log; one is cancelled, one killed, and a drain waits for the rest", async () => {
   await using owner = await userMachine(plane, { agent: { WINDLASS_CONCURRENCY: "4" } });
   const { user, work, agent } = owner;
   const names = ["first", "second", "third", "fourth"];
@@ -72,7 +72,7 @@ test("four jobs at once have their own workspace, user, state and log; one is ca
   const killed = await user.released(second);
   expect(killed).toMatchObject({ status: "FAILED", log_complete: true });
   expect(killed.error_message).toContain("exit code 137");
-  // Its place was free then, and it ran beside the two that go on.
+  // The fifth job took the free slot while two jobs continued.
   expect(await user.released(fifth)).toMatchObject({ status: "SUCCESS" });
 
   agent.kill("SIGTERM");
@@ -95,14 +95,14 @@ test("four jobs at once have their own workspace, user, state and log; one is ca
     await inOrder(job);
   }
   await Promise.all([inOrder(first), inOrder(second)]);
-  // A claim that was answered just as the agent left is taken back when the worker is missed.
+  // A job that the agent claimed while it ended is queued again when the worker is offline.
   await expect.poll(async () => (await user.read(later)).status).toBe("QUEUED");
   expect([readdirSync(join(work, "jobs")), readdirSync(join(work, "workspaces"))]).toEqual([
     [],
     [],
   ]);
 
-  /** Every tick is there, after the one before it, and none of another job. */
+  /** Expects every tick once and in order, and none of another job. */
   async function inOrder(job: Job): Promise<void> {
     const log = await user.log(job);
     const seen = Array.from(log.matchAll(/tick (\d+)/g), ([, tick]) => Number(tick));
@@ -112,12 +112,12 @@ test("four jobs at once have their own workspace, user, state and log; one is ca
   }
 });
 
-/** Terraform itself, not what the wrapper or a sandbox around it names. */
+/** The pids of terraform itself, without the wrapper or a sandbox around it. */
 const applyOf = (workspace: string): number[] =>
   processesOf(workspace)
     .filter((line) => /^\d+: \S*terraform apply/.test(line))
     .map((line) => Number.parseInt(line, 10));
 
-/** As root, into a folder of the job's user. */
+/** Lets the job's command end. */
 const go = (work: string, { id }: Job): void =>
   writeFileSync(join(work, "workspaces", id, "source", "go"), "");

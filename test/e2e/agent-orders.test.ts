@@ -1,7 +1,7 @@
 /**
- * Orders that a person gives at the server, to an agent with the usual periods: drained while it waits for a job and while it runs one,
- * cancelled before terraform changes anything (agent-cancel.test.ts has those in mid-apply). Each is obeyed within two seconds, which is
- * asserted under prove and printed there.
+ * Draining a worker and cancelling a job before its apply, with an agent that has the default
+ * intervals (agent-cancel.test.ts has cancels during an apply). The agent must react within two
+ * seconds, which WINDLASS_PROVE=1 asserts and prints.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
-/** In the suite other tests take the machine's time. */
+/** Milliseconds. Other tests run at the same time unless WINDLASS_PROVE=1 is set. */
 const bound = proving ? 2000 : 10_000;
 
 const { plane } = planeForFile();
@@ -24,13 +24,13 @@ afterAll(async () => {
   if (proving) process.stdout.write(`${figures.join("\n")}\n`);
 });
 
-function obeyed(order: string, since: number): void {
+function expectReaction(order: string, since: number): void {
   const milliseconds = performance.now() - since;
   figures.push(`${order}: after ${Math.round(milliseconds)} ms`);
   expect(milliseconds).toBeLessThan(bound);
 }
 
-/** Somebody whose agent has the periods of production and talks through a proxy, with a terraform that can be held. */
+/** A user whose agent has the default intervals, behind a proxy, with a terraform to hold. */
 async function machineBehindProxy() {
   const proxy = await faultProxy(plane.url);
   let terraform: ReturnType<typeof heldTerraform> | undefined;
@@ -41,7 +41,7 @@ async function machineBehindProxy() {
         WINDLASS_URL: proxy.url,
         WINDLASS_HEARTBEAT_SECONDS: "30",
         PATH: terraform.path,
-        // The script that holds terraform hears no SIGINT.
+        // The script that holds terraform ignores SIGINT.
         WINDLASS_INIT_GRACE_SECONDS: "0.3",
         WINDLASS_PLAN_GRACE_SECONDS: "0.3",
         WINDLASS_KILL_GRACE_SECONDS: "0.3",
@@ -61,7 +61,7 @@ async function machineBehindProxy() {
     return true;
   };
   await owner.ready();
-  // Its claim is parked at the server.
+  // Its claim waits at the server.
   await until(() => asked > claims.length);
   const { workerId } = await owner.identity();
   return {
@@ -83,7 +83,7 @@ const source = {
 };
 
 describe.concurrent("an agent", () => {
-  test("that is drained stops waiting for jobs, finishes the one it has, and claims no other until the drain ends", async () => {
+  test("that is drained ends its waiting claim, finishes its job, and gets no other until the drain ends", async () => {
     await using one = await machineBehindProxy();
     const { user, claims, terraform, params } = one;
     const queue = async () => {
@@ -91,8 +91,8 @@ describe.concurrent("an agent", () => {
       return user.queue({ job_type: "PLAN", configuration_id });
     };
     const given = () => claims.filter(({ status }) => status === 200).length;
-    /** It goes on asking, so that it hears of the drain's end. */
-    const asksInVain = async () => {
+    /** The agent continues to send claims, so that it notices the end of the drain. */
+    const claimsAreEmpty = async () => {
       const { length } = claims;
       await until(() => claims.length >= length + 2);
       expect(claims.slice(length).every(({ status }) => status === 204)).toBe(true);
@@ -102,9 +102,9 @@ describe.concurrent("an agent", () => {
     const { status } = await user.call(endpoints.drainWorker, { params });
     expect(status).toBe("DRAINING");
     await until(() => claims.length > 0);
-    obeyed("drained: its parked claim is over", asked);
+    expectReaction("drained: its waiting claim has ended", asked);
     const first = await queue();
-    await asksInVain();
+    await claimsAreEmpty();
     expect(await user.read(first)).toMatchObject({ status: "QUEUED", worker_id: null });
     const held = terraform.hold("begin-plan");
     await user.call(endpoints.undrainWorker, { params });
@@ -114,31 +114,31 @@ describe.concurrent("an agent", () => {
     await user.call(endpoints.drainWorker, { params });
     held.letGo();
     expect(await user.released(first)).toMatchObject({ status: "SUCCESS", log_complete: true });
-    await asksInVain();
+    await claimsAreEmpty();
     expect(given()).toBe(1);
     expect(await user.read(second)).toMatchObject({ status: "QUEUED", worker_id: null });
     await user.call(endpoints.undrainWorker, { params });
     expect(await user.released(second)).toMatchObject({ status: "SUCCESS" });
   });
 
-  test("ends a job that is cancelled before its apply, whatever it is doing, and leaves neither lock nor process", async () => {
+  test("ends a job that is cancelled before its apply, during any step, and leaves no lock and no process", async () => {
     await using one = await machineBehindProxy();
     const { user, owner, terraform } = one;
-    for (const [place, step] of [
+    for (const [point, step] of [
       ["begin-version", "engine"],
       ["begin-init", "init"],
       ["begin-plan", "plan"],
     ] as const) {
-      const held = terraform.hold(place);
+      const held = terraform.hold(point);
       const configuration_id = await user.configure({ source });
       const job = await user.queue({ job_type: "DEPLOY", configuration_id });
       const journal = join(owner.work, "jobs", job.id, "journal.ndjson");
       await held.reached;
       const asked = performance.now();
       await user.call(endpoints.cancelJob, { params: { id: job.id } });
-      // From here on it climbs the ladder.
+      // The stop sequence has begun.
       await until(() => readFileSync(journal, "utf8").includes('"stopping"'));
-      obeyed(`cancelled during ${step}`, asked);
+      expectReaction(`cancelled during ${step}`, asked);
       const end = await user.released(job);
       expect(end).toMatchObject({ status: "CANCELLED", log_complete: true });
       expect(end.error_message).toContain(`cancelled during ${step}`);

@@ -1,4 +1,4 @@
-/** A state stays where the files keep it, and ephemeral variables reach the apply: real agent, control plane and terraform. */
+/** Backends, ephemeral variables and files of variables, with a real agent and terraform. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ const { plane } = planeForFile();
 let machine: UserMachine;
 let elsewhere: string;
 beforeAll(async () => {
-  // A file that both the test and the job write to.
+  // Both the test and the job write to the state file.
   machine = await userMachine(plane, { agent: { WINDLASS_ISOLATION: "process" } });
   elsewhere = mkdtempSync(join(tmpdir(), "own-state-"));
 });
@@ -33,7 +33,7 @@ resource "terraform_data" "a" {}
 `,
   });
 
-  test("keeps its existing state; managed, once chosen, replaces it, and the log says so", async () => {
+  test("uses its existing state until a managed backend is chosen, which the log reports", async () => {
     const { user } = machine;
     writeFileSync(join(elsewhere, "main.tf"), files()["main.tf"]);
     for (const args of [["init"], ["apply", "-auto-approve"]])
@@ -54,7 +54,7 @@ resource "terraform_data" "a" {}
     expect(await creates()).toEqual([1, expect.stringContaining("It is not used")]);
   });
 
-  test("is FAILED with what to do where its state would be lost with the workspace", async () => {
+  test("is FAILED with what to do when its state would be lost with the workspace", async () => {
     const { user } = machine;
     const text = 'terraform {\n  backend "local" {}\n}\n';
     const configuration_id = await user.configure({
@@ -66,7 +66,7 @@ resource "terraform_data" "a" {}
   });
 });
 
-test("a backend that is no longer declared is not replaced by an empty state without a choice", async () => {
+test("a backend that is no longer declared is replaced by a managed state only after a choice or a DESTROY", async () => {
   const { user } = machine;
   const state = join(elsewhere, "declared.tfstate");
   const resource = 'resource "terraform_data" "a" {}\n';
@@ -90,7 +90,7 @@ test("a backend that is no longer declared is not replaced by an empty state wit
     });
   expect(readFileSync(state, "utf8")).toBe(deployed);
 
-  // A person may choose; and after a DESTROY there is nothing to lose.
+  // A user may choose. After a DESTROY the state is empty.
   await change({ backend: "managed" });
   expect(await run("PLAN")).toMatchObject({ status: "SUCCESS" });
   await change({ backend: null, source: sourceOf(declared) });
@@ -99,7 +99,7 @@ test("a backend that is no longer declared is not replaced by an empty state wit
   expect(await run("PLAN")).toMatchObject({ status: "SUCCESS" });
 });
 
-test("ephemeral variables are given again to the apply of a plan, and of a DEPLOY in one go", async () => {
+test("ephemeral variables are passed to the apply of a plan and of a DEPLOY without a plan", async () => {
   const { user } = machine;
   const text = `
 variable "token" {
@@ -140,7 +140,7 @@ output "size" {
   expect(await user.released(destroy)).toMatchObject({ status: "SUCCESS" });
 });
 
-test("a partial backend, files of variables and a secret of the environment reach terraform, and no log", async () => {
+test("terraform gets backend settings, files of variables and environment secrets, and the log has no secret", async () => {
   const { user } = machine;
   const main = `
 terraform {

@@ -1,4 +1,4 @@
-/** Roles for jobs: real server, agent and terraform, a strict STS, and terraform's own S3 backend. */
+/** Cloud identities with a real server, agent and terraform, a strict STS and S3. */
 import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -16,7 +16,7 @@ const role_arn = "arn:aws:iam::123456789012:role/deployer";
 
 const { plane } = planeForFile();
 
-interface Scene {
+interface Fixture {
   readonly owner: UserMachine;
   readonly user: User;
   readonly sts: StrictSts;
@@ -24,8 +24,10 @@ interface Scene {
   readonly identity: { readonly id: string; readonly external_id: string };
 }
 
-/** Somebody with a role that trusts their agent, by the policy that the server hands out. */
-async function scene(settings: Record<string, string> = {}): Promise<Scene & AsyncDisposable> {
+/** A user with an agent and a role that trusts it by the policy that the server returns. */
+async function openFixture(
+  settings: Record<string, string> = {},
+): Promise<Fixture & AsyncDisposable> {
   const sts = await startStrictSts();
   const owner = await userMachine(plane, {
     agent: {
@@ -68,8 +70,8 @@ const running = (command: string, backend = "") => ({
   },
 });
 
-/** A bucket behind the gate, and the backend that keeps the state there. */
-async function inS3({ sts }: Scene) {
+/** A strict S3 bucket, and a backend block that keeps the state in it. */
+async function inS3({ sts }: Fixture) {
   const s3 = await startStrictS3(sts, "states");
   const key = "team/terraform.tfstate";
   const backend = `terraform {
@@ -84,14 +86,14 @@ async function inS3({ sts }: Scene) {
   return { ...s3, backend, state: () => s3.read("states", key) };
 }
 
-async function deploy({ user, identity }: Scene, source: object, more = {}): Promise<Job> {
+async function deploy({ user, identity }: Fixture, source: object, more = {}): Promise<Job> {
   const cloud_identity_id = identity.id;
   const configuration_id = await user.configure({ source, cloud_identity_id, ...more });
   return user.queue({ job_type: "DEPLOY", configuration_id });
 }
 
-/** Waits until the job's log has the text, which terraform writes in mid-apply. */
-async function says({ user }: Scene, job: Job, text: string): Promise<void> {
+/** Waits until the job's log has the text. */
+async function says({ user }: Fixture, job: Job, text: string): Promise<void> {
   let log = "";
   void (async () => {
     while (!log.includes(text)) log = await user.log(job);
@@ -99,16 +101,16 @@ async function says({ user }: Scene, job: Job, text: string): Promise<void> {
   await until(() => log.includes(text));
 }
 
-const journalOf = ({ work }: Scene, { id }: Job): string =>
+const journalOf = ({ work }: Fixture, { id }: Job): string =>
   join(work, "jobs", id, "journal.ndjson");
 
-function endpointOf(here: Scene, job: Job): { port: number; token: string } {
+function endpointOf(here: Fixture, job: Job): { port: number; token: string } {
   const facts = /"credentials":(\{[^}]*\})/.exec(readFileSync(journalOf(here, job), "utf8"))?.[1];
   return JSON.parse(facts ?? "{}") as { port: number; token: string };
 }
 
-/** The cloud's part of what the applying terraform has as its environment. */
-function cloudEnvironmentOf({ work }: Scene, { id }: Job): Record<string, string> {
+/** The AWS variables in the environment of the terraform that applies. */
+function cloudEnvironmentOf({ work }: Fixture, { id }: Job): Record<string, string> {
   const [pid = ""] = readFileSync(join(work, "jobs", id, "runs/08-apply/child"), "utf8").split(" ");
   const terraform = terraformIn(pid);
   const variables = readFileSync(`/proc/${terraform}/environ`, "utf8").split("\0");
@@ -119,7 +121,7 @@ function cloudEnvironmentOf({ work }: Scene, { id }: Job): Record<string, string
   );
 }
 
-/** The process, or the one of terraform below it: a sandbox has some between. */
+/** The pid of terraform: this process or one below it, as a sandbox has processes in between. */
 function terraformIn(pid: string): string | undefined {
   if (readlinkSync(`/proc/${pid}/exe`).endsWith("/terraform")) return pid;
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ");
@@ -129,23 +131,23 @@ function terraformIn(pid: string): string | undefined {
     .find((found) => found !== undefined);
 }
 
-/** Files in which the text stands in clear. */
-function filesWith({ work }: Scene, text: string): string[] {
+/** The files that contain the text. */
+function filesWith({ work }: Fixture, text: string): string[] {
   return readdirSync(work, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
     .filter((file) => readFileSync(file).includes(text));
 }
 
-const secretsIn = ({ sts }: Scene): string[] =>
+const secretsIn = ({ sts }: Fixture): string[] =>
   sts.given.flatMap((one) => [one.accessKeyId, one.secretAccessKey, one.sessionToken]);
 
-const wholeLog = async ({ user }: Scene, job: Job): Promise<string> =>
+const wholeLog = async ({ user }: Fixture, job: Job): Promise<string> =>
   (await user.log(job, "SYSTEM")) + (await user.log(job)) + (await user.log(job, "STDERR"));
 
 describe.concurrent("a job", () => {
-  test("with a cloud identity runs as a session of the role that names the job; is FAILED and told what to do where the role refuses; and is cancelled at once while STS does not answer", async () => {
-    await using here = await scene();
+  test("with a cloud identity runs as a session of the role, is FAILED when AWS refuses the role, and can be cancelled while STS is silent", async () => {
+    await using here = await openFixture();
     const { sts, identity } = here;
     const given = await deploy(here, running("true"));
     expect(await here.user.released(given)).toMatchObject({ status: "SUCCESS" });
@@ -199,13 +201,13 @@ describe.concurrent("a job", () => {
     expect(performance.now() - asked).toBeLessThan(4000);
   });
 
-  test("with a cloud identity leaks no credentials into environments, files or logs, whatever it prints", async () => {
-    await using here = await scene();
+  test("with a cloud identity has no credentials in its environment, its files or its log, even if it prints them", async () => {
+    await using here = await openFixture();
     const ask =
       'curl -s -H "Authorization: $AWS_CONTAINER_AUTHORIZATION_TOKEN" $AWS_CONTAINER_CREDENTIALS_FULL_URI';
-    // It keeps them in memory over the agent's end, and prints them to the next one.
-    const thief = `kept=$(${ask}); env | grep AWS_; echo waiting; sleep 5; echo $kept; ${ask} | base64 -w0`;
-    const job = await deploy(here, running(thief));
+    // The command keeps the credentials in memory and prints them after the agent was restarted.
+    const command = `kept=$(${ask}); env | grep AWS_; echo waiting; sleep 5; echo $kept; ${ask} | base64 -w0`;
+    const job = await deploy(here, running(command));
     await says(here, job, "waiting");
     const { port, token } = endpointOf(here, job);
     expect(cloudEnvironmentOf(here, job)).toEqual({
@@ -217,7 +219,8 @@ describe.concurrent("a job", () => {
     });
     expect(here.sts.given).toHaveLength(1);
     for (const secret of secretsIn(here)) expect(filesWith(here, secret)).toEqual([]);
-    // The next agent needs the token, and the job itself has just printed it: both files go with the job.
+    // The next agent needs the token, and the job has just printed it. Both files are removed with
+    // the job.
     const raw = join(here.work, "jobs", job.id, "runs/08-apply/stdout");
     expect(filesWith(here, token).toSorted()).toEqual([journalOf(here, job), raw]);
     for (const file of [journalOf(here, job), raw]) expect(statSync(file).mode & 0o077).toBe(0);
@@ -227,7 +230,7 @@ describe.concurrent("a job", () => {
     expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
     const log = await wholeLog(here, job);
     expect(log).toContain("AWS_CONTAINER_AUTHORIZATION_TOKEN=***");
-    // That of the first agent in plain; the second asked for a set of its own.
+    // The credentials of the first agent in plain text; the second agent requested its own.
     expect(log.match(/"?SecretAccessKey"?: ?"?\*\*\*/g)).toHaveLength(1);
     expect(here.sts.given).toHaveLength(2);
     const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = caller.environment;
@@ -242,11 +245,11 @@ describe.concurrent("a job", () => {
     expect(filesWith(here, token)).toEqual([]);
   });
 
-  describe("with a cloud identity (where moto_server is there, as S3)", () => {
+  describe("with a cloud identity and a state in S3", () => {
     skipAt(hasMoto ? undefined : "moto_server is not on the PATH or does not run");
 
-    test("keeps its state in S3, through an apply that outlasts its credentials", async () => {
-      await using here = await scene();
+    test("saves its state after an apply that outlasts its first credentials", async () => {
+      await using here = await openFixture();
       await using s3 = await inS3(here);
       here.sts.life = 12;
       const job = await deploy(here, running("sleep 15", s3.backend), { backend: "own" });
@@ -256,8 +259,8 @@ describe.concurrent("a job", () => {
       expect(await s3.state()).toContain("terraform_data");
     });
 
-    test("says why terraform gets no credentials, in terraform's own error", async () => {
-      await using here = await scene();
+    test("has the reason for missing credentials in its error message", async () => {
+      await using here = await openFixture();
       await using s3 = await inS3(here);
       here.sts.life = 0.2;
       const job = await deploy(here, running("true", s3.backend), { backend: "own" });
@@ -271,8 +274,8 @@ describe.concurrent("a job", () => {
       );
     });
 
-    test("goes on getting credentials when its agent is killed in mid-apply", async () => {
-      await using here = await scene();
+    test("gets credentials from the next agent when its agent is killed during the apply", async () => {
+      await using here = await openFixture();
       await using s3 = await inS3(here);
       here.sts.life = 6;
       const job = await deploy(here, running("echo applying; sleep 10", s3.backend), {
@@ -294,7 +297,10 @@ describe.concurrent("a job", () => {
   });
 
   test("without a cloud identity gets no credentials of the agent or its machine", async () => {
-    await using here = await scene({ AWS_SESSION_TOKEN: "planted-session", AWS_PROFILE: "admin" });
+    await using here = await openFixture({
+      AWS_SESSION_TOKEN: "planted-session",
+      AWS_PROFILE: "admin",
+    });
     const source = running("echo applying; sleep 2");
     const configuration_id = await here.user.configure({ source });
     const job = await here.user.queue({ job_type: "DEPLOY", configuration_id });

@@ -1,4 +1,4 @@
-/** Terraform's debug log as a file of the job: real agent, control plane and terraform, at the level that works here. */
+/** The debug log of a job, with a real agent, control plane and terraform. */
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
@@ -20,7 +20,7 @@ afterAll(async () => {
   await machine[Symbol.asyncDispose]();
 });
 
-/** A configuration whose apply runs a command; it knows the secret as `$SECRET`. */
+/** A configuration whose apply runs the command with a secret in `$SECRET`. */
 const configure = (command: string) =>
   machine.user.configure({
     source: {
@@ -51,7 +51,7 @@ async function debugLog({ id }: Job): Promise<string> {
   return gunzipSync(Buffer.from(await body.arrayBuffer())).toString();
 }
 
-test("holds what terraform logs, masked, and leaves the job's log as it is", async () => {
+test("the debug log has the masked output of terraform, and the job's log is unchanged", async () => {
   const { user } = machine;
   const configuration_id = await configure('echo "wrote $SECRET" >> "$TF_LOG_PATH"');
   const [plain, plan, deploy] = [
@@ -76,25 +76,25 @@ test("holds what terraform logs, masked, and leaves the job's log as it is", asy
   expect(text).not.toContain("[windlass]");
 });
 
-test("stops at its bound while terraform writes, and is there of a job that failed", async () => {
+test("the debug log of a failed job ends at its limit", async () => {
   const { user } = machine;
-  // Ends only when the agent has cut the file under its writer, which then goes on.
+  // Ends when the agent has truncated the file, and writes to it again.
   const command = `head -c ${4 * limit} /dev/zero | tr '\\0' x >> "$TF_LOG_PATH"
     while [ "$(stat -c %s "$TF_LOG_PATH")" -gt ${limit + 1} ]; do sleep 0.05; done
-    echo "goes on" >> "$TF_LOG_PATH" && exit 7`;
+    echo "continues" >> "$TF_LOG_PATH" && exit 7`;
   const configuration_id = await configure(command);
   const deploy = await user.queue({ job_type: "DEPLOY", configuration_id, debug: true });
   const ended = await user.released(deploy);
   expect(ended.status).toBe("FAILED");
   expect(ended.error_message).toContain("exit status 7");
   const text = await debugLog(deploy);
-  const [kept, said] = text.split("\n[windlass] ");
+  const [kept, notice] = text.split("\n[windlass] ");
   expect(Buffer.byteLength(kept ?? "")).toBeLessThanOrEqual(limit);
   expect(kept).toMatch(/x{1000}$/);
-  expect(said).toContain(`over ${limit} bytes`);
+  expect(notice).toContain(`over ${limit} bytes`);
 });
 
-test("is kept of a job that another agent took up, and that was cancelled", async () => {
+test("the debug log of a job that was adopted and cancelled is complete", async () => {
   const { user } = machine;
   const command = 'echo "before the kill" >> "$TF_LOG_PATH"; echo begun; exec sleep 600';
   const configuration_id = await configure(command);

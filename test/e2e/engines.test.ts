@@ -1,6 +1,7 @@
 /**
- * What a job yields is the same with terraform and with OpenTofu. No OpenTofu is at hand: a program named `tofu` that is terraform shows that
- * nothing but the name decides, and not that OpenTofu itself behaves alike.
+ * Jobs with both engines. OpenTofu is not installed here, so `tofu` is a script that runs
+ * terraform. The test shows that the agent treats both engines alike, not that OpenTofu behaves
+ * like terraform.
  */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
@@ -38,7 +39,7 @@ afterAll(async () => {
 });
 
 test.concurrent.each(["terraform", "opentofu"] as const)(
-  "%s: the plan's summary, the outputs with their types, and a plan that changes nothing",
+  "jobs with %s have a plan summary and typed outputs, and a plan without changes succeeds",
   async (engine) => {
     const source = { type: "inline", files: fixtureFiles("success-cluster") };
     const configuration_id = await user.configure({ source, engine });

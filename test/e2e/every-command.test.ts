@@ -1,6 +1,7 @@
 /**
- * Every command of the client, from the sign-in to the sign-out: in a real terminal and in a pipe, with one server and real runners that do
- * real work. The commands are taken from the program itself, so a new one without a drive fails here.
+ * Every command of the client, from the sign-in to the sign-out, in a real terminal and in a pipe,
+ * with one server and real runners. The list of commands comes from the program, so a new command
+ * that no test runs fails here.
  */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -15,7 +16,7 @@ import { proving } from "../helpers/proving.ts";
 import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/providers.ts";
 import { approve, type Browser } from "../helpers/sign-in.ts";
 
-/** Driven by tests of their own, both ways: test/e2e/demo.test.ts; and what is no command of the client. */
+/** Commands of test/e2e/demo.test.ts, and commands that are not the client's. */
 const elsewhere = ["demo", "server", "agent"];
 
 let github: FakeProvider;
@@ -34,10 +35,10 @@ beforeAll(async () => {
   for (const way of driven) browsers.set(way, await signInAtGitHub(`${way.slice(2)}@example.com`));
 });
 
-/** In a pipe, single commands are driven by the tests in test/cli. */
+/** The tests in test/cli run single commands in a pipe. */
 const driven = proving ? ways : (["a terminal"] as const);
 
-test.concurrent.for(driven)("every command does its work in %s", async (way) => {
+test.concurrent.for(driven)("every command works in %s", async (way) => {
   using place = scratch();
   const browser = browsers.get(way)!;
   const drive = await openCommandDriver(way, { WINDLASS_CONFIG_DIR: join(place.path, "client") });
@@ -62,7 +63,7 @@ test.concurrent.for(driven)("every command does its work in %s", async (way) => 
   expect(left).toEqual(elsewhere);
 });
 
-/** A browser that came by way of GitHub, whose repositories it may then list. */
+/** A browser that signed in with GitHub, and can list its repositories. */
 async function signInAtGitHub(email: string): Promise<Browser> {
   Object.assign(github.person, { subject: String(browsers.size + 1), email });
   const browser = new TestBrowser();
@@ -89,7 +90,7 @@ async function signIn({ run }: Person, browser: Browser): Promise<void> {
   await run(["repositories", "list", "github"], { data: /^ada\/network +main/m, reads: true });
 }
 
-/** Makes a token and starts a runner with it. */
+/** Creates a registration token and starts a runner with it. */
 async function addRunner({ run, path, json }: Person, name: string): Promise<AgentProcess> {
   const shown = await run(["tokens", "create"], {
     data: /^token +\S+$/m,
@@ -106,7 +107,7 @@ async function addRunner({ run, path, json }: Person, name: string): Promise<Age
   return agent;
 }
 
-/** A worker is told what it was deployed with, and another one tears that down. */
+/** Sets what a worker was deployed with, and tears it down with another one. */
 async function tearDownWorker({ run, json, path }: Person): Promise<void> {
   const directory = copyFixture("worker-destroy", join(path, "pools"));
   await run(["configurations", "create", "--dir", directory], { data: /^name +pools$/m });
@@ -131,7 +132,7 @@ async function tearDownWorker({ run, json, path }: Person): Promise<void> {
   expect(left.map(({ name }) => name)).toEqual(["runner"]);
 }
 
-/** The runner's machine dies in mid-apply, and the runner is removed: its job is lost, and the state stays locked. */
+/** Kills the runner's machine during an apply and removes the runner: its job is lost. */
 async function loseRunner({ run, json, path }: Person, runner: AgentProcess): Promise<void> {
   const directory = copyFixture("long-running", join(path, "ticking"));
   await run(["configurations", "create", "--dir", directory], { data: /^name +ticking$/m });
@@ -181,7 +182,7 @@ function killed(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
   } catch (error) {
-    // It has ended meanwhile.
+    // The process has already ended.
     if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
   }
 }

@@ -1,4 +1,4 @@
-/** A configuration in a private repository, with a private module beside it: real agent, real git, real TLS, real terraform. */
+/** A configuration and a module in private repositories, with a real agent and git. */
 import { chmodSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
@@ -64,7 +64,7 @@ output "it" {
 }
 `;
 
-test("the commit that was planned is deployed though the branch moves on; the token opens the module too and is seen nowhere", async () => {
+test("the planned commit is deployed after the branch has moved, and the token is used for modules but never printed", async () => {
   host.commit("team/module", { "main.tf": 'output "word" {\n  value = "shared"\n}\n' });
   const first = host.commit("team/app", { "stack/main.tf": configuration("first") });
   const config_snapshot = {
@@ -86,21 +86,21 @@ test("the commit that was planned is deployed though the branch moves on; the to
     execution_metadata: { outputs: { it: { value: "second shared" } } },
   });
 
-  const said = JSON.stringify([plan, deploy, fresh]) + agent.log();
-  expect(said).toContain("environment follows");
-  expect(said).toContain("TF_IN_AUTOMATION");
+  const output = JSON.stringify([plan, deploy, fresh]) + agent.log();
+  expect(output).toContain("environment follows");
+  expect(output).toContain("TF_IN_AUTOMATION");
   for (const secret of [
     "GIT_CONFIG",
     token,
     Buffer.from(`x-access-token:${token}`).toString("base64"),
   ])
-    expect([secret, said.includes(secret)]).toEqual([secret, false]);
+    expect([secret, output.includes(secret)]).toEqual([secret, false]);
   expect(
     host.requests.filter(({ path }) => path.startsWith("/team/module")).length,
   ).toBeGreaterThan(2);
 });
 
-test("a configuration of another path of the host gets no token, for its modules neither", async () => {
+test("a configuration outside the token's path is fetched without it, and so are its modules", async () => {
   host.commit("team/module", { "main.tf": 'output "word" {\n  value = "shared"\n}\n' });
   host.commit("guests/app", { "main.tf": configuration("guest") });
   const source = { type: "git", url: `https://${host.host}/guests/app` };
@@ -115,7 +115,7 @@ test("a configuration of another path of the host gets no token, for its modules
   expect(asked.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
 });
 
-test("a module of another path gets no token, though the configuration has one", async () => {
+test("a module outside the token's path is fetched without it", async () => {
   host.commit("guests/module", { "main.tf": 'output "word" {\n  value = "open"\n}\n' });
   const main = configuration("mixed").replace("team/module", "guests/module");
   host.commit("team/mixed", { "main.tf": main });
@@ -128,7 +128,7 @@ test("a module of another path gets no token, though the configuration has one",
   expect(asked.filter(({ authorization }) => authorization !== undefined)).toEqual([]);
 });
 
-test("a module that is too large ends the job, and the message names the setting", async () => {
+test("a module over the size limit fails the job, and the error names the setting", async () => {
   const word = 'output "word" {\n  value = "open"\n}\n';
   host.commit("guests/heavy", { "main.tf": word, "a.bin": randomBytes(8 * 1024 ** 2) });
   const main = configuration("heavy").replace("team/module", "guests/heavy");
@@ -143,7 +143,7 @@ test("a module that is too large ends the job, and the message names the setting
   });
 });
 
-test("a program that init runs finds no token", async () => {
+test("a program that init runs cannot read the token", async () => {
   host.commit("team/module", { "main.tf": 'output "word" {\n  value = "shared"\n}\n' });
   host.commit("team/curious", {
     "main.tf": `
@@ -158,7 +158,7 @@ output "seen" {
   });
   const source = { type: "git", url: `https://${host.host}/team/curious` };
   const job = await ended(server.enqueue({ job_type: "DEPLOY", config_snapshot: { source } }));
-  // The bucket keeps nothing, so the apply fails; what was seen stands in the plan.
+  // The bucket stores nothing, so the apply fails. The plan has the output of the program.
   const log = server.log(job, "STDOUT");
   expect(log).toContain("TF_IN_AUTOMATION");
   expect(log).not.toContain("GIT_CONFIG_COUNT");

@@ -1,6 +1,7 @@
 /**
- * A runner that knows only the published endpoints (docs/decisions.md, "Additive interface"), in forty lines: plain HTTP, no `seq`, no `wait`, no attempt header, its own way of running terraform.
- * It must get a job through on our server.
+ * A runner of forty lines that uses only the published endpoints (docs/decisions.md, "Additive
+ * interface"): plain HTTP, no `seq`, no `wait`, no attempt header, and terraform run in its own
+ * way. Its jobs must succeed on our server.
  */
 import { execFile } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -33,7 +34,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** One request as any HTTP client makes it. */
+/** Sends one request as any HTTP client does. */
 async function http(method: string, path: string, headers: Record<string, string>, body?: unknown) {
   const isBytes = body instanceof Uint8Array;
   return fetch(`${plane.url}${path}`, {
@@ -46,7 +47,7 @@ async function http(method: string, path: string, headers: Record<string, string
   });
 }
 
-/** Claims one job and carries it out; answers the job's id. */
+/** Claims one job, runs it and returns its id. */
 async function runOneJob(identity: { worker_id: string; worker_token: string }): Promise<string> {
   const headers = { "X-Worker-ID": identity.worker_id, "X-Worker-Token": identity.worker_token };
   expect((await http("POST", "/api/workers/heartbeat", headers, { version: "0.0.1" })).status).toBe(
@@ -105,7 +106,7 @@ async function runOneJob(identity: { worker_id: string; worker_token: string }):
   return job.id;
 }
 
-it("takes a PLAN and its DEPLOY to SUCCESS with the published endpoints alone", async () => {
+it("a PLAN and its DEPLOY succeed on a runner that uses only the published endpoints", async () => {
   const register = await http("POST", "/api/workers/register", await clientHeaders(plane, owner), {
     name: "plain",
     mode: "self-hosted",

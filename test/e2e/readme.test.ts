@@ -11,13 +11,13 @@ import { bin } from "../helpers/windlass.ts";
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
-/** The shell blocks of a chapter, as a reader would paste them. */
+/** The shell blocks of a chapter. */
 const blocks = (chapter: string): string[] =>
   [
     ...(readme.split(`## ${chapter}\n`)[1]?.split("\n## ")[0] ?? "").matchAll(/```sh\n(.*?)```/gs),
   ].map(([, block = ""]) => block);
 
-/** A control plane in the folder of the project until the test ends; answers its address. */
+/** Starts a control plane in the project's folder until the test ends, and returns its address. */
 async function startServer(env: Record<string, string>): Promise<string> {
   const child = spawn(bin, ["server"], {
     cwd: root,
@@ -34,7 +34,7 @@ async function startServer(env: Record<string, string>): Promise<string> {
   return until(() => /http:\/\/127\.0\.0\.1:[1-9]\d*/.exec(log)?.[0]);
 }
 
-it("what the README says to run by hand goes from nothing to a deployment", async () => {
+it("the README's commands to run it by hand lead to a deployment", async () => {
   const [server, signIn = "", runner = "", up = "", ...more] = blocks("Run it by hand");
   expect([server, more]).toEqual(["npm start\n", []]);
   const { path: directory, [Symbol.dispose]: remove } = scratch();
@@ -48,28 +48,28 @@ it("what the README says to run by hand goes from nothing to a deployment", asyn
     PS1: "$ ",
   };
   const url = await startServer(env);
-  const told = (block: string): string => block.replaceAll("http://127.0.0.1:8080", url);
+  const atServer = (block: string): string => block.replaceAll("http://127.0.0.1:8080", url);
   const [printLink = "", login = ""] = signIn.split(/(?<=\n)/);
 
   await using second = openProgram(["sh", "-i"], env, root);
   await second.shows("$ ");
-  second.type(told(printLink));
+  second.type(atServer(printLink));
   const link = await until(() => /http\S+\/login\/link\/\S+/.exec(second.screen())?.[0]);
   const browser = new TestBrowser();
   await browser.visit(link);
   const cookie = [...(browser.jars.get(new URL(url).host) ?? [])].map((one) => one.join("="));
-  second.type(told(login));
+  second.type(atServer(login));
   const device = /device_code=([\w-]+)/.exec(await second.shows("The six characters"))?.[1];
   const headers = { cookie: cookie.join("; "), origin: url };
   const { verification_code } = await approve({ url }, { email: "", headers }, device);
   second.type(`${verification_code}\n`);
   await second.shows("as you@example.com");
 
-  second.type(told(runner));
+  second.type(atServer(runner));
   await second.shows("ready for jobs");
   await using third = openProgram(["sh", "-i"], env, root);
   await third.shows("$ ");
-  third.type(told(up));
+  third.type(atServer(up));
   await third.shows("Deploy this plan? [y/N] ");
   third.type("y\n");
   await third.shows("\n  gitops_url        = https://git.example.test/platform/hello");

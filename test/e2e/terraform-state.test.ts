@@ -1,4 +1,4 @@
-/** Real terraform against the managed state, as the agent runs it but without the agent. */
+/** Real terraform with a managed state, without the agent. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ beforeAll(async () => {
   proxy = await lossyProxy(plane.url);
   directory = await mkdtemp(join(tmpdir(), "terraform-"));
   await writeFile(join(directory, "main.tf"), configuration);
-  // Once for all: what it writes about the backend holds no address and no credential.
+  // Once for all tests: init records no address and no credentials of the backend.
   await terraform(await heldJob(), ["init"]);
 });
 afterAll(async () => {
@@ -97,7 +97,7 @@ async function terraform(by: JobRow, args: string[], server = plane.url) {
   return { exitCode, stdout, text: plain(`${stdout}\n${stderr}`) };
 }
 
-/** Without colours, frames and line breaks: terraform wraps its errors. */
+/** Removes colours, frames and line breaks, as terraform wraps its errors. */
 const plain = (text: string) =>
   // oxlint-disable-next-line no-control-regex -- terraform's colours
   text.replace(/\x1b\[[0-9;]*m/g, "").replace(/[│╷╵\s]+/g, " ");
@@ -122,7 +122,7 @@ const lockRow = async () =>
     .where("spec_id", "=", job.spec_id ?? "")
     .executeTakeFirst();
 
-test("what one job deploys another job finds, reads and destroys", async () => {
+test("a job reads and destroys what an earlier job deployed, and the earlier job's credentials are refused", async () => {
   expect((await apply(job)).exitCode).toBe(0);
   expect(await lockRow()).toBeUndefined();
   await setJob(plane, job, { released_at: Date.now() });
@@ -138,25 +138,25 @@ test("what one job deploys another job finds, reads and destroys", async () => {
   expect([late.exitCode, late.text]).toEqual([1, expect.stringContaining("requires auth")]);
 });
 
-test("a state of 20 MB goes in and out", async () => {
+test("a state of 20 MB can be saved and read", async () => {
   expect((await apply(job, ["-var=mib=10"])).exitCode).toBe(0);
   const pulled = await terraform(job, ["state", "pull"]);
   expect(pulled.stdout.length).toBeGreaterThan(20_000_000);
   expect(await serials()).toEqual([[1, 2]]);
 });
 
-test("a lock with another holder stops terraform, which prints its ID; waiting for it works", async () => {
+test("terraform fails with the ID of another holder's lock, or waits for it with -lock-timeout", async () => {
   const { username, password } = jobCredential(plane, job);
   const headers = {
     authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
   };
-  const body = JSON.stringify({ ID: "held-by-somebody", Who: "them@there" });
+  const body = JSON.stringify({ ID: "held-by-another", Who: "them@there" });
   const path = `/api/state/${job.spec_id}`;
   expect((await ask(plane, "LOCK", path, { headers, body })).status).toBe(200);
   const refused = await apply(job);
   expect(refused.exitCode).toBe(1);
   expect(refused.text).toContain("Error acquiring the state lock");
-  expect(refused.text).toContain("held-by-somebody");
+  expect(refused.text).toContain("held-by-another");
 
   const waiting = apply(job, ["-lock-timeout=20s"], proxy.url);
   await expect.poll(() => proxy.seen).toContain("LOCK");
@@ -164,23 +164,23 @@ test("a lock with another holder stops terraform, which prints its ID; waiting f
   expect((await waiting).exitCode).toBe(0);
 });
 
-test("force-unlock is refused and says so: terraform does not send the ID it was given", async () => {
+test("force-unlock is refused, because terraform does not send the given ID", async () => {
   const { username, password } = jobCredential(plane, job);
   const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
   await ask(plane, "LOCK", `/api/state/${job.spec_id}`, {
     headers: { authorization },
-    body: JSON.stringify({ ID: "held-by-somebody" }),
+    body: JSON.stringify({ ID: "held-by-another" }),
   });
-  for (const id of ["held-by-somebody", "any-id"]) {
+  for (const id of ["held-by-another", "any-id"]) {
     const forced = await terraform(job, ["force-unlock", "-force", id]);
     expect(forced.exitCode).toBe(1);
     expect(forced.text).toContain("Failed to unlock state: Unexpected HTTP response code 400");
   }
-  expect(await lockRow()).toEqual({ lock_id: "held-by-somebody" });
+  expect(await lockRow()).toEqual({ lock_id: "held-by-another" });
 });
 
 test.for(["LOCK", "POST", "UNLOCK"])(
-  "an apply goes on when the answer to its %s is lost, or the request itself",
+  "an apply succeeds when its %s request or the response is lost",
   async (method) => {
     proxy.loseAnswer(method);
     expect(await apply(job, [], proxy.url)).toMatchObject({ exitCode: 0 });
@@ -199,7 +199,7 @@ test.for(["LOCK", "POST", "UNLOCK"])(
   },
 );
 
-test("a state that another job wrote meanwhile is not overwritten", async () => {
+test("an older state does not overwrite a newer one", async () => {
   expect((await apply(job)).exitCode).toBe(0);
   const { stdout: old } = await terraform(job, ["state", "pull"]);
   expect((await apply(job, ["-replace=terraform_data.a"])).exitCode).toBe(0);

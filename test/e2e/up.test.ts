@@ -1,4 +1,4 @@
-/** `windlass up` from the sign-in to the outputs: a real server, a real runner, real terraform, a real terminal. */
+/** `windlass up` from the sign-in to the outputs, with a real runner and terminal. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -13,7 +13,7 @@ import { recordUp } from "../helpers/up-session.ts";
 
 const { plane } = planeForFile();
 
-/** A line without what is another one each time: codes, ids, versions, times, the level of isolation. */
+/** A line without codes, ids, versions, times and the isolation level, which vary. */
 const shapeOf = (line: string): string =>
   line
     .replace(/device_code=\S+/, "device_code=…")
@@ -25,7 +25,7 @@ const shapeOf = (line: string): string =>
 const directoryIn = (path: string): string => copyFixture("success-cluster", join(path, "network"));
 
 describe.concurrent("windlass up", () => {
-  test("brings a directory up, from the sign-in to the outputs, as docs/up.md has it: else npm run up-docs", async () => {
+  test("deploys a directory as docs/up.md shows, from the sign-in to the outputs (npm run up-docs writes it)", async () => {
     const { transcript, terraform } = await recordUp(plane);
     expect(transcript).toContain("Signed in at http://127.0.0.1:8080 as ada@example.com");
     expect(transcript).toMatch(/^Configuration "hello-cluster" created in zone "default"\.$/m);
@@ -34,9 +34,9 @@ describe.concurrent("windlass up", () => {
     expect(transcript).toMatch(/^Outputs:\n.*\n {2}cluster_name +.*= hello$/m);
     expect(transcript).not.toMatch(/wlw_|wlr_|eyJ/);
 
-    // What terraform says depends on its version; what the client and the runner say does not.
+    // The output of terraform depends on its version. That of the client and the runner does not.
     const shapes = (text: string): string[] => text.split("\n").map(shapeOf);
-    // Which waits are seen depends on how fast the machine is, and so does what the runner says of a step that takes long.
+    // The speed of the machine decides which waits and which messages about long steps appear.
     const waits = Object.values(waitingWords).map((words) => `: ${words}`);
     const isWait = (line: string): boolean =>
       waits.some((words) => line.endsWith(words)) ||
@@ -47,7 +47,7 @@ describe.concurrent("windlass up", () => {
     expect(shapes(own.join("\n")).filter((line) => !written.has(line))).toEqual([]);
   });
 
-  test("deploys nothing unasked: not in a pipe without --yes, not after a no", async () => {
+  test("deploys nothing in a pipe without --yes, nor after the answer no", async () => {
     await using ada = await userMachine(plane, { agent: true });
     const directory = directoryIn(ada.path);
     const piped = await ada.run("up", directory, "--name", "piped", "--zone", "new", "--json");
@@ -63,14 +63,14 @@ describe.concurrent("windlass up", () => {
     expect(types).toEqual(["PLAN", "PLAN"]);
     const deployed = (await ada.json("up", directory, "--name", "piped", "--yes")) as Job;
     expect(deployed).toMatchObject({ job_type: "DEPLOY", status: "SUCCESS" });
-    // Again: no changes, and the outputs all the same.
+    // Without changes it still shows the outputs.
     const again = await ada.run("up", directory, "--name", "piped");
     expect(again).toMatchObject({ exitCode: 0 });
     expect(again.stdout).toMatch(/^Plan: no changes/m);
     expect(again.stdout).toMatch(/^ {2}cluster_name +.*= \w+$/m);
   });
 
-  test("touches no configuration whose files come from elsewhere", async () => {
+  test("refuses a configuration with another type of source", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({
       name: "network",
