@@ -1,6 +1,7 @@
 /**
- * kill -9 of the real agent against a server that knows only the interface: one terraform run, the right result, the log in order. The whole
- * table, against the control plane, is kill-table.test.ts.
+ * kill -9 of a real agent of a server that has only the published interface: terraform runs once,
+ * the result is right, and the log is in order. kill-table.test.ts has every moment of every kind
+ * of job, against the control plane.
  */
 import {
   chmodSync,
@@ -18,7 +19,7 @@ import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { startInterfaceOnlyServer } from "../helpers/interface-only-server.ts";
 
-/** Counts its own applies outside of everything the agent wipes, and takes long enough to be hit. */
+/** Counts its applies in a file outside the workspace, and takes long enough to be killed. */
 const configuration = (counter: string): string => `
   resource "terraform_data" "once" {
     provisioner "local-exec" {
@@ -28,7 +29,7 @@ const configuration = (counter: string): string => `
   }
   output "cluster_name" { value = "survivor" }`;
 
-/** Keeps what terraform writes from being wiped, by hard links. */
+/** Preserves the output of terraform from the wipe, by hard links. */
 async function collect(jobs: string, into: string, over: AbortSignal): Promise<void> {
   mkdirSync(into);
   while (!over.aborted) {
@@ -52,7 +53,7 @@ const written = (folder: string, stream: string): string =>
     .map((name) => readFileSync(join(folder, name), "utf8"))
     .join("");
 
-/** Empty when it was removed in this moment. */
+/** Returns the text of the file, or nothing if it was just removed. */
 function read(path: string): string {
   try {
     return readFileSync(path, "utf8");
@@ -65,7 +66,7 @@ async function killedWhen(marker: string, wait: number): Promise<void> {
   await using server = await startInterfaceOnlyServer();
   using place = scratch();
   const counter = join(place.path, "counter");
-  // Whoever the job is, it may write there.
+  // The user of the job may write there.
   writeFileSync(counter, "");
   chmodSync(counter, 0o666);
   const work = join(place.path, "work");
@@ -74,7 +75,7 @@ async function killedWhen(marker: string, wait: number): Promise<void> {
     WINDLASS_WORKER_ID: server.workerId,
     WINDLASS_WORKER_TOKEN: server.workerToken,
     WINDLASS_WORK_DIR: work,
-    // A sandbox would hide the counter; that its jobs survive too is shown in isolation.test.ts.
+    // A sandbox would hide the counter. isolation.test.ts shows that jobs in a sandbox survive too.
     WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
   };
   const job = server.enqueue({
@@ -92,7 +93,7 @@ async function killedWhen(marker: string, wait: number): Promise<void> {
   const journal = join(work, "jobs", job.id, "journal.ndjson");
 
   const first: AgentProcess = startAgent(settings);
-  // The very last moment may be over between two looks.
+  // The job may have ended between two looks.
   const isOver = () => !["QUEUED", "PROCESSING"].includes(job.status);
   await until(() => isOver() || (existsSync(journal) && read(journal).includes(marker)));
   await sleep(wait);
@@ -111,16 +112,17 @@ async function killedWhen(marker: string, wait: number): Promise<void> {
   await until(() => readdirSync(join(work, "jobs")).length === 0);
   over.abort();
   await collecting;
-  // A server without `seq` may get the chunk that was under way twice, so it is the order and the end that count here.
+  // A server without `seq` may get the chunk in transit twice, so repeated chunks are removed
+  // first.
   expect(undoubled(job.logs, "STDOUT")).toBe(written(kept, "stdout"));
   expect(undoubled(job.logs, "STDERR")).toBe(written(kept, "stderr"));
-  // Where the first agent had reported everything, the second one may not have come to its signals yet.
+  // If the first agent had reported everything, the second one may still be starting.
   await until(() => second.log().includes("ready for jobs"));
   second.kill("SIGTERM");
   expect(await second.exited).toBe(0);
 }
 
-/** The stream without a chunk that was posted again right after itself. */
+/** The stream without chunks that were posted twice in a row. */
 function undoubled(logs: { log_chunk: string; stream_type: string }[], stream: string): string {
   return logs
     .filter(({ stream_type }) => stream_type === stream)
@@ -132,22 +134,24 @@ function undoubled(logs: { log_chunk: string; stream_type: string }[], stream: s
 type Moment = readonly [name: string, marker: string, wait: number];
 const moments: readonly Moment[] = [
   ["during plan", '"run":"07-plan"', 25],
-  ["when the outcome is decided", '"at":"ended"', 0],
+  ["when the outcome is recorded", '"at":"ended"', 0],
 ];
 const more: readonly Moment[] = [
   ["right after the claim", '"at":"claimed"', 0],
-  ["in mid-apply", '"run":"08-apply"', 300],
+  ["during apply", '"run":"08-apply"', 300],
   ["when the job has started", '"at":"started"', 0],
   ["while the source is fetched", '"step":"source"', 0],
   ["when init begins", '"run":"06-init"', 0],
   ["during init", '"run":"06-init"', 15],
   ["when plan begins", '"run":"07-plan"', 0],
   ["when apply begins", '"run":"08-apply"', 0],
-  ["as apply makes its first resource", '"run":"08-apply"', 60],
+  ["when apply creates its first resource", '"run":"08-apply"', 60],
   ["while outputs are read", '"run":"09-output"', 0],
 ];
 
 describe("kill -9 of the agent", () => {
   const all = process.env["WINDLASS_PROVE"] === "1" ? [...moments, ...more] : moments;
-  test.concurrent.each(all)("%s", (_, marker, wait) => killedWhen(marker, wait));
+  test.concurrent.each(all)("%s, the next agent completes the job", (_, marker, wait) =>
+    killedWhen(marker, wait),
+  );
 });

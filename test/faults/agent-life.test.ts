@@ -1,6 +1,7 @@
 /**
- * How an agent begins and ends beside running jobs: one agent per work directory, jobs taken over only with an accepted identity, the ways
- * to stop, and what it leaves to the next agent. Real processes and real terraform.
+ * Starting and stopping agents while jobs run: one agent per work directory, jobs adopted only with
+ * an accepted identity, the ways to stop, and what remains for the next agent. Real processes and
+ * real terraform.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -22,7 +23,7 @@ const { plane } = planeForFile();
 // A sandbox would hide the gate.
 const isolation = { WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process" };
 
-/** Starts an apply that runs until `letGo`, or until it is interrupted. */
+/** Starts an apply that runs until `finish` is called, or until it is interrupted. */
 async function runningApply({ user, path }: UserMachine) {
   const gate = join(path, "gate");
   writeFileSync(gate, "");
@@ -35,7 +36,7 @@ async function runningApply({ user, path }: UserMachine) {
   const configuration_id = await user.configure({ source: { type: "inline", files } });
   const job = await user.queue({ job_type: "DEPLOY", configuration_id });
   await until(() => processesOf(gate).some((line) => line.includes("echo applying")));
-  return { job, letGo: () => rmSync(gate) };
+  return { job, finish: () => rmSync(gate) };
 }
 
 const folders = ["jobs", "workspaces"] as const;
@@ -47,11 +48,11 @@ const canUnshare = spawnSync("unshare", [...unshare, "true"]).status === 0;
 
 describe.concurrent("an agent", () => {
   test.runIf(canUnshare)(
-    "in another PID namespace, as in a second container on one volume, does not start beside a running one",
+    "does not start beside a running agent in another PID namespace, such as a second container",
     async () => {
       await using owner = await userMachine(plane, { agent: isolation });
       const { work, user } = owner;
-      const { job, letGo } = await runningApply(owner);
+      const { job, finish } = await runningApply(owner);
       const second = spawn("unshare", [...unshare, bin, "agent"], {
         env: {
           ...isolation,
@@ -61,16 +62,16 @@ describe.concurrent("an agent", () => {
           WINDLASS_WORK_DIR: work,
         },
       });
-      const [said, [code]] = await Promise.all([text(second.stderr), once(second, "exit")]);
-      expect(said).toMatch(/another agent \(pid \d+ on .+\) works in/);
+      const [log, [code]] = await Promise.all([text(second.stderr), once(second, "exit")]);
+      expect(log).toMatch(/another agent \(pid \d+ on .+\) works in/);
       expect(code).toBe(1);
       expect(contentOf(work)).toEqual([job.id, job.id]);
-      letGo();
+      finish();
       expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
     },
   );
 
-  /** An apply whose agent is killed, and the folder of another job, while the control plane takes no heartbeats. */
+  /** An apply whose agent is killed, and another job's folder, without heartbeats to the server. */
   async function orphanedApply(owner: UserMachine, proxy: Awaited<ReturnType<typeof faultProxy>>) {
     const running = await runningApply(owner);
     owner.agent.kill("SIGKILL");
@@ -80,7 +81,7 @@ describe.concurrent("an agent", () => {
     return running;
   }
 
-  test("takes over no job whose command is gone and removes nothing before the control plane has accepted it", async () => {
+  test("adopts no ended job and removes nothing before the control plane has accepted its identity", async () => {
     const proxy = await faultProxy(plane.url);
     await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
     await using owner = await userMachine(plane, {
@@ -108,20 +109,20 @@ describe.concurrent("an agent", () => {
     await until(() => contentOf(work).length === 0);
   });
 
-  test("that starts while the server is away watches the command that runs, and reports its end when the server is back", async () => {
+  test("adopts a running command while the server is away, and reports its end when the server is back", async () => {
     const proxy = await faultProxy(plane.url);
     await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
     await using owner = await userMachine(plane, {
       agent: { WINDLASS_URL: proxy.url, ...isolation },
     });
     const { work, user } = owner;
-    const { job, letGo } = await orphanedApply(owner, proxy);
-    // Terraform itself saves its state at the server.
+    const { job, finish } = await orphanedApply(owner, proxy);
+    // Terraform needs the server to save its state.
     proxy.onRequest = ({ path }) => path.includes("/api/state/");
 
     const second = owner.restart();
     await until(() => second.log().includes("going on with it"));
-    letGo();
+    finish();
     const journal = join(work, "jobs", job.id, "journal.ndjson");
     await until(() => readFileSync(journal, "utf8").includes('"at":"ended"'));
     expect(contentOf(work)).toEqual([job.id, job.id, "of-another-job"]);
@@ -136,7 +137,7 @@ describe.concurrent("an agent", () => {
     await until(() => contentOf(work).length === 0);
   });
 
-  test("whose worker is removed stops its apply, removes what the job left, and ends with 78", async () => {
+  test("stops its apply, removes the job's files and ends with 78 when its worker is removed", async () => {
     await using owner = await userMachine(plane, { agent: isolation });
     const { work, user, agent } = owner;
     const { job } = await runningApply(owner);
@@ -147,12 +148,12 @@ describe.concurrent("an agent", () => {
     expect(agent.log()).toContain("register again");
     expect(contentOf(work)).toEqual([]);
     expect(processesOf(work)).toEqual([]);
-    // The job was decided when the worker was removed. Terraform saved its state before it ended.
+    // The removal of the worker ended the job. Terraform saved its state before it ended.
     expect(await user.read(job)).toMatchObject({ status: "FAILED" });
     expect(existsSync(join(work, "rescued-states"))).toBe(false);
   });
 
-  test("takes SIGHUP for SIGTERM, and cancels its jobs when WINDLASS_STOP_SECONDS are over", async () => {
+  test("handles SIGHUP as SIGTERM, and cancels its jobs after WINDLASS_STOP_SECONDS", async () => {
     await using owner = await userMachine(plane, {
       agent: { WINDLASS_STOP_SECONDS: "0.5", ...isolation },
     });
@@ -167,7 +168,7 @@ describe.concurrent("an agent", () => {
     expect(contentOf(work)).toEqual([]);
   });
 
-  test("that ends frees its identity at once: the next container with a new work directory gets the next job", async () => {
+  test("frees its identity when it ends, so that an agent with a new work directory gets the next job", async () => {
     await using owner = await userMachine(plane, { agent: { WINDLASS_ONCE: "1", ...isolation } });
     const { user, agent } = owner;
     const { workerId, workerToken } = await owner.identity();

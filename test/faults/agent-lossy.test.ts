@@ -1,4 +1,4 @@
-/** A network that loses calls: what the agent has to say arrives all the same, once. */
+/** A network that loses calls: every report of the agent arrives once all the same. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -19,7 +19,7 @@ import { newUser } from "../helpers/user.ts";
 
 const { plane } = planeForFile({ WINDLASS_HEARTBEAT_SECONDS: "1" });
 
-/** Calls that are one kind to a runner: `PUT status SUCCESS`, `POST logs`, `LOCK state`. */
+/** The kind of a runner's call: `PUT status SUCCESS`, `POST logs`, `LOCK state`. */
 function kindOf({ method, path, body }: ProxiedCall): string {
   const noun = /\/(claim|heartbeat|logs|plan-artifact|source|status|state|register)\b/.exec(
     path,
@@ -28,7 +28,7 @@ function kindOf({ method, path, body }: ProxiedCall): string {
   return [method, noun, status].filter(Boolean).join(" ");
 }
 
-/** Somebody whose agent talks through the proxy, with a terraform that is counted. */
+/** A user whose agent calls through the proxy, with a terraform whose commands are counted. */
 async function machineBehindProxy(place: string, more: Record<string, string> = {}) {
   const user = await newUser(plane);
   const proxy = await faultProxy(plane.url);
@@ -39,7 +39,7 @@ async function machineBehindProxy(place: string, more: Record<string, string> = 
     WINDLASS_WORK_DIR: work,
     WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
     PATH: terraform.path,
-    // A sandbox would hide the script that counts.
+    // A sandbox would hide the script that counts the commands.
     WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
     ...more,
   });
@@ -62,25 +62,25 @@ async function machineBehindProxy(place: string, more: Record<string, string> = 
   };
 }
 
-test("every call of a runner may be lost, once on its way there and once on its way back: each job runs once and is told whole", async () => {
+test("each job runs once and has its whole log when every kind of call loses a request and a response", async () => {
   using place = scratch();
   await using one = await machineBehindProxy(place.path);
   const { user, proxy, terraform, work, configuration_id } = one;
   const lost = new Set<string>();
   let kept = "";
   let runs = "";
-  const lose = (way: string, call: ProxiedCall): boolean => {
-    const what = `${kindOf(call)}, ${way}`;
-    if (lost.has(what)) return true;
-    lost.add(what);
+  const lose = (part: string, call: ProxiedCall): boolean => {
+    const loss = `${kindOf(call)}, ${part}`;
+    if (lost.has(loss)) return true;
+    lost.add(loss);
     return false;
   };
   proxy.onRequest = (call) => {
     if (/^PUT status [SFC]/.test(kindOf(call))) keep(runs, kept);
     return lose("request", call);
   };
-  // A claim that nothing was found for has nothing to lose.
-  proxy.onAnswer = (call, status) => status === 204 || lose("answer", call);
+  // A response to a claim without a job is not lost, as it has no content.
+  proxy.onAnswer = (call, status) => status === 204 || lose("response", call);
   let plan_job_id: string | undefined;
   for (const kind of ["PLAN", "DEPLOY of a plan"] as const) {
     terraform.forget();
@@ -120,6 +120,6 @@ test("every call of a runner may be lost, once on its way there and once on its 
     "UNLOCK state",
   ];
   expect([...lost].toSorted()).toEqual(
-    calls.flatMap((call) => [`${call}, answer`, `${call}, request`]).toSorted(),
+    calls.flatMap((call) => [`${call}, request`, `${call}, response`]).toSorted(),
   );
 });

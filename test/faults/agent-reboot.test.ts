@@ -1,4 +1,4 @@
-/** The machine goes down in the middle of an apply: nothing survives but the disk, and the next boot has another name. */
+/** The machine reboots during an apply: only the disk survives, and the boot id is new. */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { processesOf } from "../helpers/processes.ts";
 
 const { plane } = planeForFile();
 
-test("an apply whose machine went down is FAILED, its outcome unknown, and the state stays locked until a person unlocks it", async () => {
+test("an apply during a reboot is FAILED with its outcome unknown, and the state stays locked until a user unlocks it", async () => {
   await using owner = await userMachine(plane, { agent: {} });
   const { user, work } = owner;
   const configuration_id = await user.configure({
@@ -26,8 +26,8 @@ test("an apply whose machine went down is FAILED, its outcome unknown, and the s
     .where("job_id", "=", job.id)
     .executeTakeFirstOrThrow();
 
-  await pullThePlug(owner.agent.pid, work);
-  bootAgain(join(work, "jobs", job.id));
+  await killEverything(owner.agent.pid, work);
+  simulateReboot(join(work, "jobs", job.id));
 
   owner.restart();
   const end = await user.released(job);
@@ -36,15 +36,15 @@ test("an apply whose machine went down is FAILED, its outcome unknown, and the s
   expect(end.error_message).toContain(`the state is locked, lock ID ${lock.lock_id}:`);
   await until(() => readdirSync(join(work, "jobs")).length === 0);
 
-  // The next one waits for somebody who has looked.
+  // The next job waits until a user has unlocked the state.
   const next = await user.queue({ job_type: "DESTROY", configuration_id });
   expect((await user.read(next)).waiting_reason).toBe("state_locked");
   await user.call(endpoints.breakStateLock, { params: { name: configuration_id } });
   expect(await user.released(next)).toMatchObject({ status: "SUCCESS" });
 });
 
-/** Everything of the agent and its jobs is gone in one moment. */
-async function pullThePlug(agent: number, work: string): Promise<void> {
+/** Kills the agent and all processes of its jobs. */
+async function killEverything(agent: number, work: string): Promise<void> {
   process.kill(agent, "SIGKILL");
   await until(() => {
     const pids = processesOf(work).map((line) => Number.parseInt(line, 10));
@@ -53,8 +53,8 @@ async function pullThePlug(agent: number, work: string): Promise<void> {
   });
 }
 
-/** Puts what was written down into an earlier boot, and takes away what a dead machine cannot have written. */
-function bootAgain(directory: string): void {
+/** Changes the recorded boot id, and removes files that a dead machine cannot have written. */
+function simulateReboot(directory: string): void {
   const path = join(directory, "journal.ndjson");
   const earlier = "00000000-0000-4000-8000-000000000000";
   const boot = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -70,7 +70,7 @@ function bootAgain(directory: string): void {
   }
 }
 
-/** It may end by itself in this moment. */
+/** Kills a process that may just have ended. */
 function kill(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");

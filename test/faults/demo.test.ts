@@ -1,4 +1,4 @@
-/** What a demo leaves when it is ended, killed or cannot go on: nothing. */
+/** A demo leaves nothing behind when it is interrupted, killed or fails. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
@@ -7,13 +7,13 @@ import { processesOf } from "../helpers/processes.ts";
 import { proving, underProve } from "../helpers/proving.ts";
 
 describe.concurrent("windlass demo", () => {
-  // The signals share their way; the first is tried where most is running.
+  // Both signals have one handler. The first is sent while most processes run.
   const signals = [
     ["SIGINT", 130, "starting the API server"],
     ["SIGTERM", 143, "Control plane at"],
   ] as const;
   it.for(proving ? signals : signals.slice(0, 1))(
-    "cleans up when %s ends it",
+    "cleans up on %s",
     async ([signal, code, moment], context) => {
       const { run, shows, left } = startDemo(context);
       await shows(moment);
@@ -23,7 +23,7 @@ describe.concurrent("windlass demo", () => {
     },
   );
 
-  it.for(underProve)("cleans up when its output is no longer read", async (_, context) => {
+  it.for(underProve)("cleans up when its output is closed", async (_, context) => {
     const { run, shows, left } = startDemo(context);
     await shows("Runner registered");
     run.stdout?.destroy();
@@ -31,7 +31,7 @@ describe.concurrent("windlass demo", () => {
     expect({ exitCode, stderr, left: left() }).toEqual({ exitCode: 0, stderr: "", left: [] });
   });
 
-  it("leaves nothing behind even when it is killed", async (context) => {
+  it("leaves nothing behind when it is killed", async (context) => {
     const { run, shows, left } = startDemo(context);
     await shows("starting the API server");
     run.kill("SIGKILL");
@@ -39,7 +39,7 @@ describe.concurrent("windlass demo", () => {
     await vi.waitFor(() => expect(left()).toEqual([]), { timeout: 120_000, interval: 100 });
   });
 
-  it("says in one line what failed and where the logs are", async (context) => {
+  it("reports in one line what failed, and where the logs are", async (context) => {
     const { run, shows, home } = startDemo(context);
     await shows("Runner registered");
     const agent = processesOf(home).find((one) => one.endsWith("main.ts agent"));

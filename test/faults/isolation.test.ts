@@ -1,4 +1,4 @@
-/** Isolation as an operator has it: real agent, real terraform, a job that steals what it can, at every level that works here. */
+/** A hostile configuration that collects every secret it can read, at every working level. */
 import { randomUUID } from "node:crypto";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,8 +22,10 @@ import { bearer } from "../helpers/sign-in.ts";
 const { working, lacking } = await levelsHere();
 skipAbsentLevels(lacking);
 const strongest = working.at(-1) ?? "process";
-/** The levels that keep secrets, besides the default one. Where CI runs as root, the default is one of them; docs/isolation.md has the rest. */
-const keeping = working.filter((level) => level !== "process" && (proving || level !== strongest));
+/** The levels, besides the default one, that keep secrets from jobs. */
+const protective = working.filter(
+  (level) => level !== "process" && (proving || level !== strongest),
+);
 
 let server: InterfaceOnlyServer;
 const place = scratch();
@@ -54,7 +56,7 @@ const stopped = async (agent: AgentProcess): Promise<void> => {
   expect(await agent.exited).toBe(0);
 };
 
-/** A job that takes a second and says so; its ticks are counted. */
+/** An apply of two seconds that prints ten ticks. */
 const ticking = `
   resource "terraform_data" "slow" {
     provisioner "local-exec" {
@@ -65,8 +67,8 @@ const ticking = `
 
 const awsSecret = `CANARY_aws-${randomUUID()}`;
 
-/** Has secrets wherever an agent has some, and a second job that has its own. */
-async function robbed(level: Level | undefined): Promise<{ report: string; log: string }> {
+/** Runs the hostile job beside another job, on an agent with secrets in every place. */
+async function attacked(level: Level | undefined): Promise<{ report: string; log: string }> {
   const name = level ?? "default";
   const [work, home] = [join(place.path, `rob-${name}`), join(place.path, `home-${name}`)];
   for (const folder of [work, join(home, ".aws")]) mkdirSync(folder, { recursive: true });
@@ -131,9 +133,9 @@ async function robbed(level: Level | undefined): Promise<{ report: string; log: 
   const environment = readFileSync(`/proc/${agent.pid}/environ`, "latin1");
   for (const secret of [server.workerToken, awsSecret, `${awsSecret}-session`])
     expect(environment).not.toContain(secret);
-  // Its daemon is dead before its end is told.
+  // Its daemon is dead before its end is reported.
   expect(processesOf(join(work, "workspaces", thief.id))).toEqual([]);
-  // The victim was not touched.
+  // The other job is not affected.
   writeFileSync(join(work, "workspaces", victim.id, "source", "stop"), "");
   expect((await ended(victim)).status).toBe("SUCCESS");
   await stopped(agent);
@@ -141,29 +143,30 @@ async function robbed(level: Level | undefined): Promise<{ report: string; log: 
 }
 
 describe("a hostile configuration", () => {
-  test("finds no planted secret at the default isolation level", async (context) => {
+  test("finds no secret at the default isolation level", async (context) => {
     if (strongest === "process") return context.skip("no other level works here");
-    const { report } = await robbed(undefined);
+    const { report } = await attacked(undefined);
     expect(report).toMatch(/ leaked=0 where=\[ \]$/);
     expect(report).toMatch(/^HOSTILE-REPORT uid=\d+ caps=0+ /);
   });
 
-  test.each(keeping)("finds no planted secret at isolation level %s", async (level) => {
-    const { report } = await robbed(level);
+  test.each(protective)("finds no secret at isolation level %s", async (level) => {
+    const { report } = await attacked(level);
     expect(report).toMatch(/ leaked=0 where=\[ \]$/);
   });
 
-  test("has an environment without any of them at level process too", async () => {
-    const { report } = await robbed("process");
+  test("has no secret in its environment at level process", async () => {
+    const { report } = await attacked("process");
     expect(report).not.toContain("own-environment");
     expect(report).not.toContain("cmdline-of");
-    // The sieve has holes there, as docs/isolation.md says, and the fixture finds them.
+    // Other places are readable at this level, as docs/isolation.md says, and the fixture finds
+    // them.
     expect(report).not.toMatch(/ leaked=0 /);
   });
 });
 
 describe.each(working)("at level %s", (level) => {
-  test("an apply survives the kill -9 of its agent, is adopted, and the level is named", async () => {
+  test("an apply survives the kill -9 of its agent and is adopted, and its log names the level", async () => {
     const work = join(place.path, `adopt-${level}`);
     const first = startAgent(settingsFor(work, level));
     const job = server.enqueue({ job_type: "DEPLOY", config_snapshot: inline(ticking) });
@@ -179,14 +182,14 @@ describe.each(working)("at level %s", (level) => {
     const log = server.log(job, "STDOUT");
     for (let tick = 1; tick <= 10; tick++) expect(log).toContain(`tick-${tick}-`);
     expect(log.match(/Apply complete! Resources: 1 added/g)).toHaveLength(1);
-    const said = server.log(job, "SYSTEM").split("\n");
-    expect(said[0]).toMatch(new RegExp(`^Windlass agent .*, isolation ${level}$`));
+    const [firstLine] = server.log(job, "SYSTEM").split("\n");
+    expect(firstLine).toMatch(new RegExp(`^Windlass agent .*, isolation ${level}$`));
     expect(server.heartbeats.at(-1)).toMatchObject({ isolation: level });
     await until(() => readdirSync(join(work, "workspaces")).length === 0);
     await stopped(second);
   });
 
-  test("a stop reaches terraform as one interrupt, and nothing of the job is left", async () => {
+  test("a stop sends one interrupt to terraform and leaves nothing of the job", async () => {
     const work = join(place.path, `stop-${level}`);
     await using agent = startAgent(settingsFor(work, level));
     const job = server.enqueue({
@@ -201,7 +204,7 @@ describe.each(working)("at level %s", (level) => {
     expect(job.status).toBe("CANCELLED");
     expect(server.log(job, "STDOUT")).toContain("Interrupt received");
     expect(server.log(job, "STDOUT")).not.toContain("Two interrupts received");
-    // The agent's own child that removes a folder may be among them for a moment.
+    // The agent's own process that removes the folder may still run for a moment.
     await expect.poll(() => processesOf(join(work, "workspaces"))).toEqual([]);
     expect(await agent.exited).toBe(0);
     expect(readdirSync(join(work, "workspaces"))).toEqual([]);
@@ -209,7 +212,7 @@ describe.each(working)("at level %s", (level) => {
 });
 
 describe.each(proving ? working : [strongest])("at level %s", (level) => {
-  test("a plan is applied by the next job, and the state that the agent keeps is there for the third", async () => {
+  test("a DEPLOY applies the plan of a PLAN, and a DESTROY finds the agent's local state", async () => {
     const work = join(place.path, `plan-${level}`);
     await using agent = startAgent(settingsFor(work, level));
     const config_snapshot = inline(
@@ -249,8 +252,8 @@ test("a cloud-hosted worker refuses to run jobs at level process", async () => {
   }
 });
 
-describe("a level that is asked for and does not work", () => {
-  test("ends the start with 78 and one line that says what is missing", async () => {
+describe("a chosen level that does not work", () => {
+  test("ends the agent with 78 and one line that says what is missing", async () => {
     const work = join(place.path, "asked");
     await using agent = startAgent(settingsFor(work, "container"));
     expect(await agent.exited).toBe(78);

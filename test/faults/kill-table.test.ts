@@ -1,7 +1,8 @@
 /**
- * The table of kills: `kill -9` of the agent at every moment of every kind of job, started again: each terraform command ran once, the
- * result is right, the log is what terraform wrote, and nothing is left. `npm run prove -- test/faults/kill-table.test.ts` runs the whole
- * table and prints it; the suite runs a spread.
+ * `kill -9` of the agent at every point of every kind of job. The next agent completes the job:
+ * each terraform command ran once, the result is right, the log equals the output of terraform, and
+ * nothing remains. `npm run prove -- test/faults/kill-table.test.ts` runs and prints the whole
+ * table; without it, a sample runs.
  */
 import { afterAll, describe, expect, test } from "vitest";
 import { kinds, points, type Kind, type Point } from "../helpers/kill-points.ts";
@@ -21,8 +22,8 @@ async function killed(kind: Kind, point: Point): Promise<void> {
   passed.set(point.name, (passed.get(point.name) ?? new Set()).add(kind));
 }
 
-/** Which points the suite takes of each kind: one of each kind of moment; apply-kills.test.ts has the middle of an apply. */
-const spread: readonly (readonly [Kind, string])[] = [
+/** The points that run without WINDLASS_PROVE=1; apply-kills.test.ts has the middle of an apply. */
+const sample: readonly (readonly [Kind, string])[] = [
   ["PLAN", "the claim's response is lost"],
   ["PLAN", "the plan is being uploaded"],
   ["DEPLOY", "apply: exit code written, not read"],
@@ -39,14 +40,17 @@ function table(): string {
 
 const cases = points.flatMap((point) =>
   point.of
-    .filter((kind) => proving || spread.some(([of, name]) => of === kind && name === point.name))
+    .filter((kind) => proving || sample.some(([of, name]) => of === kind && name === point.name))
     .map((kind) => [kind, point.name, point] as const),
 );
 
-test("the spread names points that there are", () => {
-  if (!proving) expect(cases).toHaveLength(spread.length);
+test("the sample names existing points", () => {
+  if (!proving) expect(cases).toHaveLength(sample.length);
 });
 
 describe("kill -9 of the agent", () => {
-  test.concurrent.each(cases)("in a %s, when %s", (kind, _, point) => killed(kind, point));
+  test.concurrent.each(cases)(
+    "in a %s, when %s: the next agent completes the job",
+    (kind, _, point) => killed(kind, point),
+  );
 });

@@ -1,6 +1,7 @@
 /**
- * A terraform that prints at full speed, through a real agent and a real control plane: every byte is stored, or counted as dropped; the
- * agent's memory does not grow with the log, and whoever prints does not wait for it. Under prove a gigabyte.
+ * A terraform that prints at full speed, with a real agent and control plane: every byte is stored
+ * or counted as dropped, the agent's memory does not grow with the log, and terraform does not wait
+ * for the log. One gigabyte with WINDLASS_PROVE=1.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -15,7 +16,7 @@ import { newUser, type User } from "../helpers/user.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
 const megabytes = proving ? 1000 : 12;
-/** The usual limit under prove. */
+/** With WINDLASS_PROVE=1 the default limit. */
 const limitMebibytes = proving ? 256 : 6;
 
 const { plane } = planeForFile();
@@ -23,12 +24,12 @@ const place = scratch();
 const output = join(place.path, "output");
 const engines = join(place.path, "bin");
 const timing = join(place.path, "milliseconds");
-/** Says how many milliseconds it took to write the output to where its own output goes. */
+/** Prints the output, and writes the milliseconds that this took to a file. */
 const print = `started=$(date +%s%N); cat ${output}; ended=$(date +%s%N); echo $(( (ended - started) / 1000000 )) > ${timing}`;
 
 beforeAll(async () => {
   writeOutput();
-  // The real one, whose apply says something else, and much of it.
+  // The real terraform, but its apply prints the large output instead of its own.
   const { stdout } = spawnSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" });
   const script = `#!/bin/sh
 case $1 in
@@ -51,10 +52,10 @@ test(`${megabytes} MB of output are stored byte for byte`, async () => {
   report(peakMebibytes, slowdown);
 });
 
-test(`${megabytes} MB of output over the limit are stored to the limit, and the rest is counted`, async () => {
+test(`${megabytes} MB of output are stored up to the limit, and the rest is counted`, async () => {
   const { stdout, system, peakMebibytes, slowdown } = await printThrough(`${limitMebibytes}`);
   const limit = limitMebibytes * 1024 * 1024;
-  // What init and plan say counts too, and a character is not cut in two.
+  // The output of init and plan counts too, and a character is not split.
   expect(stdout.bytes).toBeLessThanOrEqual(limit);
   expect(stdout.bytes).toBeGreaterThan(limit - 16 * 1024);
   expect(stdout.digest).toBe(digest(stdout.bytes));
@@ -62,7 +63,7 @@ test(`${megabytes} MB of output over the limit are stored to the limit, and the 
   report(peakMebibytes, slowdown);
 });
 
-/** Runs a DEPLOY whose apply prints the output; reads its log back. */
+/** Runs a DEPLOY whose apply prints the output, and reads its log. */
 async function printThrough(limit: string) {
   const user = await newUser(plane);
   using work = scratch();
@@ -71,7 +72,7 @@ async function printThrough(limit: string) {
     WINDLASS_URL: plane.url,
     WINDLASS_WORK_DIR: work.path,
     WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
-    // The script stands where the other levels let no job look.
+    // At other levels a job cannot read the script.
     WINDLASS_ISOLATION: "process",
     WINDLASS_LOG_LIMIT_MIB: limit,
   });
@@ -92,11 +93,12 @@ function report(peakMebibytes: number, slowdown: number): void {
   if (!proving) return;
   const figures = `peak ${peakMebibytes.toFixed(0)} MiB, writer ${slowdown.toFixed(2)}`;
   process.stderr.write(`${megabytes} MB: ${figures} of the time it takes alone\n`);
-  // The agent and the server are at work on the same cores, so it cannot be 1; a writer that waits for the log takes ten times as long.
+  // The agent and the server use the same cores, so it cannot be 1. A writer that waits for the log
+  // takes ten times as long.
   expect(slowdown).toBeLessThan(4);
 }
 
-/** Linux keeps it; elsewhere the test fails, which is better than to assert nothing. */
+/** Reads the peak from /proc, so the tests need Linux. */
 function memoryPeak(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, "utf8");
   return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]) / 1024;
@@ -123,7 +125,7 @@ function digest(bytes: number): string {
   return hash.stdout.slice(0, 64);
 }
 
-/** What the server keeps: the output of the apply as a digest, for it is long, and the agent's own lines. */
+/** Reads the stored log: the digest of the apply's output, and the system lines. */
 async function readLog(user: User, { id }: Job) {
   const hash = createHash("sha256");
   let bytes = 0;

@@ -29,7 +29,7 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** Writes as terraform would: pieces of any size, cut anywhere, now and then a lot at once. */
+/** Writes as terraform does: pieces of any size, cut anywhere, sometimes many lines at once. */
 async function writeRuns(directory: string, random: () => number): Promise<void> {
   for (const run of ["01-init", "02-plan", "03-apply"]) {
     const folder = join(directory, "runs", run);
@@ -56,7 +56,7 @@ interface Part {
   STDERR: string;
 }
 
-/** The log as its sources say, one part for each line of the agent and each run. */
+/** The log as it must arrive, one part for each system line and each run. */
 function expected(directory: string): Part[] {
   const redactor = redactorOf([secret]);
   return readFileSync(join(directory, "log.ndjson"), "utf8")
@@ -85,17 +85,17 @@ function received(server: LogServer): Part[] {
   return parts;
 }
 
-describe("a shipper that is killed at any moment and started again", () => {
+describe("a log shipper that is killed and restarted", () => {
   test.each(Array.from({ length: seeds }, (_, seed) => seed))(
-    "loses, doubles and reorders nothing (seed %i)",
+    "sends each byte once and in order (seed %i)",
     async (seed) => {
       const random = randomOf(seed);
       const directory = mkdtempSync(join(tmpdir(), "windlass-kill-"));
       const server = await startLogServer();
       server.gapWait = 50;
-      server.mischief = async (_, response) => {
+      server.fault = async (_, response) => {
         await sleep(random() * 20);
-        // Stored, and the answer lost.
+        // The chunks are stored, but the response is lost.
         if (random() < 0.1) response.end = () => response.destroy();
         return false;
       };

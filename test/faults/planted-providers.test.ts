@@ -1,6 +1,7 @@
 /**
- * A configuration that runs code during `terraform init` and plants a provider package: at every level of isolation that works here it
- * reaches no other job. Real agent, real terraform, a registry over TLS, an S3 endpoint that is empty.
+ * A configuration that runs code during `terraform init` and plants a provider package, which must
+ * reach no other job. At every isolation level that works here, with a real agent, real terraform,
+ * a registry over TLS and an empty S3 endpoint.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -92,7 +93,7 @@ ${hashes.map((hash) => `    "${hash}",\n`).join("")}  ]
 }
 `;
 
-/** Everything that the agent keeps for later jobs. */
+/** The contents of all files that the agent keeps for later jobs. */
 function keptFiles(workDir: string): string[] {
   const store = join(workDir, "providers");
   if (!existsSync(store)) return [];
@@ -120,8 +121,8 @@ async function agentAt(level: string): Promise<{ agent: AgentProcess; workDir: s
 
 const levels = working.includes("bubblewrap") ? [...working, "container"] : working;
 
-describe.each(levels)("at level %s a provider that is planted", (level) => {
-  test("by a program of the backend reaches neither what is kept nor a job with or without a lock file", async () => {
+describe.each(levels)("at level %s a planted provider", (level) => {
+  test("of a backend's program reaches neither the cache nor another job, with or without a lock file", async () => {
     const executable = registry.publish(name, version, level);
     const evil = executable.replace("// ", "// evil");
     const hash = await hashOf(evil);
@@ -139,14 +140,14 @@ describe.each(levels)("at level %s a provider that is planted", (level) => {
       lock: lockWith(hash, ...sums),
     };
     const attacker = await plan(hostileFiles);
-    // The attack runs: what it plants is its own job's.
+    // The attack succeeds in its own job.
     expect([attacker.status, server.log(attacker, "STDERR")]).toEqual(["SUCCESS", ""]);
 
     const fresh = await succeeded();
     expect(fresh).not.toContain(hash);
     const genuine = lockWith(await hashOf(executable), ...sums);
     expect(await succeeded({ ".terraform.lock.hcl": genuine })).not.toContain(hash);
-    // Made on another platform: the zips alone say what is meant.
+    // A lock file from another platform has only the hashes of the zips.
     expect(await succeeded({ ".terraform.lock.hcl": lockWith(...sums) })).not.toContain(hash);
     const kept = keptFiles(workDir).join("");
     expect(kept).not.toContain("// evil");
@@ -155,7 +156,7 @@ describe.each(levels)("at level %s a provider that is planted", (level) => {
   });
 });
 
-test("a packed package that the source brings along is its own job's, and nothing of it is kept", async () => {
+test("a packed provider in the source is used by its own job and not cached", async () => {
   const executable = registry.publish(name, version, "packed");
   const evil = executable.replace("// ", "// evil");
   const { agent, workDir } = await agentAt(working.at(-1) ?? "process");

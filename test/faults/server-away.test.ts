@@ -1,6 +1,7 @@
 /**
- * A server that is slow, or away: terraform is not slowed, what it prints is kept on disk, and all of it is told when the server is back, be
- * it after a day. Under prove the times are compared and printed.
+ * A server that is slow or away: terraform is not slowed, its output is kept on disk, and is sent
+ * when the server is back, even after a day. With WINDLASS_PROVE=1 the times are compared and
+ * printed.
  */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -15,14 +16,14 @@ import { planeForFile } from "../helpers/plane-for-file.ts";
 const proving = process.env["WINDLASS_PROVE"] === "1";
 
 const { plane } = planeForFile();
-/** Offline after two seconds and lost after one more: a day away is far behind both. */
+/** A worker is offline after two seconds, and its jobs are lost one second later. */
 const { plane: hasty } = planeForFile({
   WINDLASS_HEARTBEAT_SECONDS: "0.5",
   WINDLASS_OFFLINE_SECONDS: "2",
   WINDLASS_LOST_SECONDS: "1",
 });
 
-/** Terraform's own way to its state: a state that cannot be saved is a failure of terraform's, whoever runs it. */
+/** Calls of terraform itself, which fails if it cannot save its state. */
 const isOfState = ({ path }: ProxiedCall): boolean => path.includes("/api/state/");
 const isEnd = ({ method, path, body }: ProxiedCall): boolean =>
   method === "PUT" && path.endsWith("/status") && !body.includes('"PROCESSING"');
@@ -35,7 +36,7 @@ async function machineBehindProxy(at: Plane, settings: Record<string, string> = 
     owner,
     proxy,
     user: owner.user,
-    /** What terraform wrote for the job, kept from the wipe. */
+    /** Preserves the output of terraform from the wipe. */
     keep: ({ id }: { id: string }) => {
       const kept = join(owner.path, id);
       keep(join(owner.work, "jobs", id, "runs"), kept);
@@ -61,7 +62,7 @@ const printing = (command: string) => ({
   },
 });
 
-test("terraform takes as long with a slow server and with none as with one that is there, and its log is whole", async () => {
+test("terraform takes the same time when the server is slow or away, and its log is complete", async () => {
   await using one = await machineBehindProxy(plane);
   const { owner, proxy, user } = one;
   const rounds = proving ? 3 : 1;
@@ -75,7 +76,7 @@ test("terraform takes as long with a slow server and with none as with one that 
   const decided = new Map<string, PromiseWithResolvers<void>>();
   proxy.onRequest = async (call) => {
     if (isOfState(call)) return true;
-    // Its files are looked at before anything is wiped.
+    // The end is held back until the job's files have been read.
     if (isEnd(call)) await decided.get(call.path)?.promise;
     return mode !== "away";
   };
@@ -118,12 +119,12 @@ test("terraform takes as long with a slow server and with none as with one that 
       `apply of ${lines} lines, ${rounds} rounds: ${mean} ms; slow server ${ratio("slow").toFixed(2)}, away ${ratio("away").toFixed(2)} of that\n`,
     );
   }
-  // One round on a machine that does other things as well says nothing about speed.
+  // One round on a busy machine does not measure speed.
   const limit = proving ? 1.3 : Infinity;
   for (const of of ["slow", "away"] as const) expect(ratio(of)).toBeLessThan(limit);
 });
 
-test("a plan whose server goes away before it is uploaded is there when the server is back, and can be deployed", async () => {
+test("a plan is uploaded when the server is back, and can be deployed", async () => {
   await using one = await machineBehindProxy(plane);
   const { owner, proxy, user } = one;
   let isAway = false;
@@ -144,15 +145,15 @@ test("a plan whose server goes away before it is uploaded is there when the serv
   expect(await user.released(deploy)).toMatchObject({ status: "SUCCESS" });
 });
 
-/** Seconds of the usual pause between two tries (30) become this. */
+/** Seconds between two tries, instead of the default of 30. */
 const pause = 0.01;
 const hoursAway = proving ? 24 : 2;
 
-test(`a server that is away for ${hoursAway} hours (scaled) gets the whole log and the right result, though it had given the job up`, async () => {
+test(`a server that is away for ${hoursAway} hours (scaled) gets the whole log and the result of a job that it had lost`, async () => {
   await using one = await machineBehindProxy(hasty, { WINDLASS_RETRY_SECONDS: String(pause) });
   const { owner, proxy, user } = one;
   const configuration_id = await user.configure({
-    // Longer than until the server gives it up: its outputs are read afterwards.
+    // Takes longer than the server waits before the job is lost. Its outputs are read afterwards.
     source: printing("for i in $(seq 400); do echo tick $i; sleep 0.03; done"),
   });
   let isAway = false;
@@ -174,7 +175,7 @@ test(`a server that is away for ${hoursAway} hours (scaled) gets the whole log a
   const before = residentOf(owner.agent.pid);
   const begun = tried;
   await sleep((hoursAway * 3600 * 1000 * pause) / 30);
-  // An agent that had given up would not ask at all; how long so many calls take is up to the machine.
+  // The agent continues to call. The time that the calls take depends on the machine.
   await until(() => tried - begun > hoursAway * (proving ? 20 : 5));
   const grown = residentOf(owner.agent.pid) - before;
   isAway = false;
@@ -191,9 +192,9 @@ test(`a server that is away for ${hoursAway} hours (scaled) gets the whole log a
   expect(grown).toBeLessThan(40 * 1024 * 1024);
   if (proving)
     process.stdout.write(
-      `${hoursAway} hours away: ${tried - begun} calls in vain, agent ${(grown / 1024 ** 2).toFixed(0)} MiB larger\n`,
+      `${hoursAway} hours away: ${tried - begun} failed calls, agent ${(grown / 1024 ** 2).toFixed(0)} MiB larger\n`,
     );
-  // It works on.
+  // The agent takes the next job.
   const next = await user.queue({ job_type: "DESTROY", configuration_id });
   expect(await user.released(next)).toMatchObject({ status: "SUCCESS" });
 });
@@ -201,6 +202,6 @@ test(`a server that is away for ${hoursAway} hours (scaled) gets the whole log a
 const median = (values: readonly number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 
-/** Bytes of memory at most so far. */
+/** The peak memory of a process in bytes. */
 const residentOf = (pid: number): number =>
   Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;

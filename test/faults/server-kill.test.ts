@@ -1,6 +1,7 @@
 /**
- * kill -9 of the real server under everything that clients do, at seeded moments, from its very first start on. After each: what was
- * acknowledged is there, nothing is there by half, it is ready again soon, and clients that only repeat their calls end well.
+ * kill -9 of the real server under load, at seeded moments, from its first start on. After each
+ * kill, everything acknowledged is stored, nothing is stored partly, the server is ready again
+ * soon, and clients succeed that only repeat their calls.
  */
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
@@ -16,17 +17,17 @@ import { findUnserved } from "../helpers/find-unserved.ts";
 import { newLink, spawnServer } from "../helpers/server-process.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
-/** A fresh directory each, so that looking at all of it after each kill stays cheap. */
+/** Each has a directory of its own, so that checking all of it after each kill stays cheap. */
 const schedules = proving ? 25 : 1;
 const killsAtStart = proving ? 5 : 2;
 const killsUnderLoad = proving ? 35 : 4;
-/** The goal; the suite shares its cores with other tests, so it is judged under prove. */
+/** Milliseconds. Only checked with WINDLASS_PROVE=1, as other tests share the cores. */
 const readyLimit = 2000;
-/** Where connections are refused. */
+/** An address that refuses connections. */
 const nowhere = "http://127.0.0.1:1";
 
 test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
-  "kill -9 loses nothing that was acknowledged and leaves nothing by half (seed %i)",
+  "kill -9 loses no acknowledged change and leaves no partial one (seed %i)",
   async (seed) => {
     const directory = await mkdtemp(join(tmpdir(), "server-kill-"));
     const { databaseFile, artifactsDirectory } = readConfig({ WINDLASS_DATA_DIR: directory });
@@ -37,7 +38,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
     let moment = 400;
     try {
       for (let n = 0; n < killsAtStart; n += 1) {
-        // Half of them while the store is made.
+        // Every other kill is during the creation of the store.
         if (n % 2 === 0) await sleep(random() * moment);
         else {
           for (let wait = 0; wait < 10_000 && !existsSync(databaseFile); wait += 1) await sleep(1);
@@ -56,7 +57,7 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
       await load.start(await newLink(directory));
       const kill = async () => {
         server.kill("SIGKILL");
-        // Another program may get its port: nobody is to ask there.
+        // Another program may get its port, so the clients must not call there.
         load.url = nowhere;
         expect(await server.exited).toBeNull();
         expect(load.failures).toEqual([]);
@@ -64,9 +65,9 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
         server = spawnServer(directory);
       };
       for (let n = 0; n < killsUnderLoad; n += 1) {
-        await answered(load, 10 + Math.floor(random() * 90));
+        await untilAnswered(load, 10 + Math.floor(random() * 90));
         await kill();
-        // Now and then the next one dies before it is ready.
+        // Sometimes the next server is killed before it is ready.
         while (random() < 0.2) {
           await sleep(random() * moment);
           await kill();
@@ -100,8 +101,8 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
   proving ? 600_000 : 240_000,
 );
 
-/** Waits until the clients were answered so often; a slow machine takes its time. */
-async function answered(load: Load, more: number): Promise<void> {
+/** Waits until the clients have received this many more responses. */
+async function untilAnswered(load: Load, more: number): Promise<void> {
   const before = load.answered;
   while (load.answered < before + more && load.failures.length === 0) await sleep(1);
 }

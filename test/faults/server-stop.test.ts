@@ -1,4 +1,4 @@
-/** SIGTERM of the real server: whatever it took is answered, nothing happens that nobody is told of, and it ends in bounded time. */
+/** SIGTERM of the real server: accepted requests get responses, and it ends in bounded time. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -40,7 +40,7 @@ interface Runner {
   readonly job: string;
 }
 
-/** A person, a worker of theirs and a PLAN that it holds. */
+/** A user, a worker of the user and a PLAN that the worker holds. */
 async function newRunner(url: string, directory: string): Promise<Runner> {
   const opened = await ask({ url }, "GET", await newLink(directory));
   const person = {
@@ -67,16 +67,16 @@ async function newRunner(url: string, directory: string): Promise<Runner> {
   return { url, person, worker, job: `/api/jobs/${job.id}` };
 }
 
-const answerOf = async (sent: ClientRequest) =>
+const responseTo = async (sent: ClientRequest) =>
   (await once(sent, "response"))[0] as IncomingMessage;
 
-async function bodyOf(answer: IncomingMessage): Promise<string> {
+async function bodyOf(response: IncomingMessage): Promise<string> {
   let text = "";
-  for await (const part of answer.setEncoding("utf8")) text += String(part);
+  for await (const part of response.setEncoding("utf8")) text += String(part);
   return text;
 }
 
-/** How long it took to end after the signal, and how. */
+/** Sends SIGTERM, and returns the exit code and the time until the end. */
 async function stop(server: ServerProcess): Promise<{ code: number | null; seconds: number }> {
   const startedAt = performance.now();
   server.kill("SIGTERM");
@@ -85,7 +85,7 @@ async function stop(server: ServerProcess): Promise<{ code: number | null; secon
 }
 
 describe("SIGTERM of the server", () => {
-  it("answers everything it took, under load: what is stored is what was acknowledged, no less and no more", () =>
+  it("responds to every accepted request under load, and stores exactly the acknowledged changes", () =>
     inDirectory(async (directory) => {
       const load = new Load(seeded(7));
       await using first = spawnServer(directory);
@@ -95,7 +95,7 @@ describe("SIGTERM of the server", () => {
       for (let round = 0; round < rounds; round += 1) {
         await sleep(200 + load.random() * 300);
         expect(await stop(server)).toMatchObject({ code: 0 });
-        // The last answers are on their way through this process.
+        // The last responses are still being read by this process.
         await sleep(50);
         expect(load.failures).toEqual([]);
         expect(findBreaches(directory, load.acknowledged)).toEqual([]);
@@ -112,7 +112,7 @@ describe("SIGTERM of the server", () => {
       expect(await stop(last)).toMatchObject({ code: 0 });
     }));
 
-  it("ends parked claims, heartbeats and log streams at once, and sends newcomers away", () =>
+  it("ends waiting claims, heartbeats and log streams at once, and refuses new connections", () =>
     inDirectory(async (directory) => {
       await using server = spawnServer(directory);
       const { url, person, worker, job } = await newRunner(await server.ready, directory);
@@ -131,30 +131,30 @@ describe("SIGTERM of the server", () => {
       });
       beat.end(JSON.stringify({ version: "1.0.0" }));
       const stream = get(`${url}${job}/logs/stream`, { headers: person, agent: false });
-      const streamed = bodyOf(await answerOf(stream));
-      // A post whose body is not all there yet holds the server up, so that what comes meanwhile is seen.
+      const streamed = bodyOf(await responseTo(stream));
+      // A post with an incomplete body keeps the server running until the other responses are read.
       const post = request(`${url}${job}/logs`, { method: "POST", headers: json, agent: slow });
       const text = JSON.stringify({ log_chunk: "x", stream_type: "STDOUT" });
       post.write(text.slice(0, 5));
       await sleep(200);
       const startedAt = performance.now();
       server.kill("SIGTERM");
-      const [claimed, beaten] = await Promise.all([answerOf(claim), answerOf(beat)]);
+      const [claimed, beaten] = await Promise.all([responseTo(claim), responseTo(beat)]);
       expect([claimed.statusCode, beaten.statusCode]).toEqual([204, 200]);
       expect([claimed.headers.connection, beaten.headers.connection]).toEqual(["close", "close"]);
       expect(await bodyOf(beaten)).toContain('"cancelled_job_ids":[]');
       expect(await streamed).toMatch(/^event: status\n/);
-      // They would have waited for 30 s.
+      // Without the signal they wait for 30 s.
       expect(performance.now() - startedAt).toBeLessThan(25_000);
       await expect(ask({ url }, "GET", "/readyz")).rejects.toThrow(/ECONNREFUSED/);
       post.end(text.slice(5));
-      expect((await answerOf(post)).statusCode).toBe(201);
+      expect((await responseTo(post)).statusCode).toBe(201);
       expect(await server.exited).toBe(0);
       agent.destroy();
       slow.destroy();
     }));
 
-  it("refuses with 503 what still comes over open connections, also an upload, and says when to come back", async () => {
+  it("responds with 503 and Retry-After to requests on open connections, including uploads", async () => {
     const plane = await startPlane();
     plane.context.drain();
     const body = randomBytes(5_000_000);
@@ -172,14 +172,14 @@ describe("SIGTERM of the server", () => {
     await plane.close();
   });
 
-  it("opens no waiting claim once the signal has arrived, nor for a client that has disconnected", async () => {
+  it("opens no waiting claim after the signal, nor for a client that has disconnected", async () => {
     const plane = await startPlane();
     const { context } = plane;
     const { id } = await addTestWorker(plane, await addOwner(context.store));
     const row = await context.store.read.first(findWorkerCaller, { id });
     const worker = { ...row, presented_hash: row?.token_hash } as WorkerCaller;
     const claims = claimService(context);
-    const park = (gone: AbortSignal) => [
+    const openWaiting = (gone: AbortSignal) => [
       claims.claim({ worker, key: undefined, waitMilliseconds: 60_000, gone: () => gone }),
       heartbeat(context, {
         worker,
@@ -188,15 +188,15 @@ describe("SIGTERM of the server", () => {
         gone: () => gone,
       }),
     ];
-    await Promise.all(park(AbortSignal.abort()));
-    const parking = park(new AbortController().signal);
+    await Promise.all(openWaiting(AbortSignal.abort()));
+    const waiting = openWaiting(new AbortController().signal);
     context.drain();
-    await Promise.all(parking);
+    await Promise.all(waiting);
     await claims.close();
     await plane.close();
   });
 
-  it("takes the rest of a 50 MB upload, and cuts a reader that has stopped reading", () =>
+  it("accepts the rest of a 50 MB upload, and closes the connection of a client that does not read", () =>
     inDirectory(async (directory) => {
       await using server = spawnServer(directory, { WINDLASS_DRAIN_SECONDS: "120" });
       const { url, worker, job } = await newRunner(await server.ready, directory);
@@ -210,7 +210,7 @@ describe("SIGTERM of the server", () => {
       server.kill("SIGTERM");
       await sleep(200);
       upload.end(content.subarray(20_000_000));
-      expect((await answerOf(upload)).statusCode).toBe(201);
+      expect((await responseTo(upload)).statusCode).toBe(201);
       expect(await server.exited).toBe(0);
 
       await using second = spawnServer(directory, { WINDLASS_DRAIN_SECONDS: "1" });
@@ -218,7 +218,7 @@ describe("SIGTERM of the server", () => {
         headers: worker,
         agent: false,
       });
-      const answer = await answerOf(stalled);
+      const answer = await responseTo(stalled);
       answer.on("error", () => undefined).pause();
       const { code, seconds } = await stop(second);
       expect(code).toBe(0);
@@ -228,7 +228,7 @@ describe("SIGTERM of the server", () => {
       stalled.destroy();
     }));
 
-  it("ends at once at the second one", () =>
+  it("ends at once on a second SIGTERM", () =>
     inDirectory(async (directory) => {
       await using server = spawnServer(directory);
       const { url, worker, job } = await newRunner(await server.ready, directory);

@@ -1,4 +1,4 @@
-/** Provider packages that jobs share: real agent, real terraform, a registry over TLS whose downloads are counted. */
+/** The cache of provider packages, with a real agent, terraform and registry. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -84,7 +84,7 @@ const downloads = async <T>(work: () => Promise<T>): Promise<[T, number]> => {
 };
 
 describe("a provider", () => {
-  test("is downloaded once; the next jobs share it, and get the very lock file that a download makes", async () => {
+  test("is downloaded once and shared by later jobs, with the same lock file as after a download", async () => {
     const [first, once] = await downloads(() => plan());
     expect(once).toBe(1);
     expect(kept()).toBe(executable);
@@ -95,7 +95,7 @@ describe("a provider", () => {
     expect(lockOf(first)).toContain(`"${await packageHash(join(store(), platform))}"`);
   });
 
-  test("that several jobs want at the same time for the first time reaches each, and is kept whole and once", async () => {
+  test("is cached once and whole when several jobs need it first at the same time", async () => {
     const [, number] = await downloads(() => Promise.all([plan(), plan(), plan(), plan()]));
     expect(number).toBeLessThanOrEqual(4);
     expect(kept()).toBe(executable);
@@ -104,14 +104,14 @@ describe("a provider", () => {
     expect((await downloads(() => plan()))[1]).toBe(0);
   });
 
-  test("in a newer version is found though an older one is kept", async () => {
+  test("is downloaded in a newer version although an older one is cached", async () => {
     await plan();
     registry.publish(name, "1.1.0");
     const [newer, number] = await downloads(() => plan());
     expect([number, lockOf(newer)]).toEqual([1, expect.stringContaining('version = "1.1.0"')]);
   });
 
-  test("of a plan made on one runner is deployed on another, which downloads it", async () => {
+  test("is downloaded by another runner that deploys the plan", async () => {
     await plan();
     const made = await plan();
     await agent[Symbol.asyncDispose]();
@@ -127,14 +127,14 @@ describe("a provider", () => {
 });
 
 describe("a lock file in the source", () => {
-  test("that names the kept package lets it be used", async () => {
+  test("that names the cached package uses it", async () => {
     const lock = lockOf(await plan());
     registry.publish(name, "1.1.0");
     const [job, number] = await downloads(() => plan(snapshot({ ".terraform.lock.hcl": lock })));
     expect([number, lockOf(job)]).toEqual([0, lock]);
   });
 
-  test("that was made on another platform does, whether the package is kept or not", async () => {
+  test("from another platform uses the package, whether it is cached or not", async () => {
     const lock = lockOf(await plan());
     const foreign = lock.replace(/h1:[^"]+/, `h1:${"+".repeat(43)}=`);
     const [job, number] = await downloads(() => plan(snapshot({ ".terraform.lock.hcl": foreign })));
@@ -147,18 +147,18 @@ describe("a lock file in the source", () => {
   });
 });
 
-describe("nothing gets into what is kept", () => {
+describe("the cache", () => {
   const evil = (): string => executable.replace("// ", "// evil");
   const names = (): string => `${source()}/1.0.0/${platform}/terraform-provider-${name}_v1.0.0`;
 
-  test("from what the source brings along, and the jobs work", async () => {
-    const places = ["terraform.d/plugins", ".terraform/providers", "shared/providers"];
-    for (const path of places) await plan(snapshot({ [`${path}/${names()}`]: evil() }));
+  test("takes no package from the source of a job, and the job succeeds", async () => {
+    const folders = ["terraform.d/plugins", ".terraform/providers", "shared/providers"];
+    for (const path of folders) await plan(snapshot({ [`${path}/${names()}`]: evil() }));
     await plan();
     expect(kept()).toBe(executable);
   });
 
-  test("and a provider that no registry has is still found where the source brings it", async () => {
+  test("does not hide a provider that only the source has", async () => {
     const own = `${registry.host}/team/brought`;
     const path = `terraform.d/plugins/${own}/1.0.0/${platform}/terraform-provider-brought_v1.0.0`;
     const files = { "main.tf": main().replace(source(), own), [path]: executable };
@@ -166,8 +166,8 @@ describe("nothing gets into what is kept", () => {
     expect(existsSync(join(workDir, "providers", own))).toBe(false);
   });
 
-  test("from a job that says whom terraform is to ask", async () => {
-    // Here they say what is so anyway; they could as well say something else.
+  test("takes no package from a job that sets the network of terraform", async () => {
+    // These values change nothing here, but a job could set others.
     await plan(snapshot({}, { environment: { SSL_CERT_FILE: certificate.file } }));
     await plan(snapshot({}, { environment: { NO_PROXY: "localhost" } }));
     expect(existsSync(store())).toBe(false);
@@ -180,15 +180,15 @@ describe("nothing gets into what is kept", () => {
   });
 });
 
-test("where nothing is to be kept every job downloads; with a mirror of one's own nothing else is asked", async () => {
+test("without a cache every job downloads, and with a provider mirror no registry is called", async () => {
   await plan();
   const mirror = join(place.path, "mirror");
   execFileSync("cp", ["-r", join(workDir, "providers"), mirror]);
   await agent[Symbol.asyncDispose]();
   {
-    const other = join(place.path, "keeps-nothing");
-    await using forgetful = agentIn(other, { WINDLASS_CACHE_GIB: "0" });
-    await until(() => forgetful.log().includes("ready for jobs"));
+    const other = join(place.path, "uncached");
+    await using uncached = agentIn(other, { WINDLASS_CACHE_GIB: "0" });
+    await until(() => uncached.log().includes("ready for jobs"));
     expect((await downloads(() => Promise.all([plan(), plan()])))[1]).toBe(2);
     expect(readdirSync(join(other, "providers"))).toEqual([]);
   }

@@ -1,4 +1,4 @@
-/** Ships a log as an agent does, in a process of its own that a test can kill: `shipping-process.ts <directory> <url> <secret>`. */
+/** Ships a log in a process of its own: `shipping-process.ts <directory> <url> <secret>`. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** A full disk and a locked database, under load: refused with a reason, nothing damaged, and well again by itself. */
+/** A full disk and a locked database under load: the server refuses, and then recovers. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
@@ -28,34 +28,34 @@ const statusOf = async (url: string, path: string) => {
   };
 };
 
-/** Resolves with the answer of `/readyz` when it has this status. */
+/** Resolves with the response of `/readyz` when it has this status. */
 async function readyz(url: string, status: number) {
   for (;;) {
-    const answer = await statusOf(url, "/readyz");
-    if (answer.status === status) return answer;
+    const response = await statusOf(url, "/readyz");
+    if (response.status === status) return response;
     await sleep(50);
   }
 }
 
-/** Waits until the clients have been answered `more` times. */
-async function goesOn(load: Load, more = 50): Promise<void> {
+/** Waits until the clients have received this many more responses. */
+async function untilAnswered(load: Load, more = 50): Promise<void> {
   const before = load.answered;
   while (load.answered < before + more && load.failures.length === 0) await sleep(20);
 }
 
 describe("the storage", () => {
   it(
-    "full: is refused with a reason, damages nothing, and is taken up again within 10 s without a restart",
+    "when full, refuses changes with the reason, damages nothing, and works again within 10 s",
     async (context) => {
       await using disk = await smallDisk(48);
       if (!disk) return context.skip(needsRoot);
-      // The log is on the same disk: a server that cannot log goes on all the same.
+      // The log is on the same disk. A server that cannot write its log must continue.
       await using server = spawnServer(disk.path, {}, join(disk.path, "server.log"));
       const load = new Load(seeded(11));
       load.url = await server.ready;
       await load.start(await newLink(disk.path));
       for (let round = 0; round < rounds; round += 1) {
-        await goesOn(load);
+        await untilAnswered(load);
         const filler = join(disk.path, "filler");
         fillDisk(filler);
         const full = await readyz(load.url, 503);
@@ -71,7 +71,7 @@ describe("the storage", () => {
         rmSync(filler);
         const freedAt = performance.now();
         await readyz(load.url, 200);
-        await goesOn(load);
+        await untilAnswered(load);
         expect(performance.now() - freedAt).toBeLessThan(10_000);
         expect(load.failures).toEqual([]);
       }
@@ -86,14 +86,14 @@ describe("the storage", () => {
     rounds * 120_000,
   );
 
-  it("locked by another program: reads go on, writes wait or are refused, and all is well when the lock ends", async () => {
+  it("when locked by another program, serves reads, refuses changes after a wait, and works again after the lock", async () => {
     const directory = await mkdtemp(join(tmpdir(), "locked-"));
     try {
       await using server = spawnServer(directory);
       const load = new Load(seeded(12));
       load.url = await server.ready;
       await load.start(await newLink(directory));
-      await goesOn(load);
+      await untilAnswered(load);
       const lock = await holdLock(join(directory, "windlass.db"));
       const readiness = readyz(load.url, 503);
       const slowest: number[] = [];
@@ -105,7 +105,7 @@ describe("the storage", () => {
         slowest.push(performance.now() - started);
         await sleep(50);
       }
-      // Nobody waits for the lock but those who write.
+      // Only changes wait for the lock.
       expect(Math.max(...slowest)).toBeLessThan(3000);
       const locked = await readiness;
       expect(locked.text).toContain("locked");
@@ -113,7 +113,7 @@ describe("the storage", () => {
       await once(lock, "exit");
       const freedAt = performance.now();
       await readyz(load.url, 200);
-      await goesOn(load);
+      await untilAnswered(load);
       expect(performance.now() - freedAt).toBeLessThan(10_000);
       await load.stop();
       expect(load.failures).toEqual([]);
@@ -128,7 +128,7 @@ describe("the storage", () => {
   });
 });
 
-/** A careless backup: a process that takes the write lock and keeps it until its stdin ends. */
+/** Starts a process that holds the write lock, as a careless backup does, until its stdin ends. */
 async function holdLock(file: string) {
   const script = `
     import Database from "better-sqlite3";

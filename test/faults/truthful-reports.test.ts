@@ -1,4 +1,4 @@
-/** Jobs that end badly or print a lot, through a real agent and the control plane: what is said of them is what happened. */
+/** The reports of jobs that fail or print a lot, with a real agent and control plane. */
 import { stripVTControlCharacters } from "node:util";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -33,14 +33,15 @@ async function run(job_type: "PLAN" | "DEPLOY", fixture: string, variables = {})
   return user.released(job);
 }
 
-test("a hundred thousand lines of terraform are all there, in order, with every awkward byte", async () => {
+test("a log of 100,000 lines with control characters is complete and in order", async () => {
   const lines = 100_000;
   const job = await run("DEPLOY", "chatty", { lines: { value: lines } });
   expect(job).toMatchObject({ status: "SUCCESS", log_complete: true, error_message: null });
   const log = await user.log(job);
-  // Terraform prints what it has of a line as one of its own when the rest takes over 100 ms to come (measured): pieces are put together.
-  const said = stripVTControlCharacters(log).replaceAll(/\n[\w.]+ \(local-exec\): /g, "");
-  const numbers = Array.from(said.matchAll(/line (\d{7}) the quick brown fox/g), ([, n]) =>
+  // Terraform prints a partial line when the rest takes over 100 ms to arrive (measured), so the
+  // parts are joined.
+  const output = stripVTControlCharacters(log).replaceAll(/\n[\w.]+ \(local-exec\): /g, "");
+  const numbers = Array.from(output.matchAll(/line (\d{7}) the quick brown fox/g), ([, n]) =>
     Number(n),
   );
   expect(numbers).toEqual(Array.from({ length: lines }, (_, index) => index + 1));
@@ -53,7 +54,7 @@ test("a hundred thousand lines of terraform are all there, in order, with every 
   expect(log).toContain("Apply complete! Resources: 1 added");
 });
 
-test("a failing plan is FAILED with terraform's reason, and cannot be deployed", async () => {
+test("a failing plan is FAILED with the error of terraform", async () => {
   const job = await run("PLAN", "fail-plan");
   expect(job).toMatchObject({ status: "FAILED", log_complete: true });
   expect(job.error_message).toContain("Resource precondition failed");
@@ -62,7 +63,7 @@ test("a failing plan is FAILED with terraform's reason, and cannot be deployed",
   );
 });
 
-test("an apply that fails half way is FAILED with the reason; its log and its state say how far it came", async () => {
+test("an apply that fails half way is FAILED with the error, and has its log and a partial state", async () => {
   const job = await run("DEPLOY", "fail-apply-half");
   expect(job).toMatchObject({ status: "FAILED", log_complete: true, execution_metadata: null });
   expect(job.error_message).toMatch(/exit status 7/);
