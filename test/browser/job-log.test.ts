@@ -1,4 +1,4 @@
-/** The log of a job in a real browser: its tools, and logs that are hostile or very long. */
+/** The log of a job in a real browser: its tools, hostile logs and very long logs. */
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -34,12 +34,12 @@ const untilShown = (page: Page, lines: number) =>
     .locator(".log-state", { hasText: `${lines.toLocaleString("en")} lines` })
     .waitFor({ timeout: 0 });
 
-// What runs in the page is text: the types of a page and those of Node do not go together.
-async function untilTrue(page: Page, what: string): Promise<void> {
-  await expect.poll(() => page.evaluate(what)).toBe(true);
+// Scripts of the page are strings, because the types of a browser conflict with those of Node.
+async function untilTrue(page: Page, script: string): Promise<void> {
+  await expect.poll(() => page.evaluate(script)).toBe(true);
 }
 
-/** Whether the middle of the box shows this line, marked. */
+/** A script that returns whether this line is marked and visible in the box. */
 const isAt = (text: string) => `(() => {
   const box = document.querySelector(".lines").getBoundingClientRect();
   const marked = [...document.querySelectorAll(".marked")];
@@ -51,7 +51,7 @@ describe("the log of a job", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
-  test("is searched, linked to by line, wrapped, timed, followed and taken along", async () => {
+  test("can be searched, linked by line, wrapped, shown with times, followed and downloaded", async () => {
     const id = await begin("tools");
     await writeLines(id, 1, 3000);
     const long = `${"a very long line of a provider that says a lot ".repeat(20)}end`;
@@ -59,11 +59,11 @@ describe("the log of a job", () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     const box = page.locator(".lines");
     const at = (text: string) => untilTrue(page, isAt(text));
-    const measure = <T>(what: string) =>
-      page.evaluate<T>(`(({ scrollTop, scrollHeight, scrollWidth, clientHeight, clientWidth }) => ${what})(
+    const measure = <T>(expression: string) =>
+      page.evaluate<T>(`(({ scrollTop, scrollHeight, scrollWidth, clientHeight, clientWidth }) => ${expression})(
         document.querySelector(".lines"))`);
 
-    // A link to a line opens there, and does not follow.
+    // A link to a line shows that line and does not follow the log.
     await page.goto(`${plane.url}/jobs/${id}#L1500`);
     await at("+ line 1500 of a long apply");
     const follow = page.getByLabel("Follow");
@@ -84,7 +84,7 @@ describe("the log of a job", () => {
     await at("+ line 2999 of a long apply");
     await search.fill("(not there)");
     await page.getByText("not found").waitFor();
-    // What arrives after the search was typed is found too.
+    // A search also finds lines that arrive later.
     await search.fill("late");
     await page.getByText("not found").waitFor();
     await fixture.log(id, "a late line\n");
@@ -96,7 +96,7 @@ describe("the log of a job", () => {
     await page.keyboard.press("Enter");
     await at("+ line 2000 of a long apply");
     expect(page.url()).toContain("#L2000");
-    // The line itself, not the text of its block, which is one until the block was woken.
+    // Wait for the element of the line: a block has one text until it is visible.
     const line = page.locator(".block > div", { hasText: "+ line 2003 of" });
     const { x, y } = (await line.boundingBox()) ?? { x: 0, y: 0 };
     await page.mouse.click(x + 20, y + 5);
@@ -121,13 +121,13 @@ describe("the log of a job", () => {
     const second = new Date(last.created_at).toISOString().slice(11, 19);
     expect(await box.locator("[data-time]").last().getAttribute("data-time")).toBe(second);
     expect(await page.evaluate<string>(shownTime)).toMatch(/attr\(data-time\)|\d\d:\d\d:\d\d/);
-    // The reader's taste is kept.
+    // The options are kept.
     await page.reload();
     expect(await page.getByLabel("Wrap").isChecked()).toBe(true);
     expect(await times.isChecked()).toBe(true);
     await page.getByLabel("Wrap").uncheck();
 
-    // Following keeps to the end; whoever scrolls up reads on in peace until they come back to the end.
+    // Following shows the end. Scrolling up stops it until the user scrolls to the end again.
     await untilShown(page, 3002);
     await follow.check();
     const isAtEnd = "scrollHeight - clientHeight - scrollTop < 5";
@@ -153,7 +153,7 @@ describe("the log of a job", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("what a log says is text: no element, no link, no request and no style comes of it", async () => {
+  test("is shown as text, without elements, links, requests or styles from its content", async () => {
     const hostile = [
       `<img src=x onerror="document.title='owned'"><script>document.title="owned"</script>`,
       `\u001b]8;;javascript:document.title='owned'\u0007click\u001b]8;;\u0007 <a href="http://198.51.100.1/">x</a>`,
@@ -175,7 +175,7 @@ describe("the log of a job", () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.goto(`${plane.url}/jobs/${id}`);
     await page.getByText("This is the whole log. 10,001 lines.").waitFor();
-    // Every block is looked at as lines, which it is when it is seen.
+    // A block has an element per line while it is visible.
     const seen = await page.evaluate(`(async () => {
       const tags = new Set(), attributes = new Set(), styled = [], numbers = [];
       let lines = 0, scripts = 0;
@@ -209,7 +209,7 @@ describe("the log of a job", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("what begins like a colour and goes on for megabytes is a line of text, and holds nothing up", async () => {
+  test("shows an unterminated control sequence of megabytes as a shortened line", async () => {
     const id = await begin("unfinished");
     await fixture.log(id, "\u001b[");
     for (let chunk = 0; chunk < 8; chunk += 1) await fixture.log(id, "1".repeat(250_000));
@@ -224,7 +224,7 @@ describe("the log of a job", () => {
   const proving = process.env["WINDLASS_PROVE"] === "1";
   const lines = proving ? 200_000 : 20_000;
 
-  test(`${lines.toLocaleString("en")} lines are all there, are scrolled through without a halt, and take no more elements than few`, async () => {
+  test(`${lines.toLocaleString("en")} lines are complete, scroll smoothly and need few elements`, async () => {
     const id = await begin("long");
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     const devtools = await page.context().newCDPSession(page);
@@ -235,7 +235,7 @@ describe("the log of a job", () => {
       const of = (wanted: string) => metrics.find(({ name }) => name === wanted)?.value ?? 0;
       return { heap: of("JSHeapUsedSize") / 2 ** 20, nodes: of("Nodes") };
     };
-    // Followed as it grows.
+    // Follow the log while it grows.
     await page.goto(`${plane.url}/jobs/${id}`);
     await page.locator(".tools").waitFor();
     const followed = [];
@@ -247,7 +247,7 @@ describe("the log of a job", () => {
     await fixture.end(id, "SUCCESS");
     await page.getByText("This is the whole log.").waitFor();
 
-    // And opened when it is all there.
+    // Open the complete log.
     await page.addInitScript(watchPage);
     await page.reload();
     await untilShown(page, lines);
@@ -256,10 +256,10 @@ describe("the log of a job", () => {
     process.stdout.write(`${lines} lines: ${JSON.stringify({ ...figures, followed })}\n`);
     const [first, last] = [followed[0], followed.at(-1)];
     expect(last?.nodes).toBeLessThan(5000);
-    // What grows is the text itself: 31 characters a line, and where its colours are.
+    // Only the text grows, by 31 characters and the positions of the colours per line.
     expect((last?.heap ?? 0) - (first?.heap ?? 0)).toBeLessThan((lines * 0.75 * 80) / 2 ** 20 + 2);
     expect(figures["firstLine"]).toBeGreaterThan(0);
-    // The goals are for a machine that does nothing else; a suite runs three files at a time, and says only what it saw.
+    // The goals hold on an idle machine, so they are only checked with WINDLASS_PROVE=1.
     if (proving) expect(figures["firstLine"]).toBeLessThan(1000);
     if (proving) expect(figures["scrolling"]).toBeLessThan(100);
     expect(complaints).toEqual([]);
@@ -274,7 +274,7 @@ const watchPage = `
     else requestAnimationFrame(look);
   })()`;
 
-/** How many lines there are, if they are numbered from 1 on without a gap. */
+/** A script that returns the number of lines if they are numbered from 1 without a gap. */
 const allNumbers = `(() => {
   const numbers = [...document.querySelectorAll(".block")]
     .map((block) => block.classList.contains("asleep") ? block.textContent : [...block.children].map((one) => one.textContent).join("\\n"))

@@ -1,4 +1,4 @@
-/** Every page as people with other eyes, screens and habits get it. */
+/** Every page: accessibility, narrow screens, no JavaScript, live updates. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { findingsOf } from "../helpers/accessibility.ts";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
@@ -25,7 +25,7 @@ describe("every page", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
-  test("has no accessibility finding in either theme, and fits a phone: nothing scrolls sideways but tables and logs", async () => {
+  test("has no accessibility finding, and does not scroll sideways on a phone", async () => {
     const { page } = await visitor.visit(plane, fixture.email, { colorScheme: "light" });
     const findings: string[] = [];
     for (const [name, path] of Object.entries(pages)) {
@@ -39,7 +39,7 @@ describe("every page", () => {
     expect(findings).toEqual([]);
   });
 
-  test("says what it has to say without a script", async () => {
+  test("works without JavaScript", async () => {
     const { page } = await visitor.visit(plane, fixture.email, { javaScriptEnabled: false });
     await page.goto(plane.url + (pages["job-plan"] ?? ""));
     expect(await page.locator("pre.log").innerText()).toContain("2 to add, 1 to change");
@@ -49,13 +49,13 @@ describe("every page", () => {
     expect((await download).suggestedFilename()).toMatch(/^job-.*\.log$/);
   });
 
-  test("draws itself anew while it is looked at", async () => {
+  test("updates while it is open and keeps the selection", async () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.getByText("Another job of this configuration has not ended yet.").waitFor();
     const [running, waiting] = ["job-running", "job-waiting"].map(
       (name) => pages[name]?.split("/").at(-1) ?? "",
     );
-    // What did not change stays what it was, selected or not.
+    // Unchanged elements are kept, including a selection.
     await page.evaluate(
       `getSelection().selectAllChildren([...document.querySelectorAll("h2")].find((one) => one.textContent === "Waiting"))`,
     );

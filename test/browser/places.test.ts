@@ -1,4 +1,4 @@
-/** Zones, configurations and cloud identities in a real browser: made, filled, run, changed, unlocked, removed. */
+/** Zones, configurations and cloud identities in a real browser. */
 import { gzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -25,7 +25,7 @@ describe("in a browser", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
-  test("a zone and a configuration are made, get a plain and a sensitive variable, and are planned", async () => {
+  test("a user creates a zone and a configuration, adds a plain and a sensitive variable, and plans", async () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.getByRole("link", { name: "Zones" }).click();
     await page.getByLabel("Name").fill("edge");
@@ -76,7 +76,7 @@ describe("in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("the settings are edited, a sensitive value is replaced without being shown, and what is refused is typed once", async () => {
+  test("a user edits settings and replaces a sensitive value; a refused form keeps its values but no secret", async () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     const id = await fixture.configure("edited");
     const variables = { password: { value: "hunter1", sensitive: true } };
@@ -115,11 +115,11 @@ describe("in a browser", () => {
     await press(page, "Save");
     await page.locator(".error").waitFor({ state: "detached" });
     expect(await page.content()).not.toContain("hunter3");
-    // The browser itself says in its console what was refused.
+    // The browser's console reports the refused requests.
     expect(complaints.map((text) => /4\d\d/.exec(text)?.[0])).toEqual(["409", "400"]);
   });
 
-  test("an archive is uploaded as it is chosen", async () => {
+  test("an archive is uploaded when the user chooses it", async () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     await page.goto(`${plane.url}/zones/${fixture.owner.zone}/new`);
     await page.getByLabel("Name", { exact: true }).fill("archived");
@@ -136,7 +136,7 @@ describe("in a browser", () => {
     expect(complaints).toEqual([expect.stringContaining("400")]);
   });
 
-  test("a state is downloaded, unlocked and rolled back; what it records keeps its configuration", async () => {
+  test("a user downloads, unlocks and rolls back a state; a configuration with resources cannot be deleted", async () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email);
     const id = await fixture.configure("stateful");
     await writeState(plane, fixture, id);
@@ -164,7 +164,7 @@ describe("in a browser", () => {
     expect(complaints.join()).toMatch(/423.*409/);
   });
 
-  test("an identity is made, its trust policy shown and copied, and it is deleted", async () => {
+  test("a user creates a cloud identity, copies its trust policy and deletes it", async () => {
     const { page, complaints } = await visitor.visit(plane, fixture.email, {
       permissions: ["clipboard-read", "clipboard-write"],
     });
@@ -190,7 +190,7 @@ describe("in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("without a script a configuration is saved as it was, byte for byte", async () => {
+  test("without JavaScript, saving an unchanged form changes no byte of a configuration", async () => {
     const { page } = await visitor.visit(plane, fixture.email, { javaScriptEnabled: false });
     const files = {
       "main.tf": '\n\n  "<b>&amp;</b>" </textarea> ${x}\n\n',
@@ -198,18 +198,18 @@ describe("in a browser", () => {
       "empty.tf": "",
     };
     const { id } = await fixture.person.get(endpoints.createConfiguration, {
-      body: { name: "as it was", zone_id: fixture.owner.zone, source: { type: "inline", files } },
+      body: { name: "unchanged", zone_id: fixture.owner.zone, source: { type: "inline", files } },
     });
     const before = await read(id);
     await page.goto(`${plane.url}/configurations/${id}/edit`);
     await press(page, "Save");
-    await page.getByRole("heading", { name: "as it was" }).waitFor();
+    await page.getByRole("heading", { name: "unchanged" }).waitFor();
     expect(await read(id)).toEqual(before);
     await page.goto(`${plane.url}/configurations/${id}/edit`);
     await page.getByLabel("Text").nth(2).fill("# now\n");
     await page.getByLabel("Remove windows.tf").check();
     await press(page, "Save");
-    await page.getByRole("heading", { name: "as it was" }).waitFor();
+    await page.getByRole("heading", { name: "unchanged" }).waitFor();
     const { source } = await read(id);
     expect(source).toEqual({
       type: "inline",

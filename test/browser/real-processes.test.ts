@@ -1,4 +1,4 @@
-/** The console in front of a real server, real OAuth servers, a real agent with real terraform and the real command line: processes all. */
+/** The console with a real server, OAuth servers, agent, terraform and client. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ describe("in a browser", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
-  /** Somebody who signed in with the operator's link. */
+  /** A page of a user who signed in with the operator's link. */
   async function signedIn() {
     const visit = await visitor.open(url);
     await visit.page.goto(url + (await newLink(directory)));
@@ -47,7 +47,7 @@ describe("in a browser", () => {
   }
 
   test.each(Object.entries(providerTitles) as [ProviderName, string][])(
-    "one signs in with %s, comes to the page one asked for, and out again",
+    "a user signs in with %s, is redirected to the requested page, and signs out",
     async (name, title) => {
       const { page, complaints } = await visitor.open(url, providers.urls[name]);
       await page.goto(`${url}/settings`);
@@ -61,16 +61,16 @@ describe("in a browser", () => {
     },
   );
 
-  test("the command line is approved with the characters that the page shows, the page tells that they were used, and the login is revoked there", async () => {
+  test("a user approves a client with the code on the page, and revokes its login", async () => {
     const { page, complaints } = await signedIn();
     using place = scratch();
     const env = { WINDLASS_CONFIG_DIR: place.path };
     const login = windlass(["login", "--server", url], { env, stdin: "pipe" });
     onTestFinished(() => void login.kill());
-    let told = "";
-    login.stderr?.on("data", (text: Buffer) => (told += text.toString()));
-    await expect.poll(() => told).toContain("The six characters");
-    await page.goto(/http\S+device_code=\S+/.exec(told)?.[0] ?? "");
+    let output = "";
+    login.stderr?.on("data", (text: Buffer) => (output += text.toString()));
+    await expect.poll(() => output).toContain("The six characters");
+    await page.goto(/http\S+device_code=\S+/.exec(output)?.[0] ?? "");
     await page.getByText("asks to act as ada@example.com").waitFor();
     await page.getByRole("button", { name: "Show the code" }).click();
     const code = (await page.locator(".code").textContent()) ?? "";
@@ -89,12 +89,12 @@ describe("in a browser", () => {
     expect(complaints).toEqual([]);
   });
 
-  test("a worker is added; a plan is watched, deployed and watched on while the server is killed and comes back; a running job is cancelled", async () => {
+  test("a user adds a worker, watches a plan and its deployment through a restart of the server, and cancels a job", async () => {
     const { page, complaints } = await signedIn();
     const person = await callsAs(page);
     const zone = await person.get(endpoints.createZone, { body: { name: "zone" } });
     const configure = async (name: string, script: string) => {
-      const body = { name, zone_id: zone.id, source: talking(script) } as const;
+      const body = { name, zone_id: zone.id, source: sourceRunning(script) } as const;
       return (await person.get(endpoints.createConfiguration, { body })).id;
     };
 
@@ -113,7 +113,7 @@ describe("in a browser", () => {
     await page.getByRole("link", { name: "the agent" }).waitFor();
     await page.getByText("ONLINE").waitFor();
 
-    const configuration_id = await configure("talk", saying(150));
+    const configuration_id = await configure("talk", printing(150));
     const { id } = await person.get(endpoints.createJob, {
       body: { job_type: "PLAN", configuration_id },
     });
@@ -144,7 +144,7 @@ describe("in a browser", () => {
     const raw = await readFile(await (await download).path(), "utf8");
     expect(`${shown.join("\n")}\n`).toBe(stripVTControlCharacters(raw).replaceAll("\r", ""));
 
-    const lasting = await configure("last", saying(3000));
+    const lasting = await configure("last", printing(3000));
     const running = await person.get(endpoints.createJob, {
       body: { job_type: "DEPLOY", configuration_id: lasting },
     });
@@ -157,7 +157,7 @@ describe("in a browser", () => {
     const ended = await person.get(endpoints.getJob, { params: { id: running.id } });
     expect(ended).toMatchObject({ status: "CANCELLED", log_complete: true });
     expect(ended.released_at).not.toBeNull();
-    // While the server was away the page asked in vain, and said so on the console.
+    // The browser's console has the failed requests of the time when the server was away.
     expect(complaints.filter((text) => !text.startsWith("Failed to load resource: net::"))).toEqual(
       [],
     );
@@ -166,7 +166,7 @@ describe("in a browser", () => {
   });
 });
 
-/** The interface, with the session of the page. */
+/** The API with the session of the page. */
 async function callsAs(page: Page): Promise<Calls> {
   const cookies = await page.context().cookies();
   const cookie = cookies.map(({ name, value }) => `${name}=${value}`).join("; ");
@@ -174,7 +174,7 @@ async function callsAs(page: Page): Promise<Calls> {
 }
 
 /** A resource that runs a script while it is created. */
-const talking = (script: string) =>
+const sourceRunning = (script: string) =>
   ({
     type: "inline",
     files: {
@@ -188,5 +188,5 @@ const talking = (script: string) =>
     },
   }) as const;
 
-const saying = (lines: number): string =>
+const printing = (lines: number): string =>
   `i=0; while [ $i -lt ${lines} ]; do i=$((i + 1)); echo "line $i of ${lines}"; sleep 0.03; done`;

@@ -1,4 +1,4 @@
-/** Pages in a real browser: the ways in and out. */
+/** Signing in and out in a real browser. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { describe, expect, test } from "vitest";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
@@ -11,7 +11,7 @@ describe("in a browser", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
-  test("a one-time link leads to the overview, signing out to the sign-in", async () => {
+  test("a one-time link opens the overview, and signing out opens the sign-in page", async () => {
     const { page, complaints } = await visitor.visit(plane, "ada@example.com");
     expect(new URL(page.url()).pathname).toBe("/");
     expect(await page.getByRole("heading", { level: 1 }).textContent()).toBe("Overview");

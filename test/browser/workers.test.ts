@@ -1,4 +1,4 @@
-/** What one does with a worker, in a real browser, against the real interface. */
+/** Workers in a real browser with the real API. */
 import { describe, expect, test } from "vitest";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { ask } from "../helpers/plane.ts";
@@ -17,7 +17,7 @@ describe("in a browser", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
 
-  test("a worker is added with a token shown once, drained, given a new token and removed", async () => {
+  test("a user adds a worker with a token shown once, drains it, rotates its token and removes it", async () => {
     const { page, complaints } = await visitor.visit(plane, "bob@example.com");
     await page.goto(`${plane.url}/workers`);
     await page.getByRole("button", { name: "Add a worker" }).click();
