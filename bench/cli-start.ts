@@ -1,7 +1,8 @@
 /**
- * How long the client takes to start: `windlass --version` and `windlass jobs list` beside bare Node, and beside Node with undici loaded,
- * which a client of HTTP cannot do without. All take turns in one run; the medians and their ratios count. `jobs list` asks a server that
- * answers at once with no jobs.
+ * The start time of the client: `windlass --version` and `windlass jobs list`, compared with bare
+ * Node and with Node that loads undici, which an HTTP client needs. All alternate in one run, and
+ * the medians and their ratios are printed. `jobs list` calls a server that responds at once with
+ * no jobs.
  */
 import { createServer } from "node:http";
 import { once } from "node:events";

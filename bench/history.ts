@@ -1,10 +1,12 @@
 /**
- * What a long history costs, with every job of one owner and one worker and without statistics for SQLite's planner.
+ * The cost of a long history, with every job of one owner and one worker, and without statistics
+ * for SQLite's planner.
  *
- * Row 4: the CPU of claiming, starting and ending a job with a million finished jobs, as a ratio to a hundred thousand.
- * Row 16: the time of a heartbeat, a claim, a new job, every list and every page with a million, as a ratio to a thousand.
+ * Row 4: the CPU of claiming, starting and ending a job with a million finished jobs, as a ratio to
+ * a hundred thousand. Row 16: the time of a heartbeat, a claim, a new job, every list and every
+ * page with a million, as a ratio to a thousand.
  *
- * Real servers; rounds alternate between two of them and the median ratio counts.
+ * The servers are real. Rounds alternate between two of them, and the median ratio is printed.
  */
 import { Pool } from "undici";
 import { everyRequest, timeOf, type Target } from "./lib/every-request.ts";
@@ -89,7 +91,7 @@ async function timeClaims(): Promise<Figure> {
   };
 }
 
-/** Claims, starts and ends so many jobs; answers the server's CPU microseconds per job. */
+/** Claims, starts and ends jobs. Returns the server's CPU microseconds per job. */
 async function claimAndEnd({ server, worker }: Filled, amount: number): Promise<number> {
   const headers = {
     "x-worker-id": worker,
@@ -98,10 +100,10 @@ async function claimAndEnd({ server, worker }: Filled, amount: number): Promise<
   };
   const pool = new Pool(server.url, { connections: lanes });
   const ask = async (method: "POST" | "PUT", path: string, body: unknown, status: number) => {
-    const answer = await pool.request({ method, path, headers, body: JSON.stringify(body) });
-    const text = await answer.body.text();
-    if (answer.statusCode !== status)
-      throw new Error(`${path} answered ${answer.statusCode} ${text}`);
+    const response = await pool.request({ method, path, headers, body: JSON.stringify(body) });
+    const text = await response.body.text();
+    if (response.statusCode !== status)
+      throw new Error(`${path} returned ${response.statusCode} ${text}`);
     return text;
   };
   let left = amount;

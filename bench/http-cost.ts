@@ -1,6 +1,7 @@
 /**
- * Rows 1 and 2 of docs/figures.md: the server's CPU for a claim, a poll, a heartbeat and a log post, as a ratio to a Fastify route that does nothing.
- * Both servers are real processes; rounds alternate between them and the median ratio counts.
+ * Rows 1 and 2 of docs/figures.md: the server's CPU for a claim, a poll, a heartbeat and a log
+ * post, as a ratio to a Fastify route that does nothing. Both servers are real processes. Rounds
+ * alternate between them, and the median ratio is printed.
  */
 import { fill, token, type Filled } from "./lib/fill.ts";
 import { cpuPerRequest, type Load } from "./lib/load.ts";
@@ -8,7 +9,7 @@ import { startNoop, startWindlass } from "./lib/processes.ts";
 import { median, printTable, type Figure } from "./lib/table.ts";
 
 const rounds = 5;
-/** V8 compiles for the first twenty thousand requests; that is no cost of a request. */
+/** V8 compiles during the first twenty thousand requests, which is not a cost of each request. */
 const warmUp = 20_000;
 const perRound = 8000;
 const noop: Load = { path: "", status: 200 };
@@ -40,7 +41,7 @@ const figures: [row: string, what: string, load: Load, goal: number][] = [
   ],
   ["2", "log of 1 KB", log(1040), 0.4],
   ["2", "log of 16 KB", log(16_400), 0.13],
-  // Last: afterwards a worker holds thousands of jobs, which no real one does.
+  // The last one, because afterwards the worker holds thousands of jobs, unlike a real one.
   [
     "1",
     "claim that returns a job",

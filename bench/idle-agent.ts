@@ -1,6 +1,7 @@
 /**
- * Row 13 of docs/figures.md: an agent without a job, beside a bare Node that waits: resident memory as a ratio, and the agent's share of a core. It has
- * the usual periods: a parked claim and a parked heartbeat, each renewed every 30 s.
+ * Row 13 of docs/figures.md: the resident memory of an agent without a job, as a ratio to a bare
+ * Node that waits, and the agent's share of a core. The agent has the default intervals: a waiting
+ * claim and a waiting heartbeat, each renewed every 30 s.
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
@@ -23,7 +24,7 @@ const server = await startWindlass(async (directory) => {
   filled = await fill(directory, 0);
 });
 
-/** With an identity of its own data: a worker that has nothing to claim. */
+/** Starts an agent whose worker has no job to claim. */
 function startAgent(round: number): ChildProcess {
   return spawn(join(root, "bin/windlass"), ["agent"], {
     env: {

@@ -1,7 +1,9 @@
 /**
- * Row 12 of docs/figures.md: the smallest job, from its creation to its end, through a waiting agent; as a ratio to the same terraform commands in `sh`.
- * The agent's time includes the queue, the claim, the log, durable managed state and the report. `sh` runs them twice: with state over HTTP too, at a
- * server that keeps it in memory (so terraform does the same work), and with state in a file.
+ * Row 12 of docs/figures.md: the time of the smallest job from its creation to its end, with a
+ * waiting agent, as a ratio to the same terraform commands in `sh`. The job's time includes the
+ * queue, the claim, the log, a durable managed state and the report. `sh` runs the commands twice:
+ * with the state at an HTTP server that keeps it in memory, so that terraform does the same work,
+ * and with the state in a file.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -127,7 +129,7 @@ try {
   rmSync(scratch, { recursive: true, force: true });
 }
 
-/** The least that terraform's http backend needs. */
+/** A minimal server for the http backend of terraform. */
 async function startStateServer(): Promise<{ url: string; close(): void }> {
   let state: Buffer | undefined;
   const serve = async (request: IncomingMessage, answer: ServerResponse) => {

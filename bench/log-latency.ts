@@ -1,6 +1,7 @@
 /**
- * Row 11 of docs/figures.md: from the moment a command prints a line to the moment a reader of the job's event stream has it. The line carries its
- * time; the command, the agent's way of a log, the server and the reader are each a process of their own but for the reader, which is this one.
+ * Row 11 of docs/figures.md: the time from printing a line to its arrival at a reader of the job's
+ * log stream. Each line has its time. The command, the log shipper of the agent and the server are
+ * processes of their own, and this process is the reader.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +22,7 @@ const speeds = [
   { perSecond: 2000, seconds: 15, share: 0.99, goal: 120 },
 ];
 
-/** Prints numbered lines of about 60 bytes at a pace that it keeps, each in a write of its own; the time is that of the write. */
+/** Prints numbered lines of 60 bytes at a steady rate, each with the time of its own write. */
 const program = `
 const { writeSync } = require("node:fs");
 const [perSecond, lines] = process.argv.slice(1).map(Number);
@@ -43,7 +44,7 @@ const server = await startWindlass(async (directory) => {
   filled = await fill(directory, 2 * speeds.length);
 });
 
-/** Milliseconds of each line, in ascending order. */
+/** The latencies of the lines in milliseconds, in ascending order. */
 async function latencies(perSecond: number, seconds: number): Promise<number[]> {
   const identity = { "x-worker-id": filled.busyWorker, "x-worker-token": token };
   const claim = await request(`${server.url}/api/jobs/claim`, {
@@ -71,7 +72,8 @@ async function latencies(perSecond: number, seconds: number): Promise<number[]> 
   });
   const ended = once(ship, "exit");
   const found: number[] = [];
-  // A chunk may end inside a line: the file's size grows page by page, also within one write. Such a line is there with its last byte.
+  // A chunk may end inside a line, because the file grows page by page. A line arrives with its
+  // last byte.
   let rest = "";
   for await (const { event, data } of eventsOf(stream.body)) {
     if (event !== "log") continue;
@@ -82,13 +84,13 @@ async function latencies(perSecond: number, seconds: number): Promise<number[]> 
     for (const line of complete) {
       const [time, number] = line.split(" ", 2).map(Number);
       if (number !== found.length)
-        throw new Error(`line ${number} came instead of ${found.length}`);
+        throw new Error(`line ${number} arrived instead of ${found.length}`);
       found.push(now - (time ?? NaN));
     }
     if (found.length >= lines) break;
   }
   await ended;
-  if (found.length !== lines) throw new Error(`${found.length} lines of ${lines} came`);
+  if (found.length !== lines) throw new Error(`${found.length} of ${lines} lines arrived`);
   return found.toSorted((a, b) => a - b);
 }
 

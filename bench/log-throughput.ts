@@ -1,6 +1,7 @@
 /**
- * Rows 9 and 10 of docs/figures.md: a log from a child that writes line by line to the server's durable rows, against the same child with
- * `| cat > file`; and the memory of the process that ships it. Everything is a real process; rounds alternate and medians count.
+ * Rows 9 and 10 of docs/figures.md: the throughput of a log from a process that writes line by line
+ * to the server's durable rows, compared with `process | cat > file`, and the memory of the process
+ * that ships the log. All processes are real. Rounds alternate, and medians are printed.
  */
 import { execFile, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, statSync } from "node:fs";
@@ -15,7 +16,7 @@ import type { Shipped, ShipOrder } from "./lib/ship-process.ts";
 import { median, printTable } from "./lib/table.ts";
 
 const rounds = 5;
-/** As the fixture `chatty` writes; 56 bytes a line, and each line is a write of its own. */
+/** The lines of the fixture `chatty`: 56 bytes each, and a write for each line. */
 const lineBytes = 56;
 const megabytes = (count: number): number => Math.round((count * 1_000_000) / lineBytes);
 const program = `BEGIN { for (i = 1; i <= lines; i++) { printf "line %07d the quick brown fox jumps over the lazy dog\\n", i; fflush() } }`;
@@ -27,7 +28,7 @@ const server = await startWindlass(async (data) => {
   filled = await fill(data, 4 * rounds + 10);
 });
 
-/** Claims a job and ships the output of a child as its log, to an address that leads to the server. */
+/** Claims a job and ships the output of a process as its log, to an address of the server. */
 async function ship(lines: number, address = server.url): Promise<Shipped> {
   const headers = { "x-worker-id": filled.busyWorker, "x-worker-token": token };
   const claim = await request(`${server.url}/api/jobs/claim`, { method: "POST", headers });
@@ -53,7 +54,7 @@ async function ship(lines: number, address = server.url): Promise<Shipped> {
   return JSON.parse(stdout) as Shipped;
 }
 
-/** Milliseconds of the same child through a pipe into a file. */
+/** Returns the milliseconds of the same process with a pipe into a file. */
 function pipe(lines: number): number {
   const file = join(directory, "piped");
   const started = performance.now();
@@ -61,12 +62,12 @@ function pipe(lines: number): number {
   const { status } = spawnSync("sh", ["-c", script, "sh", file]);
   const took = performance.now() - started;
   if (status !== 0 || statSync(file).size < lines * (lineBytes - 1)) {
-    throw new Error("the yardstick did not run");
+    throw new Error("the baseline did not run");
   }
   return took;
 }
 
-/** An address of the server behind a long line: what comes from it is late. */
+/** A proxy that delays every response of the server. */
 async function far(milliseconds: number): Promise<{ url: string; close(): void }> {
   const { port } = new URL(server.url);
   const proxy = createServer((near) => {
@@ -129,7 +130,7 @@ printTable("Log from a child that writes 60 MB line by line to the server's dura
   },
   {
     row: "10",
-    what: "the same at 22 MB, with a server that answers 200 ms late to without",
+    what: "the same at 22 MB, with a server that responds 200 ms late to without",
     value: peak((one) => one.slow / one.small),
     goal: 1.1,
     better: "smaller",

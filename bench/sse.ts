@@ -1,6 +1,8 @@
 /**
- * Row 14 of docs/figures.md: events of a job's log to 500 readers, as a ratio to the same bytes written to as many raw TCP sockets, one write an
- * event and socket; and what a reader costs that stopped reading. Servers and readers are processes of their own; the readers only count.
+ * Row 14 of docs/figures.md: the rate of log events to 500 readers, as a ratio to the same bytes
+ * written to as many raw TCP sockets with one write per event and socket, and the memory for a
+ * reader that stopped reading. The servers are processes of their own. The readers only count
+ * bytes.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +18,7 @@ import { median, printTable } from "./lib/table.ts";
 
 const rounds = 5;
 const readers = 500;
-/** Events of a round, and the text of each. */
+/** The events of a round. */
 const events = 200;
 const text = `${"x".repeat(1023)}\n`;
 const stalled = 50;
@@ -30,7 +32,7 @@ const server = await startWindlass(async (directory) => {
 const { port } = new URL(server.url);
 const stream = `/api/jobs/${filled.heldJob}/logs/stream`;
 
-/** The yardstick: on a line `<events> <bytes>` it writes so many pieces of such a size to every socket, and waits where one is full. */
+/** The baseline: for `<events> <bytes>` on stdin, writes that many pieces to every socket. */
 const program = `
 const { createServer } = require("node:net");
 const { once } = require("node:events");
@@ -50,7 +52,7 @@ const raw = spawn(process.execPath, ["-e", program], { stdio: ["pipe", "pipe", "
 const [rawPort] = (await once(createInterface(raw.stdout), "line")) as [string];
 
 interface Readers {
-  /** Of all readers together. */
+  /** The bytes of all readers together. */
   bytes(): number;
   close(): void;
 }
@@ -69,12 +71,12 @@ async function openReaders(to: number, hello: string, count = readers): Promise<
   return { bytes: () => bytes, close: () => sockets.forEach((socket) => socket.destroy()) };
 }
 
-/** Waits until a number has not changed for a moment. */
+/** Waits until a number has not changed for 300 ms. */
 async function quiet(value: () => number): Promise<void> {
   for (let last = -1; last !== value(); await pause(300)) last = value();
 }
 
-/** Waits until it is reached; answers how long that took from `started`. */
+/** Waits until the value reaches the goal. Returns the milliseconds since `started`. */
 async function reached(value: () => number, goal: number, started: number): Promise<number> {
   while (value() < goal) await pause(1);
   return performance.now() - started;
@@ -93,13 +95,13 @@ async function post(count: number): Promise<void> {
       stream_type: "STDOUT",
       seq: ++seq,
     }));
-    const answer = await request(`${server.url}/api/jobs/${filled.heldJob}/logs`, {
+    const response = await request(`${server.url}/api/jobs/${filled.heldJob}/logs`, {
       method: "POST",
       headers,
       body: JSON.stringify({ chunks }),
     });
-    if (answer.statusCode >= 300) throw new Error(await answer.body.text());
-    await answer.body.dump();
+    if (response.statusCode >= 300) throw new Error(await response.body.text());
+    await response.body.dump();
   }
 }
 
@@ -113,7 +115,8 @@ try {
   const hello = `GET ${stream} HTTP/1.1\r\nhost: bench\r\nauthorization: ${headers["authorization"]}\r\n\r\n`;
   const sse = await openReaders(Number(port), hello);
   const tcp = await openReaders(Number(rawPort), "");
-  // The size of an event as it is sent, measured on the readers themselves; less the frame of a write, which may hold several.
+  // The size of a sent event, measured at the readers, without the frame of a write, which may have
+  // several events.
   const empty = sse.bytes();
   await post(8);
   await quiet(sse.bytes);

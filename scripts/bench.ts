@@ -1,4 +1,4 @@
-/** Runs every file of bench/, one after another: figures that share the machine with another one say nothing. */
+/** Runs the files of bench/ one after another, because figures of concurrent ones mean nothing. */
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";

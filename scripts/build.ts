@@ -1,4 +1,4 @@
-/** `npm run build [-- --out DIR]`: what a package or an image holds, JavaScript and the files that the code reads beside itself. */
+/** `npm run build [-- --out DIR]`: writes JavaScript and the files that it reads. */
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, globSync, mkdirSync, rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -8,13 +8,13 @@ const root = join(import.meta.dirname, "..");
 const { values } = parseArgs({ options: { out: { type: "string", default: join(root, "dist") } } });
 const out = resolve(values.out);
 
-/** Read at run time by `import.meta.dirname`, so they keep their place in the tree. */
+/** Read at run time relative to `import.meta.dirname`, so they keep their paths. */
 const assets = ["control-plane/**/*.{css,js,svg,html}", "samples/**/*", "systemd/*"];
 
 if (existsSync(out) && !existsSync(join(out, "main.js")))
   throw new Error(`${out} is not an earlier build: remove it, or choose another folder`);
 rmSync(out, { recursive: true, force: true });
-// Types are checked by `npm run typecheck`; without them the build takes a tenth of the time.
+// `npm run typecheck` checks types. Without that the build takes a tenth of the time.
 execFileSync("tsc", ["-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", out], {
   stdio: "inherit",
 });

@@ -1,4 +1,4 @@
-/** `npm run openapi`: writes docs/openapi.json, the document that a server of this version serves at /openapi.json. */
+/** `npm run openapi`: writes docs/openapi.json, which the server serves at /openapi.json. */
 import { writeFile } from "node:fs/promises";
 import { openApiDocument } from "../control-plane/openapi/document.ts";
 import { version } from "../common/version.ts";

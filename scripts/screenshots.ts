@@ -1,4 +1,7 @@
-/** `npm run screenshots`: every page in both themes, wide and narrow, into screenshots/; `-- zone jobs` only those named so at the start. */
+/**
+ * `npm run screenshots`: writes every page in both themes, wide and narrow, to screenshots/. `--
+ * zone jobs` selects pages by the start of their names.
+ */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { findChromium } from "../test/helpers/chromium.ts";
@@ -11,7 +14,7 @@ import { addSampleJobs, openSampleUser, sampleSettings } from "../test/helpers/s
 const target = join(import.meta.dirname, "../screenshots");
 mkdirSync(target, { recursive: true });
 const found = await findChromium();
-if (!found) throw new Error("there is no Chromium here: name one in CHROMIUM");
+if (!found) throw new Error("Chromium was not found. Set CHROMIUM to its path.");
 const browser = await launch(found);
 const plane = await startPlane(sampleSettings);
 const fixture = await openSampleUser(plane, "ada@example.com");

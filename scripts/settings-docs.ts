@@ -1,4 +1,4 @@
-/** `npm run settings-docs`: writes the tables of docs/settings.md from the registry in common/settings/. */
+/** `npm run settings-docs`: writes the tables of docs/settings.md. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { settingsDocument } from "./lib/settings-document.ts";

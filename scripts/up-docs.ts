@@ -1,4 +1,4 @@
-/** `npm run up-docs`: brings the sample up for real, from the sign-in to the outputs, and writes what the terminal showed into docs/up.md. */
+/** `npm run up-docs`: deploys the sample in a terminal, and writes its text to docs/up.md. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { startPlane } from "../test/helpers/plane.ts";

@@ -1,4 +1,4 @@
-/** Server-Sent Events out of a response, as far as a figure needs them. */
+/** Parses the Server-Sent Events of a response. Handles only what our server sends. */
 export async function* eventsOf(
   body: AsyncIterable<Buffer>,
 ): AsyncIterable<{ event: string; data: string }> {

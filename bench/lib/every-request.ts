@@ -1,4 +1,4 @@
-/** The requests that an owner and a worker make all day, and how long each takes. */
+/** The frequent requests of an owner and a worker, and the time of each. */
 import { Pool } from "undici";
 import { token } from "./fill.ts";
 import type { History } from "./history.ts";
@@ -99,7 +99,7 @@ export function everyRequest(history: History): TimedRequest[] {
   ];
 }
 
-/** Makes a request so many times, one after another; returns the median time in milliseconds. */
+/** Sends a request several times, one after another. Returns the median time in milliseconds. */
 export async function timeOf(target: Target, request: TimedRequest, times = 7): Promise<number> {
   const pool = new Pool(target.url, { connections: 1 });
   const took: number[] = [];
@@ -117,15 +117,15 @@ async function once(pool: Pool, target: Target, request: TimedRequest): Promise<
   }[as];
   const json = body === undefined ? {} : { "content-type": "application/json" };
   const start = performance.now();
-  const answer = await pool.request({
+  const response = await pool.request({
     method,
     path,
     headers: { ...credential, ...json, ...headers() },
     body: body === undefined ? null : JSON.stringify(body),
   });
-  const text = await answer.body.text();
+  const text = await response.body.text();
   const took = performance.now() - start;
-  if (answer.statusCode >= 300)
-    throw new Error(`${request.what} (${path}) returned ${answer.statusCode} ${text}`);
+  if (response.statusCode >= 300)
+    throw new Error(`${request.what} (${path}) returned ${response.statusCode} ${text}`);
   return took;
 }

@@ -1,4 +1,4 @@
-/** Fills a data directory before its server starts: a user, workers, and queued jobs, each of a configuration of its own. */
+/** Fills a data directory with users, workers and queued jobs before its server starts. */
 import { join } from "node:path";
 import { v7 as uuid } from "uuid";
 import { newlyQueued } from "../../control-plane/domain/job.ts";

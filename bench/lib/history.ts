@@ -1,4 +1,4 @@
-/** Fills a data directory with the history of one owner and one worker, before its server starts. */
+/** Fills a data directory with the history of one owner and one worker. */
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { v7 as uuid } from "uuid";
@@ -20,7 +20,7 @@ export interface History {
   readonly emptyZone: string;
   /** One of the configurations. */
   readonly configuration: string;
-  /** A job that waits, because its worker is not there. */
+  /** A job that waits because its worker does not exist. */
   readonly waitingJob: string;
   /** A finished job. */
   readonly finishedJob: string;
@@ -35,8 +35,8 @@ export interface HistorySize {
 }
 
 /**
- * Creates the store with an owner whose jobs one worker has run. Rows are inserted by SQL, because a million through the product's
- * own statements take minutes.
+ * Creates the store with an owner whose jobs one worker has run. Rows are inserted by SQL, because
+ * a million through the product's own statements take minutes.
  */
 export async function fillHistory(
   dataDirectory: string,
@@ -75,7 +75,7 @@ export async function fillHistory(
     last_heartbeat_at: String(now),
     metadata: "'{}'",
   });
-  // Others, so that no table has a single row.
+  // Other rows, so that no table has a single row.
   insert("users", { id: other("aaaa"), email: "n || '@example.com'", created_at: "1" }, others);
   insert(
     "workers",
@@ -123,7 +123,8 @@ export async function fillHistory(
       ...job,
       id: id(at),
       job_type: "iif(n % 2, 'PLAN', 'DEPLOY')",
-      // The oldest twentieth failed, the oldest of all was cancelled: what a filter looks for is far from where it starts.
+      // The oldest twentieth failed, and the oldest job was cancelled, so a filter must search far
+      // from where it starts.
       status: `iif(n = 1, 'CANCELLED', iif(n < ${finished} / 20, 'FAILED', 'SUCCESS'))`,
       spec_id: spec,
       worker_id: `'${worker}'`,
@@ -210,14 +211,14 @@ export async function fillHistory(
   return { owner, worker, zone, emptyZone, configuration, waitingJob, finishedJob };
 }
 
-/** The id of a numbered row of one kind. */
+/** An SQL expression for the id of a numbered row of one kind. */
 const other = (kind: string) => `printf('00000000-0000-7000-8000-${kind}%08x', n)`;
 
-/** An id of version 7 of this moment; ids sort by time. */
+/** An SQL expression for a UUID of version 7 at this time. Such ids sort by time. */
 const id = (at: string, tail = "n") =>
   `printf('%08x-%04x-7000-8000-%012x', (${at}) >> 16, (${at}) & 65535, ${tail})`;
 
-/** Inserts rows whose columns are SQL expressions of the row's number `n`; the columns that are not named get their default. */
+/** Inserts rows whose columns are SQL expressions of the row's number `n`. */
 const insertInto =
   (db: Database.Database) =>
   (table: string, row: Readonly<Record<string, string>>, amount = 1): void => {

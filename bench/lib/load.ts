@@ -1,4 +1,4 @@
-/** A fixed number of requests against one address, and what they cost the server. */
+/** A fixed number of requests to one address, and their cost for the server. */
 import { setTimeout as pause } from "node:timers/promises";
 import autocannon from "autocannon";
 import { Pool } from "undici";
@@ -8,13 +8,13 @@ export interface Load {
   readonly path: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;
-  /** The only status that counts as done; anything else fails the bench. */
+  /** The expected status. Any other fails the bench. */
   readonly status: 200 | 201 | 204;
 }
 
 const connections = 32;
 
-/** Sends `amount` requests as fast as they are answered; answers the server's CPU microseconds per request. */
+/** Sends `amount` requests. Returns the server's CPU microseconds per request. */
 export async function cpuPerRequest(
   server: BenchServer,
   load: Load,
@@ -25,7 +25,7 @@ export async function cpuPerRequest(
   return (cpuMicroseconds(server.pid) - before) / amount;
 }
 
-/** Sends a steady number of requests a second; answers the 99th percentile of the answer times in milliseconds. */
+/** Sends requests at a steady rate. Returns the p99 of the response times in milliseconds. */
 export async function p99AtRate(
   server: BenchServer,
   { path, headers, body, status }: Load,
@@ -37,19 +37,19 @@ export async function p99AtRate(
   const times: number[] = [];
   const ask = async () => {
     const start = performance.now();
-    const answer = await pool.request({
+    const response = await pool.request({
       method: "POST",
       path: address,
       headers: headers ?? {},
       body: body ?? null,
     });
-    await answer.body.dump();
+    await response.body.dump();
     times.push(performance.now() - start);
-    if (answer.statusCode !== status) throw new Error(`${path} answered ${answer.statusCode}`);
+    if (response.statusCode !== status) throw new Error(`${path} returned ${response.statusCode}`);
   };
   const asked: Promise<void>[] = [];
   const begin = performance.now();
-  // Paced by the clock, not by the answers: a slow answer does not lower the rate.
+  // Paced by the clock, so a slow response does not lower the rate.
   while (asked.length < perSecond * seconds) {
     const due = Math.floor(((performance.now() - begin) / 1000) * perSecond);
     while (asked.length < due) asked.push(ask());

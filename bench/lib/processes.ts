@@ -1,4 +1,4 @@
-/** The two servers that a figure compares, each a real process, and the CPU time they have used. */
+/** The two servers that a figure compares, each a real process, and their CPU time. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 
 const root = join(import.meta.dirname, "../..");
 
-/** As bin/windlass starts an agent. */
+/** The flags with which bin/windlass starts an agent. */
 export const agentFlags = ["--max-semi-space-size=1", "--max-old-space-size=64"];
 
 export interface BenchServer {
@@ -17,7 +17,7 @@ export interface BenchServer {
   stop(): Promise<void>;
 }
 
-/** `windlass server` on a data directory of its own, which `prepare` may fill before the start. */
+/** Starts `windlass server` with a data directory of its own, which `prepare` may fill before. */
 export async function startWindlass(
   prepare: (dataDirectory: string) => Promise<void>,
 ): Promise<BenchServer> {
@@ -37,7 +37,7 @@ export async function startWindlass(
   return serverOf(child, url, () => rmSync(dataDirectory, { recursive: true, force: true }));
 }
 
-/** The yardstick: a Fastify server with one route that does nothing. */
+/** Starts the baseline: a Fastify server with one route that does nothing. */
 export async function startNoop(): Promise<BenchServer> {
   const program = `
     import Fastify from "fastify";
@@ -52,7 +52,7 @@ export async function startNoop(): Promise<BenchServer> {
   return serverOf(child, `${url}/noop`, () => undefined);
 }
 
-/** CPU time of all threads of a process so far, in microseconds (nanosecond clock of the scheduler; Linux). */
+/** CPU microseconds of all threads of a process (Linux: nanosecond clock of the scheduler). */
 export function cpuMicroseconds(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const times = threads.map((thread) =>

@@ -1,4 +1,7 @@
-/** An agent's way of a log in a process of its own: runs a command on files and ships them. Prints when all was stored, and its peak memory. */
+/**
+ * The part of an agent that ships a log, in a process of its own: runs a command, ships its output,
+ * and prints its times and peak memory.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
@@ -24,7 +27,7 @@ export interface ShipOrder {
 export interface Shipped {
   /** From the start of the command to its end. */
   readonly commandMilliseconds: number;
-  /** From the start of the command to the answer that the last byte is stored. */
+  /** From the start of the command until the server has stored the last byte. */
   readonly milliseconds: number;
   readonly cpuMilliseconds: number;
   readonly peakKilobytes: number;

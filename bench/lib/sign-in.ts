@@ -1,4 +1,4 @@
-/** Credentials for a user of the bench's own data directory, made as the server makes them. */
+/** Credentials of a user of the bench's data directory, created as the server creates them. */
 import { signToken } from "../../control-plane/services/people/jwt.ts";
 import { readConfig } from "../../control-plane/config.ts";
 import { openContext } from "../../control-plane/context.ts";

@@ -1,4 +1,4 @@
-/** One table for every bench: what is compared, the figure, the goal, and whether it is met. */
+/** The table of every bench: what is compared, the figure, the goal, and whether it is met. */
 
 export interface Figure {
   readonly row: string;
@@ -10,7 +10,7 @@ export interface Figure {
   readonly more?: string;
 }
 
-/** Prints the figures; most are ratios of medians of one run, because machines differ and are shared. */
+/** Prints the figures. Most are ratios within one run, because machines differ. */
 export function printTable(title: string, figures: readonly Figure[]): void {
   console.log(`${title}\n`);
   const rows = figures.map(({ row, what, value, goal, better, more = "" }) => [
@@ -32,7 +32,7 @@ export function printTable(title: string, figures: readonly Figure[]): void {
     );
 }
 
-/** The middle of some values. */
+/** Returns the median. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;

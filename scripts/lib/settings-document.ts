@@ -2,7 +2,7 @@
 import { registry } from "../../common/settings/registry.ts";
 import { expected, type Setting, type Settings } from "../../common/settings/setting.ts";
 
-/** Returns the page with the table of each group replaced. Throws if the page has no place for one. */
+/** Returns the page with new tables. Throws if the page has no place for one. */
 export function settingsDocument(page: string): string {
   let text = page;
   for (const { id, settings } of Object.values(registry).flat()) {
@@ -34,7 +34,7 @@ function withoutSetting(setting: Setting): string {
   return setting.type === "boolean" ? "off" : "none";
 }
 
-/** Links are written from the root of the repository, so that tests find their targets; the page is in docs/. */
+/** Links in the registry are relative to the repository, those of the page to docs/. */
 const meaning = ({ help, details }: Setting): string =>
   [escaped(help), details].filter(Boolean).join(". ").replaceAll("](docs/", "](");
 
