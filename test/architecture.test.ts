@@ -139,7 +139,7 @@ describe("the rules find", () => {
     ]);
   });
 
-  it("nothing in what the rules allow", () => {
+  it("nothing in code that follows them", () => {
     expect([
       ...planted("main.ts", `await import("./cli/main.ts"); await import("./agent/main.ts");`),
       ...planted("control-plane/main.ts", `import "./app.ts"; import "./config.ts";`),

@@ -1,4 +1,4 @@
-/** What a package or an image holds works by itself, away from the checkout. */
+/** A build works outside the checkout. */
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,17 +19,17 @@ afterAll(() => rmSync(place, { recursive: true }));
 const windlass = (...args: string[]): string =>
   execFileSync(join(place, "bin/windlass"), args, { encoding: "utf8", cwd: place });
 
-test("A build starts every role", () => {
+test("a build has every role", () => {
   expect(windlass("--version")).toBe(`${version()}\n`);
   expect(windlass("server", "--help")).toContain("Usage: windlass server");
   expect(windlass("agent", "--help")).toContain("Usage: windlass agent");
 });
 
-test("A build runs the demo: server, agent, pages and samples are in it", () => {
+test("a build runs the demo with its server, agent, pages and samples", () => {
   expect(windlass("demo")).toMatch(/cluster_endpoint/);
 });
 
-test("A build installs the agent with its own command", () => {
+test("a build installs the agent with its own command", () => {
   const target = join(place, "image");
   windlass("agent", "install", "--url", "https://windlass.example.com", "--root", target);
   const unit = join(target, "etc/systemd/system/windlass-agent.service");
@@ -38,7 +38,7 @@ test("A build installs the agent with its own command", () => {
   );
 });
 
-test("A folder that is no build is not overwritten", () => {
+test("a folder that is not a build is not overwritten", () => {
   expect(() =>
     execFileSync(process.execPath, ["scripts/build.ts", "--out", join(place, "bin")], {
       cwd: root,

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { projectFiles, root } from "./helpers/source-files.ts";
 
-/** What a file must not say, because it is true on one machine only. */
-const tellTales: readonly (readonly [what: string, pattern: RegExp])[] = [
+/** Text that a file must not contain, because it is valid on one machine only. */
+const localText: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["a path of one machine", /(?<![\w.$}~-])\/(?:root|work|Users|home)\/\w/],
   [
     "the host of a package registry",
@@ -16,13 +16,13 @@ const found = (path: string, text: string): string[] =>
   text
     .split("\n")
     .flatMap((line, index) =>
-      tellTales
+      localText
         .filter(([, pattern]) => pattern.test(line))
         .map(([what]) => `${path}:${index + 1} names ${what}: ${line.trim().slice(0, 120)}`),
     );
 
-describe("what is committed", () => {
-  it("names no machine that it was written on and no registry that it was installed from", () => {
+describe("the repository", () => {
+  it("names no path of one machine and no package registry", () => {
     const own = "test/committed.test.ts";
     const files = projectFiles().filter((path) => path !== own);
     expect(files.flatMap((path) => found(path, readFileSync(join(root, path), "utf8")))).toEqual(
@@ -30,15 +30,15 @@ describe("what is committed", () => {
     );
   });
 
-  it("would be caught doing so", () => {
-    expect(found("x", `const a = "/home/somebody/checkout";`)).toHaveLength(1);
+  it("is searched for local paths and registries, but not for similar text", () => {
+    expect(found("x", `const a = "/home/ada/checkout";`)).toHaveLength(1);
     expect(found("x", `"resolved": "https://registry.npmjs.org/a"`)).toHaveLength(1);
     expect(
       found("x", `join(homedir(), "work/x"), "\${dir}/work/x", "https://example.test/home/"`),
     ).toEqual([]);
   });
 
-  it("locks packages by their digest, wherever they are fetched from", () => {
+  it("locks every package by its digest, without an address", () => {
     const lock = JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")) as {
       packages: Record<string, { resolved?: string; integrity?: string }>;
     };
@@ -47,7 +47,7 @@ describe("what is committed", () => {
     expect(entries.filter(([, { integrity }]) => integrity === undefined)).toEqual([]);
   });
 
-  it("gives a reason for every dependency", () => {
+  it("has a reason for every dependency in docs/dependencies.md", () => {
     const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
       dependencies: Record<string, string>;
       devDependencies: Record<string, string>;

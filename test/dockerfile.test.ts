@@ -13,12 +13,12 @@ const lines = text
 const of = (word: string): string[] =>
   lines.filter((line) => line.startsWith(`${word} `)).map((line) => line.slice(word.length + 1));
 
-test("The linter finds nothing in the Dockerfile", () => {
+test("the Dockerfile passes its linter", () => {
   expect(validate(text)).toEqual([]);
   expect(validate("FROM node:24\nRUNN true\n")).not.toEqual([]);
 });
 
-test("Every file that the Dockerfile copies from the tree is in the tree", () => {
+test("every file that the Dockerfile copies exists", () => {
   const sources = of("COPY")
     .filter((line) => !line.startsWith("--from="))
     .flatMap((line) => line.split(/\s+/).slice(0, -1));
@@ -26,7 +26,7 @@ test("Every file that the Dockerfile copies from the tree is in the tree", () =>
   expect(sources.filter((source) => !existsSync(join(root, source)))).toEqual([]);
 });
 
-test("A stop of the image's agent cancels its jobs before the README's stop time is over", () => {
+test("the image's agent cancels its jobs within the stop time of the README", () => {
   const [, jobs] = /WINDLASS_STOP_SECONDS=(\d+)/.exec(text) ?? [];
   const readme = readFileSync(join(root, "README.md"), "utf8");
   const [, stop] = /agent --stop-timeout (\d+)/.exec(readme) ?? [];
@@ -34,13 +34,13 @@ test("A stop of the image's agent cancels its jobs before the README's stop time
   expect(Number(stop) - Number(jobs)).toBeGreaterThan(660);
 });
 
-test("The image is restarted by liveness alone, so that an outage of the control plane restarts nothing", () => {
+test("the image's health check is /healthz, so an outage of the control plane restarts no agent", () => {
   const health = lines.find((line) => line.includes("fetch("));
   expect(health).toContain("/healthz");
   expect(health).not.toContain("/readyz");
 });
 
-test("The image runs without privileges, receives signals, and has no build tools", () => {
+test("the image runs without privileges, receives signals, and has no build tools", () => {
   const last = lines.slice(lines.findLastIndex((line) => line.startsWith("FROM ")));
   expect(last).toContain("USER 1000:1000");
   expect(last).toContain('ENTRYPOINT ["tini", "--", "windlass"]');

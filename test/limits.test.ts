@@ -70,11 +70,11 @@ test.each([
   ["how long a request may wait (`?wait=`)", `${waitSecondsLimit} s`],
   ["a form of the console", `${mib(formLimit)}, ${number(formFields)} fields`],
   ["run time of a job without `timeout_seconds`", `${number(timeoutSecondsDefault)} s`],
-])("says of %s: %s", (what, most) => {
+])("docs/limits.md has %s: %s", (what, most) => {
   expect(page).toContain(`| ${what} | ${most} | `);
 });
 
-test("names only codes that there are, with their status", () => {
+test("docs/limits.md names existing problem codes with their status", () => {
   const named = [...page.matchAll(/(\d{3}) `(\w+)`/g)].map(([, status, code]) => [
     code,
     Number(status),

@@ -8,7 +8,7 @@ import { root } from "./helpers/source-files.ts";
 
 const page = readFileSync(join(root, "docs/settings.md"), "utf8");
 
-test("docs/settings.md has the tables of the registry: else npm run settings-docs", () => {
+test("docs/settings.md has the tables of the registry (npm run settings-docs writes them)", () => {
   expect(settingsDocument(page)).toBe(page);
 });
 

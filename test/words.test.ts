@@ -19,7 +19,9 @@ const words: readonly (readonly [avoided: RegExp, instead: string])[] = [
 ];
 
 /** Where the rewriting is not finished. A folder leaves this list with its last such word. */
-const pending = ["test/", "docs/interface.md"];
+const pending = ["test/control-plane/", "test/common/", "test/helpers/", "docs/interface.md"];
+/** Names the words itself. */
+const own = "test/words.test.ts";
 
 const isText = (path: string): boolean => !/\.(svg|json|pem|gz|zip|png|woff2?)$/.test(path);
 
@@ -39,7 +41,7 @@ const found = (path: string, text: string): string[] =>
 describe("documents, comments and messages", () => {
   it("use plain words", () => {
     const files = projectFiles().filter(
-      (path) => isText(path) && !pending.some((start) => path.startsWith(start)),
+      (path) => isText(path) && path !== own && !pending.some((start) => path.startsWith(start)),
     );
     expect(files.length).toBeGreaterThan(20);
     expect(files.flatMap((path) => found(path, readFileSync(join(root, path), "utf8")))).toEqual(
