@@ -15,7 +15,7 @@ import {
   findUnreleased,
   saveSpec,
   saveZone,
-} from "../../store/configurations/changes.ts";
+} from "../../store/configurations/removals.ts";
 import {
   findZone,
   findZoneByName,

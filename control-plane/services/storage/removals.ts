@@ -8,7 +8,7 @@ import {
   deleteSpec,
   detachSomeJobs,
   findAbandoned,
-} from "../../store/configurations/changes.ts";
+} from "../../store/configurations/removals.ts";
 import { addUnnamed } from "../../store/storage/orphaned-blobs.ts";
 import { findRemovedHolders } from "../../store/workers/workers.ts";
 import { system } from "../audit/audit.ts";

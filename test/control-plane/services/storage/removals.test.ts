@@ -5,7 +5,7 @@ import { loseSomeJobs } from "../../../../control-plane/services/jobs/outcomes.t
 import { removeSomeOfSpec } from "../../../../control-plane/services/storage/removals.ts";
 import { findHeldJobs } from "../../../../control-plane/store/jobs/jobs.ts";
 import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
-import { abandonSpec } from "../../../../control-plane/store/configurations/changes.ts";
+import { abandonSpec } from "../../../../control-plane/store/configurations/removals.ts";
 import { deleteWorker as deleteWorkerRow } from "../../../../control-plane/store/workers/workers.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
