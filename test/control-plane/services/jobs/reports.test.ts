@@ -1,39 +1,27 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import type { AppendLogs } from "../../../../protocol/executions.ts";
 import { lose } from "../../../../control-plane/domain/job.ts";
 import { changeJob, writeJobs } from "../../../../control-plane/services/jobs/changes.ts";
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { addLock, findLock } from "../../../../control-plane/store/states/states.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addTestWorker, ask, clientHeaders, type TestWorker } from "../../../helpers/plane.ts";
+import { addTestWorker, clientHeaders } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
 
-const {
-  appendLogs,
-  breakStateLock,
-  cancelJob,
-  claimJob,
-  createJob,
-  getConfiguration,
-  getJob,
-  getJobLogs,
-  reportStatus,
-} = endpoints;
+const { breakStateLock, cancelJob, claimJob, createJob, getConfiguration, getJob, reportStatus } =
+  endpoints;
 
 const { plane } = planeForFile();
 let owner: Owner;
-let worker: TestWorker;
 let runner: Calls;
 let client: Calls;
 let spec: string;
 beforeEach(async () => {
   owner = await addOwner(plane.context.store);
   spec = await addSpec(plane.context.store, owner);
-  worker = await addTestWorker(plane, owner);
-  runner = callsOf(plane, worker.headers);
+  runner = callsOf(plane, (await addTestWorker(plane, owner)).headers);
   client = callsOf(plane, await clientHeaders(plane, owner));
 });
 
@@ -314,183 +302,5 @@ describe("a status report", () => {
     const job = await held();
     const body = { status: "SUCCESS", invented_later: { a: 1 } } as never;
     expect(await report(job, body)).toMatchObject({ status: "SUCCESS" });
-  });
-});
-
-describe("the log of a job", () => {
-  const append = (params: { id: string }, body: AppendLogs) =>
-    runner.get(appendLogs, { params, body });
-  const chunk = (seq: number, log_chunk = `chunk ${seq}\n`) =>
-    ({ log_chunk, stream_type: "STDOUT", seq }) as const;
-  const read = async (params: { id: string }, query = {}) =>
-    client.get(endpoints.getJobLogs, { params, query });
-  const texts = async (job: { id: string }) =>
-    (await read(job)).logs.map(({ log_chunk }) => log_chunk);
-
-  it("keeps unnumbered posts in their order, and the first post starts the job", async () => {
-    const job = await held();
-    for (const log_chunk of ["one\n", "two", ""])
-      await append(job, { log_chunk, stream_type: "STDERR" });
-    expect(await texts(job)).toEqual(["one\n", "two", ""]);
-    expect((await client.get(getJob, { params: job })).started_at).not.toBeNull();
-    const whole = await read(job);
-    expect(whole.logs[0]).toMatchObject({ job_id: job.id, stream_type: "STDERR" });
-    expect(await runner.get(endpoints.readLogs, { params: job, query: {} })).toEqual(whole);
-  });
-
-  it("is read in pages, after an id", async () => {
-    const job = await held();
-    await append(job, { chunks: [1, 2, 3, 4, 5].map((seq) => chunk(seq)) });
-    const first = await read(job, { limit: 2 });
-    expect(first.logs).toHaveLength(2);
-    expect(first.next_after).toBe(first.logs[1]!.id);
-    const rest = await read(job, { after: first.next_after });
-    expect(rest.logs.map(({ log_chunk }) => log_chunk)).toEqual([
-      "chunk 3\n",
-      "chunk 4\n",
-      "chunk 5\n",
-    ]);
-    expect(rest.next_after).toBeNull();
-    expect((await read(job, { after: first.next_after, limit: 3 })).next_after).toBeNull();
-  });
-
-  it("stores a numbered chunk once, however often it is sent", async () => {
-    const job = await held();
-    const first = await append(job, { chunks: [chunk(1), chunk(2)] });
-    expect(await append(job, { chunks: [chunk(1), chunk(2)] })).toEqual(first);
-    const second = await append(job, { chunks: [chunk(2), chunk(3)] });
-    expect(second.id).toBeGreaterThan(first.id);
-    expect(await append(job, chunk(3))).toEqual(second);
-    expect(await texts(job)).toEqual(["chunk 1\n", "chunk 2\n", "chunk 3\n"]);
-  });
-
-  it("returns 201 for a new chunk and 200 for a stored one", async () => {
-    const job = await held();
-    const post = () =>
-      ask(plane, "POST", `/api/jobs/${job.id}/logs`, {
-        headers: { ...worker.headers, "content-type": "application/json" },
-        body: JSON.stringify(chunk(1)),
-      });
-    expect((await post()).status).toBe(201);
-    expect((await post()).status).toBe(200);
-  });
-
-  it("waits for a chunk whose predecessor is in transit, and refuses a gap", async () => {
-    const job = await held();
-    const second = append(job, chunk(2));
-    await pause(50);
-    await append(job, chunk(1));
-    await second;
-    expect(await texts(job)).toEqual(["chunk 1\n", "chunk 2\n"]);
-    expect(await runner.refusal(appendLogs, { params: job, body: chunk(4) })).toBe("409 log_gap");
-    const answer = await ask(plane, "POST", `/api/jobs/${job.id}/logs`, {
-      headers: { ...worker.headers, "content-type": "application/json" },
-      body: JSON.stringify(chunk(9)),
-    });
-    expect(answer.json()).toMatchObject({ code: "log_gap", expected_seq: 3 });
-  });
-
-  it("keeps every character, and reports a cancellation in the response", async () => {
-    const job = await held();
-    const text = "\u0000 \u001b[31mred\u001b[0m \r\n \ufffd 🚀 \u2028";
-    await append(job, { log_chunk: text, stream_type: "STDOUT" });
-    expect(await texts(job)).toEqual([text]);
-    await client.get(cancelJob, { params: job });
-    expect(await append(job, { log_chunk: "late", stream_type: "STDOUT" })).toMatchObject({
-      job_status: "CANCELLED",
-    });
-  });
-
-  it("accepts 1 MiB of text in one post, whatever its length as JSON", async () => {
-    const job = await held();
-    const text = "\u0001".repeat(1024 ** 2);
-    await append(job, chunk(1, text));
-    expect(await texts(job)).toEqual([text]);
-  });
-
-  it("keeps the step of a SYSTEM chunk, and ignores a malformed one", async () => {
-    const job = await held();
-    const step = { name: "plan", event: "started", at: "2026-11-21T10:15:02.120Z" } as const;
-    const system = { stream_type: "SYSTEM", log_chunk: "" } as const;
-    const wrong = [
-      { ...step, event: "paused" },
-      { ...step, name: "x\u0000" },
-      { ...step, at: "noon" },
-      "plan",
-    ];
-    const chunks = [
-      { ...system, step },
-      { ...system, stream_type: "STDOUT" as const, step },
-      ...wrong.map((one) => ({ ...system, step: one as never })),
-    ].map((chunk, index) => ({ ...chunk, seq: index + 1 }));
-    await runner.get(appendLogs, { params: job, body: { chunks } });
-    await runner.get(appendLogs, { params: job, body: { ...system, step } });
-    const { logs } = await client.get(getJobLogs, { params: job, query: {} });
-    expect(logs.map((chunk) => chunk.step)).toEqual([step, ...Array(5), step]);
-    expect(logs[1]).not.toHaveProperty("step");
-  });
-
-  it("is complete when it has every chunk that the runner counted", async () => {
-    const job = await held();
-    await append(job, { chunks: [chunk(1), chunk(2)] });
-    expect(await report(job, { status: "SUCCESS", last_seq: 3 })).toMatchObject({
-      log_complete: false,
-    });
-    await append(job, chunk(3));
-    expect(await client.get(getJob, { params: job })).toMatchObject({ log_complete: true });
-    const other = await held();
-    expect(await report(other, { status: "SUCCESS" })).toMatchObject({ log_complete: null });
-  });
-
-  it("is read whole, however long it is", async () => {
-    const job = await held();
-    for (let from = 1; from <= 1000; from += 200)
-      await append(job, { chunks: Array.from({ length: 200 }, (_, index) => chunk(from + index)) });
-    expect(await texts(job)).toEqual(
-      Array.from({ length: 1000 }, (_, index) => `chunk ${index + 1}\n`),
-    );
-  });
-
-  it.each<[string, unknown, string]>([
-    ["an empty body", {}, "400 invalid_request"],
-    ["no stream", { log_chunk: "x" }, "400 invalid_request"],
-    ["an unknown stream", { log_chunk: "x", stream_type: "STDLOG" }, "400 invalid_request"],
-    [
-      "a chunk that is not a string",
-      { log_chunk: 5, stream_type: "STDOUT" },
-      "400 invalid_request",
-    ],
-    [
-      "both forms",
-      { log_chunk: "x", stream_type: "STDOUT", chunks: [chunk(1)] },
-      "400 invalid_request",
-    ],
-    ["no chunks", { chunks: [] }, "400 invalid_request"],
-    [
-      "too many chunks",
-      { chunks: Array.from({ length: 201 }, (_, i) => chunk(i + 1)) },
-      "400 invalid_request",
-    ],
-    ["a chunk number of 0", { ...chunk(0) }, "400 invalid_request"],
-    ["1 MiB and 1 byte of text", chunk(1, "x".repeat(1024 ** 2 + 1)), "413 too_large"],
-    [
-      "512 Ki two-byte letters and one more",
-      chunk(1, "é".repeat(1024 ** 2 / 2 + 1)),
-      "413 too_large",
-    ],
-    [
-      "more than 1 MiB in chunks",
-      { chunks: [chunk(1, "x".repeat(1024 ** 2)), chunk(2, "y")] },
-      "413 too_large",
-    ],
-    [
-      "a body of 7.9 MB",
-      { log_chunk: "x".repeat(7_900_000), stream_type: "STDOUT" },
-      "413 too_large",
-    ],
-  ])("refuses %s and stores nothing of it", async (_, body, refusal) => {
-    const job = await held();
-    expect(await runner.refusal(appendLogs, { params: job, body: body as never })).toBe(refusal);
-    expect(await texts(job)).toEqual([]);
   });
 });
