@@ -2,28 +2,27 @@
  * Reads the agent's settings; nothing else here reads the environment. common/settings/agent.ts declares them, docs/settings.md, "The
  * agent", describes them. Rules about several settings stand here.
  */
+import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { retryLimits, type BackoffLimits } from "../common/backoff.ts";
 import type { LogSettings } from "../common/log.ts";
 import { agentSettings } from "../common/settings/agent.ts";
 import { ConfigError, MissingSettingError } from "../common/settings/config-error.ts";
 import { settingsReader } from "../common/settings/read.ts";
-import { unknownSettings } from "../common/settings/unknown.ts";
 import { expected } from "../common/settings/setting.ts";
+import { unknownSettings } from "../common/settings/unknown.ts";
 import { second } from "../common/units.ts";
-import {
-  addressOf,
-  defaultWorkDir,
-  isPlainHttp,
-  networkOf,
-  type Address,
-} from "./config-values.ts";
 import { cloudSettings, type CloudSettings } from "./job/credentials/cloud-providers.ts";
-import { readGitAccess, type GitAccess } from "./job/source/git-access.ts";
 import type { Level } from "./job/isolation/isolation.ts";
 import { isolationConfig, type IsolationConfig } from "./job/isolation/settings.ts";
 import type { CacheLimits } from "./job/shared-cache.ts";
+import { readGitAccess, type GitAccess } from "./job/source/git-access.ts";
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
 
 export interface AgentConfig extends IsolationConfig, LogSettings {
   readonly url: string;
@@ -188,4 +187,43 @@ function gitAccessOf(text = ""): GitAccess[] {
   } catch (error) {
     throw new ConfigError(`WINDLASS_GIT_CREDENTIALS: ${(error as Error).message}`);
   }
+}
+
+/** Where an agent works that was told nothing. */
+function defaultWorkDir(environment: NodeJS.ProcessEnv): string {
+  const fromSystemd = environment["STATE_DIRECTORY"]?.split(":")[0];
+  if (fromSystemd) return fromSystemd;
+  const isCheckout = existsSync(join(import.meta.dirname, "..", "main.ts"));
+  return isCheckout ? ".windlass/agent" : "/var/lib/windlass-agent";
+}
+
+/** `host:port`, where a host of version 6 stands in brackets. */
+function addressOf(text: string | undefined): Address | undefined {
+  if (text === undefined) return undefined;
+  const { hostname: host, port } = new URL(`http://${text}`);
+  return { host: host.replace(/^\[|\]$/g, ""), port: Number(port || 80) };
+}
+
+/** What terraform and git need to reach anything from inside of some networks. */
+const networkNames = ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"];
+
+/** The proxies and authorities that the environment names. */
+function networkOf(environment: NodeJS.ProcessEnv): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of networkNames.flatMap((each) => [each, each.toLowerCase()])) {
+    const value = environment[name];
+    if (value) found[name] = value;
+  }
+  return found;
+}
+
+/** Whether what is sent to this address can be read on the network: http to a host that is not this machine. */
+function isPlainHttp(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  const isLoopback =
+    hostname === "localhost" ||
+    hostname.endsWith(".localhost") ||
+    hostname === "[::1]" ||
+    /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return protocol === "http:" && !isLoopback;
 }

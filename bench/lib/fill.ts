@@ -6,7 +6,8 @@ import { hashToken } from "../../control-plane/domain/tokens.ts";
 import { newlyRegistered } from "../../control-plane/domain/worker.ts";
 import { openSqlite } from "../../control-plane/store/engines/sqlite.ts";
 import { insertJob } from "../../control-plane/store/jobs/jobs.ts";
-import { insertSpec, insertZone } from "../../control-plane/store/configurations/configurations.ts";
+import { insertSpec } from "../../control-plane/store/configurations/configurations.ts";
+import { insertZone } from "../../control-plane/store/zones/zones.ts";
 import { insertWorker } from "../../control-plane/store/workers/workers.ts";
 
 export const token = "wlw_bench";

@@ -1,13 +1,14 @@
 /** Configurations, and the archives of their files: raw bytes, streamed both ways. */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { deleteConfiguration, updateConfiguration } from "../services/configurations/changes.ts";
 import {
   createConfiguration,
   getConfiguration,
   getConfigurationByProjectName,
   listConfigurationIds,
   writeConfiguration,
+  deleteConfiguration,
+  updateConfiguration,
 } from "../services/configurations/configurations.ts";
 import type { Context } from "../services/context.ts";
 import { findSource, uploadArchive } from "../services/configurations/archives.ts";

@@ -17,7 +17,7 @@ import {
   updateMetadata,
 } from "../services/workers/workers.ts";
 import { updateWorker } from "../services/workers/updates.ts";
-import { proveWorker } from "../services/workers/proof.ts";
+import { proveWorker } from "../services/workers/credentials.ts";
 import { goneSignal } from "../http/gone.ts";
 import { sendListById } from "../http/list.ts";
 import { bodilessRoutes, route, type Guards } from "../http/route.ts";

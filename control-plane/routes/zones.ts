@@ -4,9 +4,15 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import { sendJson, sendListOf } from "../http/list.ts";
 import { bodilessRoutes, route, type Guards, type sent } from "../http/route.ts";
 import type { UserCaller } from "../services/callers.ts";
-import { deleteZone, updateZone } from "../services/configurations/changes.ts";
 import type { Context } from "../services/context.ts";
-import { createZone, getZone, listZones, writeZone } from "../services/zones/zones.ts";
+import {
+  createZone,
+  getZone,
+  listZones,
+  writeZone,
+  deleteZone,
+  updateZone,
+} from "../services/zones/zones.ts";
 
 export function zoneRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   route(app, endpoints.listZones, guards, async ({ caller, query, reply }) =>

@@ -4,7 +4,8 @@ import { newlyQueued, type JobRow } from "../../control-plane/domain/job.ts";
 import { newlyRegistered, type WorkerRow } from "../../control-plane/domain/worker.ts";
 import type { Store } from "../../control-plane/store/db.ts";
 import { insertJob } from "../../control-plane/store/jobs/jobs.ts";
-import { insertSpec, insertZone } from "../../control-plane/store/configurations/configurations.ts";
+import { insertSpec } from "../../control-plane/store/configurations/configurations.ts";
+import { insertZone } from "../../control-plane/store/zones/zones.ts";
 import { insertWorker } from "../../control-plane/store/workers/workers.ts";
 
 export interface Owner {

@@ -6,10 +6,9 @@ import { bootId } from "../../machine/process-identity.ts";
 import { JobStopped, known, OutcomeUnknown, StepFailed, type JobContext } from "../context.ts";
 import { cloudEnvironment } from "../credentials/credentials.ts";
 import { boundDebugLog, debugEnvironment, prepareDebugLog } from "./debug-log.ts";
-import { environmentOf } from "./environment.ts";
+import { environmentOf, stateEnvironment } from "./environment.ts";
 import { JournalFailed, type StopReason } from "../journal.ts";
 import { openRun, type Run, type StopPatience } from "./process.ts";
-import { stateEnvironment } from "./state-environment.ts";
 import { prepareRun, type PreparedRun, type RunCommand } from "./spawn.ts";
 import { mebibyte } from "../../../common/units.ts";
 

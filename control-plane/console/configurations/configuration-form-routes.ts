@@ -6,10 +6,12 @@ import {
 } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { listCloudIdentities } from "../../services/identities/identities.ts";
-import { updateConfiguration } from "../../services/configurations/changes.ts";
-import { createConfiguration } from "../../services/configurations/configurations.ts";
+import {
+  createConfiguration,
+  updateConfiguration,
+} from "../../services/configurations/configurations.ts";
 import type { Context } from "../../services/context.ts";
-import { getZoneName, listZoneNames, type ZoneName } from "../../services/zones/names.ts";
+import { getZoneName, listZoneNames, type ZoneName } from "../../services/zones/zones.ts";
 import { configurationForm } from "./configuration-form.ts";
 import { changeOf, described, emptyForm, formOf } from "./configuration-input.ts";
 import { judge } from "../../domain/judge.ts";

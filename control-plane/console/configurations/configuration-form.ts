@@ -3,7 +3,7 @@
  * as whom.
  */
 import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
-import type { ZoneName } from "../../services/zones/names.ts";
+import type { ZoneName } from "../../services/zones/zones.ts";
 import { choice, columns, line, lines, trouble } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";

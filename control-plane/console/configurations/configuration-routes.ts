@@ -5,8 +5,11 @@ import type { Configuration } from "../../../protocol/configurations.ts";
 import { CreateJob } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
-import { deleteConfiguration, updateConfiguration } from "../../services/configurations/changes.ts";
-import { getConfiguration } from "../../services/configurations/configurations.ts";
+import {
+  getConfiguration,
+  deleteConfiguration,
+  updateConfiguration,
+} from "../../services/configurations/configurations.ts";
 import type { Context } from "../../services/context.ts";
 import { createJob } from "../../services/jobs/jobs.ts";
 import { breakStateLock, rollBackState } from "../../services/states/versions.ts";

@@ -13,7 +13,7 @@ import {
   listStateVersions,
   type StateLock,
 } from "../../services/states/versions.ts";
-import { getZoneName, type ZoneName } from "../../services/zones/names.ts";
+import { getZoneName, type ZoneName } from "../../services/zones/zones.ts";
 import { isOpen } from "../page/words.ts";
 
 /** A page of a list, newest first; `next` continues it. */

@@ -5,7 +5,7 @@ import { notFound } from "../../domain/refusal.ts";
 import { listOwnAccounts, offeredHosts } from "../../services/people/accounts.ts";
 import { listAuditEntries } from "../../services/audit/audit.ts";
 import type { Context } from "../../services/context.ts";
-import { endOwnLogin, listLogins } from "../../services/people/login-lists.ts";
+import { endOwnLogin, listLogins } from "../../services/people/logins.ts";
 import { html, type Html } from "../page/html.ts";
 import { sendPage } from "../page/layout.ts";
 import { settingsPage } from "./settings-page.ts";

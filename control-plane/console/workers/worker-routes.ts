@@ -7,7 +7,7 @@ import { invalid, notFound } from "../../domain/refusal.ts";
 import {
   findConfigurationName,
   listConfigurationNames,
-} from "../../services/configurations/names.ts";
+} from "../../services/configurations/configurations.ts";
 import type { Context } from "../../services/context.ts";
 import { createJob, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { createRegistrationToken } from "../../services/workers/registration-tokens.ts";

@@ -3,7 +3,6 @@ import { validate } from "uuid";
 import { CreateZone } from "../../../protocol/configurations.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import { notFound } from "../../domain/refusal.ts";
-import { deleteZone, updateZone } from "../../services/configurations/changes.ts";
 import type { Context } from "../../services/context.ts";
 import {
   createZone,
@@ -11,6 +10,8 @@ import {
   listConfigurationSummaries,
   listZoneSummaries,
   type BareZone,
+  deleteZone,
+  updateZone,
 } from "../../services/zones/zones.ts";
 import { judge } from "../../domain/judge.ts";
 import { attempt, Form, refuseStale } from "../page/form.ts";

@@ -7,7 +7,7 @@ import {
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import type { JobRow } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
-import { addArchive, findArchive } from "../../store/plans/artifacts.ts";
+import { addArchive, findArchive } from "../../store/configurations/archives.ts";
 import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";

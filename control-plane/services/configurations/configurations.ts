@@ -4,28 +4,43 @@ import type {
   Component,
   Configuration,
   CreateConfiguration,
+  UpdateConfiguration,
 } from "../../../protocol/configurations.ts";
-import type { UserCaller } from "../callers.ts";
-import { definitionOf, mask, seal, type Definition } from "../../domain/snapshot.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
-import { findArchive } from "../../store/plans/artifacts.ts";
-import { findCloudIdentity } from "../../store/identities/identities.ts";
-import type { Queries } from "../../store/db.ts";
+import {
+  definitionOf,
+  mask,
+  seal,
+  unsealReadable,
+  updatedDefinition,
+  type Definition,
+} from "../../domain/snapshot.ts";
+import { findArchive } from "../../store/configurations/archives.ts";
 import {
   findComponents,
   findSpec,
   findSpecByName,
   findSpecByProjectName,
-  findZone,
   insertSpec,
   listSpecIds,
+  listSpecNames,
+  saveSpec,
+  type SpecName,
   type SpecRow,
 } from "../../store/configurations/configurations.ts";
+import { abandonSpec, findUnreleased } from "../../store/configurations/removals.ts";
+import type { Queries } from "../../store/db.ts";
+import { findCloudIdentity } from "../../store/identities/identities.ts";
+import { findLock, findState } from "../../store/states/states.ts";
+import { findZone } from "../../store/zones/zones.ts";
 import { recordOwn } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
+import { forget } from "../storage/orphaned-blobs.ts";
 import { checkConfigurations, countRefusal } from "../storage/quotas.ts";
+import { removeSomeOfSpec } from "../storage/removals.ts";
 
 /** POST /api/cli/configurations. */
 export async function createConfiguration(
@@ -115,8 +130,95 @@ export async function* writeConfiguration(
   if (spec) yield JSON.stringify(await viewFound(read, spec));
 }
 
+/** The names of an owner's configurations, in their order; at most `limit`. */
+export const listConfigurationNames = (
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  limit: number,
+): Promise<SpecName[]> => listSpecNames(read, owner, { limit });
+
+/** The name of one; undefined where it is not the owner's, or not any more. */
+export async function findConfigurationName(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<string | undefined> {
+  const [found] = await listSpecNames(read, owner, { id, limit: 1 });
+  return found?.name;
+}
+
+/**
+ * PATCH /api/cli/configurations/{name}. Jobs that exist keep the snapshot they were made with; a plan of another definition than the
+ * present one is stale by its hash. A change that depends on what there is, is a function of it: then no other comes in between.
+ */
+export async function updateConfiguration(
+  context: Context,
+  user: UserCaller,
+  name: string,
+  asked: UpdateConfiguration | ((now: Configuration) => UpdateConfiguration),
+): Promise<Configuration> {
+  const owner = user.user_id;
+  const box = context.box("variables");
+  const id = await context.store.write(async (tx) => {
+    const before = await findNamed(tx, owner, name);
+    const change = typeof asked === "function" ? asked(viewSpec(before, [])) : asked;
+    if (Object.keys(change).length === 0) return before.id;
+    if (change.name !== undefined && change.name !== before.name)
+      await refuseIdAsName(tx, owner, change.name);
+    const plain = unsealReadable(JSON.parse(before.definition) as Definition, box, before.id);
+    const definition = updatedDefinition(plain, change);
+    const isMoved = (definition.backend === "own") !== (plain.backend === "own");
+    if (isMoved) await refuseResources(tx, before);
+    const after: SpecRow = {
+      ...before,
+      name: change.name ?? before.name,
+      project_name: change.project_name ?? before.project_name,
+      zone_id: change.zone_id ?? before.zone_id,
+      cloud_identity_id:
+        change.cloud_identity_id === undefined
+          ? before.cloud_identity_id
+          : change.cloud_identity_id,
+      labels: change.labels ? JSON.stringify(change.labels) : before.labels,
+      definition: JSON.stringify(seal(definition, box, before.id)),
+      updated_at: context.now(),
+    };
+    await checkReferences(tx, owner, { ...after, source: definition.source });
+    await checkNames(tx, after);
+    await saveSpec(tx, after);
+    const named = { id: after.id, name: after.name, details: { fields: Object.keys(change) } };
+    await recordOwn(tx, user, { action: "configuration.update", ...named }, context.now());
+    return before.id;
+  });
+  return getConfiguration(context, user, id);
+}
+
+/**
+ * DELETE /api/cli/configurations/{name}: nothing may run, be queued, be locked, or be recorded as existing. It is gone at once; a long
+ * history is removed behind it.
+ */
+export async function deleteConfiguration(
+  context: Context,
+  user: UserCaller,
+  name: string,
+): Promise<void> {
+  const { user_id: owner } = user;
+  const unnamed = await context.store.write(async (tx) => {
+    const spec = await findNamed(tx, owner, name);
+    if (await tx.first(findUnreleased, { spec: spec.id }))
+      throw new RefusalError("configuration_busy", "cancel its jobs, or wait for them");
+    if (await tx.first(findLock, { spec: spec.id }))
+      throw new RefusalError("state_locked", "a lost job left the state locked: unlock it first");
+    await refuseResources(tx, spec);
+    const named = { id: spec.id, name: spec.name };
+    await recordOwn(tx, user, { action: "configuration.delete", ...named }, context.now());
+    await abandonSpec(tx, spec.id);
+    return removeSomeOfSpec(tx, spec.id, context.now());
+  });
+  await forget(context, unnamed);
+}
+
 /** Refuses a zone, an identity or an archive that is not the owner's. */
-export async function checkReferences(
+async function checkReferences(
   tx: Queries,
   owner: string,
   {
@@ -134,13 +236,13 @@ export async function checkReferences(
 }
 
 /** Refuses a new name that is the id of a configuration: by it, people mean the one that has the id. */
-export async function refuseIdAsName(tx: Queries, owner: string, name: string): Promise<void> {
+async function refuseIdAsName(tx: Queries, owner: string, name: string): Promise<void> {
   if (validate(name) && (await tx.first(findSpec, { id: name.toLowerCase(), owner })))
     throw new RefusalError("name_taken", "the name is the id of a configuration");
 }
 
 /** Refuses names that another configuration of the owner has. */
-export async function checkNames(
+async function checkNames(
   tx: Queries,
   { id, owner_id: owner, name, project_name }: SpecRow,
 ): Promise<void> {
@@ -152,6 +254,16 @@ export async function checkNames(
     throw new RefusalError(
       "name_taken",
       `there is a configuration with the project name "${project_name}" already`,
+    );
+}
+
+/** What the managed state records exists; without the state nothing could destroy it. */
+async function refuseResources(tx: Queries, { id: spec }: SpecRow): Promise<void> {
+  const state = await tx.first(findState, { spec });
+  if (state && state.resources > 0)
+    throw new RefusalError(
+      "configuration_not_empty",
+      `its managed state records ${state.resources} resources: destroy them first`,
     );
 }
 
@@ -170,7 +282,7 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
 }
 
 /** A configuration as people see it. */
-export function viewSpec(spec: SpecRow, components: Component[]): Configuration {
+function viewSpec(spec: SpecRow, components: Component[]): Configuration {
   return {
     id: spec.id,
     name: spec.name,

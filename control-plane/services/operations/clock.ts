@@ -1,7 +1,8 @@
-/**
- * The server's clock: epoch milliseconds that run with the monotonic clock. A step of the machine's wall clock moves it only when
- * `shift` says so, at a moment at which the times in the store are moved too (services/operations/clock-steps.ts).
- */
+/** The server's clock, and what a step of the wall clock changes: what is measured from times in the store must not change with it. */
+import { clampFuture, isAnyInFuture, moveTimes } from "../../store/operations/clock-steps.ts";
+import type { Context } from "../context.ts";
+
+/** Epoch milliseconds that run with the monotonic clock. Steps of the wall clock move it only by `followClock`. */
 export interface Clock {
   now(): number;
   /** How far the wall clock is ahead of this one; negative: behind. */
@@ -19,4 +20,49 @@ export function steadyClock(): Clock {
     ahead: () => Date.now() - now(),
     shift: (milliseconds) => void (offset += milliseconds),
   };
+}
+
+/** A smaller difference is drift: the clock follows it, and no time in the store has to. */
+const stepMilliseconds = 1000;
+
+/**
+ * Follows the wall clock. At a step it moves the times in the store by as much, in one transaction, so that a worker that was heard of
+ * five seconds ago still was. Returns the step; 0 when there was none.
+ */
+export async function followClock(
+  { store }: Pick<Context, "store">,
+  clock: Clock,
+): Promise<number> {
+  const step = clock.ahead();
+  if (Math.abs(step) < stepMilliseconds) {
+    clock.shift(step);
+    return 0;
+  }
+  let shifted = 0;
+  const shiftTo = (milliseconds: number) => {
+    clock.shift(milliseconds - shifted);
+    shifted = milliseconds;
+  };
+  try {
+    await store.write(async (tx) => {
+      shiftTo(0);
+      await moveTimes(tx, step, clock.now());
+      // Inside: what other changes of this transaction write after this is in the new time.
+      shiftTo(step);
+      if (step < 0) await clampFuture(tx, clock.now());
+    });
+  } catch (error) {
+    shiftTo(0);
+    throw error;
+  }
+  return step;
+}
+
+/** The wall clock may have stepped back while the server was away: no time in the store is later than now. Returns whether one was. */
+export function settleClock({ store, now }: Pick<Context, "store" | "now">): Promise<boolean> {
+  return store.write(async (tx) => {
+    const isAhead = await isAnyInFuture(tx, now());
+    if (isAhead) await clampFuture(tx, now());
+    return isAhead;
+  });
 }

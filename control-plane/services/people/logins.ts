@@ -1,26 +1,31 @@
 /** One-time links, sessions, and the token pairs of CLI logins. */
 import { randomUUID } from "node:crypto";
 import { v7 as uuid } from "uuid";
+import { day, minute } from "../../../common/units.ts";
 import type { TokenPair } from "../../../protocol/auth.ts";
-import type { Origin, SignedIn, UserCaller } from "../callers.ts";
-import { secondsOf, signToken, verifyEndedToken } from "./jwt.ts";
+import type { Login } from "../../../protocol/logins.ts";
+import { RefusalError, notFound } from "../../domain/refusal.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
-import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries, Store } from "../../store/db.ts";
 import {
+  deleteExpired,
   findFamily,
   findLinkUser,
   findOrAddLinkUser,
   insertLink,
   insertLogin,
+  listLogins as listRows,
   revokeLogin,
+  revokeOwnLogin,
   rotateFamily,
   useLink,
   type LoginRow,
 } from "../../store/people/logins.ts";
 import { fingerprint, operator, person, record, recordOwn } from "../audit/audit.ts";
+import type { Origin, SignedIn, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { day, minute } from "../../../common/units.ts";
+import { time } from "../jobs/views.ts";
+import { secondsOf, signToken, verifyEndedToken } from "./jwt.ts";
 
 /** A one-time link may be opened this long. */
 export const linkMilliseconds = 15 * minute;
@@ -28,6 +33,8 @@ export const linkMilliseconds = 15 * minute;
 const sessionMilliseconds = 90 * day;
 /** The predecessor of a refresh token, within this time, is two commands that refreshed at once and not a thief. */
 const raceMilliseconds = 10_000;
+/** Sign-in records are kept so long after their end: a dead device code must stay dead for a client that still shows it. */
+const graceMilliseconds = 30 * day;
 
 /** Makes a one-time link's token for this e-mail. */
 export async function createLink(store: Store, email: string, now: number): Promise<string> {
@@ -155,6 +162,43 @@ export async function refreshTokens(
   }
   return tokenPair(context, family, family.email);
 }
+
+/** A page of GET /api/cli/logins. */
+export async function listLogins(
+  { store, now }: Context,
+  { user_id, login_id }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<Login[]> {
+  const logins = await listRows(store.read, user_id, now(), before, limit);
+  return logins.map(({ id, kind, created_at, expires_at }) => ({
+    id,
+    kind,
+    current: id === login_id,
+    created_at: time(created_at),
+    expires_at: time(expires_at),
+  }));
+}
+
+/** DELETE /api/cli/logins/{id}: its access tokens are refused at once. */
+export async function endOwnLogin(
+  { store, wakeups, now }: Context,
+  user: UserCaller,
+  login: string,
+): Promise<void> {
+  await store.write(async (tx) => {
+    const { user_id: owner } = user;
+    const ended = await revokeOwnLogin(tx, owner, login, now());
+    if (!ended) throw notFound("login");
+    const { id, kind: name } = ended;
+    await recordOwn(tx, user, { action: "login.revoke", id, name }, now());
+  });
+  wakeups.ring("login", login);
+}
+
+/** Removes links, logins, device logins and registration tokens that expired long ago. */
+export const pruneExpired = ({ store, now }: Context): Promise<void> =>
+  store.write((tx) => deleteExpired(tx, now() - graceMilliseconds));
 
 /** An old token is used again: stolen, unless it is the one just replaced and two commands refreshed at once. */
 function isReuse(login: LoginRow, jti: string, now: number): boolean {

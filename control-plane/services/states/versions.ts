@@ -10,13 +10,14 @@ import { withSerial } from "../../domain/state-serial.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
-import { findStateVersion, listStateVersions as listRows } from "../../store/states/versions.ts";
 import {
   addState,
   findLock,
   findState,
   releaseLock,
   type StateVersionRow,
+  findStateVersion,
+  listStateVersions as listRows,
 } from "../../store/states/states.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import { recordOwn } from "../audit/audit.ts";

@@ -1,4 +1,6 @@
-/** Worker tokens. */
+/** Worker tokens, and what a control plane shows an agent before it is sent one. */
+import { createHmac, randomBytes } from "node:crypto";
+import type { ProveWorker, WorkerProof } from "../../../protocol/workers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { hashToken } from "../../domain/tokens.ts";
 import { acceptsToken } from "../../domain/worker.ts";
@@ -27,4 +29,17 @@ export async function checkWorkerToken(
   )
     await store.write((tx) => tx.run(recordCall, { id: worker.id, now: now() }));
   return { ...worker, presented_hash: token_hash, origin };
+}
+
+/** For a worker that is not here: its proof looks like any other, and is wrong. */
+const unknown = randomBytes(32).toString("hex");
+
+/** POST /api/workers/proof. */
+export async function proveWorker(
+  { store }: Context,
+  { worker_id, nonce }: ProveWorker,
+): Promise<WorkerProof> {
+  const worker = await store.read.first(findWorkerCaller, { id: worker_id.toLowerCase() });
+  const hmac = createHmac("sha256", worker?.token_hash ?? unknown);
+  return { proof: hmac.update(`windlass worker proof\n${nonce}`).digest("base64url") };
 }

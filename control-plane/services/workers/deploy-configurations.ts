@@ -19,7 +19,7 @@ import {
 import type { WorkerRow } from "../../domain/worker.ts";
 import { judge } from "../../domain/judge.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
-import { findArchive } from "../../store/plans/artifacts.ts";
+import { findArchive } from "../../store/configurations/archives.ts";
 import type { Queries } from "../../store/db.ts";
 import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
 import type { Context } from "../context.ts";

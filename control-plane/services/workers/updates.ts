@@ -7,7 +7,7 @@ import { findOwnWorker, updateWorker as saveWorker } from "../../store/workers/w
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { withDeployConfiguration } from "./deploy-configurations.ts";
-import { viewWorker } from "./views.ts";
+import { viewWorker } from "./workers.ts";
 
 /** PATCH /api/cli/workers/{id}. A change that depends on the worker is a function of it: then no other comes in between. */
 export async function updateWorker(

@@ -1,8 +1,7 @@
 /** The watch over workers and what they hold: marks them OFFLINE on time, decides lost jobs, and releases jobs whose cancel was not acknowledged. */
 import { releaseCancelled, unansweredCancelMilliseconds, type JobRow } from "../../domain/job.ts";
-import type { Clock } from "../operations/clock.ts";
 import { system } from "../audit/audit.ts";
-import { followClock } from "../operations/clock-steps.ts";
+import { followClock, type Clock } from "../operations/clock.ts";
 import type { Context } from "../context.ts";
 import { changeJob, writeJobs } from "../jobs/changes.ts";
 import { loseJob, loseSomeJobs, recordOutcome } from "../jobs/outcomes.ts";

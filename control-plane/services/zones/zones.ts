@@ -1,22 +1,24 @@
 /** Zones. What is in one may be large: its JSON is written configuration by configuration. */
 import { v7 as uuid } from "uuid";
 import type { Configuration, CreateZone, Zone } from "../../../protocol/configurations.ts";
-import type { UserCaller } from "../callers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { listSpecIdsOfZone } from "../../store/configurations/configurations.ts";
 import {
   countSpecsByStatus,
   listSpecSummaries,
   type SpecSummaryRow,
 } from "../../store/configurations/summaries.ts";
 import {
+  deleteZone as deleteZoneRow,
   findZone,
   findZoneByName,
   insertZone,
-  listSpecIdsOfZone,
   listZones as listZoneRows,
+  saveZone,
   type ZoneRow,
-} from "../../store/configurations/configurations.ts";
+} from "../../store/zones/zones.ts";
 import { recordOwn } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
 import { writeConfiguration } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
@@ -125,6 +127,68 @@ export async function listConfigurationSummaries(
 ): Promise<ConfigurationSummary[]> {
   const rows = await listSpecSummaries(read, { owner, zone, before, limit });
   return rows.map((row) => ({ ...row, updated_at: time(row.updated_at) }));
+}
+
+export type ZoneName = Pick<Zone, "id" | "name">;
+
+/** The name of a zone. */
+export async function getZoneName(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<ZoneName> {
+  const zone = await read.first(findZone, { id, owner });
+  if (!zone) throw notFound("zone");
+  return { id, name: zone.name };
+}
+
+/** The names of the newest zones. */
+export async function listZoneNames(
+  context: Context,
+  user: UserCaller,
+  limit: number,
+): Promise<ZoneName[]> {
+  const zones = await listZones(context, user, undefined, limit);
+  return zones.map(({ id, name }) => ({ id, name }));
+}
+
+/** PATCH /api/cli/zones/{id}. A change that depends on the zone is a function of it: then no other comes in between. */
+export async function updateZone(
+  context: Context,
+  user: UserCaller,
+  id: string,
+  asked: CreateZone | ((now: Pick<Zone, "name">) => CreateZone),
+): Promise<void> {
+  const owner = user.user_id;
+  await context.store.write(async (tx) => {
+    const before = await tx.first(findZone, { id, owner });
+    if (!before) throw notFound("zone");
+    const { name } = typeof asked === "function" ? asked(before) : asked;
+    const named = await tx.first(findZoneByName, { name, owner });
+    if (named && named.id !== id)
+      throw new RefusalError("name_taken", `there is a zone "${name}" already`);
+    await saveZone(tx, { id, name, updated_at: context.now() });
+    const details = { fields: ["name"] };
+    await recordOwn(tx, user, { action: "zone.update", id, name, details }, context.now());
+  });
+}
+
+/** DELETE /api/cli/zones/{id}. */
+export async function deleteZone(
+  { store, now }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<void> {
+  const { user_id: owner } = user;
+  await store.write(async (tx) => {
+    const zone = await tx.first(findZone, { id, owner });
+    if (!zone) throw notFound("zone");
+    if ((await listSpecIdsOfZone(tx, id, undefined, 1)).length > 0)
+      throw new RefusalError("zone_not_empty");
+    await deleteZoneRow(tx, id);
+    const { name } = zone;
+    await recordOwn(tx, user, { action: "zone.delete", id, name }, now());
+  });
 }
 
 const viewZone = ({ id, name, created_at, updated_at }: ZoneRow): BareZone => ({

@@ -1,43 +1,27 @@
-/** SQL of zones, specs (configurations) and their components. */
+/** SQL of specs (configurations) and their components. */
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { Queries } from "../db.ts";
-import { specsBy, zonesBy } from "../indexed.ts";
+import { specsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
-export type ZoneRow = Row<"zones">;
 export type SpecRow = Row<"specs">;
 export type ComponentRow = Row<"components">;
-
-/** Adds a zone. */
-export async function insertZone(tx: Queries, zone: ZoneRow): Promise<void> {
-  await tx.sql.insertInto("zones").values(zone).execute();
-}
-
-export const findZone = statement<{ id: string; owner: string }, ZoneRow>((db, { id, owner }) =>
-  db.selectFrom("zones").selectAll().where("id", "=", id).where("owner_id", "=", owner),
-);
-
-export const findZoneByName = statement<{ name: string; owner: string }, ZoneRow>(
-  (db, { name, owner }) =>
-    db.selectFrom("zones").selectAll().where("name", "=", name).where("owner_id", "=", owner),
-);
-
-/** A page of an owner's zones, newest first. */
-export function listZones(
-  { sql: db }: Queries,
-  owner: string,
-  before: string | undefined,
-  limit: number,
-): Promise<ZoneRow[]> {
-  let query = db.selectFrom(zonesBy("zones_owner")).selectAll().where("owner_id", "=", owner);
-  if (before !== undefined) query = query.where("id", "<", before);
-  return query.orderBy("id", "desc").limit(limit).execute();
-}
 
 /** Adds a spec. */
 export async function insertSpec(tx: Queries, spec: SpecRow): Promise<void> {
   await tx.sql.insertInto("specs").values(spec).execute();
+}
+
+/** Saves what a person may change of a spec. */
+export async function saveSpec(tx: Queries, spec: SpecRow): Promise<void> {
+  const { id, zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at } =
+    spec;
+  await tx.sql
+    .updateTable("specs")
+    .set({ zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at })
+    .where("id", "=", id)
+    .execute();
 }
 
 export const findSpec = statement<{ id: string; owner: string }, SpecRow>((db, { id, owner }) =>

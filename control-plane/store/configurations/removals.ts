@@ -1,33 +1,8 @@
-/** SQL of changing and deleting zones and specs. */
+/** SQL of deleting specs. */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { jobsBy, specsBy, stateVersionsBy } from "../indexed.ts";
-import type { SpecRow, ZoneRow } from "./configurations.ts";
 import { statement } from "../statement.ts";
-
-/** Saves a zone's name. */
-export async function saveZone(
-  tx: Queries,
-  { id, name, updated_at }: Pick<ZoneRow, "id" | "name" | "updated_at">,
-): Promise<void> {
-  await tx.sql.updateTable("zones").set({ name, updated_at }).where("id", "=", id).execute();
-}
-
-/** Deletes a zone that has no specs. */
-export async function deleteZone(tx: Queries, id: string): Promise<void> {
-  await tx.sql.deleteFrom("zones").where("id", "=", id).execute();
-}
-
-/** Saves what a person may change of a spec. */
-export async function saveSpec(tx: Queries, spec: SpecRow): Promise<void> {
-  const { id, zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at } =
-    spec;
-  await tx.sql
-    .updateTable("specs")
-    .set({ zone_id, cloud_identity_id, name, project_name, labels, definition, updated_at })
-    .where("id", "=", id)
-    .execute();
-}
 
 /** A job of the spec that is queued or that its runner may still work on. */
 export const findUnreleased = statement<{ spec: string }, { id: string }>((db, { spec }) =>

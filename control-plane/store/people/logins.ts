@@ -1,5 +1,6 @@
 /** SQL of users, one-time links, logins and device logins. */
 import type { Queries } from "../db.ts";
+import { loginsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
@@ -134,3 +135,45 @@ export const useCliLogin = statement<{ device_code: string; now: number }>(
   (db, { device_code, now }) =>
     db.updateTable("cli_logins").set({ used_at: now }).where("device_code", "=", device_code),
 );
+
+/** A page of the logins of a user that work now, newest first. */
+export function listLogins(
+  { sql: db }: Queries,
+  user: string,
+  now: number,
+  before: string | undefined,
+  limit: number,
+): Promise<LoginRow[]> {
+  let query = db
+    .selectFrom(loginsBy("logins_user"))
+    .selectAll()
+    .where("user_id", "=", user)
+    .where("revoked_at", "is", null)
+    .where("expires_at", ">", now);
+  if (before !== undefined) query = query.where("id", "<", before);
+  return query.orderBy("id", "desc").limit(limit).execute();
+}
+
+/** Ends a login of the user; answers it, if there was one that worked. */
+export async function revokeOwnLogin(
+  { sql: db }: Queries,
+  user: string,
+  id: string,
+  now: number,
+): Promise<Pick<LoginRow, "id" | "kind"> | undefined> {
+  return db
+    .updateTable("logins")
+    .set({ revoked_at: now })
+    .where("id", "=", id)
+    .where("user_id", "=", user)
+    .where("revoked_at", "is", null)
+    .where("expires_at", ">", now)
+    .returning(["id", "kind"])
+    .executeTakeFirst();
+}
+
+/** Deletes what expired before this moment; nothing that works can be among it. */
+export async function deleteExpired({ sql: db }: Queries, before: number): Promise<void> {
+  for (const table of ["login_links", "logins", "cli_logins", "registration_tokens"] as const)
+    await db.deleteFrom(table).where("expires_at", "<", before).execute();
+}

@@ -1,11 +1,10 @@
-/** SQL of plan artifacts and uploaded archives. Their content is in blobs. */
+/** SQL of plan artifacts. Their content is in blobs. */
 import type { Queries } from "../db.ts";
 import { heldByWorker } from "../indexed.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
 export type ArtifactRow = Row<"plan_artifacts">;
-export type ArchiveRow = Row<"archives">;
 
 /** The plan artifact of a job. */
 export const findArtifact = statement<{ job: string }, ArtifactRow>((db, { job }) =>
@@ -32,26 +31,3 @@ export const findHeldUseOfPlan = statement<{ plan: string; worker: string }, { i
       .where("worker_id", "=", worker)
       .where("released_at", "is", null),
 );
-
-/** One archive of an owner. */
-export const findArchive = statement<{ owner: string; sha256: string }, ArchiveRow>(
-  (db, { owner, sha256 }) =>
-    db
-      .selectFrom("archives")
-      .selectAll()
-      .where("owner_id", "=", owner)
-      .where("sha256", "=", sha256),
-);
-
-/** Adds an archive, or begins its time anew if it is there; answers whether it is new for its owner. */
-export async function addArchive({ sql: db }: Queries, row: ArchiveRow): Promise<boolean> {
-  const added = await db
-    .insertInto("archives")
-    .values(row)
-    .onConflict((conflict) =>
-      conflict.columns(["owner_id", "sha256"]).doUpdateSet({ named_at: row.named_at }),
-    )
-    .returning("blob")
-    .executeTakeFirstOrThrow();
-  return added.blob === row.blob;
-}

@@ -42,3 +42,30 @@ const deleteLockOf = statement<{ job: string }, { spec_id: string }>((db, { job 
 /** Ends the lock that a job holds. Answers whether it held one. */
 export const releaseLock = async (tx: Queries, job: string): Promise<boolean> =>
   (await tx.first(deleteLockOf, { job })) !== undefined;
+
+/** One version of a spec's state. */
+export const findStateVersion = statement<{ spec: string; serial: number }, StateVersionRow>(
+  (db, { spec, serial }) =>
+    db
+      .selectFrom(stateVersionsBy("state_versions_serial"))
+      .selectAll()
+      .where("spec_id", "=", spec)
+      .where("serial", "=", serial)
+      .orderBy("id", "desc")
+      .limit(1),
+);
+
+/** A page of a spec's versions, newest first. */
+export function listStateVersions(
+  { sql: db }: Queries,
+  spec: string,
+  before: number | undefined,
+  limit: number,
+): Promise<StateVersionRow[]> {
+  let query = db
+    .selectFrom(stateVersionsBy("state_versions_serial"))
+    .selectAll()
+    .where("spec_id", "=", spec);
+  if (before !== undefined) query = query.where("serial", "<", before);
+  return query.orderBy("serial", "desc").limit(limit).execute();
+}

@@ -9,7 +9,7 @@ import { jobStatuses } from "../../../protocol/jobs.ts";
 import { listAuditEntries } from "../../../control-plane/store/audit/audit.ts";
 import { listCloudIdentities } from "../../../control-plane/store/identities/identities.ts";
 import { listJobIds, listJobSummaries } from "../../../control-plane/store/jobs/lists.ts";
-import { listLogins } from "../../../control-plane/store/people/login-lists.ts";
+import { listLogins } from "../../../control-plane/store/people/logins.ts";
 import {
   countSpecsByStatus,
   listSpecSummaries,
@@ -18,10 +18,10 @@ import {
 import {
   listSpecIds,
   listSpecIdsOfZone,
-  listZones,
 } from "../../../control-plane/store/configurations/configurations.ts";
+import { listZones } from "../../../control-plane/store/zones/zones.ts";
 import { Connection } from "../../../control-plane/store/engines/sqlite-connection.ts";
-import { listStateVersions } from "../../../control-plane/store/states/versions.ts";
+import { listStateVersions } from "../../../control-plane/store/states/states.ts";
 import type { CompiledStatement, Statement } from "../../../control-plane/store/statement.ts";
 import { listWorkerIds } from "../../../control-plane/store/workers/workers.ts";
 

@@ -11,14 +11,10 @@ const {
   claimJob,
   createConfiguration,
   createJob,
-  createZone,
   deleteConfiguration,
-  deleteZone,
   getConfiguration,
   getJob,
-  getZone,
   updateConfiguration,
-  updateZone,
 } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
 
@@ -57,33 +53,6 @@ const addState = async (spec_id: string, resources: number) => {
       .execute(),
   );
 };
-
-describe("a zone", () => {
-  it("can be renamed, but not to a name that is taken", async ({ client }) => {
-    const { id } = await client.get(createZone, { body: { name: "one" } });
-    await client.get(createZone, { body: { name: "two" } });
-    const renamed = await client.get(updateZone, { params: { id }, body: { name: "three" } });
-    expect(renamed.name).toBe("three");
-    expect(await client.refusal(updateZone, { params: { id }, body: { name: "two" } })).toBe(
-      "409 name_taken",
-    );
-  });
-
-  it("can be deleted only when it is empty", async ({ owner, client, configure }) => {
-    const params = { id: owner.zone };
-    const { name } = await configure();
-    expect(await client.refusal(deleteZone, { params })).toBe("409 zone_not_empty");
-    await client.ask(deleteConfiguration, { params: { name } });
-    await client.ask(deleteZone, { params });
-    expect(await client.refusal(getZone, { params })).toBe("404 not_found");
-  });
-
-  it("is not found by other users", async ({ owner, otherClient: client }) => {
-    const params = { id: owner.zone };
-    expect(await client.refusal(updateZone, { params, body: { name: "x" } })).toBe("404 not_found");
-    expect(await client.refusal(deleteZone, { params })).toBe("404 not_found");
-  });
-});
 
 describe("an update of a configuration", () => {
   it("changes the given fields and leaves the others", async ({ client, configure }) => {

@@ -4,10 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
-import {
-  followClock,
-  settleClock,
-} from "../../../../control-plane/services/operations/clock-steps.ts";
+import { followClock, settleClock } from "../../../../control-plane/services/operations/clock.ts";
 import { findWorker } from "../../../../control-plane/store/workers/workers.ts";
 import {
   addHeldJob,

@@ -1,7 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { day } from "../../../../common/units.ts";
+import { pruneExpired } from "../../../../control-plane/services/people/logins.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addOwner } from "../../../helpers/rows.ts";
 import { bearer, openBrowser, signIn } from "../../../helpers/sign-in.ts";
 
 const { listLogins, listZones, refreshTokens, revokeLogin } = endpoints;
@@ -36,5 +39,34 @@ describe("a user's logins", () => {
     expect(await callsOf(plane, mine.headers).refusal(listLogins, { query: {} })).toBe(
       "401 unauthenticated",
     );
+  });
+});
+
+describe("pruning", () => {
+  it("removes tokens and links that expired more than 30 days ago and keeps the others", async () => {
+    const { store } = plane.context;
+    const { id: owner_id } = await addOwner(store);
+    const now = Date.now();
+    const tokens = { old: now - 31 * day, lately: now - 29 * day, working: now + day };
+    await store.write(async (tx) => {
+      for (const [token_hash, expires_at] of Object.entries(tokens)) {
+        await tx.sql
+          .insertInto("registration_tokens")
+          .values({ token_hash, owner_id, uses_left: 1, created_at: 1, expires_at })
+          .execute();
+        await tx.sql
+          .insertInto("login_links")
+          .values({ token_hash, email: "a@example.com", created_at: 1, expires_at, used_at: null })
+          .execute();
+      }
+    });
+    await pruneExpired(plane.context);
+    const left = async (table: "registration_tokens" | "login_links") =>
+      (await store.read.sql.selectFrom(table).select("token_hash").execute())
+        .map(({ token_hash }) => token_hash)
+        .filter((hash) => hash in tokens)
+        .toSorted();
+    expect(await left("registration_tokens")).toEqual(["lately", "working"]);
+    expect(await left("login_links")).toEqual(["lately", "working"]);
   });
 });
