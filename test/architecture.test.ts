@@ -46,6 +46,7 @@ describe("the rules find", () => {
     ["control-plane/services/jobs/jobs.ts", "../../app.ts"],
     ["control-plane/routes/jobs.ts", "../store/jobs/jobs.ts"],
     ["control-plane/domain/job.ts", "../store/jobs/jobs.ts"],
+    ["control-plane/domain/job.ts", "../store/tables.ts"],
     ["control-plane/domain/job.ts", "node:fs/promises"],
     ["control-plane/store/jobs/jobs.ts", "../../services/jobs/jobs.ts"],
     ["control-plane/blobs/disk.ts", "../store/db.ts"],

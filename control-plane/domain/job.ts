@@ -8,12 +8,55 @@
  * - Only the holder's reports decide how a job ended, even late: a SUCCESS after a cancel or a presumed loss is what happened.
  * The reasons: docs/decisions.md, "Jobs".
  */
-import type { JobStatus } from "../../protocol/jobs.ts";
+import type { ConfigurationStatus } from "../../protocol/configurations.ts";
+import type { JobStatus, JobType } from "../../protocol/jobs.ts";
 import { RefusalError } from "./refusal.ts";
-import type { Row } from "../store/tables.ts";
 import { minute } from "../../common/units.ts";
 
-export type JobRow = Row<"jobs">;
+/** A row of `jobs`. Times are epoch milliseconds; labels, features and execution metadata are JSON. */
+export interface JobRow {
+  id: string;
+  owner_id: string;
+  job_type: JobType;
+  status: JobStatus;
+  spec_id: string | null;
+  zone_id: string | null;
+  cloud_identity_id: string | null;
+  /** As asked for at creation. */
+  assigned_worker_id: string | null;
+  /** The holder; null while queued, kept after the end. */
+  worker_id: string | null;
+  plan_job_id: string | null;
+  labels: string;
+  /** The features of a runner that it needs, `debug` among them if its debug log is kept; fixed, as its snapshot is. */
+  features: string;
+  config_hash: string | null;
+  timeout_seconds: number;
+  /** Grows with every claim. */
+  attempt: number;
+  /** The `Idempotency-Key` of the claim that got it. */
+  claim_key: string | null;
+  created_at: number;
+  claimed_at: number | null;
+  started_at: number | null;
+  cancelled_at: number | null;
+  ended_at: number | null;
+  released_at: number | null;
+  /** When a heartbeat first listed its active jobs without this one. */
+  omitted_at: number | null;
+  /** When its runner was found lost; null again once that runner has reported how the job ended. */
+  presumed_lost_at: number | null;
+  /** Whether what an ended job did is not known: its runner was lost or could not say, or the server was restored meanwhile. */
+  outcome_unknown: 0 | 1;
+  /** What the spec's status was before this job changed it: a cancel goes back to it. */
+  spec_status_before: ConfigurationStatus | null;
+  error_message: string | null;
+  execution_metadata: string | null;
+  /** From the end report; `log_complete` is derived from it. */
+  last_seq: number | null;
+  /** When retention removed the log. */
+  log_pruned_at: number | null;
+}
 
 /** What state changes may touch; everything else of a job is fixed when it is created. */
 export type JobState = Pick<

@@ -1,9 +1,41 @@
 /** A worker's status and what it may take. Pure. */
-import type { WorkerStatus } from "../../protocol/workers.ts";
-import type { Row } from "../store/tables.ts";
+import lt from "semver/functions/lt.js";
+import valid from "semver/functions/valid.js";
+import type { WorkerMode, WorkerStatus } from "../../protocol/workers.ts";
 import { equalSecrets } from "./tokens.ts";
 
-export type WorkerRow = Row<"workers">;
+/** A row of `workers`. Times are epoch milliseconds; labels, features, active jobs and metadata are JSON. */
+export interface WorkerRow {
+  id: string;
+  /** Null for a cloud-hosted worker, which has no owner and serves all users. */
+  owner_id: string | null;
+  name: string;
+  mode: WorkerMode;
+  token_hash: string;
+  /** The token that the last rotation replaced; accepted until it expires. */
+  old_token_hash: string | null;
+  old_token_expires_at: number | null;
+  labels: string;
+  /** What its last heartbeat said that it can do. */
+  features: string;
+  version: string | null;
+  instance_id: string | null;
+  hostname: string | null;
+  os: string | null;
+  arch: string | null;
+  capacity: number | null;
+  isolation: string | null;
+  /** What the last heartbeat listed; null when it listed nothing. */
+  active_job_ids: string | null;
+  created_at: number;
+  last_heartbeat_at: number | null;
+  /** The last authenticated call while OFFLINE: it delays the loss of the worker's jobs. */
+  last_call_at: number | null;
+  /** Set by the worker watch, cleared by a heartbeat. */
+  offline_at: number | null;
+  draining_at: number | null;
+  metadata: string;
+}
 
 /** What is true of every worker before its first heartbeat. */
 export const newlyRegistered = {
@@ -86,3 +118,7 @@ export function isMeantFor(worker: Claimant, job: Claimable): boolean {
 
 const hasLabels = (worker: Claimant, job: Claimable): boolean =>
   job.labels.every((label) => worker.labels.includes(label));
+
+/** Whether a runner's version is known to be lower than the highest published one. What is no version says nothing. */
+export const isBehind = (version: string | null, latest: string | null): boolean =>
+  valid(version) !== null && valid(latest) !== null && lt(version ?? "", latest ?? "");

@@ -1,12 +1,15 @@
 /**
  * The tables, as types by hand (docs/decisions.md, "One query text"). Times are epoch milliseconds, flags 0 or 1,
- * JSON is text: what better-sqlite3 can bind and PostgreSQL can hold. The comments here are the schema's documentation.
+ * JSON is text: what better-sqlite3 can bind and PostgreSQL can hold. The comments here are the schema's documentation. The rows of
+ * `jobs` and `workers` are declared by the domain, which decides by them.
  */
 import type { ColumnType, Generated } from "kysely";
-import type { JobStatus, JobType, StreamType } from "../../protocol/jobs.ts";
+import type { AuditAction, AuditActorKind } from "../../protocol/audit.ts";
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
-import type { WorkerMode } from "../../protocol/workers.ts";
-import type { PeopleTables } from "./tables-people.ts";
+import type { StreamType } from "../../protocol/jobs.ts";
+import type { JobRow } from "../domain/job.ts";
+import type { ProviderName } from "../domain/providers.ts";
+import type { WorkerRow } from "../domain/worker.ts";
 
 /** Epoch milliseconds. */
 type Millis = number;
@@ -65,88 +68,12 @@ export interface ComponentsTable {
   sensitive: number;
 }
 
-export interface WorkersTable {
-  id: string;
-  /** Null for a cloud-hosted worker, which has no owner and serves all users. */
-  owner_id: string | null;
-  name: string;
-  mode: WorkerMode;
-  token_hash: string;
-  /** The token that the last rotation replaced; accepted until it expires. */
-  old_token_hash: string | null;
-  old_token_expires_at: Millis | null;
-  labels: Json;
-  /** What its last heartbeat said that it can do. */
-  features: Json;
-  version: string | null;
-  instance_id: string | null;
-  hostname: string | null;
-  os: string | null;
-  arch: string | null;
-  capacity: number | null;
-  isolation: string | null;
-  /** What the last heartbeat listed; null when it listed nothing. */
-  active_job_ids: Json | null;
-  created_at: Millis;
-  last_heartbeat_at: Millis | null;
-  /** The last authenticated call while OFFLINE: it delays the loss of the worker's jobs. */
-  last_call_at: Millis | null;
-  /** Set by the worker watch, cleared by a heartbeat. */
-  offline_at: Millis | null;
-  draining_at: Millis | null;
-  metadata: Json;
-}
-
 export interface RegistrationTokensTable {
   token_hash: string;
   owner_id: string;
   uses_left: number;
   created_at: Millis;
   expires_at: Millis;
-}
-
-export interface JobsTable {
-  id: string;
-  owner_id: string;
-  job_type: JobType;
-  status: JobStatus;
-  spec_id: string | null;
-  zone_id: string | null;
-  cloud_identity_id: string | null;
-  /** As asked for at creation. */
-  assigned_worker_id: string | null;
-  /** The holder; null while queued, kept after the end. */
-  worker_id: string | null;
-  plan_job_id: string | null;
-  labels: Json;
-  /** The features of a runner that it needs, `debug` among them if its debug log is kept; fixed, as its snapshot is. */
-  features: Json;
-  config_hash: string | null;
-  timeout_seconds: number;
-  /** Grows with every claim. */
-  attempt: number;
-  /** The `Idempotency-Key` of the claim that got it. */
-  claim_key: string | null;
-  created_at: Millis;
-  claimed_at: Millis | null;
-  started_at: Millis | null;
-  cancelled_at: Millis | null;
-  ended_at: Millis | null;
-  released_at: Millis | null;
-  /** When a heartbeat first listed its active jobs without this one. */
-  omitted_at: Millis | null;
-  /** When its runner was found lost; null again once that runner has reported how the job ended. */
-  presumed_lost_at: Millis | null;
-  /** Whether what an ended job did is not known: its runner was lost or could not say, or the server was restored meanwhile. */
-  outcome_unknown: 0 | 1;
-  /** What the spec's status was before this job changed it: a cancel goes back to it. */
-  spec_status_before: ConfigurationStatus | null;
-  error_message: string | null;
-  execution_metadata: Json | null;
-  /** From the end report; `log_complete` is derived from it. */
-  last_seq: number | null;
-  /** When retention removed the log. */
-  log_pruned_at: Millis | null;
 }
 
 /** The oldest queued job of each kind. Triggers keep it: migrations/0009-scale.ts and 0014-features.ts. */
@@ -277,14 +204,103 @@ export interface FactsTable {
   value: string;
 }
 
-export interface Tables extends PeopleTables {
+/** A person's account at a sign-in provider: (provider, host, subject) is the identity, its e-mail is not. */
+export interface AccountsTable {
+  provider: ProviderName;
+  /** Where the provider is, such as `github.com`; empty from an older version until the server starts. */
+  host: string;
+  subject: string;
+  user_id: string;
+  email: string;
+  /** Sealed, in base64url. */
+  access_token: string;
+  refresh_token: string | null;
+  /** When the access token ends; null: it does not, or the provider does not say. */
+  token_expires_at: Millis | null;
+  created_at: Millis;
+  signed_in_at: Millis;
+}
+
+/** A one-time sign-in link; the token itself is never stored. */
+export interface LoginLinksTable {
+  token_hash: string;
+  email: string;
+  created_at: Millis;
+  expires_at: Millis;
+  used_at: Millis | null;
+}
+
+/** A sign-in: a browser session, or the family of token pairs of one CLI login. Its id is the `sid` of the tokens. */
+export interface LoginsTable {
+  id: string;
+  user_id: string;
+  kind: "session" | "cli";
+  created_at: Millis;
+  expires_at: Millis;
+  revoked_at: Millis | null;
+  /** CLI: the `jti` of the one refresh token that works, and of the one before it (for the 10 s race). */
+  refresh_jti: string | null;
+  previous_refresh_jti: string | null;
+  rotated_at: Millis | null;
+}
+
+/** A device login that a browser approved (the interface's cli_logins). Its code is derived (services/people/device-login.ts). */
+export interface CliLoginsTable {
+  device_code: string;
+  profile_id: string;
+  wrong_guesses: number;
+  created_at: Millis;
+  expires_at: Millis;
+  used_at: Millis | null;
+}
+
+/** The role that jobs take on in a cloud account. `external_id` is made once and never changed. */
+export interface CloudIdentitiesTable {
+  id: string;
+  owner_id: string;
+  name: string;
+  provider: "aws";
+  role_arn: string;
+  external_id: string;
+  created_at: Millis;
+  updated_at: Millis;
+}
+
+/** Published runner versions. The highest is also the fact `latest_version`. */
+export interface ReleasesTable {
+  version: string;
+  release_notes: string;
+  created_at: Millis;
+}
+
+/** Who did what to what. Only added to; refers to no other table, because an entry outlives what it names. */
+export interface AuditEntriesTable {
+  id: string;
+  /** Who may read it; null where it concerns no single user. */
+  owner_id: string | null;
+  action: AuditAction;
+  actor_kind: AuditActorKind;
+  actor_id: string | null;
+  actor_name: string | null;
+  target_id: string | null;
+  /** As it was called then. */
+  target_name: string | null;
+  /** JSON, without secrets and values. */
+  details: string;
+  ip_address: string | null;
+  user_agent: string | null;
+  request_id: string | null;
+  created_at: Millis;
+}
+
+export interface Tables {
   users: UsersTable;
   zones: ZonesTable;
   specs: SpecsTable;
   components: ComponentsTable;
-  workers: WorkersTable;
+  workers: WorkerRow;
   registration_tokens: RegistrationTokensTable;
-  jobs: JobsTable;
+  jobs: JobRow;
   queue_heads: QueueHeadsTable;
   owner_usage: OwnerUsageTable;
   log_volumes: LogVolumesTable;
@@ -299,6 +315,13 @@ export interface Tables extends PeopleTables {
   log_removals: LogRemovalsTable;
   unnamed_blobs: UnnamedBlobsTable;
   facts: FactsTable;
+  audit_entries: AuditEntriesTable;
+  accounts: AccountsTable;
+  login_links: LoginLinksTable;
+  logins: LoginsTable;
+  cli_logins: CliLoginsTable;
+  cloud_identities: CloudIdentitiesTable;
+  releases: ReleasesTable;
 }
 
 /** A row as a select gives it. */

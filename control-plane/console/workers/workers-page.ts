@@ -1,7 +1,7 @@
 /** Workers: the list, and one of them with what it runs and ran. */
 import { tokenOverlap, type Worker } from "../../../protocol/workers.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
-import { isBehind } from "../../domain/version-order.ts";
+import { isBehind } from "../../domain/worker.ts";
 import { ask } from "../page/fields.ts";
 import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isBehind } from "../../../control-plane/domain/version-order.ts";
+import { isBehind } from "../../../control-plane/domain/worker.ts";
 
 it.each<[version: string | null, latest: string | null, behind: boolean]>([
   ["1.9.0", "1.10.0", true],
