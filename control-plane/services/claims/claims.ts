@@ -19,11 +19,11 @@ import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import { findWorkerCaller } from "../../store/workers/workers.ts";
 import type { QueuedHint } from "../../wakeups/wakeups.ts";
-import { claimedJob, opened } from "./claimed-job.ts";
+import { claimedJob, opened } from "./take.ts";
 import type { Context } from "../context.ts";
 import { changeJob, hintOf, writeJobs } from "../jobs/changes.ts";
 import { failUnreadable } from "../jobs/outcomes.ts";
-import { newParked, type Parked } from "./parked-claim.ts";
+import { newParked, type Parked } from "./waiting-claim.ts";
 import { minute } from "../../../common/units.ts";
 
 /** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
