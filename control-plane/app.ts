@@ -26,7 +26,7 @@ import { releaseRoutes } from "./routes/releases.ts";
 import { stateRoutes } from "./routes/states.ts";
 import { workerRoutes } from "./routes/workers.ts";
 import { zoneRoutes } from "./routes/zones.ts";
-import { claimService } from "./services/claims/claims.ts";
+import { Claims } from "./services/claims/claims.ts";
 import type { Context } from "./services/context.ts";
 import { cutUnreadBodies } from "./http/unread-body.ts";
 import { requestId } from "./http/request-id.ts";
@@ -126,7 +126,7 @@ export async function buildApp(
     );
   });
   const guards = makeGuards(context);
-  const claims = claimService(context);
+  const claims = new Claims(context);
   app.addHook("onClose", () => claims.close());
   consoleRoutes(app, context);
   operationRoutes(app, context, guards, claims, version);

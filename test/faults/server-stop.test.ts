@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { WorkerCaller } from "../../control-plane/services/callers.ts";
-import { claimService } from "../../control-plane/services/claims/claims.ts";
+import { Claims } from "../../control-plane/services/claims/claims.ts";
 import { heartbeat } from "../../control-plane/services/workers/heartbeats.ts";
 import { findWorkerCaller } from "../../control-plane/store/workers/workers.ts";
 import { seeded } from "../helpers/hostile-values.ts";
@@ -178,7 +178,7 @@ describe("SIGTERM of the server", () => {
     const { id } = await addTestWorker(plane, await addOwner(context.store));
     const row = await context.store.read.first(findWorkerCaller, { id });
     const worker = { ...row, presented_hash: row?.token_hash } as WorkerCaller;
-    const claims = claimService(context);
+    const claims = new Claims(context);
     const openWaiting = (gone: AbortSignal) => [
       claims.claim({ worker, key: undefined, waitMilliseconds: 60_000, gone: () => gone }),
       heartbeat(context, {

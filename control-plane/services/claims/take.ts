@@ -1,12 +1,90 @@
-/** The claim's answer, written as text: the snapshot is JSON already, and may be a megabyte. */
+/** Taking a job from the queue for a worker, giving it back, and how it is told to the runner. */
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
-import { jobToken } from "../states/job-tokens.ts";
-import { hasDebug } from "../../domain/job.ts";
+import { minute } from "../../../common/units.ts";
+import { hasDebug, lose } from "../../domain/job.ts";
 import { claimed, unseal } from "../../domain/snapshot.ts";
-import type { ClaimRow } from "../../store/claims/claims.ts";
+import {
+  claimAnyJob,
+  claimOwnJob,
+  findAnyFree,
+  findClaimed,
+  findOwnFree,
+  type ClaimRow,
+} from "../../store/claims/claims.ts";
+import type { Queries } from "../../store/db.ts";
+import { findJob } from "../../store/jobs/jobs.ts";
+import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
+import { changeJob, writeJobs } from "../jobs/changes.ts";
+import { failUnreadable } from "../jobs/outcomes.ts";
+import { jobToken } from "../states/job-tokens.ts";
 
-/** What the runner that holds the job gets (protocol: ClaimedJob), of a job whose sensitive values are opened. */
+/** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
+const keyMilliseconds = 10 * minute;
+/** A claim ends at most so many jobs that cannot be opened, then leaves the rest to the next one: they share a transaction with others. */
+const unreadableJobs = 100;
+
+/** Takes the oldest job that the worker may have; null if there is none. Fails the jobs on its way that cannot be opened. */
+export async function takeJob(
+  context: Context,
+  worker: WorkerCaller,
+  key: string | undefined,
+): Promise<ClaimRow | null> {
+  return writeJobs(context, async (tx, rings) => {
+    const now = context.now();
+    // Here too: a first claim with this key may stand before this one in the same commit.
+    const earlier = key === undefined ? undefined : await findRepeated(context, tx, worker, key);
+    if (earlier) return earlier;
+    const params = { worker: worker.id, claim_key: key ?? null, now };
+    for (let n = 0; n < unreadableJobs; n += 1) {
+      const job =
+        worker.owner_id === null
+          ? await tx.first(claimAnyJob, params)
+          : await tx.first(claimOwnJob, { ...params, owner: worker.owner_id });
+      if (!job) return null;
+      try {
+        return opened(context, job);
+      } catch {
+        await failUnreadable(tx, rings, job.id, context.now());
+      }
+    }
+    return null;
+  });
+}
+
+/** Returns a job to the queue, unless it has started or another claim has taken it. */
+export async function giveBack(context: Context, { id, attempt }: ClaimRow): Promise<void> {
+  await writeJobs(context, async (tx, rings) => {
+    const now = context.now();
+    const job = await tx.first(findJob, { id });
+    if (job?.attempt === attempt && job.started_at === null)
+      await changeJob(tx, rings, job, lose(job, now), now);
+  });
+}
+
+/** The job that an earlier claim with this key took and that was not started yet. */
+export async function findRepeated(
+  context: Context,
+  queries: Queries,
+  worker: WorkerCaller,
+  key: string,
+): Promise<ClaimRow | undefined> {
+  const after = context.now() - keyMilliseconds;
+  const job = await queries.first(findClaimed, { worker: worker.id, claim_key: key, after });
+  return job && opened(context, job);
+}
+
+/** Whether no job could be given to a worker of this owner. Asked before the writer is used: most polls find nothing. */
+export async function isQueueEmpty(
+  { store: { read } }: Context,
+  { owner_id: owner }: WorkerCaller,
+): Promise<boolean> {
+  const free =
+    owner === null ? await read.first(findAnyFree, {}) : await read.first(findOwnFree, { owner });
+  return free === undefined;
+}
+
+/** What the runner that holds the job gets (protocol: ClaimedJob), as text: the snapshot is JSON already, and may be a megabyte. */
 export function claimedJob(context: Context, job: ClaimRow): string {
   const stored = job.config_snapshot ?? "{}";
   const isTeardown = job.job_type === "DESTROY_WORKER";
@@ -30,10 +108,7 @@ export function claimedJob(context: Context, job: ClaimRow): string {
 }
 
 /** The job with its sensitive values in clear. Throws if they were sealed with a key that this server does not have. */
-export function opened<J extends Pick<ClaimRow, "id" | "config_snapshot">>(
-  context: Pick<Context, "box">,
-  job: J,
-): J {
+function opened(context: Pick<Context, "box">, job: ClaimRow): ClaimRow {
   const { id, config_snapshot: stored } = job;
   if (!stored?.includes('"sensitive":')) return job;
   const plain = unseal(JSON.parse(stored) as ConfigSnapshot, context.box("variables"), id);

@@ -25,7 +25,7 @@ export interface Metrics {
 /** Metrics of one server, in a registry of their own: two servers of one process do not mix. */
 export function openMetrics(
   { store, wakeups, now }: Context,
-  { parked: countParked }: Pick<Claims, "parked">,
+  claims: Pick<Claims, "waiting">,
 ): Metrics {
   const registry = new Registry();
   const registers = [registry];
@@ -114,7 +114,7 @@ export function openMetrics(
       duration.observe({ method, route, status: `${Math.floor(status / 100)}xx` }, seconds),
     logged: (bytes) => logBytes.inc(bytes),
     scrape: async () => {
-      parked.set(countParked());
+      parked.set(claims.waiting());
       // Monotonic: a clock that is set back does not stop the counting.
       const time = performance.now();
       if (looked === undefined || time - lookedAt >= lookMilliseconds) {

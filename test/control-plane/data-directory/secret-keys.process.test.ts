@@ -12,7 +12,7 @@ import { openContext, type OpenContext } from "../../../control-plane/context.ts
 import { secretBox } from "../../../control-plane/domain/secret-box.ts";
 import { seal, unseal, type Definition } from "../../../control-plane/domain/snapshot.ts";
 import { hashKeyOf } from "../../../control-plane/services/configurations/config-hash.ts";
-import { claimService } from "../../../control-plane/services/claims/claims.ts";
+import { Claims } from "../../../control-plane/services/claims/claims.ts";
 import { removeFact, secretKeyChecks } from "../../../control-plane/store/facts.ts";
 import { findWorkerCaller } from "../../../control-plane/store/workers/workers.ts";
 import { jobToken } from "../../../control-plane/services/states/job-tokens.ts";
@@ -77,7 +77,7 @@ async function addSealedJob(
 async function claim(context: OpenContext, owner: Owner) {
   const { id } = await addWorker(context.store, owner);
   const worker = (await context.store.read.first(findWorkerCaller, { id }))!;
-  const claims = claimService(context);
+  const claims = new Claims(context);
   const answer = await claims.claim({
     worker: { ...worker, origin: undefined } as never,
     key: undefined,

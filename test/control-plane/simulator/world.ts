@@ -7,7 +7,7 @@ import { checkWorkerToken } from "../../../control-plane/services/workers/creden
 import type { JobCaller, Origin, WorkerCaller } from "../../../control-plane/services/callers.ts";
 import { secretBox } from "../../../control-plane/domain/secret-box.ts";
 import { hashToken } from "../../../control-plane/domain/tokens.ts";
-import { claimService, type Claims } from "../../../control-plane/services/claims/claims.ts";
+import { Claims } from "../../../control-plane/services/claims/claims.ts";
 import { readConfig } from "../../../control-plane/config.ts";
 import type { Context } from "../../../control-plane/services/context.ts";
 import type { Queries, Store } from "../../../control-plane/store/db.ts";
@@ -63,7 +63,7 @@ export async function openWorld(): Promise<World> {
     now: () => now,
     draining: new AbortController().signal,
   } as unknown as Context;
-  let claims = claimService(context);
+  let claims = new Claims(context);
   return {
     context,
     connection,
@@ -73,7 +73,7 @@ export async function openWorld(): Promise<World> {
     watch: () => watchOnce(context, readyAt),
     restart: async () => {
       await claims.close();
-      claims = claimService(context);
+      claims = new Claims(context);
       readyAt = now;
     },
     claims: () => claims,

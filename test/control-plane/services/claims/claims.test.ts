@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { features, type Feature } from "../../../../protocol/features.ts";
-import { claimService } from "../../../../control-plane/services/claims/claims.ts";
+import { Claims } from "../../../../control-plane/services/claims/claims.ts";
 import { findWorkerCaller } from "../../../../control-plane/store/workers/workers.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
 import {
@@ -156,7 +156,7 @@ describe("a claim", () => {
     await queue();
     const second = await queue();
     const worker_caller = await plane.context.store.read.first(findWorkerCaller, worker);
-    const claims = claimService(plane.context);
+    const claims = new Claims(plane.context);
     const ask = () =>
       claims.claim({
         worker: { ...worker_caller!, presented_hash: worker_caller!.token_hash, origin },
