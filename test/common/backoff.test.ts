@@ -12,10 +12,10 @@ test.each([
   [1000, 1, 0, 30_000],
   [1, 1, 7, 7000],
   [1, 1, 3600, 3_600_000],
-])("try %i with random %d and Retry-After %d waits %i ms", (tries, random, after, expected) => {
+])("attempt %i with random %d and Retry-After %d waits %i ms", (tries, random, after, expected) => {
   expect(backoff(tries, random, after)).toBe(expected);
 });
 
-test("polls are spread around their mean", () => {
+test("poll delays are spread around their mean", () => {
   expect([0, 0.5, 1].map((random) => pollDelay(2000, random))).toEqual([1000, 2000, 3000]);
 });

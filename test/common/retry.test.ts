@@ -12,8 +12,8 @@ const failing = (...errors: unknown[]) => {
   return { attempts, once };
 };
 
-describe("a retry", () => {
-  it("repeats until it succeeds, and says each failure and its number", async () => {
+describe("retry", () => {
+  it("repeats until success, and passes each error with its attempt number", async () => {
     const told: unknown[] = [];
     const [first, second] = [new Error("one"), new TypeError("two")];
     const { attempts, once } = failing(first, second);
@@ -29,7 +29,7 @@ describe("a retry", () => {
     ]);
   });
 
-  it("throws the very error with which it gives up", async () => {
+  it("throws the error with which it gives up, unchanged", async () => {
     const last = new TypeError("the last");
     const { attempts, once } = failing(new Error("passing"), last);
     const next = (error: unknown) => (error === last ? undefined : 0);
@@ -41,14 +41,14 @@ describe("a retry", () => {
     ).rejects.toBe("text");
   });
 
-  it("waits as long as it is told", async () => {
+  it("waits for the returned delay", async () => {
     const begun = performance.now();
     await retry(failing(new Error("x")).once, { signal, next: () => 60 });
-    // A timer may come a millisecond early, never more.
+    // A timer may fire a millisecond early.
     expect(performance.now() - begun).toBeGreaterThan(58);
   });
 
-  it("ends at once when it is aborted: before an attempt, during one, in the wait", async () => {
+  it("stops at once when aborted: before an attempt, during one, or while waiting", async () => {
     const before = new AbortController();
     before.abort(new Error("stopped"));
     const { attempts, once } = failing();

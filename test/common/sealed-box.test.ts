@@ -13,7 +13,7 @@ const opens = (by: Buffer, box: Buffer, about?: string): boolean => {
   }
 };
 
-it("opens what it sealed, which is never the same twice", () => {
+it("opens what it sealed, and never seals to the same bytes twice", () => {
   for (const content of ["", "text", "x".repeat(100_000)]) {
     const box = seal(key, content, "row 1");
     expect(unseal(key, box, "row 1").toString()).toBe(content);
@@ -21,7 +21,7 @@ it("opens what it sealed, which is never the same twice", () => {
   }
 });
 
-it("opens what agents and servers sealed before there was one box", () => {
+it("opens what earlier releases of the agent and the server sealed", () => {
   const ofAgent = Buffer.from("e0EpAaeFg/+H7Gy7CD+4YGjlxevkRdOvxW3oEKV2Dk9vew==", "base64");
   expect(unseal(Buffer.alloc(32, 7), ofAgent).toString()).toBe("learnt");
   const ofServer = Buffer.from("ARoYCRYRQUpeabux50jQ7/38EQe4U4rZ7J2M8IB/BOyX", "base64");
@@ -29,7 +29,7 @@ it("opens what agents and servers sealed before there was one box", () => {
   expect(server.open(ofServer, "row 1").toString()).toBe("kept");
 });
 
-it("opens no box that was changed, cut off, moved or sealed with another key", () => {
+it("refuses a box that was changed, truncated, moved or sealed with another key", () => {
   const box = seal(key, "content", "row 1");
   expect(opens(key, box, "row 1")).toBe(true);
   for (let at = 0; at < box.length; at += 1) {

@@ -36,19 +36,19 @@ describe("a setting", () => {
     ["WINDLASS_RETENTION_STATE_VERSIONS", ["0", "1.5"]],
     ["WINDLASS_LOG_LEVEL", ["loud"]],
     ["WINDLASS_LOG_FORMAT", ["xml"]],
-  ])("%s with a wrong value ends the start, by name", (name, values) => {
+  ])("%s is refused by name for a wrong value", (name, values) => {
     for (const value of values) {
       expect(() => readConfig({ [name]: value })).toThrow(ConfigError);
       expect(() => readConfig({ [name]: value })).toThrow(name);
     }
   });
 
-  test("for trusted proxies takes addresses and networks of both kinds", () => {
+  test("for trusted proxies accepts IPv4 and IPv6 addresses and networks", () => {
     const given = "127.0.0.1, 10.0.0.0/8,::1,fd00::/8";
     expect(readConfig({ WINDLASS_TRUSTED_PROXIES: given }).trustedProxies).toHaveLength(4);
   });
 
-  test("for older keys takes them separated by commas, or one a line of a file", async () => {
+  test("for older keys accepts a list with commas, or a file with one key per line", async () => {
     const directory = await mkdtemp(join(tmpdir(), "config-"));
     const file = join(directory, "keys");
     await writeFile(file, `${key},1\n${key}2\n`);
@@ -60,7 +60,7 @@ describe("a setting", () => {
   });
 
   test.each(["0.0.0.0", "::", "0:0:0:0:0:0:0:0"])(
-    "for the public address is needed where the server listens at %s",
+    "for the public URL is required when the server listens at %s",
     async (host) => {
       const directory = await mkdtemp(join(tmpdir(), "config-"));
       const config = readConfig({ WINDLASS_HOST: host, WINDLASS_DATA_DIR: directory });
@@ -74,7 +74,7 @@ describe("a setting", () => {
 });
 
 describe("a sign-in provider", () => {
-  test("is off without settings, whatever its address", () => {
+  test("is off without a client id, even with a base URL", () => {
     expect(readConfig({ GITLAB_BASE_URL: "https://git.example" }).providers).toEqual({});
   });
 
@@ -101,7 +101,7 @@ describe("a sign-in provider", () => {
     ["GITHUB_CLIENT_SECRET", { GITHUB_CLIENT_ID: "a" }],
     ["BITBUCKET_CLIENT_ID", { BITBUCKET_CLIENT_SECRET: "a" }],
     ["GOOGLE_BASE_URL", { GOOGLE_BASE_URL: "accounts.google.com" }],
-  ])("with %s missing or wrong ends the start, by name", (name, settings) => {
+  ])("is refused by name if %s is missing or wrong", (name, settings) => {
     expect(() => readConfig(settings)).toThrow(ConfigError);
     expect(() => readConfig(settings)).toThrow(name);
   });
@@ -110,7 +110,7 @@ describe("a sign-in provider", () => {
 describe("WINDLASS_SIGN_IN_ALLOW", () => {
   const github = { GITHUB_CLIENT_ID: "id", GITHUB_CLIENT_SECRET: "secret" };
 
-  test("that has a wrong entry, or too many groups, ends the start", () => {
+  test("is refused with a wrong entry or too many groups", () => {
     const groups = Array.from({ length: 21 }, (_, index) => `github:org/a${index}`).join();
     for (const [list, reason] of [
       ["@example.com, example.org", 'not "example.org"'],
@@ -119,7 +119,7 @@ describe("WINDLASS_SIGN_IN_ALLOW", () => {
       expect(() => readConfig({ WINDLASS_SIGN_IN_ALLOW: list })).toThrow(reason);
   });
 
-  test("that lets no one in, or can never match, is a warning", () => {
+  test("causes a warning if it is empty or can never match", () => {
     expect(readConfig(github).warnings).toEqual([expect.stringContaining("is empty")]);
     expect(readConfig({ ...github, WINDLASS_SIGN_IN_ALLOW: "*" }).warnings).toEqual([]);
     expect(readConfig({ ...github, WINDLASS_SIGN_IN_ALLOW: "gitlab:group/acme" }).warnings).toEqual(
@@ -128,7 +128,7 @@ describe("WINDLASS_SIGN_IN_ALLOW", () => {
   });
 });
 
-test("a release secret of less than 32 bytes ends the start, by name", () => {
+test("a release secret of fewer than 32 bytes is refused by name", () => {
   expect(() => readConfig({ RELEASE_API_SECRET: "s".repeat(31) })).toThrow(
     "RELEASE_API_SECRET must be a secret of at least 32 bytes",
   );

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { every } from "../../control-plane/every.ts";
 
-test("a round runs until the stop, and after a failure like after any other", async () => {
+test("every runs rounds until it is aborted, also after a failed round", async () => {
   const stop = new AbortController();
   const errors: unknown[] = [];
   let rounds = 0;
@@ -19,7 +19,7 @@ test("a round runs until the stop, and after a failure like after any other", as
   expect(errors).toEqual([new Error("the first fails")]);
 });
 
-test("the pause between two rounds ends with the stop", async () => {
+test("every ends its pause when it is aborted", async () => {
   const stop = new AbortController();
   const ended = every(
     2 ** 30,

@@ -1,7 +1,9 @@
-/** docs/interface.md lists every endpoint with a test that is there. */
+/** docs/interface.md lists every endpoint with an existing test. */
 import { readFile } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
+import { ReportStatus } from "../../protocol/executions.ts";
+import { Job, LogChunk } from "../../protocol/jobs.ts";
 
 /** Sections 4.1 to 4.4 of the interface. */
 const ofTheInterface = `
@@ -46,25 +48,30 @@ const root = new URL("../../", import.meta.url);
 const rows = (await readFile(new URL("docs/interface.md", root), "utf8"))
   .split("\n")
   .map((line) => line.split("|").map((cell) => cell.trim().replace(/^`|`$/g, "")))
-  .filter(([, , endpoint]) => endpoint?.includes(" /"))
-  .map(([, section = "", endpoint = "", file = "", name = ""]) => ({
-    section,
-    endpoint,
-    file,
-    name,
-  }));
+  .filter(([, , , file]) => file?.startsWith("test/"))
+  .map(([, section = "", what = "", file = "", name = ""]) => ({ section, what, file, name }));
+const isEndpoint = ({ what }: { what: string }) => what.includes(" /");
 
-test("every endpoint of the interface and of the protocol is in the table, once", () => {
+test("docs/interface.md lists every endpoint of the interface and of the protocol once", () => {
   const served = Object.values(endpoints).map(({ method, path }) => `${method} ${path}`);
-  const listed = rows.map(({ endpoint }) => endpoint);
+  const listed = rows.filter(isEndpoint).map(({ what }) => what);
   expect(listed.toSorted(), "add what is missing to docs/interface.md").toEqual(
     [...new Set([...ofTheInterface, ...served])].toSorted(),
   );
   const sectioned = rows.filter(({ section }) => section.startsWith("4."));
-  expect(sectioned.map(({ endpoint }) => endpoint).toSorted()).toEqual(ofTheInterface.toSorted());
+  expect(sectioned.map(({ what }) => what).toSorted()).toEqual(ofTheInterface.toSorted());
 });
 
-test("every test that the table names is there", async () => {
+test("every field that docs/interface.md lists is a field of its schema", () => {
+  const known = Object.entries({ Job, LogChunk, ReportStatus }).flatMap(([name, { properties }]) =>
+    Object.keys(properties).map((field) => `${name}.${field}`),
+  );
+  const fields = rows.filter((row) => !isEndpoint(row)).map(({ what }) => what);
+  expect(fields).toHaveLength(4);
+  expect(fields.filter((field) => !known.includes(field))).toEqual([]);
+});
+
+test("every test that docs/interface.md names exists", async () => {
   const missing: string[] = [];
   for (const { file, name } of rows) {
     const source = await readFile(new URL(file, root), "utf8").catch(() => "");

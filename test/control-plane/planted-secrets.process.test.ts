@@ -1,9 +1,9 @@
 /**
- * Secrets of every kind go through a whole life of a real server process, are put where they do not belong, and are then searched for
- * everywhere, in clear and as they are usually encoded.
- *
- * Two things are no find. The operator gives the server its own settings in its environment, so they stand in its own `/proc/PID/environ`
- * under their names. And a refusal may repeat to the sender what the same request put in a wrong place: nobody else sees that.
+ * Sends secrets of every kind through the whole life of a real server process, also to wrong
+ * places, and then searches for them everywhere, in clear and in usual encodings. Two places do not
+ * count. The operator passes settings in the environment, so they are in the server's own
+ * `/proc/PID/environ`. And a refusal may repeat to the sender what the same request put in a wrong
+ * place, because no other caller sees that.
  */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
@@ -15,7 +15,10 @@ import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/p
 import { newLink, spawnServer, type ServerProcess } from "../helpers/server-process.ts";
 import { cookieOf } from "../helpers/sign-in.ts";
 
-/** By what it is: every one is unique and, but for the six characters, long enough that no chance finds it. */
+/**
+ * The secrets by name. Each is unique and, except for the six-character code, too long to occur by
+ * chance.
+ */
 const planted = new Map<string, string>();
 const plant = (
   name: string,
@@ -24,7 +27,7 @@ const plant = (
   planted.set(name, value);
   return value;
 };
-/** What was answered to whom: `own` are the secrets that this answer hands out or was given. */
+/** The responses: `own` names the secrets that the caller may see in this response. */
 const answers: { name: string; text: string; own: readonly string[] }[] = [];
 
 const settings = {
@@ -56,13 +59,13 @@ afterAll(async () => {
 interface Sent {
   readonly headers?: Record<string, string>;
   readonly body?: unknown;
-  /** The names of secrets that the answer may hold. */
+  /** The names of secrets that the response may contain. */
   readonly own?: readonly string[];
   /** Absent: any 2xx. */
   readonly status?: number;
 }
 
-/** One call, its answer kept for the search. */
+/** Calls the server and keeps the response for the search. */
 async function call(method: string, path: string, sent: Sent = {}): Promise<Answer> {
   const { headers = {}, body, own = [] } = sent;
   const isBytes = Buffer.isBuffer(body);
@@ -79,7 +82,7 @@ async function call(method: string, path: string, sent: Sent = {}): Promise<Answ
   return answer;
 }
 
-it("finds no planted secret where it must not be", async () => {
+it("no planted secret is found where it must not be", async () => {
   const { cookie, person } = await people();
   const { worker, state, spec } = await work(person);
   await misplaced(person);
@@ -116,14 +119,14 @@ it("finds no planted secret where it must not be", async () => {
     `${planted.size} secrets, ${places.size} places, ${answers.length} answers: ${found.length} found\n`,
   );
   expect(found).toEqual([]);
-  // The search does find: the name of the zone is no secret and stands in the database.
+  // The search works: the name of the zone is not a secret and is found in the database.
   const forms = formsOf("a zone to be found");
   expect(
     [...places].some(([place, bytes]) => place.includes(".db") && bytes.includes(forms[0]!)),
   ).toBe(true);
 });
 
-it("knows a secret in each of its forms wherever it stands", () => {
+it("the search finds a secret in each of its encodings at any offset", () => {
   const secret = randomUUID();
   const forms = formsOf(secret);
   for (const before of ["", "a", "ab", "abc"])
@@ -135,7 +138,10 @@ it("knows a secret in each of its forms wherever it stands", () => {
   expect(formsOf(odd)).toContain(encodeURIComponent(odd));
 });
 
-/** In clear, URL-encoded, hex, and base64 at each of its three offsets (without the characters that the neighbours change). */
+/**
+ * The secret in clear, URL-encoded, in hex, and in base64 at each of its three offsets, without the
+ * characters that depend on the neighbours.
+ */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const hex = bytes.toString("hex");
@@ -149,12 +155,12 @@ function formsOf(secret: string): string[] {
     );
     return [inner, inner.replaceAll("+", "-").replaceAll("/", "_")];
   });
-  // Six characters have forms that chance alone finds.
+  // Encodings of six characters occur by chance.
   const encoded = bytes.length < 16 ? [] : [hex, hex.toUpperCase(), ...base64];
   return [...new Set([secret, encodeURIComponent(secret), ...encoded])];
 }
 
-/** Signs in through the provider and by a link, and from a command line; plants every credential on the way. */
+/** Signs in through the provider, by a link and from a client, and plants every credential. */
 async function people() {
   const link = await newLink(directory);
   plant("link", link.split("/").at(-1));
@@ -197,12 +203,15 @@ async function people() {
   return { cookie, person: { authorization: `Bearer ${access}` } };
 }
 
-/** A configuration with secrets, workers of each kind, and a job from its claim to its end. */
+/**
+ * Creates a configuration with secrets and workers of each kind, and runs a job from its claim to
+ * its end.
+ */
 async function work(headers: Record<string, string>) {
   const zone = (
     await call("POST", "/api/cli/zones", { headers, body: { name: "a zone to be found" } })
   ).json();
-  // All that the server looks at are the first two bytes of a gzip file.
+  // The server checks only the first two bytes of a gzip file.
   const source = Buffer.concat([Buffer.of(0x1f, 0x8b), Buffer.from(plant("archive content"))]);
   await call("POST", "/api/cli/archives", { headers, body: source });
   const sensitive = {
@@ -298,7 +307,10 @@ async function identity(name: string, path: string, headers: Record<string, stri
   };
 }
 
-/** Every secret where somebody might put it by mistake: the refusal may repeat it to them, and nothing else may keep it. */
+/**
+ * Sends every secret to places where a user might put it by mistake. The refusal may repeat it, and
+ * nothing may store it.
+ */
 async function misplaced(person: Record<string, string>) {
   for (const [name, secret] of planted) {
     const text = encodeURIComponent(secret);
@@ -336,7 +348,7 @@ async function misplaced(person: Record<string, string>) {
   }
 }
 
-/** A call that must be refused. */
+/** Sends a request that must be refused. */
 async function askOnly(method: string, path: string, sent: Sent): Promise<void> {
   const answer = await ask(plane, method, path, {
     headers: { "content-type": "application/json", ...sent.headers },
@@ -358,7 +370,7 @@ async function files(): Promise<[string, Buffer][]> {
   );
 }
 
-/** What the kernel shows of the process; without the settings that the operator gave it under their names. */
+/** What the kernel shows of the process, without the settings that the operator passed. */
 async function processText(what: string): Promise<Buffer> {
   const text = await readFile(`/proc/${server.pid}/${what}`, "latin1");
   const kept = text.split("\0").filter((entry) => {

@@ -1,4 +1,4 @@
-/** Stored values and contents that cannot be decrypted: a clear refusal, and a way out. */
+/** Stored values and contents that cannot be decrypted: a clear error, and a way to continue. */
 import { randomUUID } from "node:crypto";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ async function person() {
   return { client, headers, id, params: { name: id } };
 }
 
-it("names the value of a configuration, which can be set again", async () => {
+it("a configuration value that cannot be decrypted is named in the error and can be set again", async () => {
   const { client, headers, id, params } = await person();
   const definition: Definition = {
     source,
@@ -66,41 +66,44 @@ it("names the value of a configuration, which can be set again", async () => {
   await client.get(createJob, { body: { job_type: "PLAN", configuration_id: id } });
 });
 
-it.each(["damaged", "missing"])("says that a state's content is %s", async (how) => {
-  const { headers, id } = await person();
-  const text = '{"version":4,"serial":1,"lineage":"l","resources":[]}';
-  const { blob } = await plane.context.blobs.write(
-    (async function* () {
-      yield Buffer.from(text);
-    })(),
-    1000,
-  );
-  const row = { spec_id: id, serial: 1, lineage: "l", md5: "", size_bytes: text.length };
-  await plane.context.store.write((tx) =>
-    tx.sql
-      .insertInto("state_versions")
-      .values({ ...row, resources: 0, blob, job_id: null, created_at: 1 })
-      .execute(),
-  );
-  if (how === "missing") await plane.context.blobs.delete(blob);
-  else {
-    const names = await readdir(plane.directory, { recursive: true });
-    const file = join(plane.directory, names.find((name) => name.endsWith(blob.slice(2))) ?? "");
-    const bytes = await readFile(file);
-    bytes.writeUInt8((bytes.at(-1) ?? 0) ^ 1, bytes.length - 1);
-    await writeFile(file, bytes);
-  }
-  for (const [method, path] of [
-    ["GET", `/api/cli/configurations/${id}/state/versions/1`],
-    ["POST", `/api/cli/configurations/${id}/state/versions/1/rollback`],
-  ] as const) {
-    const { status, body } = await ask(plane, method, path, { headers });
-    expect([status, JSON.parse(String(body))]).toEqual([
-      409,
-      expect.objectContaining({
-        code: "unreadable",
-        detail: expect.stringMatching(/cannot be read: .*Restore it from a backup/),
-      }),
-    ]);
-  }
-});
+it.each(["damaged", "missing"])(
+  "a state whose content is %s returns 409 unreadable",
+  async (how) => {
+    const { headers, id } = await person();
+    const text = '{"version":4,"serial":1,"lineage":"l","resources":[]}';
+    const { blob } = await plane.context.blobs.write(
+      (async function* () {
+        yield Buffer.from(text);
+      })(),
+      1000,
+    );
+    const row = { spec_id: id, serial: 1, lineage: "l", md5: "", size_bytes: text.length };
+    await plane.context.store.write((tx) =>
+      tx.sql
+        .insertInto("state_versions")
+        .values({ ...row, resources: 0, blob, job_id: null, created_at: 1 })
+        .execute(),
+    );
+    if (how === "missing") await plane.context.blobs.delete(blob);
+    else {
+      const names = await readdir(plane.directory, { recursive: true });
+      const file = join(plane.directory, names.find((name) => name.endsWith(blob.slice(2))) ?? "");
+      const bytes = await readFile(file);
+      bytes.writeUInt8((bytes.at(-1) ?? 0) ^ 1, bytes.length - 1);
+      await writeFile(file, bytes);
+    }
+    for (const [method, path] of [
+      ["GET", `/api/cli/configurations/${id}/state/versions/1`],
+      ["POST", `/api/cli/configurations/${id}/state/versions/1/rollback`],
+    ] as const) {
+      const { status, body } = await ask(plane, method, path, { headers });
+      expect([status, JSON.parse(String(body))]).toEqual([
+        409,
+        expect.objectContaining({
+          code: "unreadable",
+          detail: expect.stringMatching(/cannot be read: .*Restore it from a backup/),
+        }),
+      ]);
+    }
+  },
+);

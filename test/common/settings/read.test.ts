@@ -61,7 +61,7 @@ test.each<[Name, unknown]>([
   ["ROOM", 1_048_576],
   ["KEPT", 7_776_000_000],
   ["LABELS", []],
-])("%s that is not set, or empty, is %j", (name, value) => {
+])("%s has the default %j when it is not set or empty", (name, value) => {
   expect(read(name, {})).toEqual(value);
   expect(read(name, { [name]: "" })).toEqual(value);
 });
@@ -100,7 +100,7 @@ test.each<[Name, string, string]>([
   ["KEPT", "0.0", 'KEPT must be a number of days above 0 and up to 36500, or "forever", not "0.0"'],
   ["LABELS", "a,b,c", 'LABELS must be at most 2 labels, separated by commas, not "a,b,c"'],
   ["LABELS", "a b", 'LABELS must be at most 2 labels, separated by commas, not "a b"'],
-])("%s=%s is refused with the name, the value and what it should be", (name, text, message) => {
+])("%s=%s is refused with the name, the value and the expected form", (name, text, message) => {
   expect(() => read(name, { [name]: text })).toThrow(ConfigError);
   expect(() => read(name, { [name]: text })).toThrow(message);
 });

@@ -8,7 +8,7 @@ const environmentOf = (...names: string[]): Record<string, string> =>
   Object.fromEntries(names.map((name) => [name, "x"]));
 
 test.each(["server", "agent", "client"] as const)(
-  "no setting of any role is unknown to the %s, nor its file",
+  "every setting of any role, and its file, is known to the %s",
   (role) => {
     const all = { ...serverSettings, ...agentSettings, ...clientSettings };
     const files = ["WINDLASS_SECRET_KEY_OLD_FILE", "WINDLASS_WORKER_TOKEN_FILE"];
@@ -23,16 +23,16 @@ test.each([
   // The role's own setting first, then those of the others.
   ["client", "WINDLASS_URLS", "WINDLASS_URL"],
   ["server", "WINDLASS_WORKDIR", "WINDLASS_WORK_DIR"],
-] as const)("the %s asks whether %s means %s", (role, name, meant) => {
+] as const)("the %s suggests for the unknown %s the setting %s", (role, name, meant) => {
   expect(unknownSettings(role, environmentOf(name))).toEqual([
     `${name} is not a setting and is ignored: did you mean ${meant}?`,
   ]);
 });
 
-test("a name that is like no other gets no suggestion, and other programs' names no warning", () => {
+test("a name that resembles no setting gets no suggestion, and names of other programs get no warning", () => {
   expect(unknownSettings("agent", environmentOf("WINDLASS_MAGIC_NUMBER", "OTHER"))).toEqual([
     "WINDLASS_MAGIC_NUMBER is not a setting and is ignored",
   ]);
-  // A value with a file of its own is a secret's.
+  // Only a secret can be read from a file.
   expect(unknownSettings("server", environmentOf("WINDLASS_PORT_FILE"))).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-/** Backup beside a running server under load, restore, and what holds after it. */
+/** Makes backups of a running server under load, restores them, and checks the result. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
@@ -49,13 +49,13 @@ const configOf = (directory: string, settings: Record<string, string> = {}): Ser
 const command = (words: string[], directory: string, env: Record<string, string> = {}) =>
   windlass(["server", ...words], { env: { WINDLASS_DATA_DIR: directory, ...env } });
 
-/** A server on a restored directory, as tests see one. */
+/** Starts a server on a restored directory. */
 async function startOn(directory: string): Promise<Plane> {
   const { url, context, close } = await startServer(configOf(directory), pino({ level: "silent" }));
   return { ...plane, url, directory, context, close };
 }
 
-/** Somebody's running job that logs, writes state and uploads a plan. */
+/** Adds a running job that logs, writes state and uploads a plan. */
 async function busyJob(on: Plane, owner: Owner, worker: TestWorker) {
   const spec = await addSpec(on.context.store, owner);
   const job = await addHeldJob(on, owner, worker, { spec_id: spec });
@@ -103,7 +103,7 @@ async function busyJob(on: Plane, owner: Owner, worker: TestWorker) {
 }
 
 describe("a backup of a running server", () => {
-  test("holds everything that was acknowledged before it began, byte for byte", async () => {
+  test("contains everything that was acknowledged before it began, byte for byte", async () => {
     const owner = await addOwner(plane.context.store);
     const worker = await addTestWorker(plane, owner);
     const plan = randomBytes(300_000);
@@ -119,7 +119,7 @@ describe("a backup of a running server", () => {
       })
     ).json();
 
-    // Load by several runners until the backup is done.
+    // Several runners keep writing until the backup is done.
     let isLoading = true;
     let writes = 0;
     const load = Array.from({ length: 4 }, async () => {
@@ -165,7 +165,7 @@ describe("a backup of a running server", () => {
     }
     const archives = again.context.store.read.sql.selectFrom("archives").select("sha256");
     expect(await archives.execute()).toEqual([{ sha256 }]);
-    // Every version of every state that came is whole.
+    // Every version of every state is complete.
     for (const { blob } of await again.context.store.read.sql
       .selectFrom("state_versions")
       .select("blob")
@@ -175,7 +175,7 @@ describe("a backup of a running server", () => {
     await again.close();
   });
 
-  test("names no file that retention or a person removed while it was made", async () => {
+  test("names no file that retention or a user removes while the backup is made", async () => {
     const owner = await addOwner(plane.context.store);
     const worker = await addTestWorker(plane, owner);
     const client = await clientHeaders(plane, owner);
@@ -185,8 +185,8 @@ describe("a backup of a running server", () => {
       await state();
       await succeed();
     }
-    // Rows that are gone already, of files that would be deleted next.
-    // All is old; the clock stays, by which the backup says how long it may take.
+    // All rows are old, so their files would be deleted next. The clock is not moved, because the
+    // backup takes its time limit from it.
     const retention = { ...plane.context.retention, logs: 0, artifacts: 0, states: 0 };
     const later = { ...plane.context, retention };
     const configurations = await plane.context.store.read.sql
@@ -209,7 +209,7 @@ describe("a backup of a running server", () => {
         name.includes("/"),
       ).length,
     ).toBe(60);
-    // And nothing holds up deleting once it is made.
+    // Deletion proceeds once the backup is made.
     await retainOnce(later);
     expect(
       await plane.context.store.read.sql
@@ -220,7 +220,7 @@ describe("a backup of a running server", () => {
     ).toEqual([]);
   });
 
-  test("holds up the deletion of files from before the copy until it is made", async () => {
+  test("postpones the deletion of files until the copy is made", async () => {
     const { read } = plane.context.store;
     const isRunning = () => isBackupRunning(read, Date.now());
     const pin = snapshotDatabase(join(plane.directory, "windlass.db"), join(scratch, "copy.db"));
@@ -230,7 +230,7 @@ describe("a backup of a running server", () => {
     await expect.poll(isRunning).toBe(false);
   });
 
-  test("overwrites nothing", async () => {
+  test("overwrites no existing file", async () => {
     await writeFile(file, "precious");
     const { exitCode, stderr } = await command(["backup", file], plane.directory);
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining("is there already")]);
@@ -241,18 +241,18 @@ describe("a backup of a running server", () => {
     [["backup", "a", "b"], 2],
     [["restore", "--forced", "a"], 2],
     [["restore", "not-there.tar.gz"], 1],
-  ] as const)("%j ends with %i", async (words, code) => {
+  ] as const)("%j exits with code %i", async (words, code) => {
     const { exitCode, stderr } = await command([...words], join(scratch, "none"));
     expect(exitCode).toBe(code);
     expect(stderr).not.toBe("");
     expect(existsSync(join(scratch, "none"))).toBe(false);
   });
 
-  test("of no data store says so", async () => {
+  test("without a data store exits with code 78", async () => {
     expect((await command(["backup", file], join(scratch, "typo"))).exitCode).toBe(78);
   });
 
-  test("the help names both commands", async () => {
+  test("is documented by --help, as is the restore", async () => {
     const { stdout } = await command(["--help"], scratch);
     expect(stdout).toMatch(/backup FILE/);
     expect(stdout).toMatch(/restore FILE/);
@@ -264,8 +264,8 @@ describe("a backup of a running server", () => {
   });
 });
 
-describe("the secrets", () => {
-  test("stay out on request, and then the key must come from elsewhere and be the right one", async () => {
+describe("the secrets in a backup", () => {
+  test("are left out with --without-secrets, and then a restore needs the right key", async () => {
     const owner = await addOwner(plane.context.store);
     const { plan } = await busyJob(plane, owner, await addTestWorker(plane, owner));
     await plan(randomBytes(1000));
@@ -289,7 +289,7 @@ describe("the secrets", () => {
     expect(existsSync(join(fresh, "secrets"))).toBe(false);
   });
 
-  test("that come from the environment are never written to a backup", async () => {
+  test("never include a secret that comes from the environment", async () => {
     const key = "k".repeat(40);
     const { secrets } = await makeBackup(
       configOf(plane.directory, { WINDLASS_SECRET_KEY: key }),
@@ -303,7 +303,7 @@ describe("the secrets", () => {
 describe("a restore", () => {
   const backup = () => makeBackup(configOf(plane.directory), file, true);
 
-  test("never hands a job out twice: what was not over has an unknown outcome", async () => {
+  test("never gives a job out twice: jobs that were not over get an unknown outcome", async () => {
     const { store } = plane.context;
     const owner = await addOwner(store);
     const worker = await addTestWorker(plane, owner);
@@ -357,7 +357,7 @@ describe("a restore", () => {
       status: "CANCELLED",
       released_at: expect.any(Number),
     });
-    // Who asks the audit log how they ended finds it.
+    // The audit log says how the jobs ended.
     const entries = await again.context.store.read.sql
       .selectFrom("audit_entries")
       .selectAll()
@@ -370,12 +370,13 @@ describe("a restore", () => {
     expect(new Set(targets("job.lose"))).toEqual(new Set(ended.map(({ id }) => id)));
     expect(targets("login.revoke").length).toBeGreaterThan(0);
     expect(entries.filter(({ owner_id }) => owner_id === null)).toEqual([]);
-    // It is so old that its log goes at once.
+    // The log of this job is so old that it is pruned at once.
     const { log_pruned_at: _, ...kept } = over;
     expect(await readJob(again, over)).toMatchObject(kept);
     const runner = callsOf(again, worker.headers);
     expect(await runner.ask(endpoints.claimJob, {})).toBeNull();
-    // What may still be changed by a runner waits for it, or for a person.
+    // A runner may still be changing these configurations, so their states stay locked until a
+    // report or a user unlocks them.
     const locks = await again.context.store.read.sql
       .selectFrom("state_locks")
       .select("job_id")
@@ -392,7 +393,7 @@ describe("a restore", () => {
     expect((await readJob(again, running)).status).toBe("SUCCESS");
     expect((await runner.get(endpoints.claimJob, {})).job.id).toBe(retried.id);
 
-    // What may have been ended since does not work again.
+    // Credentials that may have been revoked after the backup stop working.
     expect(
       await callsOf(again, {}).refusal(endpoints.refreshTokens, { body: { refresh_token } }),
     ).toBe("401 invalid_refresh_token");
@@ -405,13 +406,13 @@ describe("a restore", () => {
       /^401/,
     );
     await again.close();
-    // It is settled once.
+    // A second start settles nothing again.
     const later = await startOn(fresh);
     expect((await readJob(later, retried as never)).status).toBe("PROCESSING");
     await later.close();
   });
 
-  test("makes plans of before stale", async () => {
+  test("makes earlier plans stale", async () => {
     const owner = await addOwner(plane.context.store);
     const { plan, succeed, job, spec } = await busyJob(
       plane,
@@ -433,7 +434,7 @@ describe("a restore", () => {
     await again.close();
   });
 
-  test("into a directory in use is refused, and with --force the old one is kept", async () => {
+  test("refuses a directory in use, and with --force keeps the old data aside", async () => {
     await backup();
     const before = await readdir(plane.directory);
     const busy = await command(["restore", file], plane.directory);
@@ -459,7 +460,7 @@ describe("a restore", () => {
     await kept.close();
   });
 
-  test("that was cut off leaves no directory with which a server starts", async () => {
+  test("that was interrupted leaves a directory with which no server starts", async () => {
     await backup();
     const fresh = join(scratch, "fresh");
     await restoreBackup(configOf(fresh), file, false);
@@ -474,7 +475,7 @@ describe("a restore", () => {
     await (await startOn(fresh)).close();
   });
 
-  test("needs the usual places", async () => {
+  test("refuses settings that place the blobs elsewhere", async () => {
     await backup();
     const elsewhere = { WINDLASS_ARTIFACTS_URL: `file:${scratch}/blobs` };
     expect((await command(["restore", file], join(scratch, "fresh"), elsewhere)).exitCode).toBe(78);

@@ -1,4 +1,7 @@
-/** Archives that must not be restored: cut off, damaged, hostile, newer. Each is refused and changes nothing. */
+/**
+ * Archives that cannot be restored: truncated, damaged, hostile or newer. Each is refused and
+ * changes nothing.
+ */
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import {
@@ -49,20 +52,20 @@ beforeAll(async () => {
 });
 afterAll(() => rm(scratch, { recursive: true }));
 
-/** A directory into which nothing may come, with something of somebody's in it. */
+/** A directory with a file of the user, into which nothing may be written. */
 let target: string;
 beforeEach(async () => {
   target = await mkdtemp(join(scratch, "target-"));
   await writeFile(join(target, "mine"), "mine");
 });
-/** Tries it with every permission; it is refused and nothing changes. */
+/** Restores with --force and expects a refusal that changes nothing. */
 async function expectRefused(file: string, why: RegExp): Promise<void> {
   const config = readConfig({ WINDLASS_DATA_DIR: target });
   await expect(restoreBackup(config, file, true)).rejects.toThrow(why);
   expect((await readdir(target)).toSorted()).toEqual(["mine", lockName]);
 }
 
-/** The good backup with a change: to its files, to its manifest, to what is packed. */
+/** The good backup with changes to its files, its manifest or its packing. */
 async function changed(
   change: (folder: string, manifest: Manifest, paths: string[]) => Promise<void> | void,
 ): Promise<string> {
@@ -78,7 +81,7 @@ async function changed(
   return file;
 }
 
-/** Makes the manifest tell the truth about a changed file. */
+/** Updates the manifest for a changed file. */
 async function admit(folder: string, { members }: Manifest, path: string): Promise<void> {
   const content = await readFile(join(folder, path));
   const sha256 = createHash("sha256").update(content).digest("hex");
@@ -94,14 +97,14 @@ const withDatabase = (folder: string, work: (database: Database.Database) => voi
   database.close();
 };
 
-test("the unchanged one, packed again, is restored: what follows is refused for its change alone", async () => {
+test("an unchanged backup that is packed again is restored, so that each refusal is due to its change", async () => {
   const fresh = join(scratch, "fresh");
   const file = await changed(() => undefined);
   await restoreBackup(readConfig({ WINDLASS_DATA_DIR: fresh }), file, false);
   expect((await readdir(fresh)).toSorted()).toEqual(["blobs", "secrets", lockName, "windlass.db"]);
 });
 
-test("cut off anywhere it is refused", async () => {
+test("a truncated backup is refused", async () => {
   const whole = await readFile(good);
   for (let part = 0; part < 12; part += 1) {
     const file = join(scratch, `cut-${part}`);
@@ -121,13 +124,13 @@ function unzipped(bytes: Buffer): Buffer | undefined {
   }
 }
 
-test("with any byte turned it is refused", async () => {
+test("a backup with any flipped byte is refused", async () => {
   const whole = await readFile(good);
   for (let turn = 0; turn < 25; turn += 1) {
     const bytes = Buffer.from(whole);
     const at = 10 + Math.floor(((bytes.length - 20) * turn) / 25);
     bytes[at]! ^= 0x10;
-    // gzip ignores a few bits, such as those between two of its blocks.
+    // gzip ignores a few bits, such as those between two blocks.
     if (unzipped(bytes)?.equals(gunzipSync(whole))) continue;
     const file = join(scratch, `turned-${turn}`);
     await writeFile(file, bytes);
@@ -162,7 +165,7 @@ test.each<[string, RegExp, Change]>([
     },
   ],
   [
-    "a blob less than its rows name",
+    "a missing blob that a row refers to",
     /names blobs.*missing/,
     (_, manifest, paths) => {
       const blob = blobOf(manifest);
@@ -175,9 +178,9 @@ test.each<[string, RegExp, Change]>([
     /is damaged/,
     (folder, manifest) => writeFile(join(folder, blobOf(manifest)), "changed"),
   ],
-  ["a file twice", /twice/, (_, _m, paths) => void paths.push("windlass.db")],
+  ["the same file twice", /twice/, (_, _m, paths) => void paths.push("windlass.db")],
   [
-    "a file that does not belong there",
+    "an unexpected file",
     /does not belong/,
     async (folder, manifest, paths) => {
       await writeFile(join(folder, "authorized_keys"), "x");
@@ -186,7 +189,7 @@ test.each<[string, RegExp, Change]>([
     },
   ],
   [
-    "a name that leads out",
+    "a path outside the folder",
     /does not belong/,
     async (folder, _, paths) => {
       await writeFile(join(folder, "..", "escaped"), "x");
@@ -194,7 +197,7 @@ test.each<[string, RegExp, Change]>([
     },
   ],
   [
-    "an absolute name",
+    "an absolute path",
     /does not belong/,
     async (folder, _, paths) => {
       await writeFile(join(folder, "absolute"), "x");
@@ -202,7 +205,7 @@ test.each<[string, RegExp, Change]>([
     },
   ],
   [
-    "a link in place of a folder",
+    "a symbolic link instead of a folder",
     /SymbolicLink/,
     async (folder, _, paths) => {
       await rename(join(folder, "blobs"), join(folder, "real"));
@@ -211,7 +214,7 @@ test.each<[string, RegExp, Change]>([
     },
   ],
   [
-    "a link in place of a file",
+    "a symbolic link instead of a file",
     /SymbolicLink/,
     async (folder) => {
       await rename(join(folder, "windlass.db"), join(folder, "real"));
@@ -236,7 +239,7 @@ test.each<[string, RegExp, Change]>([
     },
   ],
   [
-    "a database that is none",
+    "an invalid database",
     /cannot be read|damaged/,
     async (folder, manifest) => {
       await writeFile(join(folder, "windlass.db"), randomBytes(50_000));
@@ -244,7 +247,7 @@ test.each<[string, RegExp, Change]>([
     },
   ],
   [
-    "a database without its end",
+    "a truncated database",
     /cannot be read|damaged/,
     async (folder, manifest) => {
       await truncate(join(folder, "windlass.db"), 40_960);
@@ -252,7 +255,7 @@ test.each<[string, RegExp, Change]>([
     },
   ],
   [
-    "a row that names one that is not there",
+    "a row that refers to a missing row",
     /names one that is not there/,
     async (folder, manifest) => {
       withDatabase(folder, (database) => {
@@ -268,21 +271,21 @@ test.each<[string, RegExp, Change]>([
     (_, manifest) => void Object.assign(manifest, { schema_version: 999 }),
   ],
   [
-    "a newer schema than it says",
+    "a newer schema than its manifest says",
     /not the one that its manifest describes/,
     async (folder, manifest) => {
       withDatabase(folder, (database) => database.exec("update schema_version set version = 999"));
       await admit(folder, manifest, "windlass.db");
     },
   ],
-])("with %s it is refused", async (_, why, change) => {
+])("a backup with %s is refused", async (_, why, change) => {
   const file = await changed(change);
   await rm(join(scratch, "escaped"), { force: true });
   await expectRefused(file, why);
   expect(await readdir(scratch)).not.toContain("escaped");
 });
 
-test("the command says which file and why, with exit code 1", async () => {
+test("the command reports the file and the reason, and exits with code 1", async () => {
   const file = await changed(
     (_, manifest, paths) => void paths.splice(paths.indexOf(blobOf(manifest)), 1),
   );

@@ -1,4 +1,4 @@
-/** What every store of blobs must do; each implementation's test file runs it. */
+/** What every blob store must do. The test file of each implementation runs it. */
 import { hash, randomBytes } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
@@ -9,10 +9,10 @@ export async function* inPieces(content: Buffer, size = 60_007): AsyncGenerator<
   for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
 }
 
-/** `left` counts what the store holds, in whatever form, after everything was deleted or refused. */
+/** `left` counts what the store still contains, in any form. */
 export function blobsContract(open: () => Promise<Blobs>, left: () => Promise<number>): void {
   const sizes = [0, 1, 65_535, 65_536, 65_537, 131_072, 3_000_000];
-  test.for(sizes)("%i bytes come back as they were, with their size and SHA-256", async (size) => {
+  test.for(sizes)("%i bytes are read back unchanged, with their size and SHA-256", async (size) => {
     const blobs = await open();
     const content = randomBytes(size);
     const written = await blobs.write(inPieces(content), size);
@@ -20,7 +20,7 @@ export function blobsContract(open: () => Promise<Blobs>, left: () => Promise<nu
     expect((await buffer(await blobs.read(written.blob))).equals(content)).toBe(true);
   });
 
-  test("any range is read by itself", async () => {
+  test("any range is read", async () => {
     const blobs = await open();
     const content = randomBytes(200_000);
     const { blob } = await blobs.write(inPieces(content), content.length);
@@ -39,7 +39,7 @@ export function blobsContract(open: () => Promise<Blobs>, left: () => Promise<nu
     }
   });
 
-  test("the same content twice is two blobs: deleting one leaves the other", async () => {
+  test("the same content twice is two blobs, and deleting one leaves the other", async () => {
     const blobs = await open();
     const content = Buffer.from("twice");
     const [one, other] = await Promise.all([
@@ -52,7 +52,7 @@ export function blobsContract(open: () => Promise<Blobs>, left: () => Promise<nu
     expect(await buffer(await blobs.read(other.blob))).toEqual(content);
   });
 
-  test("a blob is listed with the time it was written, until it is deleted", async () => {
+  test("a blob is listed with the time it was written until it is deleted", async () => {
     const blobs = await open();
     const before = Date.now() - 2000;
     const { blob } = await blobs.write(inPieces(Buffer.from("listed")), 6);
@@ -70,7 +70,7 @@ export function blobsContract(open: () => Promise<Blobs>, left: () => Promise<nu
     expect(await blobs.writtenAt(blob)).toBe(Infinity);
   });
 
-  test("content over the limit is refused while it arrives, and nothing of it stays", async () => {
+  test("content above the limit is refused while it arrives, and nothing of it stays", async () => {
     const blobs = await open();
     let given = 0;
     const endless = (async function* () {
@@ -86,7 +86,7 @@ export function blobsContract(open: () => Promise<Blobs>, left: () => Promise<nu
     expect(await left()).toBe(0);
   });
 
-  test("content that breaks off rejects with its own error, and nothing of it stays", async () => {
+  test("content that breaks off is rejected with its own error, and nothing of it stays", async () => {
     const blobs = await open();
     const broken = (async function* () {
       yield randomBytes(300_000);

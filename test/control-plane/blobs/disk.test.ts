@@ -21,7 +21,7 @@ blobsContract(
   async () => (await files()).length,
 );
 
-test("what is stored can be read by its owner alone", async () => {
+test("stored files can be read by their owner only", async () => {
   const blobs = await diskBlobs(directory);
   await blobs.write(inPieces(Buffer.from("private")), 100);
   const entries = await readdir(directory, { recursive: true });
@@ -31,7 +31,7 @@ test("what is stored can be read by its owner alone", async () => {
   expect(new Set(modes)).toEqual(new Set([0o600, 0o700]));
 });
 
-test("what a crash left unfinished is removed at the next start; blobs stay", async () => {
+test("unfinished files of a crash are removed at the next start, and blobs stay", async () => {
   const { blob } = await (await diskBlobs(directory)).write(inPieces(Buffer.from("kept")), 100);
   await mkdir(join(directory, "unfinished"), { recursive: true });
   await writeFile(join(directory, "unfinished", "0123"), "half of somethi");
@@ -39,7 +39,7 @@ test("what a crash left unfinished is removed at the next start; blobs stay", as
   expect((await files()).map(({ name }) => name)).toEqual([blob.slice(2)]);
 });
 
-test("a name that is no blob's reaches no file", async () => {
+test("an invalid blob name reads no file", async () => {
   const blobs = await diskBlobs(directory);
   await expect(blobs.read("../../../etc/passwd")).rejects.toThrow("not the name of a blob");
 });

@@ -28,7 +28,7 @@ const files = async () =>
 
 blobsContract(open, async () => (await files()).length);
 
-test("nothing of the content is on the disk in clear", async () => {
+test("no content is stored in clear", async () => {
   const blobs = await open();
   await blobs.write(inPieces(Buffer.from("S3NSITIVE-MARKER ".repeat(10_000))), 1_000_000);
   const [file] = await files();
@@ -44,9 +44,9 @@ const spoil: [string, (file: string, other: string) => Promise<void>][] = [
       await writeFile(file, content);
     },
   ],
-  ["a cut off end", (file) => truncate(file, 16 + 65_565)],
+  ["a truncated end", (file) => truncate(file, 16 + 65_565)],
   [
-    "two pieces in each other's place",
+    "two swapped pieces",
     async (file) => {
       const content = await readFile(file);
       const [name, one, two] = [
@@ -66,7 +66,7 @@ const spoil: [string, (file: string, other: string) => Promise<void>][] = [
     },
   ],
 ];
-test.for(spoil)("%s is noticed, not handed out", async ([, change]) => {
+test.for(spoil)("%s is detected, and the content is not returned", async ([, change]) => {
   const blobs = await open();
   const { blob } = await blobs.write(inPieces(randomBytes(140_000)), 200_000);
   const [file] = await files();

@@ -14,7 +14,7 @@ const loginLink = (words: readonly string[], env: Record<string, string> = {}) =
   });
 
 describe("windlass server login-link", () => {
-  test("prints nothing but a link that the running server takes", async () => {
+  test("prints a link that the running server accepts, and nothing else", async () => {
     const { exitCode, stdout, stderr } = await loginLink(["--email", " Ada@Example.com "]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toMatch(new RegExp(`^${plane.url}/login/link/wll_[\\w-]{43}$`));
@@ -24,7 +24,7 @@ describe("windlass server login-link", () => {
     expect(users).toEqual([{ email: "ada@example.com" }]);
   });
 
-  test("names the address people use", async () => {
+  test("uses the public URL", async () => {
     const { stdout } = await loginLink(["--email", "ada@example.com"], {
       WINDLASS_PUBLIC_URL: "https://windlass.example/",
     });
@@ -41,13 +41,13 @@ describe("windlass server login-link", () => {
     [["--email", `${"a".repeat(300)}@example.com`]],
     [["--mail", "ada@example.com"]],
     [["ada@example.com"]],
-  ])("refuses %j as wrong usage", async (words) => {
+  ])("refuses %j as wrong usage with exit code 2", async (words) => {
     const { exitCode, stdout, stderr } = await loginLink(words);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).not.toBe("");
   });
 
-  test("says where it looked when there is no data store, and creates no data store", async () => {
+  test("reports the path of a missing data store, and creates none", async () => {
     const empty = await mkdtemp(join(tmpdir(), "empty-"));
     const { exitCode, stderr } = await loginLink(["--email", "ada@example.com"], {
       WINDLASS_DATA_DIR: join(empty, "typo"),
@@ -57,7 +57,7 @@ describe("windlass server login-link", () => {
     await rm(empty, { recursive: true });
   });
 
-  test("explains itself", async () => {
+  test("documents its options with --help", async () => {
     const { exitCode, stdout } = await loginLink(["--help"]);
     expect(exitCode).toBe(0);
     expect(stdout).toContain("--email");

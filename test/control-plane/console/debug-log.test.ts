@@ -15,7 +15,7 @@ beforeAll(async () => {
 const page = async (path: string): Promise<string> =>
   (await ask(plane, "GET", path, { headers: fixture.headers })).body.toString();
 
-test("the box of each form that starts a job asks for a debug log", async () => {
+test("the checkbox of each job form requests a debug log", async () => {
   const id = await fixture.configure("debugged");
   const name = "debugged";
   for (const [fields, debug] of [
@@ -32,7 +32,7 @@ test("the box of each form that starts a job asks for a debug log", async () => 
   expect((await page(`/configurations/${id}`)).match(/name="debug"/g)).toHaveLength(3);
 });
 
-test("the page of a job links to its debug log, with its size, once that is there", async () => {
+test("the job page links to the debug log and shows its size once it is uploaded", async () => {
   const worker = await addTestWorker(plane, fixture.owner);
   const plain = await addHeldJob(plane, fixture.owner, worker);
   expect(await page(`/jobs/${plain.id}`)).not.toContain("debug log");

@@ -4,8 +4,8 @@ import { ask } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 const { plane } = planeForFile();
 
-describe("the page of the API", () => {
-  it("is drawn from files of this server alone, and may ask no other", async () => {
+describe("the API documentation page", () => {
+  it("loads only files of this server", async () => {
     const { status, headers, body } = await ask(plane, "GET", "/docs");
     expect(status).toBe(200);
     const policy = String(headers["content-security-policy"]);
@@ -29,14 +29,14 @@ describe("the page of the API", () => {
     expect((await ask(plane, "GET", url)).json()["openapi"]).toMatch(/^3\.1\./);
   });
 
-  it("is named at the foot of every page", async () => {
+  it("is linked in the footer of every page", async () => {
     const { body } = await ask(plane, "GET", "/login");
     expect(body.toString()).toMatch(/<footer>\s*<a href="\/docs">/);
   });
 });
 
-describe("the page of a problem", () => {
-  it("is there for the type of every problem, and says where it comes from", async () => {
+describe("the page of a problem type", () => {
+  it("exists for every problem code, and names the endpoints that return it", async () => {
     const pages = await Promise.all(
       Object.keys(problemCodes).map((code) => ask(plane, "GET", `/problems/${code}`)),
     );

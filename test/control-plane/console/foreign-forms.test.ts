@@ -1,4 +1,4 @@
-/** Forms that a page would never send: other people's, and malformed ones. */
+/** Forms that no page would send: for another user's data, and malformed ones. */
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
@@ -17,9 +17,9 @@ beforeAll(async () => {
   fixture = await openSampleUser(plane);
   places = await fillPlaces(plane, fixture);
 });
-// Fails if the server logged a defect of its own.
+// `planeForFile` fails the file if the server logs an error.
 
-/** Every form of a zone, a configuration and an identity, filled in rightly. */
+/** Every form of a zone, a configuration and an identity, with valid values. */
 function forms(): [path: string, fields: Record<string, string>][] {
   const { zone = "", configuration = "", identity = "" } = places;
   const whole = {
@@ -46,7 +46,7 @@ function forms(): [path: string, fields: Record<string, string>][] {
   ];
 }
 
-test("of another person are answered as if there were no such thing, and change nothing", async () => {
+test("forms for another user's data return 404 and change nothing", async () => {
   const other = await openSampleUser(plane);
   const before = await dump(plane);
   for (const [path, fields] of forms()) {
@@ -63,7 +63,7 @@ test("of another person are answered as if there were no such thing, and change 
       path,
       404,
     ]);
-  // Their own configuration cannot take on this identity or go into this zone either.
+  // A user's own configuration cannot refer to another user's identity or zone either.
   const own = await other.configure("own");
   const id = (place: string): string => (places[place] ?? "").split("/")[2] ?? "";
   const known = { source: "inline", file_path: "main.tf", name: "own", engine: "terraform" };
@@ -87,7 +87,7 @@ test("of another person are answered as if there were no such thing, and change 
   expect((await dump(plane)).filter((row) => before.includes(row))).toEqual(before);
 });
 
-test("that are malformed are refused as forms, without a defect", async () => {
+test("malformed forms are refused with a page and without a server error", async () => {
   const pieces = [
     "%",
     "%ff",

@@ -1,4 +1,4 @@
-/** What the pages say of workers and jobs, without a script. */
+/** The content of the pages of workers and jobs, without scripts. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ beforeAll(async () => {
   fixture = await openSampleUser(plane);
 });
 
-/** A page's text, as one reads it. */
+/** The visible text of a page. */
 async function read(path: string, method = "GET"): Promise<string> {
   const { status, body } = await ask(plane, method, path, { headers: fixture.headers });
   expect(status).toBe(200);
@@ -40,8 +40,8 @@ const run = async (name: string): Promise<string> => {
   return fixture.start();
 };
 
-describe("workers", () => {
-  test("are said to be behind where a release is higher than their version, and only then", async () => {
+describe("the pages of workers", () => {
+  test("say that a worker is behind only if a higher version is released", async () => {
     const { headers, id } = await addTestWorker(plane, fixture.owner);
     const beat = async (version: string) => {
       await callsOf(plane, headers).get(endpoints.heartbeat, { query: {}, body: { version } });
@@ -56,7 +56,7 @@ describe("workers", () => {
       expect(await beat(version)).not.toContain("is out");
   });
 
-  test("have a page with what they run and ran, and nothing of others", async () => {
+  test("list the jobs that the worker runs and has run, and no others", async () => {
     const own = await run("ran on it");
     await fixture.end(own, "SUCCESS");
     const other = await addTestWorker(plane, fixture.owner);
@@ -64,7 +64,7 @@ describe("workers", () => {
     expect(await read(`/workers/${other.id}`)).toContain("It has run none of your jobs yet.");
   });
 
-  test("that are not heard of say what to do", async () => {
+  test("say what to do about a silent worker", async () => {
     const { id } = await addTestWorker(plane, fixture.owner);
     await plane.context.store.write((tx) =>
       tx.sql
@@ -77,8 +77,8 @@ describe("workers", () => {
   });
 });
 
-describe("the lines that install an agent", () => {
-  test("for systemd are a command that takes the token and writes the agent's settings", async () => {
+describe("the commands that install an agent", () => {
+  test("for systemd read the token and write the agent's settings", async () => {
     const page = await read("/workers/register", "POST");
     const token = /until [^.]+\.\s*(\S+)/.exec(page)?.[1] ?? "";
     const [, line = ""] = /sudo windlass (agent install \S+ \S+ \S+ -)/.exec(page) ?? [];
@@ -92,7 +92,7 @@ describe("the lines that install an agent", () => {
     expect(written).not.toBe("");
   });
 
-  test("for a container fit the image and name settings that there are", async () => {
+  test("for a container match the image and name existing settings", async () => {
     const page = await read("/workers/register", "POST");
     const [, command = ""] = /(docker run .* windlass agent)\b/.exec(page) ?? [];
     const dockerfile = readFileSync(join(root, "Dockerfile"), "utf8");
@@ -103,13 +103,13 @@ describe("the lines that install an agent", () => {
     expect(named).toEqual(["WINDLASS_URL", "WINDLASS_WORKER_NAME", "WINDLASS_REGISTRATION_TOKEN"]);
     for (const name of named) expect(settings).toContain(`\`${name}\``);
     expect(command).toContain(`WINDLASS_URL=${plane.url} `);
-    // One command to the shell: pasted, its second line is not what is read as the token.
+    // One command for the shell, so that a pasted second line is not read as the token.
     expect(page).toMatch(/read -rsp "Token: " (\w+) && export \1 && docker run/);
   });
 });
 
-describe("a job that runs", () => {
-  test("says on the overview how far it is, and on its page when each step began", async () => {
+describe("the page of a running job", () => {
+  test("shows the current step, and when each step began", async () => {
     const id = await run("on its way");
     expect(await read("/")).toMatch(/on its way\D+\d+ s\s+worker/);
     await fixture.log(id, "Windlass agent 0.1.0\nterraform 1.14.1: show\n", "SYSTEM");
@@ -125,11 +125,11 @@ describe("a job that runs", () => {
     );
     await fixture.end(id, "SUCCESS");
     expect(await read(`/jobs/${id}`)).toMatch(/apply [\d: UTC-]+ \d+ s Ended: SUCCESS/);
-    // Its runner took none of this back: who has ended is not running any more.
+    // The step had no end, but an ended job runs no step.
     expect(await read("/")).toContain("Nothing runs at the moment.");
   });
 
-  test("is drawn anew while it is not over, and no longer", async () => {
+  test("refreshes until the job is released", async () => {
     const id = await run("live");
     const page = async () => {
       const { body } = await ask(plane, "GET", `/jobs/${id}`, { headers: fixture.headers });
@@ -144,7 +144,7 @@ describe("a job that runs", () => {
   });
 });
 
-test("the settings name the ways to sign in, and offer those that are not connected", async () => {
+test("the settings page lists the connected accounts and offers the other providers", async () => {
   expect(await read("/settings")).toContain("With a link that the operator of this server creates");
   const created_at = Date.now();
   await plane.context.store.write((tx) =>
@@ -169,7 +169,7 @@ test("the settings name the ways to sign in, and offer those that are not connec
   expect(page).not.toContain("Connect GitLab");
 });
 
-test("the audit shows one kind of act alone when asked to", async () => {
+test("the audit page filters by action", async () => {
   await run("audited");
   const cells = async (path: string) => {
     const { body } = await ask(plane, "GET", path, { headers: fixture.headers });

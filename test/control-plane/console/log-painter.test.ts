@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-// @ts-expect-error: scripts of the pages have a tsconfig of their own.
+// @ts-expect-error: the scripts of the pages have their own tsconfig.
 import { Painter as Untyped } from "../../../control-plane/console/browser/log-painter.js";
 
 type Piece = { readonly text: string; readonly look: string };
 const Painter = Untyped as new () => { pieces(text: string): Piece[]; endLine(): void };
 
 const escape = "\u001b";
-/** What a painter makes of text that comes in these pieces: `[look]text` for each stretch. */
+/** Paints text that arrives in these pieces: `[look]text` for each stretch. */
 const painted = (...texts: string[]): string => {
   const painter = new Painter();
   const pieces = texts.flatMap((text) => painter.pieces(text));
@@ -20,15 +20,15 @@ describe("the colours of a log", () => {
     ["faint, italic, underlined", "[2;3;4mx", "[faint italic underline]x"],
     ["bright, on a background", "[91;44mx", "[ansi-bright-red-fg ansi-blue-bg]x"],
     ["one of the sixteen by number", "[38;5;9;48;5;2mx", "[ansi-bright-red-fg ansi-green-bg]x"],
-    ["any other colour, which is not shown", "[38;2;1;2;3;48;5;200mx", "x"],
+    ["an unsupported colour, which is dropped", "[38;2;1;2;3;48;5;200mx", "x"],
     ["reset", "[31ma\u001b[0mb", "[ansi-red-fg]a|b"],
     ["reset without a number", "[31ma\u001b[mb", "[ansi-red-fg]a|b"],
     ["one colour after the other", "[31ma\u001b[39;42mb", "[ansi-red-fg]a|[ansi-green-bg]b"],
-  ])("can be %s", (_, text, shown) => {
+  ])("support %s", (_, text, shown) => {
     expect(painted(`${escape}${text}`)).toBe(shown);
   });
 
-  it("go on in the next line and the next chunk, wherever that was cut", () => {
+  it("continue in the next line and across chunks, wherever the text is split", () => {
     const text = `a${escape}[1;32mb\u001b[0mc`;
     const whole = painted(text).replaceAll("|", "");
     for (let at = 0; at <= text.length; at += 1) {
@@ -52,7 +52,7 @@ describe("the colours of a log", () => {
     ["a short sequence and a lone escape", "\u001bMa\u001b(Bb\u001b\u001bMc", "abc"],
     ["a string that another sequence breaks off", "\u001bPq\u001b[1mx", "Pq|[bold]x"],
     ["carriage returns", "a\r\rb", "ab"],
-  ])("are found among other sequences, which are left out: %s", (_, text, shown) => {
+  ])("survive other sequences, which are removed: %s", (_, text, shown) => {
     expect(painted(text)).toBe(shown);
   });
 
@@ -63,7 +63,7 @@ describe("the colours of a log", () => {
     );
   });
 
-  it("leave what only begins like a sequence, once it is too long", () => {
+  it("leave an overlong sequence as text", () => {
     const painter = new Painter();
     expect(painter.pieces(`${escape}[`)).toEqual([]);
     expect(painter.pieces("1".repeat(5000))).toEqual([{ text: `[${"1".repeat(5000)}`, look: "" }]);

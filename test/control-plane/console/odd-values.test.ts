@@ -1,4 +1,7 @@
-/** Values that are odd, and yet come in forms: each is kept as it was typed, or refused, and none brings the server down. */
+/**
+ * Unusual values in forms: each is stored as it was typed, or refused, and none causes a server
+ * error.
+ */
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { dump } from "../../helpers/store-dump.ts";
@@ -12,7 +15,7 @@ let fixture: SampleUser;
 beforeAll(async () => {
   fixture = await openSampleUser(plane);
 });
-// Fails if the server logged a defect of its own.
+// `planeForFile` fails the file if the server logs an error.
 
 const submit = (path: string, fields: Fields | string) =>
   send(plane, path, fields, fixture.headers);
@@ -31,7 +34,7 @@ describe("a variable", () => {
   const read = async (name: string) =>
     (await fixture.person.get(endpoints.getConfiguration, { params: { name } })).variables;
 
-  test("that was a number loses no digit", async () => {
+  test("that was a number keeps every digit", async () => {
     const id = await fixture.configure("numbers");
     for (const [typed, kept] of [
       ["12", 12],
@@ -49,11 +52,11 @@ describe("a variable", () => {
   });
 
   test.each([
-    ["nested deeper than can be kept", levels(501)],
+    ["nested deeper than the limit", levels(501)],
     ["nested as deep as a form is long", levels(100_000)],
-    ["with half a character", '["\\ud800"]'],
-    ["with half a character for a name", '{"\\udfff": 1}'],
-  ])("%s is refused, in a form and by the API", async (title, value) => {
+    ["with an unpaired surrogate", '["\\ud800"]'],
+    ["with an unpaired surrogate in a name", '{"\\udfff": 1}'],
+  ])("%s is refused by the form and by the API", async (title, value) => {
     const id = await fixture.configure(title);
     const before = await dump(plane);
     const form = await set(id, { do: "add", name: "x", value });
@@ -69,7 +72,7 @@ describe("a variable", () => {
     expect(await dump(plane)).toEqual(before);
   });
 
-  test("nested less is kept and runs", async () => {
+  test("nested within the limit is stored, and its job can be queued", async () => {
     const id = await fixture.configure("nested");
     const value = levels(480);
     expect((await set(id, { do: "add", name: "x", value })).status).toBe(303);
@@ -78,7 +81,7 @@ describe("a variable", () => {
     expect(status).toBe(303);
   });
 
-  test("is one of many that hold 4 MiB together and no more", async () => {
+  test("is refused above 4 MiB of variables in total", async () => {
     const id = await fixture.configure("many");
     const value = "x".repeat(2 << 20);
     expect((await set(id, { do: "add", name: "a", value })).status).toBe(303);
@@ -90,7 +93,7 @@ describe("a variable", () => {
     expect(Object.keys((await read(id)) ?? {})).toEqual(["a"]);
   });
 
-  test("that is sensitive is not shown again either where its name came with a space", async () => {
+  test("that is sensitive is not shown again when its name comes with a space", async () => {
     const id = await fixture.configure("spaced name");
     await set(id, { do: "add", name: "key", value: "planted-1", sensitive: "on" });
     for (const fields of [
@@ -103,7 +106,7 @@ describe("a variable", () => {
   });
 });
 
-test("inline files hold 1 MiB together, are 1000 at most, and too many are refused at once", async () => {
+test("inline files are limited to 1 MiB in total and 1000 files", async () => {
   const before = await dump(plane);
   const path = `/zones/${fixture.owner.zone}/new`;
   const text = "x".repeat(700_000);
@@ -122,7 +125,7 @@ test("inline files hold 1 MiB together, are 1000 at most, and too many are refus
   expect(await dump(plane)).toEqual(before);
 });
 
-test("what the API took, and no form would, can be changed and destroyed", async () => {
+test("a configuration that only the API accepts can be edited and destroyed with forms", async () => {
   const zone_id = fixture.owner.zone;
   for (const [name, source] of [
     [" a ", { type: "git", url: "https://git.example.com/x.git", path: " " }],

@@ -1,4 +1,4 @@
-/** The forms of zones, configurations and identities as they are sent, without a browser. */
+/** The forms of zones, configurations and identities, sent without a browser. */
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
@@ -32,7 +32,7 @@ const words = ({ body }: Answer): string =>
     .replaceAll("&quot;", '"')
     .replaceAll(/\s+/g, " ");
 
-/** A form that makes a configuration. */
+/** The fields of a new configuration. */
 const filled = (more: Fields = {}): Fields => ({
   name: randomUUID(),
   source: "git",
@@ -46,10 +46,10 @@ const create = (more: Fields = {}) => submit(`/zones/${fixture.owner.zone}/new`,
 const idOf = ({ headers }: Answer): string =>
   /^\/configurations\/([\w-]+)/.exec(String(headers["location"]))?.[1] ?? "";
 
-describe("what is wrong is said beside the form, what was typed is kept, and nothing changes", () => {
+describe("a refused form shows the fault, keeps the typed values and changes nothing", () => {
   test.each([
     ["no name", { name: " " }, "Must not be empty."],
-    ["a name of a line break", { name: "a\nb" }, "Must be text without control characters."],
+    ["a name with a line break", { name: "a\nb" }, "Must be text without control characters."],
     ["no address", { url: "" }, "Must not be empty."],
     ["no files", { source: "inline" }, "There must be one at least"],
     [
@@ -58,25 +58,29 @@ describe("what is wrong is said beside the form, what was typed is kept, and not
       "has text and no path.",
     ],
     [
-      "two files of a path",
+      "two files of one path",
       { source: "inline", file_path: ["a.tf", "a.tf"], file_text: ["1", "2"] },
       "There are two of the path a.tf",
     ],
     [
-      "a path out of the folder",
+      "a path outside the folder",
       { source: "inline", file_path: ["b.tf", "../a.tf"], file_text: ["", ""] },
       'There can be no file "../a.tf"',
     ],
-    ["an archive of nobody", { source: "archive", sha256: "a".repeat(64) }, "Names no archive"],
+    ["an unknown archive", { source: "archive", sha256: "a".repeat(64) }, "Names no archive"],
     ["no archive", { source: "archive" }, "Is missing: upload an archive first."],
-    ["half a digest", { source: "archive", sha256: "abc" }, "Must be a SHA-256 digest"],
+    ["a truncated digest", { source: "archive", sha256: "abc" }, "Must be a SHA-256 digest"],
     ["an unknown source", { source: "ftp" }, "is none of the kinds that there are"],
     ["a label", { labels: "-eu" }, "Must be letters, digits and"],
     ["a label twice", { labels: "eu eu" }, "Must not name the same thing twice"],
     ["an unknown engine", { engine: "make" }, "Engine must be one of terraform, opentofu."],
-    ["a time that is none", { timeout_seconds: "soon" }, "Must be a whole number"],
-    ["a time too long", { timeout_seconds: "9999999" }, "Must be 604800 or less"],
-    ["nobody's identity", { cloud_identity_id: randomUUID() }, "There is no such cloud identity."],
+    ["a time that is not a number", { timeout_seconds: "soon" }, "Must be a whole number"],
+    ["a time above the limit", { timeout_seconds: "9999999" }, "Must be 604800 or less"],
+    [
+      "an unknown identity",
+      { cloud_identity_id: randomUUID() },
+      "There is no such cloud identity.",
+    ],
   ])("%s", async (_, fields, said) => {
     const before = await dump(plane);
     const refused = await create({ labels: "kept-label", ...(fields as Fields) });
@@ -90,7 +94,7 @@ describe("what is wrong is said beside the form, what was typed is kept, and not
     expect(await dump(plane)).toEqual(before);
   });
 
-  test("a name that is taken, and a role that is not an ARN", async () => {
+  test("a taken name, and a role that is not an ARN", async () => {
     const before = await dump(plane);
     const taken = await submit("/zones", { name: "production" });
     expect([taken.status, words(taken)]).toEqual([
@@ -129,10 +133,10 @@ describe("what is wrong is said beside the form, what was typed is kept, and not
   });
 });
 
-describe("variables", () => {
+describe("the forms of variables", () => {
   const set = (id: string, fields: Fields) => submit(`/configurations/${id}/variables`, fields);
 
-  test("are added, changed one at a time, keep their types and values, and are removed", async () => {
+  test("add, change and remove single variables, and keep their types", async () => {
     const id = idOf(await create());
     await fixture.person.get(endpoints.updateConfiguration, {
       params: { name: id },
@@ -172,7 +176,7 @@ describe("variables", () => {
     expect(await dump(plane)).toEqual(before);
   });
 
-  test("a sensitive value reaches its runner, and no page and no refusal shows it", async () => {
+  test("never show a sensitive value, and the runner gets it", async () => {
     const id = idOf(await create());
     const shown: string[] = [];
     const send = async (fields: Fields) => {
@@ -184,7 +188,7 @@ describe("variables", () => {
     expect(await send({ do: "add", name: "no good", value: "planted-1", ...secret })).toBe(400);
     expect(await send({ do: "add", name: "key", value: "{planted-2", ...secret })).toBe(400);
     expect(await send({ do: "add", name: "key", value: "planted-3", ...secret })).toBe(303);
-    // Left empty it stays, also when something else is sent with it; it is not made plain without a new value.
+    // An empty sensitive value keeps the stored one. It becomes plain only with a new value.
     expect(await send({ do: "set", name: "key", value: "", ...secret })).toBe(303);
     expect(await send({ do: "set", name: "key", value: "" })).toBe(400);
     expect(await send({ do: "set", name: "key", value: "[planted-4" })).toBe(400);
@@ -199,7 +203,7 @@ describe("variables", () => {
     });
   });
 
-  test("the environment takes what a job may set, and refuses the rest", async () => {
+  test("accept only environment variables that a job may set", async () => {
     const id = idOf(await create());
     const path = `/configurations/${id}/environment`;
     expect((await submit(path, { do: "add", name: "A_HOST", value: "x" })).status).toBe(303);
@@ -215,7 +219,7 @@ describe("variables", () => {
   });
 });
 
-test("an edit changes and records what was changed and nothing else", async () => {
+test("an edit changes and records only what was changed", async () => {
   const id = idOf(await create({ ref: "main", labels: "eu" }));
   const known = await read(id);
   const same = filled({ name: known.name, zone_id: known.zone_id, ref: "main", labels: "eu" });
@@ -227,7 +231,7 @@ test("an edit changes and records what was changed and nothing else", async () =
   expect((await audit())?.details).toEqual({ fields: ["source", "labels"] });
 });
 
-test("histories are paged: jobs, state versions, and a zone, its renaming and its end", async () => {
+test("jobs and state versions are listed in pages, and a zone can be renamed and deleted", async () => {
   const made = await submit("/zones", { name: "short-lived" });
   const zone = String(made.headers["location"]);
   expect((await submit(zone, { name: "renamed" })).headers["location"]).toBe(zone);
@@ -257,7 +261,7 @@ test("histories are paged: jobs, state versions, and a zone, its renaming and it
   ]);
 });
 
-test("all outputs of a deployment are shown, a sensitive one by its name alone, whatever a runner reports them as", async () => {
+test("all outputs are shown, a sensitive one by its name only", async () => {
   const id = await fixture.configure("with outputs");
   const deploy = async (execution_metadata: object): Promise<string> => {
     await fixture.queue({ job_type: "DEPLOY", configuration_id: id });
@@ -281,7 +285,7 @@ test("all outputs of a deployment are shown, a sensitive one by its name alone, 
   expect(all.match(/cluster_endpoint/g)).toHaveLength(1);
 });
 
-test("the text of inline files is on the page, unless it would make it heavy", async () => {
+test("the text of inline files is on the page up to a size limit", async () => {
   const file = (length: number) => ({
     source: "inline",
     file_path: "big.tf",
@@ -293,7 +297,7 @@ test("the text of inline files is on the page, unless it would make it heavy", a
   expect(words(big)).toContain("big.tf");
 });
 
-test("a trust policy names the role's account unless a principal is given, and refuses a principal that is not an ARN", async () => {
+test("a trust policy names the role's account or the given principal, which must be an ARN", async () => {
   const fields = { name: "trusted", role_arn: "arn:aws:iam::123456789012:role/path/x" };
   const made = String((await submit("/identities", fields)).headers["location"]);
   const policyIn = ({ body }: Answer) =>
@@ -321,7 +325,7 @@ test("a trust policy names the role's account unless a principal is given, and r
   expect((await submit(`${made}/delete`, {})).headers["location"]).toBe("/identities");
 });
 
-test("forms of other sites, bodies that are no forms, and a name of a prototype change nothing and break nothing", async () => {
+test("foreign origins, other content types and prototype names are refused and change nothing", async () => {
   const before = await dump(plane);
   const foreign = { ...fixture.headers, origin: "https://evil.example" };
   expect((await submit("/zones", { name: "evil" }, foreign)).status).toBe(403);

@@ -1,4 +1,4 @@
-/** Forms that are refused before their page sees them: a person who sends one gets a page. */
+/** Forms that are refused before their handler runs are answered with a page. */
 import { beforeAll, describe, expect, it } from "vitest";
 import { formLimit } from "../../../control-plane/console/configurations/configuration-form-routes.ts";
 import { ask } from "../../helpers/plane.ts";
@@ -22,7 +22,7 @@ const form = "application/x-www-form-urlencoded";
 describe("a form", () => {
   it.each([
     ["that is too large", form, `a=${"x".repeat(formLimit)}`, 413, "The body is too large"],
-    ["of another type", "text/plain", "a=1", 415, "This content type is not accepted here"],
+    ["of another content type", "text/plain", "a=1", 415, "This content type is not accepted here"],
   ])("%s is refused with a page", async (_, type, body, status, title) => {
     const answer = await post(type, body);
     expect(answer.status).toBe(status);

@@ -16,7 +16,7 @@ const submit = (path: string, fields: Record<string, string>, headers: Record<st
 const codeIn = ({ body }: Answer) => /<p class="code">(\w+)<\/p>/.exec(body.toString())?.[1];
 
 describe("approving a device without a script", () => {
-  test("shows who asks and who one is, then the six characters that the client exchanges", async () => {
+  test("shows the user and the device, and then the code that the client exchanges", async () => {
     const { email, headers } = await openBrowser(plane, "o'neil&sons@example.com");
     const device_code = randomUUID();
     const asked = await page(`/cli/login?device_code=${device_code}`, headers);
@@ -38,7 +38,7 @@ describe("approving a device without a script", () => {
     expect(exchanged.json()).toMatchObject({ user_email: email });
   });
 
-  test("looking at the page approves nothing", async () => {
+  test("approves nothing when the page is only viewed", async () => {
     const { headers } = await openBrowser(plane);
     const device_code = randomUUID();
     await page(`/cli/login?device_code=${device_code}`, headers);
@@ -49,7 +49,7 @@ describe("approving a device without a script", () => {
     expect(exchanged.json()).toMatchObject({ code: "authorization_pending" });
   });
 
-  test("sends an unauthenticated user to the sign-in page, which leads back", async () => {
+  test("redirects an unauthenticated user to the sign-in page and back", async () => {
     const path = `/cli/login?device_code=${randomUUID()}`;
     const sent = await page(path);
     expect(sent.status).toBe(303);
@@ -61,7 +61,7 @@ describe("approving a device without a script", () => {
     expect((await submit("/cli/login", {}, {})).headers["location"]).toBe("/login");
   });
 
-  test("refuses another site's form, on a page", async () => {
+  test("refuses a form of another site, on a page", async () => {
     const { headers } = await openBrowser(plane);
     const fields = { device_code: randomUUID() };
     const refused = await submit("/cli/login", fields, {
@@ -105,19 +105,19 @@ describe("the sign-in page", () => {
     "javascript:alert(1)",
     "data:text/html,x",
     "",
-  ])("leads back to paths of this site only, not to %j", async (next) => {
+  ])("does not link to %j, which is not a path of this site", async (next) => {
     const { body } = await page(`/login?next=${encodeURIComponent(next)}`);
     expect(body.toString()).not.toContain("the page you came for");
   });
 
-  test("escapes what it is given", async () => {
+  test("escapes the given path", async () => {
     const next = `/"><script>alert(1)</script>`;
     const { body } = await page(`/login?next=${encodeURIComponent(next)}`);
     expect(body.toString()).not.toContain("<script");
   });
 });
 
-test("no page may run a script that is not a file of this server, be framed, be kept or load anything from elsewhere", async () => {
+test("every page forbids inline scripts, framing, caching and external content", async () => {
   const { headers } = await openBrowser(plane);
   const used = await newLink(plane, "ada@example.com");
   await page(used);
@@ -136,7 +136,7 @@ test("no page may run a script that is not a file of this server, be framed, be 
           "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
         "x-content-type-options": "nosniff",
         "cache-control": "no-store",
-        // With no-referrer a browser would send our own forms with "Origin: null".
+        // With no-referrer a browser would send the console's own forms with "Origin: null".
         "referrer-policy": "same-origin",
       },
     ]);

@@ -1,4 +1,6 @@
-/** Two people, or two tabs of one, change the same configuration: neither undoes unseen what the other did. */
+/**
+ * Two users or tabs edit the same configuration: neither overwrites a change that it has not seen.
+ */
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { submit, type Fields } from "../../helpers/forms.ts";
@@ -15,14 +17,14 @@ beforeAll(async () => {
 const send = (path: string, fields: Fields) => submit(plane, path, fields, fixture.headers);
 const read = (name: string) => fixture.person.get(endpoints.getConfiguration, { params: { name } });
 
-/** What the form that follows `after` on a page knows of the thing that it changes. */
+/** The version mark in the form that follows `after` on a page. */
 async function seen(path: string, after = ""): Promise<string> {
   const { body } = await ask(plane, "GET", path, { headers: fixture.headers });
   const [, text = ""] = body.toString().split(after || "<form");
   return /name="seen" value="([^"]+)"/.exec(text)?.[1] ?? "none";
 }
 
-test("settings that were changed after the form was opened are not put back by it", async () => {
+test("an edit of a configuration that was changed after the form was opened is refused", async () => {
   const id = await fixture.configure("two tabs");
   const path = `/configurations/${id}/edit`;
   const { body } = await ask(plane, "GET", path, { headers: fixture.headers });
@@ -44,7 +46,7 @@ test("settings that were changed after the form was opened are not put back by i
     expect.stringContaining("This was changed in another place"),
   ]);
   expect(await read(id)).toMatchObject({ source: { ref: "v2" }, labels: [] });
-  // The refused form knows what there is now: who saves it means it.
+  // The refused form carries the current version: saving it again is deliberate.
   const fresh = /name="seen" value="([^"]+)"/.exec(refused.body.toString())?.[1] ?? "none";
   expect((await send(path, fields({ labels: "eu", seen: fresh }))).status).toBe(303);
   const after = await read(id);
@@ -52,7 +54,7 @@ test("settings that were changed after the form was opened are not put back by i
   expect(after.source).not.toHaveProperty("ref");
 });
 
-test("a value that was changed after its form was opened is not put back, nor emptied where it was a secret", async () => {
+test("a change of a variable that was changed after its form was opened is refused", async () => {
   const id = await fixture.configure("two tabs of values");
   const page = `/configurations/${id}`;
   const set = (fields: Fields) => send(`${page}/variables`, fields);
@@ -73,7 +75,7 @@ test("a value that was changed after its form was opened is not put back, nor em
   });
 });
 
-test("a zone that was renamed after the form was opened is not named back by it", async () => {
+test("a rename of a zone that was renamed after the form was opened is refused", async () => {
   const { id } = await fixture.person.get(endpoints.createZone, { body: { name: "first" } });
   const path = `/zones/${id}`;
   const known = await seen(path, 'aria-labelledby="rename"');
@@ -90,7 +92,7 @@ test("a zone that was renamed after the form was opened is not named back by it"
   expect((await send(path, { name: "third", seen: fresh })).status).toBe(303);
 });
 
-test("twenty values that are added at the same moment are all there", async () => {
+test("twenty values that are added concurrently are all stored", async () => {
   const id = await fixture.configure("all at once");
   const names = Array.from({ length: 20 }, (_, index) => `v${index}`);
   for (const kind of ["variables", "environment"] as const) {

@@ -1,4 +1,4 @@
-/** The forms of a worker as they are sent, without a browser. */
+/** The forms of a worker, sent without a browser. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { submit, type Fields } from "../../helpers/forms.ts";
@@ -34,7 +34,7 @@ const teardowns = async () => {
   return jobs.filter((job) => job.assigned_worker_id === id);
 };
 
-test("a worker's name, labels and deploy configuration can be changed, and only changes are recorded", async () => {
+test("the edit form changes name, labels and deploy configuration, and only changes are recorded", async () => {
   const fields = { name: "new", labels: "eu, gpu", configuration_id: spec };
   const targets = "module.worker\r\n  aws_instance.a[0]\r\n";
   const edited = await send("edit", { ...fields, targets });
@@ -66,7 +66,7 @@ test("a worker's name, labels and deploy configuration can be changed, and only 
   expect((await page()).text).toContain("Nothing says what this worker was deployed with");
 });
 
-test("a snapshot that the client set stays as it is while other fields change", async () => {
+test("the edit form keeps a snapshot that the client set", async () => {
   const source = { type: "git", url: "https://git.example.com/x.git" } as const;
   const variables = { key: { value: "s3cret", sensitive: true } };
   const snapshot = { source, variables };
@@ -82,11 +82,16 @@ test("a snapshot that the client set stays as it is while other fields change", 
   });
 });
 
-describe("nothing changes, and the form says what is wrong, when", () => {
+describe("the edit form is refused with a message and changes nothing when", () => {
   test.each<[string, () => Fields, number, string]>([
-    ["no target is named and everything is not ticked", () => ({}), 400, "name them, or tick"],
     [
-      "both are",
+      "there are neither targets nor the checkbox for everything",
+      () => ({}),
+      400,
+      "name them, or tick",
+    ],
+    [
+      "there are both targets and the checkbox for everything",
       () => ({ targets: "module.a", all: "on" }),
       400,
       "contradicts targets: give one of them",
@@ -98,12 +103,12 @@ describe("nothing changes, and the form says what is wrong, when", () => {
       "must be the address of a resource",
     ],
     [
-      "the configuration is nobody's",
+      "the configuration is unknown",
       () => ({ configuration_id: id, all: "on" }),
       404,
       "There is no such configuration",
     ],
-    ["it has no name", () => ({ name: " ", all: "on" }), 400, "Must not be empty"],
+    ["the name is empty", () => ({ name: " ", all: "on" }), 400, "Must not be empty"],
   ])("%s", async (_, make, status, words) => {
     const before = await read();
     const refused = await send("edit", {
@@ -119,7 +124,7 @@ describe("nothing changes, and the form says what is wrong, when", () => {
     expect(await read()).toEqual(before);
   });
 
-  test("it was changed after the form was opened", async () => {
+  test("the worker was changed after the form was opened", async () => {
     const { seen } = await page("/edit");
     const fields = { labels: "", configuration_id: "", seen: seen[0] ?? "none" };
     expect((await send("edit", { ...fields, name: "second" })).status).toBe(303);
@@ -128,7 +133,7 @@ describe("nothing changes, and the form says what is wrong, when", () => {
   });
 });
 
-test("a worker is torn down when its name is typed, and for what was shown alone", async () => {
+test("a teardown needs the worker's name and destroys only what the page showed", async () => {
   const deploy = (targets?: string[]) =>
     fixture.person.get(endpoints.updateWorker, {
       params: { id },
@@ -149,7 +154,7 @@ test("a worker is torn down when its name is typed, and for what was shown alone
   expect(shown.body.toString()).toContain("everything in the state of");
 });
 
-test("of a cloud-hosted worker only name, status and version are shown, and nothing can be changed", async () => {
+test("a cloud-hosted worker's page shows only name, status and version, and nothing can be changed", async () => {
   const cloud = await addTestWorker(plane, null);
   ({ id } = cloud);
   await ask(plane, "POST", "/api/workers/heartbeat", {

@@ -1,4 +1,4 @@
-/** One process at a time has the data directory, and what must work beside it does. */
+/** Only one process at a time owns the data directory. Commands that may run beside it do. */
 import { existsSync } from "node:fs";
 import { chmod, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ afterAll(async () => {
 const refusal = () => `another Windlass server (or a restore or rotate-key) uses ${directory}`;
 
 describe("the data directory of a running server", () => {
-  it("is refused to a second server, also in another PID namespace, before it touches anything", async () => {
+  it("is refused to a second server, also in another PID namespace, before it changes anything", async () => {
     const upload = join(directory, "blobs", "unfinished", "upload");
     await writeFile(upload, "half of a plan", { mode: 0o600 });
     const unshare = ["unshare", "--pid", "--fork"] as const;
@@ -66,7 +66,7 @@ describe("the data directory of a running server", () => {
     await expect(restoreBackup(config, backup, true)).rejects.toThrow(refusal());
   });
 
-  it("has a database for its user alone, also where it was made for others too", async () => {
+  it("has a database that only its user can read, also after its mode was changed", async () => {
     const file = join(scratch, "open.db");
     const store = await openSqlite(file);
     const files = [file, `${file}-wal`, `${file}-shm`];
@@ -80,19 +80,19 @@ describe("the data directory of a running server", () => {
         expect((await stat(join(path.parentPath, path.name))).mode & 0o077).toBe(0);
   });
 
-  it("is free at once after a kill", async () => {
+  it("is released at once by a kill", async () => {
     server.kill("SIGKILL");
     await server.exited;
     await (await openContext(readConfig({ WINDLASS_DATA_DIR: directory }))).close();
   });
 });
 
-describe("the store of a server of another release", () => {
+describe("a store of another release", () => {
   it.each([
     ["an older", knownSchema - 1],
     ["a newer", knownSchema + 1],
   ])(
-    "is refused to a command beside it if it is %s one, and stays as it is",
+    "that is %s one is refused to a command beside it and left unchanged",
     async (which, schema) => {
       const file = join(scratch, `${schema}.db`);
       await (await openSqlite(file)).close();
@@ -106,7 +106,7 @@ describe("the store of a server of another release", () => {
     },
   );
 
-  it("that is damaged is named with its path", async () => {
+  it("that is damaged is refused with its path", async () => {
     const file = join(scratch, "damaged.db");
     await writeFile(file, "no database ".repeat(1000));
     await expect(openSqlite(file)).rejects.toThrow(`the database ${file} cannot be opened`);

@@ -1,4 +1,7 @@
-/** The key that encrypts at rest: a wrong or lost one is noticed at the start, and it can be replaced. */
+/**
+ * The key for encryption at rest: a wrong or lost key is detected at the start, and the key can be
+ * replaced.
+ */
 import { execa } from "execa";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
@@ -37,7 +40,7 @@ const settings = (key?: string, older?: string): Record<string, string> => ({
 });
 const open = (key?: string, older?: string) => openContext(readConfig(settings(key, older)));
 
-/** Opens, works, and closes. */
+/** Opens a context, runs the work, and closes it. */
 async function within<T>(
   context: Promise<OpenContext>,
   work: (context: OpenContext) => Promise<T>,
@@ -55,7 +58,7 @@ const definition = {
   variables: { password: { value: secret, sensitive: true } },
 } as const satisfies Definition;
 
-/** A queued job with a sensitive variable. */
+/** Adds a queued job with a sensitive variable. */
 async function addSealedJob(
   context: OpenContext,
   owner: Owner,
@@ -89,14 +92,14 @@ async function claim(context: OpenContext, owner: Owner) {
 }
 
 describe("the secret key", () => {
-  it("that is wrong ends the start, and the right one works again", async () => {
+  it("that is wrong is refused at the start, and the right one works again", async () => {
     await within(open(first), async () => undefined);
     await expect(open(second)).rejects.toThrow(ConfigError);
     await expect(open(second)).rejects.toThrow(/WINDLASS_SECRET_KEY is not the key.*_OLD/);
     await within(open(first), async () => undefined);
   });
 
-  it("that is lost ends the start, and none is made in its place", async () => {
+  it("that is lost is refused at the start, and no new one is generated", async () => {
     await within(open(), async () => undefined);
     const secrets = join(directory, "secrets");
     await rm(join(secrets, "WINDLASS_SECRET_KEY"));
@@ -106,7 +109,7 @@ describe("the secret key", () => {
     await expect(open()).rejects.toThrow(`${secrets}/WINDLASS_SECRET_KEY is not the key`);
   });
 
-  it("is checked against what the store holds where an older release left no check value", async () => {
+  it("is checked against stored values if an older release left no check value", async () => {
     await within(open(first), async (context) => {
       await addSealedJob(context, await addOwner(context.store));
       await context.store.write((tx) => removeFact(tx, secretKeyChecks));
@@ -115,7 +118,7 @@ describe("the secret key", () => {
     await within(open(first), async () => undefined);
   });
 
-  it("is not judged by a variable that is only called sealed", async () => {
+  it("is not checked against a variable that is named sealed", async () => {
     await within(open(first), async (context) => {
       const owner = await addOwner(context.store);
       const variables = { sealed: { value: "text" } };
@@ -129,7 +132,7 @@ describe("the secret key", () => {
         );
       await context.store.write((tx) => removeFact(tx, secretKeyChecks));
     });
-    // Nothing is sealed, so any key will do.
+    // Nothing is sealed, so every key is accepted.
     await within(open(second), async (context) => {
       await addSealedJob(context, await addOwner(context.store));
       await context.store.write((tx) => removeFact(tx, secretKeyChecks));
@@ -137,7 +140,7 @@ describe("the secret key", () => {
     await expect(open(first)).rejects.toThrow(/is not the key/);
   });
 
-  it("that does not open a job ends it as FAILED with the claim, which goes on to the next", async () => {
+  it("that cannot decrypt a job makes the claim end it as FAILED and take the next job", async () => {
     await within(open(first), async (context) => {
       const owner = await addOwner(context.store);
       const spec_id = await addSpec(context.store, owner);
@@ -162,8 +165,8 @@ describe("the secret key", () => {
   });
 });
 
-describe("a change of the key", () => {
-  it("seals everything again, may be repeated, and makes the old key useless", async () => {
+describe("rotate-key", () => {
+  it("seals everything with the new key, can be repeated, and makes the old key useless", async () => {
     const stored = await within(open(first), async (context) => {
       const owner = await addOwner(context.store);
       const running = await addSealedJob(context, owner);
@@ -210,7 +213,7 @@ describe("a change of the key", () => {
       });
       return { owner, running, blob, worker, hashKey, token: jobToken(context, running, 1) };
     });
-    // A server that was given both keys reads what either has sealed, and gives out tokens of the new one.
+    // A server with both keys reads values sealed with either, and issues tokens of the new one.
     await within(open(second, first), async (context) => {
       await addSealedJob(context, stored.owner);
       expect(
@@ -276,7 +279,7 @@ describe("a change of the key", () => {
     });
   });
 
-  it("to the same key is refused, for it would change nothing", async () => {
+  it("refuses the same key as old and new", async () => {
     await within(open(first), async () => undefined);
     const { exitCode, stdout, stderr } = await execa(bin, ["server", "rotate-key"], {
       reject: false,

@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(join(directory, ".."), { recursive: true }));
 
-test("a secret is made once, kept, and private", async () => {
+test("a secret is generated once, kept and readable by its owner only", async () => {
   const secret = await keptSecret(directory, "KEY");
   expect(secret).toMatch(/^[\w-]{64}$/);
   expect(await keptSecret(directory, "KEY")).toBe(secret);
@@ -21,7 +21,7 @@ test("a secret is made once, kept, and private", async () => {
   expect((await stat(join(directory, "KEY"))).mode & 0o777).toBe(0o600);
 });
 
-test("processes that start together agree on it, and leave nothing else", async () => {
+test("processes that start together agree on one secret and leave no other file", async () => {
   const program = `
     const { keptSecret } = await import(${JSON.stringify(join(root, "control-plane/data-directory/secrets.ts"))});
     process.stdout.write(await keptSecret(process.argv[1], "KEY"));`;
@@ -34,7 +34,7 @@ test("processes that start together agree on it, and leave nothing else", async 
   expect(await readdir(directory)).toEqual(["KEY"]);
 });
 
-test("a damaged secret stops the start: with an empty one any caller could sign tokens", async () => {
+test("a damaged secret stops the start, because an empty one would let any caller sign tokens", async () => {
   await keptSecret(directory, "KEY");
   await writeFile(join(directory, "KEY"), "");
   await expect(keptSecret(directory, "KEY")).rejects.toThrow(

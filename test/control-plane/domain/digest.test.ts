@@ -19,7 +19,7 @@ test.for([
   `sha-256=:${sha256}:;note=1`,
   "md5=:AAAA:, unixsum=:AAAA:",
   "",
-])("content passes under %j", async (header) => {
+])("content passes the header %j", async (header) => {
   expect((await pass(header)).toString()).toBe(content);
 });
 
@@ -38,11 +38,11 @@ test.for([
   "sha-256=:AB=C:",
   `sha-256=:${sha256}:,`,
   "nonsense",
-])("%j is no Content-Digest", (header) => {
+])("%j is refused as Content-Digest", (header) => {
   expect(() => contentDigests(header)).toThrow("content-digest must");
 });
 
-test("Content-MD5 is checked the same way", async () => {
+test("Content-MD5 is checked in the same way", async () => {
   const md5 = hash("md5", content, "base64");
   expect((await buffer(checked(body(), contentMd5(md5)))).toString()).toBe(content);
   const other = contentMd5(hash("md5", "another plan", "base64"));

@@ -5,7 +5,7 @@ import { faultMessages } from "../../../control-plane/domain/fault-messages.ts";
 import { judge } from "../../../control-plane/domain/judge.ts";
 import type { RefusalError } from "../../../control-plane/domain/refusal.ts";
 
-/** What a person reads of this input. */
+/** The messages for this input. */
 function faultsOf(schema: Parameters<typeof judge>[0], input: unknown): string[] {
   try {
     judge(schema)(input);
@@ -18,7 +18,7 @@ const { createCloudIdentity, createConfiguration, createJob } = endpoints;
 const given = { name: "n", zone_id: "019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04" };
 const inline = { type: "inline", files: { "main.tf": "" } };
 
-describe("the words for a fault", () => {
+describe("the message for a fault", () => {
   it.each<[schema: Parameters<typeof judge>[0], input: unknown, faults: string[]]>([
     [createJob.body, {}, ["job_type is missing"]],
     [
@@ -87,11 +87,11 @@ describe("the words for a fault", () => {
       ["source.type must be one of git, archive, inline"],
     ],
     [createConfiguration.body, { ...given, source: {} }, ["source.type is missing"]],
-  ])("%#", (schema, input, faults) => {
+  ])("is as written in row %#", (schema, input, faults) => {
     expect(faultsOf(schema, input)).toEqual(faults);
   });
 
-  it("repeat no name that is longer than a line", () => {
+  it("truncates long names", () => {
     const name = "-".repeat(100_000);
     const body = { ...given, source: inline, variables: { [name]: {} } };
     const [fault = ""] = faultsOf(createConfiguration.body, body);
@@ -99,7 +99,7 @@ describe("the words for a fault", () => {
     expect(faultsOf(createJob.body, { job_type: "PLAN", [name]: 1 })[0]?.length).toBeLessThan(300);
   });
 
-  it("are there for every keyword of every endpoint, and say the form of every pattern of what people write", () => {
+  it("exists for every keyword of every endpoint, and every pattern of user input has a described form", () => {
     const words = new Set<string>();
     const formless: string[] = [];
     const walk = (schema: unknown, isOfPerson: boolean): void => {
@@ -131,7 +131,7 @@ describe("the words for a fault", () => {
   });
 });
 
-/** Whether Ajv judges by it. */
+/** Whether Ajv validates by this keyword. */
 function isKeyword(word: string): boolean {
   const annotations = [
     "description",

@@ -97,7 +97,7 @@ describe("a job", () => {
       "failure",
       { status: "FAILED", error_message: "boom", ended_at: now, released_at: now },
     ],
-    // What happened is recorded, even after a cancel or a presumed loss.
+    // A report is recorded even after a cancel or a presumed loss.
     [
       "cancelled and running",
       cancelling,
@@ -116,7 +116,7 @@ describe("a job", () => {
         ended_at: now,
       },
     ],
-    // Even when the report says no more than was presumed: the message decides nothing.
+    // Also if the report has the same message as the presumed loss: fields decide, not the message.
     ["lost", lost, "the same message", { presumed_lost_at: null, outcome_unknown: 0 }],
     ["lost", lost, "an unknown outcome", { presumed_lost_at: null, outcome_unknown: 1 }],
     ["succeeded", succeeded, "success", "unchanged"],
@@ -132,7 +132,7 @@ describe("a job", () => {
       "cancel",
       { status: "CANCELLED", cancelled_at: now, ended_at: now, released_at: now },
     ],
-    // A started job occupies its spec until its runner reports its end.
+    // A started job occupies its configuration until its runner reports its end.
     ["started", started, "cancel", { status: "CANCELLED", cancelled_at: now, ended_at: now }],
     ["succeeded", succeeded, "cancel", "refused"],
     ["cancelled and running", cancelling, "cancel", "refused"],
@@ -159,13 +159,13 @@ describe("a job", () => {
     ],
     ["succeeded", succeeded, "lose", "unchanged"],
     ["lost", lost, "lose", "unchanged"],
-  ])("that is $0 changes as written on: $2", (_from, job, event, to) => {
+  ])("that is $0 changes as listed on: $2", (_from, job, event, to) => {
     if (to === "refused") expect(() => change[event](job)).toThrow(RefusalError);
     else if (to === "unchanged") expect(change[event](job)).toBe(job);
     else expect(change[event](job)).toEqual({ ...job, ...to });
   });
 
-  it("is released without a report when its cancel has gone unanswered for 15 minutes", () => {
+  it("is released if its cancellation is not acknowledged within 15 minutes", () => {
     const due = 3 + unansweredCancelMilliseconds;
     expect(releaseCancelled(cancelling, due - 1)).toBe(cancelling);
     expect(releaseCancelled(cancelling, due)).toMatchObject({ released_at: due });
@@ -173,7 +173,7 @@ describe("a job", () => {
     expect(releaseCancelled(cancelledInQueue, due)).toBe(cancelledInQueue);
   });
 
-  it("accepts reports only from its holder, and only of the current attempt if the report names one", () => {
+  it("accepts reports only from its holder, and of the current attempt if the report names one", () => {
     const job = { worker_id: "w", attempt: 2 };
     expect(() => fence(job, "w", undefined)).not.toThrow();
     expect(() => fence(job, "w", 2)).not.toThrow();

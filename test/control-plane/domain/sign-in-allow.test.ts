@@ -8,7 +8,7 @@ describe("an entry of WINDLASS_SIGN_IN_ALLOW", () => {
     ["@Example.com", { kind: "domain", domain: "example.com" }],
     ["github:org/acme-Inc", { kind: "group", provider: "github", group: "acme-Inc" }],
     ["gitlab:group/acme/infra", { kind: "group", provider: "gitlab", group: "acme/infra" }],
-  ])("%s is read", (text, rule) => {
+  ])("is read: %s", (text, rule) => {
     expect(signInRule(text)).toEqual(rule);
   });
 
@@ -26,7 +26,7 @@ describe("an entry of WINDLASS_SIGN_IN_ALLOW", () => {
     "gitlab:group//x",
     "google:org/acme",
     "a b@example.com",
-  ])("%s is none", (text) => {
+  ])("is refused: %s", (text) => {
     expect(signInRule(text)).toBeUndefined();
   });
 });
@@ -42,11 +42,11 @@ test.each<[string, string[], boolean]>([
   ["@example.com", ["eve@evilexample.com"], false],
   ["@example.com", ["eve@example.com.evil.example"], false],
   ["@example.com", [], false],
-  // The Kelvin sign is a k in lower case, in the eyes of Unicode.
+  // The Kelvin sign U+212A becomes a k in lower case.
   ["@kelvin.example", ["eve@\u212Aelvin.example"], false],
   ["*", ["eve@evil.example"], true],
   ["github:org/acme", ["acme@acme"], false],
-])("%s with %j: %s", (entry, addresses, isAllowed) => {
+])("the entry %s with the addresses %j allows: %s", (entry, addresses, isAllowed) => {
   const rule = signInRule(entry);
   expect(allowsAddress(rule ? [rule] : [], addresses)).toBe(isAllowed);
 });

@@ -13,7 +13,7 @@ function read(text: string, pieceBytes = 7) {
 
 const state = (more: object = {}) => ({ version: 4, serial: 7, lineage: "a-b", ...more });
 
-test("serial, lineage and the number of resources are found, however the bytes arrive", () => {
+test("serial, lineage and the number of resources are found, however the bytes are split", () => {
   const text = JSON.stringify(
     {
       terraform_version: "1.11.4",
@@ -27,7 +27,7 @@ test("serial, lineage and the number of resources are found, however the bytes a
     expect(read(text, pieceBytes)).toEqual({ serial: 7, lineage: "a-b", resources: 3 });
 });
 
-test("what JSON.parse reads is read the same, and what it refuses is refused", () => {
+test("every document that JSON.parse accepts is read, and every truncated one is refused", () => {
   const json = fc.jsonValue({ noUnicodeString: false });
   fc.assert(
     fc.property(json, fc.integer({ min: 1, max: 20 }), fc.nat(), (value, pieceBytes, cut) => {
@@ -41,7 +41,7 @@ test("what JSON.parse reads is read the same, and what it refuses is refused", (
   );
 });
 
-test("a document with one byte taken out is read only where JSON.parse reads it too", () => {
+test("a document with one byte removed is read only if JSON.parse accepts it", () => {
   const text = JSON.stringify(state({ resources: [{ a: [1, -2.5e3, true, null, "x"] }, "y"] }));
   for (let at = 0; at < text.length; at += 1) {
     const broken = text.slice(0, at) + text.slice(at + 1);
@@ -51,7 +51,7 @@ test("a document with one byte taken out is read only where JSON.parse reads it 
 });
 
 test.for([
-  ["nothing", ""],
+  ["an empty document", ""],
   ["an array", "[]"],
   ["a number", "4"],
   ["two documents", '{"version":4,"serial":1,"lineage":"a"}{}'],
@@ -59,22 +59,22 @@ test.for([
   ["no serial", '{"version":4,"lineage":"a"}'],
   ["a serial that is text", '{"version":4,"serial":"1","lineage":"a"}'],
   ["a negative serial", '{"version":4,"serial":-1,"lineage":"a"}'],
-  ["a serial that cannot be counted", '{"version":4,"serial":1e300,"lineage":"a"}'],
+  ["an uncountable serial", '{"version":4,"serial":1e300,"lineage":"a"}'],
   ["no lineage", '{"version":4,"serial":1}'],
   ["an empty lineage", '{"version":4,"serial":1,"lineage":""}'],
   ["a lineage that is too long", `{"version":4,"serial":1,"lineage":"${"a".repeat(500)}"}`],
   ["too many brackets", "[".repeat(1000)],
   ["an endless number", `{"serial":${"1".repeat(1000)}`],
-])("%s is no state", ([, text]) => {
+])("%s is refused as a state", ([, text]) => {
   expect(() => read(text as string)).toThrow(/not a terraform state/);
 });
 
-test("a state that OpenTofu encrypted has its version elsewhere", () => {
+test("a state that OpenTofu encrypted is accepted without a version", () => {
   const text = '{"serial":3,"lineage":"a","encrypted_data":"eA==","encryption_version":"v0"}';
   expect(read(text)).toMatchObject({ serial: 3, lineage: "a" });
 });
 
-test("one resource of any size takes no memory", () => {
+test("a resource of any size uses a bounded amount of memory", () => {
   const reader = new StateDocumentReader();
   const before = heapInUse();
   reader.push(Buffer.from('{"version":4,"serial":7,"lineage":"a","resources":[{"a":['));

@@ -4,19 +4,22 @@ import { expect, it } from "vitest";
 import { equalSecrets } from "../../../control-plane/domain/tokens.ts";
 import { sourceFiles } from "../../helpers/source-files.ts";
 
-it("equal secrets are equal, whatever else differs is not, and lengths may differ", () => {
+it("equalSecrets is true for equal secrets only, of any length", () => {
   expect(equalSecrets("secret", "secret")).toBe(true);
   for (const other of ["", "secres", "secret ", "Secret", "secre", "s\u00e9cret"])
     expect(equalSecrets("secret", other)).toBe(false);
 });
 
-/** A secret's name beside an equals sign, on either side; to ask whether there is one is no comparison, nor is a hash a secret. */
+/**
+ * Matches a secret's name beside an equality operator. Checks for presence and comparisons of
+ * hashes do not match.
+ */
 const name = String.raw`(?<!typeof )\b\w*(?:[tT]oken|[sS]ecret|[pP]assword|verification_code|[gG]uess)\b`;
 const compared = new RegExp(
   `${name}\\s*[!=]==(?!\\s*(?:undefined|null|"|TokenType))|[!=]==\\s*${name}(?!\\.)`,
 );
 
-it("the control plane compares secrets through equalSecrets alone", () => {
+it("the control plane compares secrets only with equalSecrets", () => {
   const root = join(import.meta.dirname, "../../..");
   const files = sourceFiles()
     .filter(({ path }) => path.startsWith("control-plane/"))

@@ -15,27 +15,27 @@ const faultsOf = (input: unknown) =>
     : (judge.errors ?? []).map(({ instancePath, keyword }) => `${instancePath} ${keyword}`);
 
 describe("the validator of a body", () => {
-  it("takes what is right, without converting anything", () => {
+  it("accepts valid input without converting it", () => {
     expect(faultsOf({ words: ["a", "ab"] })).toEqual([]);
     expect(faultsOf({ words: [5] })).toEqual(["/words/0 type"]);
   });
 
-  it("lists every fault of a small one", () => {
+  it("lists every fault of a small body", () => {
     expect(faultsOf({ words: ["x", "a", 5] })).toEqual(["/words/0 pattern", "/words/2 type"]);
   });
 
-  it("names one fault of a large one, and looks at nothing behind too many items", () => {
+  it("lists one fault of a large body, and none behind too many items", () => {
     expect(faultsOf({ words: Array.from({ length: 4000 }, () => 5) })).toEqual(["/words/0 type"]);
     expect(faultsOf({ words: Array.from({ length: 6000 }, () => ({})) })).toEqual([
       "/words maxItems",
     ]);
   });
 
-  it("searches no pattern in a text that is too long: this one would exhaust the stack", () => {
+  it("matches no pattern against an overlong text, which would exhaust the stack", () => {
     expect(faultsOf({ words: ["c/".repeat(4_000_000)] })).toEqual(["/words/0 maxLength"]);
   });
 
-  it("counts a pair of surrogates as one character", () => {
+  it("counts a surrogate pair as one character", () => {
     expect(faultsOf({ words: ["😀😀😀"] })).toEqual(["/words/0 pattern"]);
     expect(faultsOf({ words: ["😀😀😀a"] })).toEqual(["/words/0 maxLength", "/words/0 pattern"]);
   });

@@ -30,8 +30,8 @@ const around = (change: Partial<Surroundings>): Surroundings => ({
 const teardown = { ...job, job_type: "DESTROY_WORKER", assigned_worker_id: "t" } as JobRow;
 
 it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]>([
-  ["a running job waits for nothing", { ...job, status: "PROCESSING" }, around({}), null],
-  ["an able worker is there", job, around({}), "waiting_for_worker"],
+  ["a running job has no waiting reason", { ...job, status: "PROCESSING" }, around({}), null],
+  ["an able worker is online", job, around({}), "waiting_for_worker"],
   ["its configuration is busy", job, around({ isBusy: true }), "configuration_busy"],
   ["its state is locked", job, around({ isLocked: true }), "state_locked"],
   ["there is no worker", job, around({ workers: [] }), "no_matching_worker"],
@@ -42,13 +42,13 @@ it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]
     "no_matching_worker",
   ],
   [
-    "another owner's worker does not count",
+    "only another owner's worker is online",
     job,
     around({ workers: [{ ...worker, owner_id: "x" }] }),
     "no_matching_worker",
   ],
   [
-    "a cloud-hosted worker counts",
+    "an able cloud-hosted worker is online",
     job,
     around({ workers: [{ ...worker, owner_id: null }] }),
     "waiting_for_worker",
@@ -66,31 +66,31 @@ it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]
     "no_worker_online",
   ],
   [
-    "the asked-for worker is offline",
+    "the assigned worker is offline",
     { ...job, assigned_worker_id: "w" },
     around({ workers: [{ ...worker, offline_at: 1 }] }),
     "assigned_worker_offline",
   ],
   [
-    "the asked-for worker drains",
+    "the assigned worker drains",
     { ...job, assigned_worker_id: "w" },
     around({ workers: [{ ...worker, draining_at: 1 }] }),
     "assigned_worker_draining",
   ],
   [
-    "no agent supports what it needs",
+    "no agent supports the job's features",
     { ...job, features: '["submodules","var_files"]' },
     around({}),
     "needs_var_files",
   ],
   [
-    "the worker that it is meant for does not support it",
+    "the assigned worker does not support the job's feature",
     { ...job, assigned_worker_id: "w", features: '["backend_config"]' },
     around({}),
     "needs_backend_config",
   ],
   [
-    "the one agent that supports it is offline",
+    "the only agent that supports the feature is offline",
     { ...job, features: '["submodules"]' },
     around({
       workers: [
@@ -101,14 +101,14 @@ it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]
     "no_worker_online",
   ],
   [
-    "a label of the same name is not the feature",
+    "a worker has a label with the name of the feature",
     { ...job, features: '["submodules"]' },
     around({ workers: [{ ...worker, labels: ["gpu", "submodules"], features: [] }] }),
     "needs_submodules",
   ],
   ["the worker to tear down is in use", teardown, around({ isTargetHeld: true }), "worker_in_use"],
   [
-    "no worker but the one to tear down is there",
+    "only the worker to tear down is online",
     teardown,
     around({ workers: [{ ...worker, id: "t" }] }),
     "no_matching_worker",

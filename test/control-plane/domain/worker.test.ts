@@ -7,10 +7,10 @@ it.each<[version: string | null, latest: string | null, behind: boolean]>([
   ["1.10.0", "1.10.0", false],
   ["1.10.0+build", "1.10.0", false],
   ["2.0.0", "1.10.0", false],
-  // What is no version says nothing.
+  // An invalid version is never behind.
   ["main", "1.10.0", false],
   [null, "1.10.0", false],
   ["1.9.0", null, false],
-])("a runner of version %s, where %s is published, is behind: %s", (version, latest, behind) => {
+])("a runner of version %s is behind the published %s: %s", (version, latest, behind) => {
   expect(isBehind(version, latest)).toBe(behind);
 });

@@ -1,4 +1,7 @@
-/** Input that is wrong in every way we know: each has its status and code, and changes nothing that is stored. */
+/**
+ * Invalid input of every known kind: each is refused with its status and code, and changes nothing
+ * that is stored.
+ */
 import { createHash, createHmac, randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
@@ -23,7 +26,7 @@ let worker: TestWorker;
 let job: string;
 let planJob: string;
 let state: Record<string, string>;
-/** Of another user. */
+/** Things of another user. */
 let foreign: { zone: string; spec: string; job: string; worker: string; state: string };
 
 beforeAll(async () => {
@@ -64,9 +67,9 @@ const basic = ({ username, password }: { username: string; password: string }) =
   authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
 });
 
-/** Runs what must be refused, and compares all that is stored before and after. */
+/** Runs a request that must be refused and compares everything that is stored before and after. */
 async function unchanged<T>(run: () => Promise<T>): Promise<T> {
-  // That a device code was burned is worth an entry of the audit log; it changes nothing else.
+  // Burning a device code writes an audit entry and changes nothing else.
   const look = async () => (await dump(plane)).filter((line) => !line.includes("device_code.burn"));
   const before = await look();
   const result = await run();
@@ -74,7 +77,7 @@ async function unchanged<T>(run: () => Promise<T>): Promise<T> {
   return result;
 }
 
-/** `invalid_request` stands for its status, type, title and form too. */
+/** Checks the status, type, title and form of the problem. */
 function expectProblem(answer: Answer, code: ProblemCode, name: string): void {
   const [status] = problemCodes[code];
   expect(`${name}: ${answer.status} ${answer.json().code}`).toBe(`${name}: ${status} ${code}`);
@@ -92,19 +95,19 @@ const json = { "content-type": "application/json" };
 const postZone = (body: string | Buffer, headers: Record<string, string> = {}): Promise<Answer> =>
   ask(plane, "POST", "/api/cli/zones", { headers: { ...person, ...json, ...headers }, body });
 
-describe("a body", () => {
+describe("a request body", () => {
   it.each<[string, string | Buffer, ProblemCode, Record<string, string>?]>([
-    ["that stops short", '{"name":"z"', "malformed_json"],
-    ["of nothing", "", "malformed_json"],
-    ["with something behind it", '{"name":"z"}}', "malformed_json"],
+    ["that is truncated", '{"name":"z"', "malformed_json"],
+    ["that is empty", "", "malformed_json"],
+    ["with trailing text", '{"name":"z"}}', "malformed_json"],
     ["with a byte order mark", '\ufeff{"name":"z"}', "malformed_json"],
     ["with NaN", '{"name":NaN}', "malformed_json"],
     ["with a raw control character", '{"name":"a\u0001"}', "malformed_json"],
     ["that is not UTF-8", Buffer.from('{"name":"a\xffb"}', "latin1"), "malformed_json"],
     ["in UTF-16", Buffer.from('{"name":"z"}', "utf16le"), "malformed_json"],
-    ["with half a surrogate pair", '{"name":"a\\ud800b"}', "malformed_json"],
-    ["with halves the wrong way round", '{"name":"\\udc00\\uD83D"}', "malformed_json"],
-    ["with half a pair in a name", '{"name":"z","\\udfff":1}', "malformed_json"],
+    ["with an unpaired surrogate", '{"name":"a\\ud800b"}', "malformed_json"],
+    ["with a reversed surrogate pair", '{"name":"\\udc00\\uD83D"}', "malformed_json"],
+    ["with an unpaired surrogate in a name", '{"name":"z","\\udfff":1}', "malformed_json"],
     ["with NUL", '{"name":"a\\u0000b"}', "invalid_request"],
     ["with an escape sequence", '{"name":"\\u001b[31m"}', "invalid_request"],
     ["with a C1 control character", '{"name":"a\\u0085b"}', "invalid_request"],
@@ -114,28 +117,43 @@ describe("a body", () => {
     ["of 10,000 arrays", `${"[".repeat(10_000)}${"]".repeat(10_000)}`, "malformed_json"],
     ["of 10,000 objects", `${'{"name":'.repeat(10_000)}1${"}".repeat(10_000)}`, "malformed_json"],
     ["of 30,000 values", `{"name":[${"{},".repeat(30_000)}1]}`, "malformed_json"],
-    ["with a number beyond all numbers", '{"name":1e999}', "invalid_request"],
+    ["with a number out of range", '{"name":1e999}', "invalid_request"],
     ["with a number of 100,000 digits", `{"name":${"9".repeat(100_000)}}`, "invalid_request"],
     ["with the wrong type", '{"name":["z"]}', "invalid_request"],
     ["with null", '{"name":null}', "invalid_request"],
     ["with a string too long", JSON.stringify({ name: "x".repeat(101) }), "invalid_request"],
-    ["of 1 MiB and more", JSON.stringify({ name: "x".repeat(1 << 20) }), "payload_too_large"],
-    ["packed", gzipSync('{"name":"z"}'), "unsupported_media_type", { "content-encoding": "gzip" }],
-    ["said to be packed", '{"name":"z"}', "unsupported_media_type", { "content-encoding": "br" }],
-    ["of text", '{"name":"z"}', "unsupported_media_type", { "content-type": "text/plain" }],
-    ["nearly JSON", '{"name":"z"}', "unsupported_media_type", { "content-type": "text/json" }],
+    ["of more than 1 MiB", JSON.stringify({ name: "x".repeat(1 << 20) }), "payload_too_large"],
+    [
+      "that is compressed",
+      gzipSync('{"name":"z"}'),
+      "unsupported_media_type",
+      { "content-encoding": "gzip" },
+    ],
+    [
+      "declared as compressed",
+      '{"name":"z"}',
+      "unsupported_media_type",
+      { "content-encoding": "br" },
+    ],
+    ["of plain text", '{"name":"z"}', "unsupported_media_type", { "content-type": "text/plain" }],
+    ["of text/json", '{"name":"z"}', "unsupported_media_type", { "content-type": "text/json" }],
     [
       "of two types",
       '{"name":"z"}',
       "unsupported_media_type",
       { "content-type": "application/json, text/plain" },
     ],
-    ["of a form", "name=z", "unsupported_media_type", { "content-type": "multipart/form-data" }],
+    [
+      "of a multipart form",
+      "name=z",
+      "unsupported_media_type",
+      { "content-type": "multipart/form-data" },
+    ],
   ])("%s is refused and changes nothing", async (name, body, code, headers) => {
     expectProblem(await unchanged(() => postZone(body, headers)), code, name);
   });
 
-  it("of a runner loses nothing over half a surrogate pair: the log has a mark in its place", async () => {
+  it("of a log post may hold an unpaired surrogate, which is stored as a replacement character", async () => {
     const answer = await ask(plane, "POST", `/api/jobs/${job}/logs`, {
       headers: { ...worker.headers, ...json },
       body: '{"log_chunk":"a\\ud83d","stream_type":"STDOUT"}',
@@ -145,13 +163,13 @@ describe("a body", () => {
     expect(log.body.toString()).toContain('"a\ufffd"');
   });
 
-  it("with whole pairs, escaped or not, is taken as it is; of doubled names the last one counts", async () => {
+  it("may hold surrogate pairs, escaped or not, and the last of two equal names wins", async () => {
     const answer = await postZone('{"name":"lost","name":"\\ud83d\\ude00 😀"}');
     expect([answer.status, answer.json()["name"]]).toEqual([201, "😀 😀"]);
   });
 });
 
-describe("a field", () => {
+describe("a request field", () => {
   const inline = { type: "inline", files: { "main.tf": "" } };
   const config = (more: object) => ({ name: "c", zone_id: mine.zone, source: inline, ...more });
   it.each<[string, string, () => unknown, ProblemCode]>([
@@ -163,7 +181,7 @@ describe("a field", () => {
       "invalid_request",
     ],
     [
-      "an id that is none",
+      "a malformed id",
       "/api/jobs",
       () => ({ job_type: "PLAN", configuration_id: "7" }),
       "invalid_request",
@@ -181,7 +199,7 @@ describe("a field", () => {
       "not_found",
     ],
     [
-      "a plan that is not over",
+      "a plan that has not ended",
       "/api/jobs",
       () => ({ job_type: "DEPLOY", configuration_id: spec, plan_job_id: planJob }),
       "invalid_plan",
@@ -205,13 +223,13 @@ describe("a field", () => {
       "invalid_request",
     ],
     [
-      "a way out of the folder",
+      "a path outside the folder",
       "/api/cli/configurations",
       () => config({ source: { type: "inline", files: { "../x.tf": "" } } }),
       "invalid_request",
     ],
     [
-      "a variable's name that is none",
+      "an invalid variable name",
       "/api/cli/configurations",
       () => config({ variables: { "a b": { value: 1 } } }),
       "invalid_request",
@@ -223,19 +241,19 @@ describe("a field", () => {
       "forbidden_environment_name",
     ],
     [
-      "a role that is none",
+      "an invalid role",
       "/api/cli/cloud-identities",
       () => ({ name: "c", provider: "aws", role_arn: "root" }),
       "invalid_request",
     ],
     ["no uses", "/api/cli/registration-tokens", () => ({ uses: 0 }), "invalid_request"],
     [
-      "a cloud worker of one's own",
+      "a cloud-hosted worker",
       "/api/cli/workers",
       () => ({ name: "w", mode: "cloud-hosted" }),
       "invalid_request",
     ],
-  ])("naming %s is refused and changes nothing", async (name, path, body, code) => {
+  ])("with %s is refused and changes nothing", async (name, path, body, code) => {
     const headers = { ...person, ...json };
     const answer = await unchanged(() =>
       ask(plane, "POST", path, { headers, body: JSON.stringify(body()) }),
@@ -254,11 +272,11 @@ describe("a field", () => {
     ["zone_id=x", "invalid_request"],
     ["cursor=x&limit=1", "invalid_cursor"],
     [`cursor=${"x".repeat(201)}`, "invalid_request"],
-  ])("of a query, %s, is refused", async (query, code) => {
+  ])("in the query is refused: %s", async (query, code) => {
     expectProblem(await ask(plane, "GET", `/api/jobs?${query}`, { headers: person }), code, query);
   });
 
-  it("of a path is 400 if it is not an id, and the same 404 for an unknown id and another user's id", async () => {
+  it("in the path is 400 if it is not an id, and the same 404 for an unknown id and another user's id", async () => {
     const paths = (id: string): [string, string, Record<string, string>][] => [
       ["GET", `/api/cli/jobs/${id}`, person],
       ["GET", `/api/cli/jobs/${id}/logs`, person],
@@ -292,12 +310,12 @@ describe("a credential", () => {
   };
   const cookieToken = () => browser.headers.cookie.split("=")[1] ?? "";
   it.each<[string, () => Record<string, string>]>([
-    ["that is not there", () => ({})],
+    ["that is missing", () => ({})],
     ["of another scheme", () => ({ authorization: `Token ${tokens.access_token}` })],
-    ["said twice", () => ({ authorization: `Bearer ${tokens.access_token}, Bearer x` })],
+    ["given twice", () => ({ authorization: `Bearer ${tokens.access_token}, Bearer x` })],
     ["without a signature", () => bearer(forged({ alg: "none" }, "sha256").replace(/[^.]+$/, ""))],
     ["signed with HS512", () => bearer(forged({ alg: "HS512", typ: "JWT" }, "sha512"))],
-    ["said to be RS256", () => bearer(forged({ alg: "RS256", typ: "JWT" }, "sha256"))],
+    ["declared as RS256", () => bearer(forged({ alg: "RS256", typ: "JWT" }, "sha256"))],
     [
       "with a key of its own",
       () => bearer(forged({ alg: "HS256", jwk: { kty: "oct", k: "" } }, "md5")),
@@ -305,17 +323,20 @@ describe("a credential", () => {
     ["that is a refresh token", () => bearer(tokens.refresh_token)],
     ["that is a session", () => bearer(cookieToken())],
     [
-      "that is an access token as session",
+      "that is an access token in the session cookie",
       () => ({ cookie: browser.headers.cookie.replace(/=.*/, `=${tokens.access_token}`) }),
     ],
     ["of a worker", () => worker.headers],
     ["of a job", () => state],
     ["of 20,000 characters", () => bearer("x".repeat(12_000))],
-  ])("%s is 401 before anything else is judged, and changes nothing", async (name, headers) => {
-    const send = () =>
-      ask(plane, "POST", "/api/cli/zones", { headers: { ...headers(), ...json }, body: "{" });
-    expectProblem(await unchanged(send), "unauthenticated", name);
-  });
+  ])(
+    "%s is refused with 401 before the request is read, and changes nothing",
+    async (name, headers) => {
+      const send = () =>
+        ask(plane, "POST", "/api/cli/zones", { headers: { ...headers(), ...json }, body: "{" });
+      expectProblem(await unchanged(send), "unauthenticated", name);
+    },
+  );
 
   it("of a browser is refused from another site, and changes nothing", async () => {
     for (const origin of ["https://evil.example", "null", "", `${plane.url}.evil.example`]) {
@@ -325,7 +346,7 @@ describe("a credential", () => {
     }
   });
 
-  it("of a worker with anything wrong is 401 in the same words", async () => {
+  it("of a worker with any fault is refused with the same 401", async () => {
     const [id, token] = [worker.headers["x-worker-id"]!, worker.headers["x-worker-token"]!];
     const wrongs = [
       [id, `${token}x`],
@@ -348,7 +369,7 @@ describe("a credential", () => {
     });
   });
 
-  it("of a job opens no other job's state, nor any state with user and password swapped", async () => {
+  it("of a job gives no access to another job's state", async () => {
     const wrongs = [foreign.state, `${state["authorization"]}A`, "Basic !", "Basic Og=="];
     await unchanged(async () => {
       for (const authorization of wrongs)
@@ -362,7 +383,7 @@ describe("a credential", () => {
     });
   });
 
-  it("of a device is judged against its own code only, and a sixth guess not at all", async () => {
+  it("of a device is checked against its own code, and a sixth guess is not checked", async () => {
     const [one, two] = [await approve(plane, browser), await approve(plane, browser)];
     const guess = (verification_code: string) =>
       ask(plane, "POST", "/api/auth/cli/exchange", {
@@ -386,16 +407,16 @@ describe("an upload", () => {
   const bytes = { "content-type": "application/octet-stream" };
   it.each<[string, Record<string, string>, ProblemCode]>([
     [
-      "with another's digest",
+      "with the digest of other content",
       {
         "content-digest": `sha-256=:${createHash("sha256").update("other").digest("base64")}:`,
       },
       "digest_mismatch",
     ],
     ["with a digest that is too short", { "content-digest": "sha-256=:AAAA:" }, "invalid_request"],
-    ["with a digest that is none", { "content-digest": "sha-256" }, "invalid_request"],
+    ["with a malformed digest", { "content-digest": "sha-256" }, "invalid_request"],
     ["of another attempt", { "x-job-attempt": "2" }, "not_job_holder"],
-  ])("%s is refused and leaves nothing", async (name, headers, code) => {
+  ])("%s is refused and stores nothing", async (name, headers, code) => {
     const send = () =>
       ask(plane, "POST", path(), {
         headers: { ...worker.headers, ...bytes, ...headers },
@@ -406,7 +427,7 @@ describe("an upload", () => {
     expectProblem(await unchanged(send), code, `${name}, again`);
   });
 
-  it("that breaks off leaves nothing", async () => {
+  it("that breaks off stores nothing", async () => {
     const head = headOf("POST", path(), worker.headers) + "Content-Length: 1000\r\n\r\nhalf";
     await unchanged(async () => {
       const { hostname, port } = new URL(plane.url);
@@ -420,7 +441,7 @@ describe("an upload", () => {
     });
   });
 
-  it("in chunks that never say how long they are is cut at the limit", async () => {
+  it("in chunks without a length is refused at the limit", async () => {
     const chunk = Buffer.alloc(1 << 16, "x");
     async function* endless() {
       for (let i = 0; i < 20; i += 1) yield chunk;
@@ -446,7 +467,7 @@ describe("a connection", () => {
     expect(text.toLowerCase()).toContain(`x-request-id: ${problem?.request_id}`);
   };
   it.each<[string, string, ProblemCode]>([
-    ["no HTTP", "SSH-2.0-x\r\n\r\n", "bad_request"],
+    ["another protocol", "SSH-2.0-x\r\n\r\n", "bad_request"],
     ["HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "bad_request"],
     ["an unknown method", "BREW / HTTP/1.1\r\nHost: x\r\n\r\n", "bad_request"],
     ["NUL in the address", "GET /\0 HTTP/1.1\r\nHost: x\r\n\r\n", "bad_request"],
@@ -458,16 +479,16 @@ describe("a connection", () => {
       `${post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
       "bad_request",
     ],
-    ["no Host", "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n", "bad_request"],
+    ["no Host header", "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n", "bad_request"],
     [
-      "an expectation that is unknown",
+      "an unknown expectation",
       `${post}Expect: foo\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
       "expectation_failed",
     ],
     ["a folded header", "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n", "bad_request"],
     ["a space before the colon", "GET / HTTP/1.1\r\nHost : x\r\n\r\n", "bad_request"],
     [
-      "a header too long",
+      "a header that is too long",
       `GET / HTTP/1.1\r\nX: ${"x".repeat(40_000)}\r\n\r\n`,
       "headers_too_large",
     ],
@@ -476,7 +497,7 @@ describe("a connection", () => {
       `GET / HTTP/1.1\r\nHost: x\r\n${"a: b\r\n".repeat(5000)}\r\n`,
       "headers_too_large",
     ],
-  ])("that says %s gets a problem and is closed", async (name, text, code) => {
+  ])("that sends %s gets a problem and is closed", async (name, text, code) => {
     const heard = await unchanged(() => speak(plane, [text]));
     refused(heard, code, name);
     expect(heard.milliseconds).toBeLessThan(1900);
@@ -487,7 +508,7 @@ describe("a connection", () => {
     refused(await unchanged(() => speak(plane, [`${head}zz\r\n`])), "bad_request", "chunks");
   });
 
-  it("on which a head trickles in is closed in time", async () => {
+  it("that sends its head too slowly is closed in time", async () => {
     const pieces = Array.from({ length: 100 }, (_, i) => `X-${i}: y\r\n`);
     const start = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
     const heard = await speak(plane, [start, ...pieces], { every: 100, patience: 8000 });
@@ -496,7 +517,7 @@ describe("a connection", () => {
   });
 
   it.each(["Content-Length: 5000", "Transfer-Encoding: chunked"])(
-    "on which a body trickles in is closed in time and changes nothing: %s",
+    "that sends its body too slowly is closed in time and changes nothing: %s",
     async (length) => {
       const chunked = length.startsWith("T");
       const pieces = Array.from({ length: 100 }, () => (chunked ? "1\r\n \r\n" : " "));
@@ -511,7 +532,7 @@ describe("a connection", () => {
     },
   );
 
-  it("does not affect the server after it is closed", async () => {
+  it("that is closed does not affect the server", async () => {
     expect((await ask(plane, "GET", "/healthz")).status).toBe(200);
   });
 });

@@ -1,4 +1,7 @@
-/** Requests that the schemas of the protocol suggest, right and wrong, to every route: no 5xx, no crash, every refusal a problem. */
+/**
+ * Valid and invalid requests generated from the protocol's schemas, to every route: no 5xx, no
+ * crash, every refusal is a problem.
+ */
 import { randomInt } from "node:crypto";
 import { connect } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -22,7 +25,7 @@ import { openBrowser } from "../../helpers/sign-in.ts";
 const proving = process.env["WINDLASS_PROVE"] === "1";
 const requests = proving ? 3_000_000 : 6000;
 const rawConnections = requests / 100;
-/** Things are removed and tokens rotated on the way: after so many requests there are new ones. */
+/** Requests remove things and rotate tokens, so new ones are created after this many. */
 const perWorld = 2000;
 const lanes = 16;
 const secret = "s".repeat(40);
@@ -38,7 +41,7 @@ beforeAll(async () => {
 afterAll(() => agent.destroy());
 
 it(
-  `answers ${requests} hostile requests without a defect`,
+  `returns no 5xx and no malformed problem for ${requests} generated requests`,
   { timeout: proving ? 36_000_000 : 300_000 },
   async () => {
     const seed = Number(process.env["FUZZ_SEED"] ?? randomInt(2 ** 31));
@@ -50,12 +53,13 @@ it(
       const count = Math.min(perWorld, requests - done);
       await Promise.all(
         Array.from({ length: lanes }, async (_, lane) => {
-          // Each lane has its own generator: what it asks does not depend on how fast the others are.
+          // Each lane has its own generator, so that its requests do not depend on the speed of the
+          // others.
           const of = hostile(seeded(seed + done * lanes + lane), () => ids);
           for (let at = lane; at < count; at += lanes) {
             const route = of.pick(routes);
             const right = fitting[route.endpoint?.caller ?? "anyone"];
-            // Mostly one that the route takes: at the door only the door is tried.
+            // Mostly a credential that the route accepts: with any other only the guard is tested.
             const asked = makeRequest(of, route, of.pick(of.rarely(4) ? credentials : right));
             const { status, fault } = await judge(asked);
             tally.set(status, (tally.get(status) ?? 0) + 1);
@@ -68,13 +72,13 @@ it(
       expect(await breaches(plane)).toEqual([]);
     }
     process.stdout.write(`${requests} requests: ${JSON.stringify(Object.fromEntries(tally))}\n`);
-    // Had everything been refused at the door, nothing would have been tried.
+    // If every request had been refused by its guard, nothing would have been tested.
     expect((tally.get(200) ?? 0) + (tally.get(201) ?? 0)).toBeGreaterThan(requests / 100);
     expect((await ask(plane, "GET", "/healthz")).status).toBe(200);
   },
 );
 
-it(`stands ${rawConnections} connections that speak nonsense`, async () => {
+it(`survives ${rawConnections} connections that send malformed HTTP`, async () => {
   const seed = Number(process.env["FUZZ_SEED"] ?? randomInt(2 ** 31));
   process.stdout.write(`seed ${seed} (FUZZ_SEED repeats it)\n`);
   const of = hostile(seeded(seed), () => [crypto.randomUUID()]);
@@ -89,7 +93,7 @@ interface Fuzzed extends ServedRoute {
   readonly input: Partial<Record<"params" | "query" | "body", Schema>>;
 }
 
-/** The part of the server's own document that says what a request may be. */
+/** The part of the server's OpenAPI document that describes requests. */
 interface OpenApi {
   readonly paths: Record<string, Record<string, Operation>>;
   readonly components?: { readonly schemas?: Record<string, Schema> };
@@ -99,7 +103,10 @@ interface Operation {
   readonly requestBody?: { readonly content?: Record<string, { schema?: Schema }> };
 }
 
-/** What the document says of a route; of terraform's LOCK and UNLOCK, for which it has no words, what the endpoint says. */
+/**
+ * The input schemas of a route. OpenAPI cannot describe LOCK and UNLOCK, so theirs come from the
+ * endpoint.
+ */
 function inputOf(document: OpenApi, { method, url, endpoint }: ServedRoute): Fuzzed["input"] {
   const path = url.replace(/:(\w+)/g, "{$1}");
   const operation = document.paths[path]?.[method.toLowerCase()];
@@ -119,7 +126,7 @@ function inputOf(document: OpenApi, { method, url, endpoint }: ServedRoute): Fuz
     ...(body ? { body: whole(body) } : {}),
   };
 
-  /** With what it refers to written out. */
+  /** The schema with its references replaced by what they refer to. */
   function whole(schema: Schema): Schema {
     return JSON.parse(JSON.stringify(schema), (_, value: unknown) => {
       const name = /^#\/components\/schemas\/(.+)$/.exec(
@@ -148,7 +155,7 @@ function makeRequest(of: Hostile, route: Fuzzed, credential: Record<string, stri
   );
   const fields = of.value(query ?? { type: "object" }, wrong * 4);
   const pairs = Object.entries(Object(fields) as object)
-    // A parked request is no harder than one that is not, and takes its time.
+    // A waiting request tests nothing more and takes its time.
     .filter(([name]) => name !== "wait")
     .slice(0, 5)
     .map(([name, value]) => `${escape(name)}=${escape(value)}`);
@@ -179,7 +186,7 @@ function makeRequest(of: Hostile, route: Fuzzed, credential: Record<string, stri
   };
 }
 
-/** Lone surrogates cannot be escaped: they are sent as what a broken client makes of them. */
+/** An unpaired surrogate cannot be escaped, so it is sent as the bytes of a broken client. */
 function escape(value: unknown): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
   return text.isWellFormed() ? encodeURIComponent(text.slice(0, 3000)) : "%ed%a0%80";
@@ -201,14 +208,14 @@ async function judge({
   const status = answer.statusCode;
   const type = String(answer.headers["content-type"] ?? "");
   if (type.startsWith("text/event-stream")) {
-    // It has no end of its own.
+    // The stream has no end.
     answer.body.on("error", () => undefined).destroy();
     return { status };
   }
   const text = await answer.body.text();
   if (status >= 500) return { status, fault: text.slice(0, 300) };
   if (status < 400 || type.startsWith("text/html")) return { status };
-  // The holder's own lock is what terraform reads of a 423.
+  // The body of a 423 is the lock info that terraform reads.
   if (status === 423 && path.startsWith("/api/state/")) return { status };
   if (!type.startsWith("application/problem+json")) return { status, fault: `${type} ${text}` };
   const problem = JSON.parse(text) as { code: keyof typeof problemCodes; status: number };
@@ -217,7 +224,7 @@ async function judge({
     : { status, fault: text };
 }
 
-/** A user with a thing of each kind, and headers of all kinds of callers, good and bad. */
+/** A user with a thing of each kind, and valid and invalid headers of all kinds of callers. */
 async function newWorld() {
   const { store } = plane.context;
   const owner = await addOwner(store);
@@ -234,8 +241,8 @@ async function newWorld() {
     authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
   };
   const pipeline = { authorization: `Bearer ${secret}` };
-  const stranger = await addOwner(store);
-  const foreign = await addSpec(store, stranger);
+  const otherOwner = await addOwner(store);
+  const foreign = await addSpec(store, otherOwner);
   return {
     ids: [owner.zone, spec, busy, worker.id, held.id, plan.id, over.id, owner.id, foreign],
     fitting: {
@@ -253,7 +260,7 @@ async function newWorld() {
       worker.headers,
       job,
       pipeline,
-      await clientHeaders(plane, stranger),
+      await clientHeaders(plane, otherOwner),
       {},
       { authorization: "Bearer x.y.z" },
       { "x-worker-id": worker.id, "x-worker-token": "wlw_x" },
@@ -262,7 +269,7 @@ async function newWorld() {
   };
 }
 
-/** Bytes that are nearly a request, or nothing like one. */
+/** Bytes that are almost a request, or nothing like one. */
 function nonsense(of: Hostile): Buffer {
   const start = `${of.pick(["GET", "POST", "LOCK", "BREW", ""])} ${of.pick(["/api/jobs", "/%", "//", "*", "http://x/"])} HTTP/1.1\r\nHost: x\r\n`;
   const length = of.pick(["-1", "5", "99999999999999999999", "1e3", "0x10"]);
@@ -281,15 +288,15 @@ function nonsense(of: Hostile): Buffer {
   return bytes;
 }
 
-/** Says it, hangs up soon after, and answers what came back. */
+/** Sends the bytes, closes, and returns the response. */
 function speak(bytes: Buffer): Promise<string> {
   const { hostname, port } = new URL(plane.url);
   return new Promise((resolve) => {
-    let heard = "";
+    let received = "";
     const socket = connect(Number(port), hostname, () => socket.end(bytes));
     socket.setTimeout(1000, () => socket.destroy());
-    socket.on("data", (data) => (heard += data.toString("latin1")));
+    socket.on("data", (data) => (received += data.toString("latin1")));
     socket.on("error", () => socket.destroy());
-    socket.on("close", () => resolve(heard));
+    socket.on("close", () => resolve(received));
   });
 }

@@ -1,4 +1,4 @@
-/** Ids in capitals name the same things, wherever a request carries them. */
+/** Ids are accepted in upper case wherever a request carries them. */
 import { beforeAll, expect, it } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../helpers/calls.ts";
@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 const capital = (id: string) => ({ id: id.toUpperCase() });
 
-it("in paths", async () => {
+it("upper-case ids work in paths", async () => {
   const { id: job } = await addJob(plane.context.store, owner, { spec_id: spec });
   expect(await client.get(endpoints.getZone, { params: capital(owner.zone) })).toMatchObject({
     id: owner.zone,
@@ -51,7 +51,7 @@ it("in paths", async () => {
   });
 });
 
-it("in bodies and queries", async () => {
+it("upper-case ids work in bodies and queries", async () => {
   const of = await addSpec(plane.context.store, owner);
   const { id } = await client.get(endpoints.createJob, {
     body: {
@@ -83,7 +83,7 @@ it("in bodies and queries", async () => {
   expect(metadata).toEqual({ deploy_configuration: { configuration_id: of, all: true } });
 });
 
-it("in a heartbeat's list of jobs: a job that it names is not left out", async () => {
+it("upper-case ids work in a heartbeat's list of jobs", async () => {
   const of = await addSpec(plane.context.store, owner);
   const job = await addHeldJob(plane, owner, worker, { spec_id: of });
   const beat = (active_job_ids: string[]) =>
@@ -94,20 +94,20 @@ it("in a heartbeat's list of jobs: a job that it names is not left out", async (
   expect((await readJob(plane, job)).omitted_at).not.toBeNull();
 });
 
-it("in credentials, and for the state that a job's token opens", async () => {
+it("upper-case ids work in credentials and for the state of a job token", async () => {
   const of = await addSpec(plane.context.store, owner);
   const job = await addHeldJob(plane, owner, worker, { spec_id: of });
   const { username, password } = jobCredential(plane, job);
   const basic = Buffer.from(`${username.toUpperCase()}:${password}`).toString("base64");
   const headers = { authorization: `Basic ${basic}` };
   const { status } = await ask(plane, "GET", `/api/state/${of.toUpperCase()}`, { headers });
-  // There is no state yet.
+  // No state has been written.
   expect(status).toBe(204);
   const capitals = { ...worker.headers, "x-worker-id": worker.id.toUpperCase() };
   await callsOf(plane, capitals).get(endpoints.heartbeat, { body: { version: "1.0.0" } });
 });
 
-it("in the addresses of pages", async () => {
+it("upper-case ids work in the addresses of pages", async () => {
   const browser = await openBrowser(plane);
   const zone = await callsOf(plane, browser.headers).get(endpoints.createZone, {
     body: { name: "seen" },
@@ -116,7 +116,7 @@ it("in the addresses of pages", async () => {
   expect([page.status, page.body.toString()]).toEqual([200, expect.stringContaining("seen")]);
 });
 
-it("is no name of another configuration, and one that has such a name hides nothing", async () => {
+it("the id of a configuration cannot be the name of another, and one that has such a name hides nothing", async () => {
   const source = { type: "inline", files: { "main.tf": "" } } as const;
   const zone_id = owner.zone;
   const first = { name: "first", zone_id, source };
@@ -130,7 +130,7 @@ it("is no name of another configuration, and one that has such a name hides noth
   expect(
     await client.refusal(endpoints.updateConfiguration, { params, body: { name: known } }),
   ).toBe("409 name_taken");
-  // As an older version has let it be named.
+  // An older version accepted such a name.
   await plane.context.store.write((tx) =>
     tx.sql.updateTable("specs").set({ name: known }).where("id", "=", id).execute(),
   );

@@ -17,7 +17,7 @@ describe("findExcess", () => {
     '"never ends',
     '"\\',
     "]]]]",
-  ])("finds no excess in %s", (text) => {
+  ])("returns undefined for %s", (text) => {
     expect(excessOf(text)).toBeUndefined();
   });
 
@@ -27,7 +27,7 @@ describe("findExcess", () => {
     ["[1,2,3,4,5,6,7,8,9,0,1]", "it holds more than 10 values"],
     [`[${"[],".repeat(8)}[]]`, "it holds more than 10 values"],
     ['["\\\\",[[[1]]]]', "lists and maps are nested in more than 3 levels"],
-  ])("finds it in %s", (text, words) => {
+  ])("reports the excess of %s", (text, words) => {
     expect(excessOf(text)).toBe(words);
   });
 });
@@ -42,11 +42,11 @@ describe("withoutParts", () => {
     ['{"a\\"{":[[]]}', { 'a"{': null }],
     ["[[1],2]", [null, 2]],
     ["7", 7],
-  ])("keeps the plain values of %s", (text, value) => {
+  ])("keeps only the plain values of %s", (text, value) => {
     expect(JSON.parse(withoutParts(Buffer.from(text)))).toEqual(value);
   });
 
-  it.each(['{"a":{', '{"a":"', "{]}"])("leaves %s malformed", (text) => {
+  it.each(['{"a":{', '{"a":"', "{]}"])("leaves the malformed %s malformed", (text) => {
     expect(() => JSON.parse(withoutParts(Buffer.from(text)))).toThrow(SyntaxError);
   });
 });

@@ -1,4 +1,4 @@
-/** Lists are written no faster than they are read, thing by thing. */
+/** Lists are written item by item, no faster than they are read. */
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { sendListById } from "../../../control-plane/http/list.ts";
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => app.close());
 
-/** Serves a list of so many things of this size; the newest has the highest number. */
+/** Serves a list of `amount` items of this size. The newest has the highest number. */
 async function serve(amount: number, size: number, gone = new Set<string>()): Promise<string> {
   const ids = Array.from({ length: amount }, (_, number) => uuidOf(amount - number));
   app.get("/", (request, reply) => {
@@ -33,7 +33,7 @@ async function serve(amount: number, size: number, gone = new Set<string>()): Pr
   return app.listen({ port: 0 });
 }
 
-it("holds only a few things in memory, however large the list is", async () => {
+it("buffers only a few items, however large the list is", async () => {
   const url = await serve(200, megabyte);
   const response = await fetch(url);
   let received = 0;
@@ -43,11 +43,11 @@ it("holds only a few things in memory, however large the list is", async () => {
     ahead = Math.max(ahead, written - received / megabyte);
   }
   expect(received).toBeGreaterThan(200 * megabyte);
-  // What the kernel and the client have buffered is ahead of what was counted here.
+  // The buffers of the kernel and the client are ahead of the count.
   expect(ahead).toBeLessThan(30);
 });
 
-it("answers other requests while it writes", async () => {
+it("serves other requests while it writes a list", async () => {
   app.get("/other", async () => ({ ok: true }));
   const url = await serve(20_000, 1000);
   let isWritten = false;
@@ -65,7 +65,7 @@ it("answers other requests while it writes", async () => {
   expect(answered).toBeGreaterThan(3);
 });
 
-it("leaves out what is gone, and is JSON whatever is left", async () => {
+it("leaves out deleted items and still writes valid JSON", async () => {
   const url = await serve(3, 1, new Set([uuidOf(3), uuidOf(1)]));
   expect(await (await fetch(url)).json()).toEqual({
     things: [{ id: uuidOf(2), text: "x" }],
@@ -73,7 +73,7 @@ it("leaves out what is gone, and is JSON whatever is left", async () => {
   });
 });
 
-it.each([0, 1, 199, 200, 201, 400, 401])("writes all of %i things", async (amount) => {
+it.each([0, 1, 199, 200, 201, 400, 401])("writes all of %i items", async (amount) => {
   const url = await serve(amount, 1);
   const { things } = (await (await fetch(url)).json()) as { things: unknown[] };
   expect(things).toHaveLength(amount);

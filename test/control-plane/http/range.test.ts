@@ -28,11 +28,11 @@ test.for([
   [{ "if-none-match": '"old", W/"abc"', range: "bytes=0-9" }, unchanged],
   [{ "if-none-match": "*" }, unchanged],
   [{ "if-none-match": '"old"', range: "bytes=0-9" }, part(0, 9)],
-] as const)("%j of 100 bytes", ([headers, selection]) => {
+] as const)("select returns for %j and 100 bytes: %j", ([headers, selection]) => {
   expect(select(headers, etag, 100)).toEqual(selection);
 });
 
-test("of nothing, every range is outside", () => {
+test("every range of empty content is outside", () => {
   expect(select({ range: "bytes=0-0" }, etag, 0)).toEqual(outside);
   expect(select({ range: "bytes=-1" }, etag, 0)).toEqual(outside);
   expect(select({}, etag, 0)).toEqual(whole);

@@ -1,4 +1,7 @@
-/** X-Request-Id: taken over if well formed, else made; on every answer, in every problem, on every log line about the request. */
+/**
+ * X-Request-Id: adopted if well formed, else generated; on every response, in every problem, and on
+ * every log line about the request.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { request as rawRequest, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
@@ -27,7 +30,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** The bytes of a header value as they are, one for each character. */
+/** Sends the header values byte for byte, one byte for each character. */
 async function ask(path: string, ids: string[]) {
   const sent = rawRequest(server.url + path, { agent: false });
   if (ids.length > 0) sent.setHeader("x-request-id", ids);
@@ -47,7 +50,7 @@ describe("the id of a request", () => {
     "x".repeat(100),
     "7f3a5c0e91b2-2s",
     "00000000-0000-4000-8000-000000000000",
-  ])("%s is taken over, into answer, problem and log", async (id) => {
+  ])("%s is adopted into response, problem and log", async (id) => {
     const { id: answered, text } = await ask("/api/cli/zones", [id]);
     expect(answered).toBe(id);
     expect(JSON.parse(text)).toMatchObject({ code: "unauthenticated", request_id: id });
@@ -71,7 +74,7 @@ describe("the id of a request", () => {
     [["\u00e9"]],
     [["\u001b[31m".replace("\u001b", "\u009b")]],
     [["one", "two"]],
-  ])("%j is not, and another is made", async (ids) => {
+  ])("%j is replaced by a generated one", async (ids) => {
     const { id, text } = await ask("/api/cli/zones", ids);
     expect(id).toMatch(made);
     expect(JSON.parse(text)).toMatchObject({ request_id: id });
@@ -80,7 +83,7 @@ describe("the id of a request", () => {
     for (const given of ids) if (given.length > 3) expect(written).not.toContain(given);
   });
 
-  it("is on what is refused before a route is found, and never the same twice", async () => {
+  it("is unique, also on requests that are refused before routing", async () => {
     const answers = await Promise.all(
       ["/%zz", "/nowhere", "/healthz"].map((path) => ask(path, [])),
     );
@@ -89,7 +92,7 @@ describe("the id of a request", () => {
     expect(new Set(answers.map(({ id }) => id)).size).toBe(3);
   });
 
-  it("cannot be smuggled past a line's end", async () => {
+  it("cannot be injected after a bare line feed", async () => {
     const { hostname, port } = new URL(server.url);
     const socket = connect(Number(port), hostname);
     socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\nX-Other: b\r\n\r\n");
@@ -99,8 +102,8 @@ describe("the id of a request", () => {
   });
 });
 
-describe("X-Forwarded-For from an address that is no trusted proxy", () => {
-  it("is warned about, once", async () => {
+describe("X-Forwarded-For from an untrusted address", () => {
+  it("causes one warning", async () => {
     const warnings = () =>
       lines.filter(({ msg }) => String(msg).startsWith("X-Forwarded-For arrived"));
     expect(warnings()).toEqual([]);
@@ -113,5 +116,5 @@ describe("X-Forwarded-For from an address that is no trusted proxy", () => {
   });
 });
 
-/** Waits for what comes a moment later, on a busy machine a long one. */
+/** Waits for a condition that a busy machine may take long to reach. */
 const eventually = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 10_000 });

@@ -1,4 +1,4 @@
-/** Every route that the server has, asked by everybody who must not, about every thing of somebody else. */
+/** Every route, called by every unauthorized caller with the ids of every thing of another user. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
 import { signToken } from "../../../control-plane/services/people/jwt.ts";
@@ -12,7 +12,10 @@ import { addJob, addSpec } from "../../helpers/rows.ts";
 import { type ServedRoute } from "../../helpers/routes.ts";
 import { bearer, openBrowser, origin as testOrigin, signIn } from "../../helpers/sign-in.ts";
 
-/** Who may: nobody needs a credential; a person; a worker; a pipeline; a job; whoever may register; a browser (pages). */
+/**
+ * Who may call a route: any caller, a user, a worker, a pipeline, a job, a registrant, or a browser
+ * (pages).
+ */
 type Rule = "open" | "person" | "worker" | "pipeline" | "job" | "registrant" | "page";
 
 const rules: Record<string, Rule> = {
@@ -143,7 +146,7 @@ const rules: Record<string, Rule> = {
   "UNLOCK /api/state/:spec_id": "job",
 };
 
-/** A body with which the rightful caller would get through, naming A's things. */
+/** A body with which an authorized caller would succeed, naming user A's things. */
 const bodies: Record<string, (id: string) => unknown> = {
   "POST /api/auth/cli/generate": () => ({ device_code: randomUUID() }),
   "POST /api/cli/zones": () => ({ name: "new" }),
@@ -176,19 +179,19 @@ const bodies: Record<string, (id: string) => unknown> = {
   "UNLOCK /api/state/:spec_id": () => ({ ID: "taken" }),
 };
 
-interface Stranger {
+interface OtherCaller {
   readonly name: string;
   readonly headers: Record<string, string>;
-  /** A credential that works, of another owner: may see and make things of its own. */
+  /** A working credential of another owner, which may see and create its own things. */
   readonly own?: readonly Rule[];
-  /** A worker that may rightly claim A's jobs: of the same owner, or cloud-hosted. */
+  /** A worker that may claim A's jobs: of the same owner, or cloud-hosted. */
   readonly serves?: boolean;
 }
 
-/** With a working credential these end that credential: what follows would prove nothing. */
+/** Routes that end the credential they are called with, after which nothing would be proved. */
 const endsItself = new Set(["POST /logout", "POST /api/workers/register"]);
 
-/** Requests about B's own things that name a thing of A's inside. */
+/** Requests about B's own things that refer to a thing of A's. */
 const inside = (id: string): [method: string, path: string, body: unknown][] => [
   ["POST", "/api/jobs", { job_type: "PLAN", configuration_id: specB, assigned_worker_id: id }],
   ["POST", "/api/jobs", { job_type: "DEPLOY", configuration_id: specB, plan_job_id: id }],
@@ -209,14 +212,14 @@ const inside = (id: string): [method: string, path: string, body: unknown][] => 
 
 const { plane, routes } = planeForFile({
   RELEASE_API_SECRET: "s".repeat(40),
-  // On a busy machine, setting all this up takes longer than a worker may be silent.
+  // On a busy machine this setup takes longer than a worker may be silent.
   WINDLASS_OFFLINE_SECONDS: "3600",
 });
 let ids: string[];
-let strangers: Stranger[];
+let otherCallers: OtherCaller[];
 let owner: Record<string, string>;
 let others: string[];
-/** Names and other words of A's that no answer to anybody else may hold. */
+/** Names and other words of A's that no response to another caller may contain. */
 let words: string[];
 let specB: string;
 let workerOfB: string;
@@ -244,7 +247,7 @@ beforeAll(async () => {
   const running = await addHeldJob(plane, ownerA, worker, { spec_id: spec });
   const over = { status: "FAILED", ended_at: 2, released_at: 2, spec_id: spec } as const;
   const ended = await addHeldJob(plane, ownerA, worker, over);
-  // A state with a version, and a job whose token is for another spec.
+  // A state with a version, and a job whose token is for another configuration.
   const runs = basic(jobCredential(plane, running));
   const lock = { headers: { ...runs, "content-type": "application/json" }, body: '{"ID":"lock"}' };
   const content = { version: 4, serial: 1, lineage: words[4], outputs: {}, resources: [] };
@@ -328,8 +331,8 @@ beforeAll(async () => {
   const [cookieName, session = ""] = cookie.split("=");
   const none = `${Buffer.from('{"alg":"none","typ":"JWT"}').toString("base64url")}.${a.access_token.split(".")[1]}.`;
   const origin = plane.url;
-  strangers = [
-    { name: "nobody", headers: {} },
+  otherCallers = [
+    { name: "no credential", headers: {} },
     { name: "another user", headers: bearer(b.access_token), own: ["person", "registrant"] },
     {
       name: "another user's browser",
@@ -376,7 +379,7 @@ beforeAll(async () => {
   ];
 });
 
-it("has a rule for every route that the server has, and for no other", () => {
+it("every route has a rule, and every rule a route", () => {
   const missing = routes.map(keyOf).filter((key) => rules[key] === undefined);
   expect(
     missing,
@@ -386,13 +389,16 @@ it("has a rule for every route that the server has, and for no other", () => {
   expect(Object.keys(rules).filter((key) => !served.has(key))).toEqual([]);
 });
 
-it("refuses every unauthorized caller on every route and id, changes nothing and reveals nothing", async () => {
+it("every unauthorized caller is refused on every route and id, changes nothing and learns nothing", async () => {
   const before = await digest();
   const accepted: string[] = [];
   let asked = 0;
-  /** Asks, and notes what must not be: an answer that is let in, holds something of A's that was not in the request, or is a defect. */
+  /**
+   * Sends a request and records a response that is allowed in, contains anything of A's that was
+   * not in the request, or is a server error.
+   */
   const judge = async (
-    { name, headers }: Stranger,
+    { name, headers }: OtherCaller,
     [method, path, body]: [method: string, path: string, body: unknown],
     isFine: (status: number) => boolean,
   ): Promise<void> => {
@@ -410,45 +416,45 @@ it("refuses every unauthorized caller on every route and id, changes nothing and
   };
   const refused = (status: number) => status >= 400;
   const anything = () => true;
-  const questions = strangers.flatMap((stranger) =>
+  const requests = otherCallers.flatMap((caller) =>
     routes.flatMap((route): (() => Promise<void>)[] => {
       const key = keyOf(route);
       const rule = rules[key] ?? "open";
-      const isOwn = stranger.own?.includes(rule) === true;
+      const isOwn = caller.own?.includes(rule) === true;
       const makeBody = bodies[key];
       const takesId = route.url.includes(":") || namesId(makeBody);
       if (isOwn && endsItself.has(key)) return [];
-      if (stranger.serves === true && key === "POST /api/jobs/claim") return [];
-      // What is open, or names no thing of A's and is asked with a credential that works, may be let in, but shows and changes nothing of A's.
+      if (caller.serves === true && key === "POST /api/jobs/claim") return [];
+      // An open route, or one called with a working credential and without an id of A's, may
+      // succeed but must not show or change anything of A's.
       const isFine =
         rule === "open" || (isOwn && !takesId)
           ? anything
           : (status: number) => refused(status) || (rule === "page" && status === 303);
-      return idsFor(stranger, takesId).map((id) => () => {
+      return idsFor(caller, takesId).map((id) => () => {
         const path = route.url.replace(/:\w+/, id).replace(/:\w+/, "1");
-        return judge(stranger, [route.method, path, makeBody?.(id)], isFine);
+        return judge(caller, [route.method, path, makeBody?.(id)], isFine);
       });
     }),
   );
-  for (const stranger of strangers.filter(({ own }) => own?.includes("person")))
-    for (const request of ids.flatMap(inside))
-      questions.push(() => judge(stranger, request, refused));
-  const next = questions.values();
+  for (const caller of otherCallers.filter(({ own }) => own?.includes("person")))
+    for (const request of ids.flatMap(inside)) requests.push(() => judge(caller, request, refused));
+  const next = requests.values();
   await Promise.all(
     Array.from({ length: 16 }, async () => {
-      for (const question of next) await question();
+      for (const send of next) await send();
     }),
   );
   process.stdout.write(`${asked} requests, ${accepted.length} accepted\n`);
   expect(accepted).toEqual([]);
   expect(asked).toBeGreaterThan(5000);
   expect(await digest()).toEqual(before);
-  // The job that nobody else got was there to be had.
+  // The job that no other caller got could be claimed.
   const claimed = await ask(plane, "POST", "/api/jobs/claim", { headers: second });
   expect([claimed.status, (claimed.json()["job"] as { id: string }).id]).toEqual([200, ids[5]]);
 });
 
-it("lets the owner in, so that the refusals prove something", async () => {
+it("the owner is allowed, so that the refusals prove something", async () => {
   const [zone, identity, spec, , worker, job] = ids;
   const paths = [
     `zones/${zone}`,
@@ -464,15 +470,18 @@ it("lets the owner in, so that the refusals prove something", async () => {
 const proving = process.env["WINDLASS_PROVE"] === "1";
 let turn = 0;
 
-/** A credential that works is tried with every id. One that does not is refused before the id is read, so each route gets two of them in turn. */
-function idsFor({ own }: Stranger, takesId: boolean): string[] {
+/**
+ * A working credential is tried with every id. An invalid one is refused before the id is read, so
+ * each route gets two ids in turn.
+ */
+function idsFor({ own }: OtherCaller, takesId: boolean): string[] {
   if (!takesId) return ids.slice(0, 1);
   if (own || proving) return ids;
   turn += 2;
   return [0, 1].map((offset) => ids[(turn + offset) % ids.length] ?? "");
 }
 
-/** Whether a body names one of A's things. */
+/** Whether a body refers to one of A's things. */
 const namesId = (makeBody: ((id: string) => unknown) | undefined): boolean =>
   makeBody !== undefined && JSON.stringify(makeBody("~id~")).includes("~id~");
 
@@ -497,7 +506,7 @@ async function userOf(email: string): Promise<string> {
   ).id;
 }
 
-/** All that is stored but what is the strangers' own. */
+/** Everything that is stored except what belongs to the other callers. */
 async function digest(): Promise<string[]> {
   return (await dump(plane)).filter((line) => !others.some((id) => line.includes(id)));
 }

@@ -1,4 +1,4 @@
-/** A body that stalls after the request was answered, or before: on every route, over raw sockets. */
+/** A body that stalls before or after the response, on every route, over raw sockets. */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Caller } from "../../../protocol/endpoint.ts";
@@ -15,7 +15,7 @@ import { type ServedRoute } from "../../helpers/routes.ts";
 import { openBrowser } from "../../helpers/sign-in.ts";
 
 const secret = "s".repeat(40);
-/** Long enough that an answer comes before it on a busy machine where one is due at once. */
+/** Long enough for a response that is due at once, even on a busy machine. */
 const patienceSeconds = 2;
 const id = "0198c0de-0000-7000-8000-000000000000";
 
@@ -32,11 +32,14 @@ afterAll(() => void process.off("uncaughtExceptionMonitor", note));
 interface Stalled {
   readonly status: number;
   readonly text: string;
-  /** Whether the server closed the connection before the test did. */
+  /** Whether the server closed the connection before the test. */
   readonly closed: boolean;
 }
 
-/** Sends the head of a request and no byte of its body; resolves when the answer is there, or with `untilClosed` when the server hangs up. */
+/**
+ * Sends the head of a request and no byte of its body. Resolves with the response, or with
+ * `untilClosed` when the server closes the connection.
+ */
 function stall(
   method: string,
   path: string,
@@ -69,8 +72,8 @@ const typeOf = (route: ServedRoute): Record<string, string> => ({
 });
 const nameOf = ({ method, url }: ServedRoute): string => `${method} ${url}`;
 
-describe("a request whose body never comes", () => {
-  it("is answered on every route that needs a credential, without one, before a byte of the body", async () => {
+describe("a request whose body never arrives", () => {
+  it("is refused before its body on every route that needs a credential", async () => {
     const guarded = routes.filter(
       ({ method, endpoint }) => method !== "GET" && endpoint?.caller !== "anyone",
     );
@@ -81,14 +84,14 @@ describe("a request whose body never comes", () => {
         const isRefusal = isForm(route)
           ? status === 303 && /^location: \/login\r$/im.test(text)
           : status === 401;
-        // Of the body that may still come nothing is kept: the connection ends with it.
+        // The rest of the body is not read, so the connection ends with the response.
         return isRefusal && /^connection: close\r$/im.test(text) ? [] : [nameOf(route), status];
       }),
     );
     expect(answers.flat()).toEqual([]);
   });
 
-  it("is answered in time and its connection closed, whatever is wrong with it", async () => {
+  it("gets its response and its connection is closed in time, whatever its fault", async () => {
     const odd: [string, string, Record<string, string>][] = [
       ["POST", "/nowhere", json],
       ["POST", "/api/auth/cli/exchange", { "content-type": "text/plain" }],
@@ -106,7 +109,7 @@ describe("a request whose body never comes", () => {
     expect(uncaught).toEqual([]);
   });
 
-  it("ends no server: with a credential it is answered once, 408 where a body is needed", async () => {
+  it("gets exactly one response with a credential: 408 if the route needs a body", async () => {
     const { store } = plane.context;
     const owner = await addOwner(store);
     const worker = await addTestWorker(plane, owner);
@@ -129,7 +132,7 @@ describe("a request whose body never comes", () => {
     const answers = await Promise.all(
       written.map(async (route) => {
         const { endpoint } = route;
-        // An upload has a minute for each part of it.
+        // An upload has one minute for each part.
         if (endpoint?.bytes === "request") return [];
         const headers = { ...credentials[endpoint?.caller ?? "session"], ...typeOf(route) };
         const { status, text } = await stall(route.method, pathOf(route.url), headers, {

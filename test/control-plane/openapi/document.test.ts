@@ -1,4 +1,7 @@
-/** The OpenAPI document as it is made of the protocol: valid, complete, true to its own schemas, and the one in docs/. */
+/**
+ * The generated OpenAPI document: valid, complete, with examples that match its schemas, and equal
+ * to the file in docs/.
+ */
 import { readFile } from "node:fs/promises";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -29,7 +32,7 @@ it("is valid OpenAPI 3.1", async () => {
   expect(document["openapi"]).toMatch(/^3\.1\./);
 });
 
-it("refers to nothing that is not there, and names nothing that is not used", () => {
+it("has no dangling reference and no unused component", () => {
   const refs = new Set(
     nodes(document).flatMap(({ node }) => (typeof node["$ref"] === "string" ? [node["$ref"]] : [])),
   );
@@ -41,7 +44,7 @@ it("refers to nothing that is not there, and names nothing that is not used", ()
   expect(named.filter((name) => !refs.has(name))).toEqual([]);
 });
 
-it("has every endpoint of the protocol in one chapter, under its own name", () => {
+it("lists every endpoint of the protocol under one tag with its own name", () => {
   const chaptered = tags.flatMap((tag) => Object.keys(tag.endpoints));
   expect(chaptered.toSorted(), "add it to control-plane/openapi/tags.ts").toEqual(
     Object.keys(endpoints).toSorted(),
@@ -51,7 +54,7 @@ it("has every endpoint of the protocol in one chapter, under its own name", () =
   );
 });
 
-it("says of every part of a path, and of every parameter and header, what it is", () => {
+it("describes every path parameter, query parameter and header", () => {
   const silent: string[] = [];
   for (const { path, operation } of operations) {
     const parameters = (operation.parameters ?? []).map(resolve);
@@ -65,7 +68,7 @@ it("says of every part of a path, and of every parameter and header, what it is"
   expect(silent, "give its schema a `description` in protocol/").toEqual([]);
 });
 
-it("has an example of every body, and every example is allowed by its own schema", () => {
+it("has an example for every JSON body, and every example matches its schema", () => {
   const ajv = new Ajv2020({ strict: false });
   (addFormats as unknown as FormatsPlugin)(ajv);
   ajv.addSchema(document, "document");
@@ -90,12 +93,12 @@ it("has an example of every body, and every example is allowed by its own schema
   expect(checked).toBeGreaterThan(150);
 });
 
-it("is the one in docs/", async () => {
+it("equals docs/openapi.json", async () => {
   const kept = await readFile(new URL("../../../docs/openapi.json", import.meta.url), "utf8");
   expect(JSON.parse(kept), "run: npm run openapi").toEqual(document);
 });
 
-/** Every object of the document with its JSON pointer; what stands in an example is not looked into. */
+/** Every object of the document with its JSON pointer, except the contents of examples. */
 function nodes(root: Node): { node: Node; pointer: string }[] {
   const found: { node: Node; pointer: string }[] = [];
   const visit = (value: unknown, pointer: string): void => {

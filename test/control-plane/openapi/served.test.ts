@@ -1,4 +1,7 @@
-/** The OpenAPI document against a running server: what it lists is what is served, and who it lets in is who gets in. */
+/**
+ * The OpenAPI document against a running server: it lists exactly the served routes and the
+ * accepted credentials.
+ */
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
 import { openApiDocument } from "../../../control-plane/openapi/document.ts";
@@ -16,7 +19,7 @@ import { openBrowser } from "../../helpers/sign-in.ts";
 
 type Security = readonly Record<string, readonly []>[];
 
-/** Requests with each scheme, by the names of the schemes together. */
+/** Headers by the names of their security schemes. */
 let credentials: Record<string, Record<string, string>>;
 let spec: string;
 const secret = "s".repeat(40);
@@ -51,7 +54,7 @@ beforeAll(async () => {
   };
 });
 
-it("is served as it is made, in the version that runs", async () => {
+it("is served in the running version", async () => {
   const { status, headers, json } = await ask(plane, "GET", "/openapi.json");
   expect(status).toBe(200);
   expect(headers["content-type"]).toContain("application/json");
@@ -69,7 +72,7 @@ it("lists exactly the routes of the API and of operations", () => {
   expect(listed.toSorted()).toEqual([...new Set(served)].toSorted());
 });
 
-it("lets in with the credentials that it declares, and with no other", async () => {
+it("declares exactly the credentials that each route accepts", async () => {
   const wrong: string[] = [];
   let asked = 0;
   for (const [path, item] of Object.entries(paths)) {
@@ -88,7 +91,7 @@ it("lets in with the credentials that it declares, and with no other", async () 
   expect(asked).toBeGreaterThan(400);
 });
 
-/** Asks with things that are not there and an empty body, so that whoever is let in gets no further. */
+/** Sends unknown ids and an empty body, so that an accepted caller gets no further. */
 async function isNotRefused(method: string, path: string, credential: Record<string, string>) {
   const of: Record<string, string> = { spec_id: spec, serial: "1" };
   const url = path.replace(/\{(\w+)\}/g, (_, name: string) => of[name] ?? randomUUID());

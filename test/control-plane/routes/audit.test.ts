@@ -1,4 +1,4 @@
-/** Reading the audit log, and that an entry and what it records stand or fall together. */
+/** Lists of audit entries, and that an entry and the change it records are stored together. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { sql } from "kysely";
 import { describe, expect, it } from "vitest";
@@ -15,12 +15,12 @@ import { origin } from "../../helpers/sign-in.ts";
 const { createZone: addZone, listAuditEntries: list } = endpoints;
 
 const { plane } = planeForFile();
-const { plane: hasty } = planeForFile({
+const { plane: impatient } = planeForFile({
   WINDLASS_OFFLINE_SECONDS: "0.1",
   WINDLASS_LOST_SECONDS: "0.1",
 });
 
-/** A person who has made zones of these names, the last one last. */
+/** A user who has created zones with these names, in this order. */
 async function person(...names: string[]) {
   const owner = await addOwner(plane.context.store);
   const headers = await clientHeaders(plane, owner);
@@ -60,7 +60,7 @@ describe("a list of audit entries", () => {
     expect(Date.parse(entry?.created_at ?? "")).toBeGreaterThanOrEqual(started);
   });
 
-  it("ignores the address that an untrusted client claims in a header", async () => {
+  it("ignores X-Forwarded-For from an untrusted client", async () => {
     const { client, headers } = await person();
     const claimed = { ...headers, "x-forwarded-for": "203.0.113.9" };
     await callsOf(plane, claimed).get(addZone, { body: { name: "a" } });
@@ -68,7 +68,7 @@ describe("a list of audit entries", () => {
     expect(audit_entries.map(({ ip_address }) => ip_address)).toEqual(["127.0.0.1"]);
   });
 
-  it("is its owner's only", async () => {
+  it("contains only the owner's entries", async () => {
     const { owner } = await person("a");
     const other = await person("theirs");
     expect(await namesOf(other.client)).toEqual(["theirs"]);
@@ -78,7 +78,7 @@ describe("a list of audit entries", () => {
     expect(await namesOf(other.client, { target_id })).toEqual([]);
   });
 
-  it("pages without a gap or a double while entries are added", async () => {
+  it("has no gap and no duplicate in its pages while entries are added", async () => {
     const names = ["a", "b", "c", "d", "e"];
     const { client } = await person(...names);
     const seen: (string | null)[] = [];
@@ -121,8 +121,8 @@ describe("a list of audit entries", () => {
   });
 });
 
-describe("an entry and what it records", () => {
-  it("are both there or neither", async () => {
+describe("an audit entry", () => {
+  it("is stored together with its change, or neither is", async () => {
     const { owner, client } = await person("a");
     const job = await addJob(plane.context.store, owner);
     const { store } = plane.context;
@@ -145,14 +145,14 @@ describe("an entry and what it records", () => {
     expect(await namesOf(client)).toEqual(["a"]);
   });
 
-  it("name the control plane itself where a timer decided", async () => {
-    const { store } = hasty.context;
+  it("names the control plane as the actor of a timed decision", async () => {
+    const { store } = impatient.context;
     const owner = await addOwner(store);
-    const worker = await addTestWorker(hasty, owner);
-    const job = await addHeldJob(hasty, owner, worker, { started_at: 1 });
-    const client = callsOf(hasty, await clientHeaders(hasty, owner));
+    const worker = await addTestWorker(impatient, owner);
+    const job = await addHeldJob(impatient, owner, worker, { started_at: 1 });
+    const client = callsOf(impatient, await clientHeaders(impatient, owner));
     const deadline = Date.now() + 20_000;
-    while ((await readJob(hasty, job)).status !== "FAILED" && Date.now() < deadline)
+    while ((await readJob(impatient, job)).status !== "FAILED" && Date.now() < deadline)
       await sleep(20);
     const { audit_entries } = await client.get(list, { query: {} });
     expect(audit_entries).toMatchObject([

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { ask, startPlane } from "../../helpers/plane.ts";
 
-it("says that it lives and that it is ready, and while it stops that it is not", async () => {
+it("/healthz and /readyz return 200, and /readyz 503 while the server drains", async () => {
   const plane = await startPlane();
   const statuses = async () => [
     (await ask(plane, "GET", "/healthz")).status,

@@ -1,4 +1,7 @@
-/** What can happen to a control plane, drawn at random: people, runners that lose answers and come late, time, restarts. */
+/**
+ * Random events of a control plane: user requests, runners that lose responses and report late,
+ * time, and restarts.
+ */
 import { RefusalError } from "../../../control-plane/domain/refusal.ts";
 import { reportStatus } from "../../../control-plane/services/jobs/reports.ts";
 import { appendLogs } from "../../../control-plane/services/logs/append.ts";
@@ -14,7 +17,10 @@ import { workerTokenHash, type World } from "./world.ts";
 
 export type Random = (below: number) => number;
 
-/** What a runner knows of a job that it was given. It forgets nothing, so that it can come late with everything. */
+/**
+ * What a runner knows of a job that it got. It forgets nothing, so that it can report everything
+ * late.
+ */
 interface Given {
   readonly id: string;
   readonly attempt: number;
@@ -36,13 +42,13 @@ export interface Scene {
   readonly owner: Owner;
   readonly specs: readonly string[];
   readonly runners: Runner[];
-  /** Which attempts of a job have run terraform: a 2xx to PROCESSING was read. */
+  /** The attempts of a job that have run terraform: the response to PROCESSING was read. */
   readonly ran: Map<string, Set<number>>;
-  /** Every job that had an end report taken, with the status of the last one. */
+  /** The jobs for which an end report was accepted, with the status of the last report. */
   readonly reported: Map<string, string>;
 }
 
-/** Two configurations and three runners of one person, one of them with a label. */
+/** Adds two configurations and three runners of one user, one of them with a label. */
 export async function openScene(world: World, random: Random): Promise<Scene> {
   const { store } = world.context;
   const owner = await addOwner(store);
@@ -96,14 +102,14 @@ interface Claimed {
   readonly job: { id: string; attempt: number; job_token: string; spec_id: string };
 }
 
-/** A claim; its answer may be lost, then the runner repeats it with the same key. */
+/** A claim. Its response may be lost, and then the runner repeats it with the same key. */
 const claim: Event = async (scene) => {
   const { world, random } = scene;
   const runner = pick(scene, scene.runners);
   if (!runner) return;
   const ask = async () => {
     const worker = await world.workerCaller(runner.id);
-    // It was let in a moment before a person drains or removes it.
+    // The claim was authorized a moment before a user drains or removes the worker.
 
     if (random(12) === 0) await (random(2) === 0 ? remove(scene) : drain(scene));
     const answer = await world.claims().claim({
@@ -152,7 +158,7 @@ const log = withGiven(async ({ world }, runner, given) => {
   await appendLogs(world.context, worker, given.id, given.attempt, chunk);
 });
 
-/** Also of a runner that was lost, and twice. */
+/** Also for a lost job, and repeatedly. */
 const end = withGiven(async (scene, runner, given) => {
   const { world, random, reported } = scene;
   const worker = await world.workerCaller(runner.id);
@@ -176,7 +182,7 @@ const unlock = withGiven(async ({ world }, _, given) => {
   await unlockState(world.context, await asJob(world, given), given.id);
 });
 
-/** With the list of its jobs, with one left out, or without a list. */
+/** With the list of its jobs, with one job left out, or without a list. */
 const beat: Event = async (scene) => {
   const { world, random } = scene;
   const runner = pick(scene, scene.runners);
@@ -205,7 +211,7 @@ const drain: Event = async (scene) => {
   if (runner)
     await setDraining(scene.world.context, person(scene), runner.id, scene.random(3) === 0);
 };
-/** The row goes; the runner goes on and comes late with what it has. */
+/** Deletes the worker. Its runner continues and reports late. */
 const remove: Event = async (scene) => {
   const runner = pick(scene, scene.runners);
   if (!runner || scene.random(3) > 0) return;
@@ -224,7 +230,7 @@ const restart: Event = async ({ world, random }) => {
   await world.restart();
   await world.watch();
 };
-/** Nobody says anything for as long as a lost job may stay undecided. */
+/** No runner calls for as long as a lost job may stay undecided. */
 const silence: Event = async ({ world }) => {
   for (const period of [60_000, 30_000, 1]) {
     world.pass(period);
@@ -232,7 +238,7 @@ const silence: Event = async ({ world }) => {
   }
 };
 
-/** Name → how often it is drawn. */
+/** Event by name, with its relative frequency. */
 export const events: Readonly<Record<string, readonly [weight: number, event: Event]>> = {
   create: [10, create],
   claim: [16, claim],
@@ -252,7 +258,7 @@ export const events: Readonly<Record<string, readonly [weight: number, event: Ev
   silence: [2, silence],
 };
 
-/** Runs one; a refusal is an answer like any other, anything else is a defect. */
+/** Runs one event. A refusal is a normal response; any other error is a defect. */
 export async function happen(scene: Scene, name: string): Promise<void> {
   scene.world.pass(1);
   try {

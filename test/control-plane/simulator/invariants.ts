@@ -1,4 +1,7 @@
-/** What must hold after every event, whatever the order. Each is read from the tables, not from what the services answered. */
+/**
+ * What must hold after every event. Each invariant is read from the tables, not from the responses
+ * of the services.
+ */
 import { expect } from "vitest";
 import { hasEnded, isHeld, type JobRow } from "../../../control-plane/domain/job.ts";
 import type { StateLockRow } from "../../../control-plane/store/states/states.ts";
@@ -6,14 +9,16 @@ import type { Scene } from "./events.ts";
 
 type Jobs = ReadonlyMap<string, JobRow>;
 
-/** All jobs as they are stored now. */
+/** All jobs as they are stored. */
 export const readJobs = ({ world }: Scene): Jobs =>
   new Map(all<JobRow>(world, "select * from jobs").map((job) => [job.id, job]));
 
 const all = <R>({ connection }: Scene["world"], sql: string): R[] =>
   connection.prepare(sql).all() as R[];
 
-/** Throws with the name of what does not hold. `before`: the jobs before the event `name`. */
+/**
+ * Throws with the name of the broken invariant. `before` holds the jobs before the event `name`.
+ */
 export function check(scene: Scene, before: Jobs, name: string): Jobs {
   const after = readJobs(scene);
   for (const job of after.values()) {
@@ -43,16 +48,16 @@ function checkFields(job: JobRow): void {
   if (status === "PROCESSING") must(isHeld(job), "a processing job is held");
   must(hasEnded(job) === (ended_at !== null), "a job has an end exactly when it has ended");
   if (status === "SUCCESS" || status === "FAILED")
-    must(released_at !== null, "what succeeded or failed is released");
+    must(released_at !== null, "a job that succeeded or failed is released");
   if (status === "CANCELLED" && started_at === null)
-    must(released_at !== null, "what was cancelled before its start is released");
+    must(released_at !== null, "a job that was cancelled before its start is released");
 }
 
 function checkChange(was: JobRow, job: JobRow, name: string): void {
   if (was.started_at !== null) {
     must(job.started_at === was.started_at, "a start is never forgotten or moved");
     must(job.status !== "QUEUED", "a started job is never queued again");
-    must(job.attempt === was.attempt, "a started job is never handed out again");
+    must(job.attempt === was.attempt, "a started job is never claimed again");
     must(job.worker_id === was.worker_id, "a started job keeps its holder");
   }
   if (was.started_at !== null && was.released_at === null && job.released_at !== null)
@@ -91,7 +96,7 @@ function checkHolders({ world }: Scene, jobs: Jobs, name: string): void {
   const workers = new Set(all<{ id: string }>(world, "select id from workers").map(({ id }) => id));
   for (const job of jobs.values()) {
     if (!isHeld(job)) continue;
-    must(workers.has(job.worker_id!), "who holds a job exists: nobody else would ever lose it");
+    must(workers.has(job.worker_id!), "the holder of a job exists, or the job would never be lost");
     must(name !== "silence", "a job whose runner is silent is decided within offline + lost");
   }
 }
@@ -100,12 +105,12 @@ function checkLocks(scene: Scene, jobs: Jobs): void {
   for (const { job_id, spec_id } of all<StateLockRow>(scene.world, "select * from state_locks")) {
     const job = jobs.get(job_id);
     must(job?.spec_id === spec_id, "a lock belongs to a job of its configuration");
-    must(job?.started_at !== null, "who locks has started");
+    must(job?.started_at !== null, "a job that holds a lock has started");
     if (job && !isHeld(job))
       must(!scene.reported.has(job_id), "a job that has reported its end holds no lock");
     const other = [...jobs.values()].find(
       (held) => held.spec_id === spec_id && held.id !== job_id && isHeld(held),
     );
-    must(other === undefined, "nobody gets a job of a configuration that another job has locked");
+    must(other === undefined, "no job is held while another job has its state locked");
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Random orders of everything that can happen to jobs, with every invariant after every event: two configurations, three runners, lost
- * answers, late reports, cancels, drains, removals, retries, restarts, silence. A failure names its seed and what led to it.
+ * Random orders of all events of jobs, with every invariant checked after every event: two
+ * configurations, three runners, lost responses, late reports, cancels, drains, removals, retries,
+ * restarts and silence. A failure names its seed and its events.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { events, happen, openScene, type Random } from "./events.ts";
@@ -10,7 +11,7 @@ import { openWorld, type World } from "./world.ts";
 const proving = process.env["WINDLASS_PROVE"] === "1";
 const seeds = proving ? 100_000 : 300;
 const length = 60;
-/** One seed to look at closely. */
+/** The one seed to run, for debugging. */
 const only = process.env["WINDLASS_TEST_SEED"];
 
 let world: World;
@@ -19,12 +20,12 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-it(`holds every invariant after every event of ${seeds} random orders`, async () => {
+it(`every invariant holds after every event of ${seeds} random orders`, async () => {
   const seen = new Set<string>();
   let jobs = 0;
   const [from, to] = only ? [Number(only), Number(only) + 1] : [0, seeds];
   for (let seed = from; seed < to; seed++) jobs += await play(seed, seen);
-  // The orders reach what they are about.
+  // The orders reach every status.
   if (!only) {
     expect([...seen].toSorted()).toEqual([
       "CANCELLED",
@@ -63,7 +64,7 @@ async function play(seed: number, seen: Set<string>): Promise<number> {
   return jobs.size;
 }
 
-/** mulberry32: small, and good enough to draw events. */
+/** mulberry32: a small generator that is good enough to draw events. */
 function randomOf(seed: number): Random {
   let state = seed;
   return (below) => {

@@ -1,6 +1,6 @@
 /**
- * A control plane's services over an in-memory SQLite, with a clock that the test moves: the code that serves requests, without the HTTP.
- * One commit a call, because what is tried here is the order of calls.
+ * The services of a control plane over an in-memory SQLite, with a clock that the test moves,
+ * without HTTP. Each call is one commit, because the order of calls is tested.
  */
 import { checkJobToken } from "../../../control-plane/services/states/job-tokens.ts";
 import { checkWorkerToken } from "../../../control-plane/services/workers/credentials.ts";
@@ -19,27 +19,27 @@ import { watchOnce } from "../../../control-plane/services/workers/watch.ts";
 export interface World {
   readonly context: Context;
   readonly connection: Connection;
-  /** Moves the clock; no two events happen at the same time. */
+  /** Advances the clock, so that no two events have the same time. */
   pass(milliseconds: number): void;
-  /** One round of the worker watch. */
+  /** Runs one round of the worker watch. */
   watch(): Promise<void>;
-  /** The server is killed and starts again: what it had in memory is gone. */
+  /** Kills and starts the server: its memory is lost. */
   restart(): Promise<void>;
   claims(): Claims;
   workerCaller(id: string): Promise<WorkerCaller>;
   jobCaller(job: string, token: string, spec: string): Promise<JobCaller>;
-  /** Forgets everything. */
+  /** Deletes all rows. */
   clear(): void;
   close(): Promise<void>;
 }
 
-/** The token of every worker here. */
+/** The token of every simulated worker. */
 const workerToken = "wlw_simulated";
 export const workerTokenHash = hashToken(workerToken);
 
 const origin: Origin = { ip: "127.0.0.1", id: "simulated", headers: {} };
 
-/** Opens an empty one. */
+/** Opens an empty world. */
 export async function openWorld(): Promise<World> {
   const connection = new Connection(":memory:", {});
   await migrate(connection.sql, {
@@ -89,7 +89,7 @@ export async function openWorld(): Promise<World> {
   };
 }
 
-/** Rows before what they refer to. */
+/** Tables in an order in which rows are deleted before the rows they refer to. */
 const tables = [
   "log_chunks",
   "state_locks",
@@ -102,7 +102,7 @@ const tables = [
   "users",
 ];
 
-/** Every change is a transaction of its own on the one connection that an in-memory database has. */
+/** Runs every change as its own transaction on the only connection of an in-memory database. */
 function oneByOne(connection: Connection): Store {
   let last: Promise<unknown> = Promise.resolve();
   const write = async <T>(change: (tx: Queries) => Promise<T>): Promise<T> => {

@@ -1,4 +1,7 @@
-/** Every statement reads by an index what it needs, on a store whose history belongs to one owner and one worker. */
+/**
+ * Every statement reads what it needs by an index, on a store with a long history of one owner and
+ * one worker.
+ */
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,10 +28,10 @@ import { listStateVersions } from "../../../control-plane/store/states/states.ts
 import type { CompiledStatement, Statement } from "../../../control-plane/store/statement.ts";
 import { listWorkerIds } from "../../../control-plane/store/workers/workers.ts";
 
-/** What a hot statement may read jobs by: a key, or an index of jobs that wait or run. */
+/** The keys and indexes of waiting and running jobs, by which a hot statement may read jobs. */
 const liveIndexes =
   /\bjobs_(queued|queued_all|queued_kind|unreleased_spec|unreleased_worker|held|omitted|cancelled|plan|spec_started|log_kept)\b|queue_heads_(own|all)|sqlite_autoindex_jobs_1/;
-/** Statements that look at every row of a small table, and why that is all right. */
+/** Statements that read every row of a small table, with the reason why that is acceptable. */
 const scans: Record<string, string> = {
   markOffline: "every worker, twice a second",
   findLostHolders: "every worker, twice a second",
@@ -40,7 +43,7 @@ const scans: Record<string, string> = {
   findAbandoned: "its first row",
   findRemovedHolders: "a step for each worker that holds jobs, once a second",
 };
-/** Statements that read finished jobs, and why that is all right. */
+/** Statements that read finished jobs, with the reason why that is acceptable. */
 const histories: Record<string, string> = {
   detachSomeJobs: "a bounded part of the history that is removed",
   deleteSpec: "the foreign key of jobs that are detached already",
@@ -66,7 +69,7 @@ for (const name of await readdir(folder, { recursive: true })) {
       hot.push([key, value as Statement<never, unknown>]);
 }
 
-/** Records what it prepares. */
+/** A connection that records the statements it prepares. */
 class Recorder extends Connection {
   readonly texts: string[] = [];
   override prepare(sql: string): Database.Statement {
@@ -81,7 +84,7 @@ const planOf = (database: Database.Database, sql: string): string[] =>
     .all(...sql.matchAll(/\?/g).map(() => "1"))
     .map(({ detail }) => detail);
 
-/** As the store runs it: it hides the parameters from the planner. */
+/** The query plan as the store runs the statement, with its parameters hidden from the planner. */
 const hotPlan = (database: Database.Database, { sql }: CompiledStatement): string[] =>
   planOf(database, sql.replaceAll("?", "+?"));
 
@@ -92,13 +95,13 @@ const scansIn = (plan: string[]) =>
       !liveIndexes.test(step),
   );
 
-it("finds the hot statements", () => {
+it("the hot statements are found", () => {
   expect(hot.length).toBeGreaterThan(80);
   const names = new Set(hot.map(([name]) => name));
   expect(Object.keys({ ...scans, ...histories }).filter((name) => !names.has(name))).toEqual([]);
 });
 
-describe.each(["without statistics", "after ANALYZE"])("%s", (when) => {
+describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) => {
   let connection: Recorder;
   beforeAll(() => {
     const database = new Database(file);
@@ -108,9 +111,9 @@ describe.each(["without statistics", "after ANALYZE"])("%s", (when) => {
   });
   afterAll(() => connection.database.close());
 
-  it.each(hot)("%s reads no history", (name, statement) => {
+  it.each(hot)("of %s read no finished job without need", (name, statement) => {
     const plan = hotPlan(connection.database, statement.build(connection.sql));
-    // A claim finds a job without sorting any.
+    // A claim finds a job without sorting.
     if (name.startsWith("claim")) expect(plan.join("\n")).not.toContain("TEMP B-TREE");
     if (!(name in scans)) expect(scansIn(plan)).toEqual([]);
     const ofJobs = plan.filter((step) => /^(SEARCH|SCAN) (jobs|held|busy|j|d)\b/.test(step));
@@ -118,7 +121,7 @@ describe.each(["without statistics", "after ANALYZE"])("%s", (when) => {
   });
 
   it.each(hot.filter(([name]) => /^find(Held|Claimed|LostHolders|Omitted|Unanswered)/.test(name)))(
-    "%s reads no finished job of a worker",
+    "of %s read no finished job of a worker",
     (_, statement) => {
       const plan = hotPlan(connection.database, statement.build(connection.sql)).join("\n");
       expect(plan).toMatch(/jobs_(unreleased_worker|omitted|cancelled)\b/);
@@ -170,7 +173,7 @@ describe.each(["without statistics", "after ANALYZE"])("%s", (when) => {
     ],
   ];
 
-  it.each(lists)("a page of %s is a range of an index, in order", async (_, list) => {
+  it.each(lists)("of a page of %s read a range of an index, in order", async (_, list) => {
     connection.texts.length = 0;
     await list(connection);
     for (const text of connection.texts) {
@@ -181,7 +184,7 @@ describe.each(["without statistics", "after ANALYZE"])("%s", (when) => {
     expect(connection.texts.length).toBeGreaterThan(0);
   });
 
-  it("counts configurations and shows them in short without opening a definition", async () => {
+  it("of counts and summaries of configurations open no definition", async () => {
     connection.texts.length = 0;
     await countSpecsByStatus(connection, history.owner, [history.zone]);
     await listSpecSummaries(connection, { owner: "o", zone: "z", ...page });

@@ -22,19 +22,16 @@ import { auditor, type Auditor, type Credential } from "../../../helpers/audit-s
  * recorded or listed here.
  */
 const unrecorded: Record<string, string> = {
-  "called often; the job's last entry names its worker and attempt":
-    "hot; the job's end names its worker and attempt",
-  "called often; the log itself is the record": "hot; the log is the record",
-  "called often; it carries no decision of a user": "hot; no decision of anybody's",
-  "changes nothing; it proves that the server knows the worker":
-    "changes nothing; it proves that the server knows the worker",
+  "POST /api/jobs/claim": "called often; the entry of the job's end names its worker and attempt",
+  "POST /api/jobs/:id/logs": "called often; the log itself is the record",
+  "POST /api/workers/heartbeat": "called often; it carries no decision of a user",
+  "POST /api/workers/proof": "changes nothing; it proves that the server knows the worker",
   "POST /api/jobs/:id/plan-artifact": "part of a job, whose end is recorded",
   "POST /api/jobs/:id/debug-log": "part of a job, whose end is recorded",
-  "POST /api/workers/:id/metadata":
-    "what a worker says of itself; it cannot change what a person set",
-  "POST /api/state/:spec_id": "each version stays listed with the job that wrote it",
+  "POST /api/workers/:id/metadata": "set by the worker; it cannot change what a user has set",
+  "POST /api/state/:spec_id": "each version is listed with the job that wrote it",
   "LOCK /api/state/:spec_id": "part of a job, whose end is recorded",
-  "UNLOCK /api/state/:spec_id": "part of a job; a person's unlock is recorded",
+  "UNLOCK /api/state/:spec_id": "part of a job; a user's unlock is recorded",
 };
 /** The console's forms call the same services as the API, and those services write the entries. */
 const isForm = (url: string): boolean =>

@@ -1,4 +1,7 @@
-/** The heads of the queue are what the jobs say, and a claim gets the oldest job that the worker may have, whatever happened before. */
+/**
+ * The queue heads always match the jobs, and a claim gets the oldest job that the worker may take,
+ * after any events.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +28,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
-/** The same numbers for the same seed. */
+/** A generator that returns the same numbers for the same seed. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -94,74 +97,77 @@ async function claim({ id: worker, owner_id: owner }: Claimant) {
   return job?.id;
 }
 
-it.each([1, 2, 3, 4, 5, 6])("after any events, seed %i", async (seed) => {
-  const random = randomOf(seed);
-  const pick = <T>(things: readonly T[]): T => things[random(things.length)]!;
-  const world = await makeWorld();
-  for (let step = 0; step < 150; step += 1) {
-    const jobs = await readJobs();
-    const held = jobs.filter(isHeld);
-    const event = random(10);
-    if (event < 4) {
-      const place = random(2);
-      const owner = world.owners[place]!;
-      const isTeardown = random(8) === 0;
-      const own = world.workers.filter(({ owner_id }) => owner_id === owner.id);
-      await addJob(store, owner, {
-        labels: pick(labelSets),
-        features: pick(featureSets),
-        spec_id: random(6) === 0 ? null : pick(world.specs[place]!),
-        job_type: isTeardown ? "DESTROY_WORKER" : "PLAN",
-        assigned_worker_id: isTeardown || random(4) === 0 ? pick(own).id : null,
-      });
-    } else if (event < 7) {
-      const worker = pick(world.workers);
-      const expected = (await freeJobs()).find((job) => mayTake(worker, withLists(job)));
-      expect(await claim(worker)).toBe(expected?.id);
-    } else if (event === 7 && held.length > 0) {
-      const job = pick(held);
-      const isBack = random(3) === 0;
-      await store.write((tx) =>
-        saveJob(
-          tx,
-          isBack
-            ? { ...job, status: "QUEUED", worker_id: null, claimed_at: null }
-            : { ...job, status: "SUCCESS", released_at: 6, ended_at: 6 },
-        ),
-      );
-    } else if (event === 8 && jobs.length > 0) {
-      const spec_id = pick(world.specs.flat());
-      await store.write(async (tx) => {
-        if (await releaseLock(tx, spec_id)) return;
-        await addLock(tx, { spec_id, lock_id: "l", job_id: spec_id, info: "{}", created_at: 1 });
-      });
-    } else {
-      const queued = jobs.filter(({ status }) => status === "QUEUED");
-      if (queued.length > 0)
+it.each([1, 2, 3, 4, 5, 6])(
+  "queue heads match the jobs after random events, seed %i",
+  async (seed) => {
+    const random = randomOf(seed);
+    const pick = <T>(things: readonly T[]): T => things[random(things.length)]!;
+    const world = await makeWorld();
+    for (let step = 0; step < 150; step += 1) {
+      const jobs = await readJobs();
+      const held = jobs.filter(isHeld);
+      const event = random(10);
+      if (event < 4) {
+        const place = random(2);
+        const owner = world.owners[place]!;
+        const isTeardown = random(8) === 0;
+        const own = world.workers.filter(({ owner_id }) => owner_id === owner.id);
+        await addJob(store, owner, {
+          labels: pick(labelSets),
+          features: pick(featureSets),
+          spec_id: random(6) === 0 ? null : pick(world.specs[place]!),
+          job_type: isTeardown ? "DESTROY_WORKER" : "PLAN",
+          assigned_worker_id: isTeardown || random(4) === 0 ? pick(own).id : null,
+        });
+      } else if (event < 7) {
+        const worker = pick(world.workers);
+        const expected = (await freeJobs()).find((job) => mayTake(worker, withLists(job)));
+        expect(await claim(worker)).toBe(expected?.id);
+      } else if (event === 7 && held.length > 0) {
+        const job = pick(held);
+        const isBack = random(3) === 0;
         await store.write((tx) =>
-          saveJob(tx, { ...pick(queued), status: "CANCELLED", ended_at: 6, released_at: 6 }),
+          saveJob(
+            tx,
+            isBack
+              ? { ...job, status: "QUEUED", worker_id: null, claimed_at: null }
+              : { ...job, status: "SUCCESS", released_at: 6, ended_at: 6 },
+          ),
         );
+      } else if (event === 8 && jobs.length > 0) {
+        const spec_id = pick(world.specs.flat());
+        await store.write(async (tx) => {
+          if (await releaseLock(tx, spec_id)) return;
+          await addLock(tx, { spec_id, lock_id: "l", job_id: spec_id, info: "{}", created_at: 1 });
+        });
+      } else {
+        const queued = jobs.filter(({ status }) => status === "QUEUED");
+        if (queued.length > 0)
+          await store.write((tx) =>
+            saveJob(tx, { ...pick(queued), status: "CANCELLED", ended_at: 6, released_at: 6 }),
+          );
+      }
+      const heads = await readHeads();
+      const free = new Set((await freeJobs()).map(({ id }) => id));
+      expect(heads.filter((head) => (head.is_free === 1) !== free.has(head.job_id))).toEqual([]);
+      const kinds = Map.groupBy(
+        (await readJobs()).filter(({ status }) => status === "QUEUED"),
+        (job) => {
+          const isTeardown = job.job_type === "DESTROY_WORKER";
+          const labels = !isTeardown && job.assigned_worker_id !== null ? "[]" : job.labels;
+          return [job.spec_id, isTeardown, job.assigned_worker_id, labels, job.features].join("|");
+        },
+      );
+      expect(heads.map(({ job_id }) => job_id).toSorted()).toEqual(
+        [...kinds.values()].map(([oldest]) => oldest?.id ?? "").toSorted(),
+      );
+      if (step % 10 !== 0) continue;
+      // The upgrade of a store without queue heads creates the same ones.
+      await store.write(async (tx) => {
+        await tx.sql.deleteFrom("queue_heads").execute();
+        await sql.raw(fillQueueHeads).execute(tx.sql);
+      });
+      expect(await readHeads()).toEqual(heads);
     }
-    const heads = await readHeads();
-    const free = new Set((await freeJobs()).map(({ id }) => id));
-    expect(heads.filter((head) => (head.is_free === 1) !== free.has(head.job_id))).toEqual([]);
-    const kinds = Map.groupBy(
-      (await readJobs()).filter(({ status }) => status === "QUEUED"),
-      (job) => {
-        const isTeardown = job.job_type === "DESTROY_WORKER";
-        const labels = !isTeardown && job.assigned_worker_id !== null ? "[]" : job.labels;
-        return [job.spec_id, isTeardown, job.assigned_worker_id, labels, job.features].join("|");
-      },
-    );
-    expect(heads.map(({ job_id }) => job_id).toSorted()).toEqual(
-      [...kinds.values()].map(([oldest]) => oldest?.id ?? "").toSorted(),
-    );
-    if (step % 10 !== 0) continue;
-    // What the upgrade of a store finds, whose jobs were queued and claimed before there were heads.
-    await store.write(async (tx) => {
-      await tx.sql.deleteFrom("queue_heads").execute();
-      await sql.raw(fillQueueHeads).execute(tx.sql);
-    });
-    expect(await readHeads()).toEqual(heads);
-  }
-});
+  },
+);

@@ -1,4 +1,6 @@
-/** What every engine of the store must do. A second engine runs the same suite with its own `open`. */
+/**
+ * What every engine of the store must do. A second engine runs the same tests with its own `open`.
+ */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { claimAnyJob, claimOwnJob } from "../../../../control-plane/store/claims/claims.ts";
 import type { Store } from "../../../../control-plane/store/db.ts";
@@ -20,7 +22,7 @@ import { addJob, addOwner, addSpec, addWorker, type Owner } from "../../../helpe
 
 export interface OpenedStore {
   readonly store: Store;
-  /** Closes the store and removes what it kept. */
+  /** Closes the store and removes its files. */
   remove(): Promise<void>;
 }
 
@@ -46,7 +48,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
         return tx.first(claimOwnJob, { worker, claim_key: null, now: 5, owner: of.id });
       });
 
-    it("shows a write to readers once it is answered, and not before", async () => {
+    it("shows a write to readers only after it is committed", async () => {
       const job = await addJob(store, owner);
       const writing = store.write(async (tx) => {
         await saveJob(tx, { ...job, error_message: "written" });
@@ -58,7 +60,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       });
     });
 
-    it("undoes a change that throws and keeps the others of the same commit", async () => {
+    it("rolls back a change that throws, and keeps the others of the same commit", async () => {
       const jobs = await Promise.all([1, 2, 3].map(() => addJob(store, owner)));
       const outcomes = await Promise.allSettled(
         jobs.map((job, index) =>
@@ -73,7 +75,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       expect(saved.map((job) => job?.error_message)).toEqual(["changed", null, "changed"]);
     });
 
-    it("refuses writes once it is closed, after finishing those under way", async () => {
+    it("refuses writes once it is closed, after finishing those in progress", async () => {
       const job = await addJob(store, owner);
       const last = store.write((tx) => saveJob(tx, { ...job, error_message: "last" }));
       const closing = store.close();
@@ -82,7 +84,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       await closing;
     });
 
-    it("gives each of a hundred jobs to one of many concurrent claims", async () => {
+    it("gives each of 100 jobs to one of 200 concurrent claims", async () => {
       const jobs = await Promise.all(Array.from({ length: 100 }, () => addJob(store, owner)));
       const claims = await Promise.all(
         Array.from({ length: 200 }, (_, index) => claim(`worker-${index % 20}`)),
@@ -107,7 +109,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       expect(await claim("w")).toBeUndefined();
     });
 
-    it("gives a spec's next job only when the one before it is released", async () => {
+    it("claims a configuration's next job only after the previous one is released", async () => {
       const spec_id = await addSpec(store, owner);
       const first = await addJob(store, owner, { spec_id });
       const second = await addJob(store, owner, { spec_id });
@@ -120,7 +122,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       expect((await claim("w"))?.id).toBe(second.id);
     });
 
-    it("cannot hold two jobs of one spec, whatever a statement says", async () => {
+    it("cannot hold two jobs of one configuration, whatever a statement says", async () => {
       const spec_id = await addSpec(store, owner);
       await addJob(store, owner, { spec_id, worker_id: "a", status: "PROCESSING" });
       await expect(
@@ -128,7 +130,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       ).rejects.toThrow(/unique/i);
     });
 
-    it("gives no job of a spec whose state is locked", async () => {
+    it("claims no job of a configuration whose state is locked", async () => {
       const spec_id = await addSpec(store, owner);
       await addJob(store, owner, { spec_id });
       await store.write(async (tx) => {
@@ -151,7 +153,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       expect((await claim("w1"))?.id).toBe(assigned.id);
     });
 
-    it("lets a cloud-hosted worker take anybody's job", async () => {
+    it("lets a cloud-hosted worker take the jobs of every owner", async () => {
       const other = await addOwner(store);
       const jobs = [await addJob(store, owner), await addJob(store, other)];
       await addWorker(store, null, { id: "cloud" });
@@ -175,7 +177,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       expect(await claim("w")).toBeDefined();
     });
 
-    it("gives a DESTROY_WORKER to another worker, once its target holds nothing", async () => {
+    it("gives a DESTROY_WORKER job to another worker once its target holds no job", async () => {
       const held = await addJob(store, owner, { worker_id: "target", status: "PROCESSING" });
       const teardown = await addJob(store, owner, {
         job_type: "DESTROY_WORKER",
@@ -219,11 +221,11 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
       expect(await store.read.first(findBySeq, { job, seq: 2 })).toEqual({ id: rows[1]!.id });
     });
 
-    it("finds the workers that are silent, and those whose jobs are lost", async () => {
+    it("finds silent workers, and those whose jobs are lost", async () => {
       const silent = await addWorker(store, owner, { last_heartbeat_at: 100 });
       await addWorker(store, owner, { last_heartbeat_at: 200 });
       const never = await addWorker(store, owner, { created_at: 100 });
-      // The workers of all tests have always been silent.
+      // The workers of the other tests have always been silent.
       await store.write((tx) => tx.all(markOffline, { before: 50, now: 60 }));
       const marked = await store.write((tx) => tx.all(markOffline, { before: 150, now: 300 }));
       expect(marked.map(({ id }) => id).toSorted()).toEqual([silent.id, never.id].toSorted());

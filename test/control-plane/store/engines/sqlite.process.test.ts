@@ -26,7 +26,7 @@ async function openStore() {
 
 storeContract("SQLite", openStore);
 
-it("lets several processes that start together make one schema", async () => {
+it("concurrent processes create one schema", async () => {
   const directory = await mkdtemp(join(tmpdir(), "store-"));
   const script = `
     import { openSqlite } from ${JSON.stringify(new URL("../../../../control-plane/store/engines/sqlite.ts", import.meta.url).href)};
@@ -43,7 +43,7 @@ it("lets several processes that start together make one schema", async () => {
   await rm(directory, { recursive: true });
 });
 
-it("refuses data of a newer release and leaves it as it is", async () => {
+it("data of a newer release is refused and left unchanged", async () => {
   const { file, store, remove } = await openStore();
   const database = new Database(file);
   database.exec("update schema_version set version = 999");
@@ -54,7 +54,7 @@ it("refuses data of a newer release and leaves it as it is", async () => {
   await remove();
 });
 
-it("writes ahead, so that readers never wait for the writer", async () => {
+it("the journal mode is WAL, so that readers never wait for the writer", async () => {
   const { file, remove } = await openStore();
   const database = new Database(file);
   expect(database.pragma("journal_mode", { simple: true })).toBe("wal");
@@ -62,7 +62,7 @@ it("writes ahead, so that readers never wait for the writer", async () => {
   await remove();
 });
 
-it("finds the steps of a job among all chunks of its log by their index", async () => {
+it("the steps of a job are found by their index among all chunks of its log", async () => {
   const { file, store, remove } = await openStore();
   const database = new Database(file);
   const plan = planOf(database, findStepEvents.build(store.read.sql));
@@ -71,7 +71,7 @@ it("finds the steps of a job among all chunks of its log by their index", async 
   await remove();
 });
 
-/** As the store runs it: it hides its parameters from the planner. */
+/** The query plan as the store runs the statement, with its parameters hidden from the planner. */
 const planOf = (database: Database.Database, { sql, bindings }: CompiledStatement): string[] =>
   database
     .prepare<string[], { detail: string }>(`explain query plan ${sql.replaceAll("?", "+?")}`)

@@ -1,4 +1,7 @@
-/** The write-ahead log of SQLite stays short, and a disk that it has filled is usable again without an operator. */
+/**
+ * SQLite's write-ahead log stays short, and a disk that it has filled becomes usable again without
+ * an operator.
+ */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,15 +16,17 @@ import { addTestWorker, ask, startPlane } from "../../../helpers/plane.ts";
 import { addOwner } from "../../../helpers/rows.ts";
 import { needsRoot, smallDisk } from "../../../helpers/small-disk.ts";
 
-/** What the store cuts the log to after something has kept it from a checkpoint. */
+/** The size to which the store truncates the log after a checkpoint was prevented. */
 const limitBytes = 8 * 1024 * 1024;
 /** SQLite starts a checkpoint at 1,000 pages. */
 const usualBytes = 4_600_000;
-/** Each is 4 KB of the log: without checkpoints that reach its end, these take 5.2 MB. */
+/** Each adds 4 KB to the log. Without complete checkpoints, 1,250 add up to 5.2 MB. */
 const heartbeats = process.env["WINDLASS_PROVE"] === "1" ? 100_000 : 1_250;
 const long = 120_000;
 
-/** Another process's read, such as a backup's: the log cannot be cut until it ends. */
+/**
+ * Starts a read of another process, such as a backup. The log cannot be truncated until it ends.
+ */
 function readFrom(file: string): () => void {
   const reader = new Database(file, { readonly: true });
   reader.exec("begin");
@@ -29,7 +34,7 @@ function readFrom(file: string): () => void {
   return () => reader.close();
 }
 
-/** Every change is a commit that takes one page of the log and none of the database. */
+/** A change that adds one page to the log and none to the database. */
 const change = (store: Store, n: number) =>
   store.write((tx) => setFact(tx, "number", String(1_000_000 + n)));
 
@@ -37,7 +42,7 @@ async function changeUntilFull(store: Store): Promise<void> {
   for (let n = 0; ; n += 1) await change(store, n);
 }
 
-/** A store whose database has room for what `change` writes. */
+/** Opens a store whose database has room for what `change` writes. */
 async function openPrepared(file: string): Promise<Store> {
   const store = await openSqlite(file);
   await change(store, 0);
@@ -49,7 +54,7 @@ async function openPrepared(file: string): Promise<Store> {
 
 describe("the write-ahead log", () => {
   it(
-    "stays below its limit however many heartbeats come, and the metrics show its size",
+    "stays below its limit however many heartbeats arrive, and its size is in the metrics",
     async () => {
       const plane = await startPlane();
       const worker = await addTestWorker(plane, await addOwner(plane.context.store));
@@ -72,7 +77,7 @@ describe("the write-ahead log", () => {
   );
 
   it(
-    "is cut by the next round of the watch after another process has read for long",
+    "is truncated by the next round of the watch after a long read of another process",
     async () => {
       const directory = await mkdtemp(join(tmpdir(), "wal-"));
       const file = join(directory, "windlass.db");
@@ -83,7 +88,7 @@ describe("the write-ahead log", () => {
       store.boundWal();
       expect(store.walBytes()).toBeGreaterThan(limitBytes);
       endRead();
-      // A read of the store's own is no obstacle.
+      // A read of the store itself does not prevent it.
       await findFact(store.read, "large");
       store.boundWal();
       expect(store.walBytes()).toBe(0);
@@ -94,7 +99,7 @@ describe("the write-ahead log", () => {
   );
 
   it(
-    "that has filled the disk makes room by itself once it is not read any more",
+    "that has filled the disk makes room again once no reader needs it",
     async (context) => {
       await using disk = await smallDisk(8);
       if (!disk) return context.skip(needsRoot);
@@ -105,7 +110,7 @@ describe("the write-ahead log", () => {
       expect(store.walBytes()).toBeGreaterThan(6_000_000);
       await expect(change(store, -1)).rejects.toMatchObject({ code: "SQLITE_FULL" });
       endRead();
-      // Refused too, but it makes the room for the next one.
+      // Refused as well, but it makes room for the next write.
       await expect(change(store, -2)).rejects.toMatchObject({ code: "SQLITE_FULL" });
       await change(store, -3);
       expect(await findFact(store.read, "number")).toBe("999997");
@@ -116,7 +121,7 @@ describe("the write-ahead log", () => {
   );
 
   it(
-    "that has filled the disk before the server was killed does not keep it from starting",
+    "that has filled the disk before a kill does not prevent the next start",
     async (context) => {
       await using disk = await smallDisk(8);
       if (!disk) return context.skip(needsRoot);

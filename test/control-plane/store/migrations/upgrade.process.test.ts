@@ -1,4 +1,4 @@
-/** The data of the first release, one row of every kind, under this one. */
+/** The upgrade of a store of the first release with one row of every kind. */
 import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -25,7 +25,7 @@ const json: Record<string, string> = {
   definition: managed,
   config_snapshot: '{"source":{"type":"archive","sha256":"1"}}',
 };
-/** Jobs that wait, and what they ask of a worker. */
+/** Queued jobs, and what each needs of a worker. */
 const queued: [
   id: string,
   labels: string,
@@ -50,7 +50,7 @@ const queued: [
   ],
   ["q-plain", "[]", null, "{}", "[]"],
 ];
-/** Ended jobs whose fields are read from what their messages said. */
+/** Ended jobs whose new fields are derived from their messages. */
 const ended: [id: string, message: string, presumed_lost_at: number | null, unknown: 0 | 1][] = [
   ["e-lost", "runner lost, outcome unknown", 7, 1],
   ["e-restored", "outcome unknown: the server was restored from a backup of 2026-01-01", null, 1],
@@ -94,7 +94,7 @@ async function fill(): Promise<void> {
       .prepare(`insert into ${table} values (${columns.map(() => "?").join()})`)
       .run(...columns.map(valueOf));
   }
-  // Every configuration was managed, whether it had a state or not.
+  // In the first release every configuration was managed, with or without a state.
   database
     .prepare(
       `insert into specs select 'stateless', owner_id, zone_id, cloud_identity_id, 'a', 'a', labels, ?, status, error_message,
@@ -124,7 +124,7 @@ async function fill(): Promise<void> {
   database.close();
 }
 
-/** As a server does that starts beside another one. */
+/** Opens the store in another process, as a second server would. */
 const openInProcess = () =>
   promisify(execFile)(process.execPath, [
     "--input-type=module-typescript",
@@ -144,7 +144,7 @@ function read(): Rows {
   return Object.fromEntries(rows) as Rows;
 }
 
-it("keeps every row of the first release, but no code that it showed", async () => {
+it("keeps every row of the first release, except verification codes", async () => {
   const before = read();
   expect(Object.values(before).filter(({ length }) => length === 0)).toEqual([]);
   await Promise.all([openInProcess(), openInProcess()]);
@@ -177,7 +177,7 @@ it("keeps every row of the first release, but no code that it showed", async () 
   expect(after.accounts).toMatchObject([{ host: "" }]);
 });
 
-it("ends up with the schema of a new store, whole", async () => {
+it("results in the same schema as a new store", async () => {
   const fresh = join(directory, "fresh.db");
   await (await openSqlite(fresh)).close();
   await (await openSqlite(file)).close();
@@ -197,7 +197,7 @@ it("ends up with the schema of a new store, whole", async () => {
   expect(made?.faults).toEqual([[], "ok"]);
 });
 
-it("keeps audit entries from being changed or removed, by whatever statement", async () => {
+it("prevents any statement from changing or deleting audit entries", async () => {
   const store = await openSqlite(join(directory, "audit.db"));
   const entry = { id: "1", action: "zone.create", actor_kind: "system", details: "{}" } as const;
   await store.write((tx) =>

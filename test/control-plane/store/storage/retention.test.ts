@@ -46,7 +46,7 @@ it.each([
   ["findDue", findDue],
   ["findUnnamed", findUnnamed],
   ["findUnnoted", findUnnoted],
-] as const)("%s walks indexes and sorts nothing", (_, statement) => {
+] as const)("%s reads by indexes and sorts nothing", (_, statement) => {
   const { sql, bindings } = statement.build(store.read.sql);
   const database = new Database(file);
   const plan = database
@@ -59,7 +59,7 @@ it.each([
   expect(details.filter((detail) => detail.includes("TEMP B-TREE"))).toEqual([]);
 });
 
-it("gives the space of deleted rows back to the disk, a little at a time", async () => {
+it("space of deleted rows is returned to the disk in small steps", async () => {
   const log_chunk = "x".repeat(50_000);
   const rows = Array.from({ length: 200 }, (_, n) => ({
     job_id: "j",
@@ -70,9 +70,9 @@ it("gives the space of deleted rows back to the disk, a little at a time", async
   }));
   await store.write(({ sql: db }) => db.insertInto("log_chunks").values(rows).execute());
   await store.write(({ sql: db }) => db.deleteFrom("log_chunks").execute());
-  let turns = 1;
-  while (await store.shrink()) turns += 1;
-  expect(turns).toBeGreaterThan(3);
+  let rounds = 1;
+  while (await store.shrink()) rounds += 1;
+  expect(rounds).toBeGreaterThan(3);
   const checkpoint = new Database(file);
   checkpoint.pragma("wal_checkpoint(TRUNCATE)");
   checkpoint.close();
