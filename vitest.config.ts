@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** `npm run prove`: the same tests in their long forms, which need more time. */
@@ -25,27 +26,29 @@ export default defineConfig({
     pool: "forks",
     // Files share a process: loading the control plane costs more than most of them. What one leaves behind fails that file.
     isolate: false,
-    // A test spends most of its time waiting for processes and disks, so more files than cores run at once. CI can wait, and
-    // a machine that is not overloaded judges better.
-    maxWorkers: process.env["CI"] ? 2 : 3,
+    // A test spends much of its time waiting for processes and disks, so more files than cores run at once.
+    maxWorkers: availableParallelism() + 2,
     setupFiles: ["test/helpers/leak-check.ts"],
     reporters: ["default", "./test/helpers/test-summary.ts"],
     projects: [
       // In one process: functions, and a control plane over real HTTP and SQLite.
       project("unit", ["test/**/*.test.ts"], {
-        exclude: ["test/{e2e,faults,browser}/**", "test/**/*.process.test.ts"],
+        exclude: ["test/{e2e,browser,acceptance,faults}/**", "test/**/*.process.test.ts"],
         setupFiles: ["test/helpers/no-process.ts"],
       }),
       // With real processes that are started, killed and watched: the server, the agent, the client, git, shells.
       project("process", ["test/**/*.process.test.ts"]),
       // From a person's call to what terraform did: server, agent, client and real terraform together.
       project("e2e", ["test/e2e/**/*.test.ts"]),
-      // Real jobs under attack: processes killed, calls lost, servers away, hostile configurations. Not part of `npm test`.
-      project("faults", ["test/faults/**/*.test.ts"]),
       // In a real Chromium.
       project("browser", ["test/browser/**/*.test.ts"], {
         globalSetup: ["test/helpers/chromium-setup.ts"],
       }),
+      // The two projects that CI runs after `npm test`, because they take longer than it.
+      // Every command, every engine, the built package, and a control plane that has the published interface only.
+      project("acceptance", ["test/acceptance/**/*.test.ts"]),
+      // Jobs under attack: processes killed, calls lost, servers away, hostile configurations, full disks.
+      project("faults", ["test/faults/**/*.test.ts"]),
     ],
   },
 });

@@ -1,4 +1,4 @@
-/** Commands for which test/e2e/every-command.test.ts has only the usual case. */
+/** Commands for which test/acceptance/every-command.test.ts has only the usual case. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -3,11 +3,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { scratch, startAgent, until } from "../../helpers/agent-process.ts";
+import { scratch, startAgent, until } from "../helpers/agent-process.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
-} from "../../helpers/interface-only-server.ts";
+} from "../helpers/interface-only-server.ts";
 
 const place = scratch();
 let server: InterfaceOnlyServer;

@@ -4,8 +4,8 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { version } from "../common/version.ts";
-import { root } from "./helpers/source-files.ts";
+import { version } from "../../common/version.ts";
+import { root } from "../helpers/source-files.ts";
 
 const place = mkdtempSync(join(tmpdir(), "build-"));
 beforeAll(() => {

@@ -14,10 +14,10 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { fetchCommit, fetchGit } from "../../../../agent/job/source/git.ts";
-import { workspaceOf, type Workspace } from "../../../../agent/job/workspace.ts";
-import { scratch } from "../../../helpers/agent-process.ts";
-import { hostileRefs, hostileUrls } from "../../../helpers/hostile-git.ts";
+import { fetchCommit, fetchGit } from "../../agent/job/source/git.ts";
+import { workspaceOf, type Workspace } from "../../agent/job/workspace.ts";
+import { scratch } from "../helpers/agent-process.ts";
+import { hostileRefs, hostileUrls } from "../helpers/hostile-git.ts";
 
 const place = scratch();
 afterAll(() => place[Symbol.dispose]());

@@ -14,14 +14,14 @@ import {
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
-import { chooseIsolation, IsolationMissing } from "../../../../agent/job/isolation/choose.ts";
-import { type Isolation, type Level } from "../../../../agent/job/isolation/isolation.ts";
-import { freeUser, openIsolation } from "../../../../agent/job/isolation/open.ts";
-import { openRun, type Run } from "../../../../agent/job/terraform/process.ts";
-import type { RunCommand } from "../../../../agent/job/terraform/spawn.ts";
-import { workspaceAt, type Workspace } from "../../../../agent/job/workspace.ts";
-import { scratch } from "../../../helpers/agent-process.ts";
-import { isolationSettings, levelsHere, skipAbsentLevels } from "../../../helpers/isolation.ts";
+import { chooseIsolation, IsolationMissing } from "../../agent/job/isolation/choose.ts";
+import { type Isolation, type Level } from "../../agent/job/isolation/isolation.ts";
+import { freeUser, openIsolation } from "../../agent/job/isolation/open.ts";
+import { openRun, type Run } from "../../agent/job/terraform/process.ts";
+import type { RunCommand } from "../../agent/job/terraform/spawn.ts";
+import { workspaceAt, type Workspace } from "../../agent/job/workspace.ts";
+import { scratch } from "../helpers/agent-process.ts";
+import { isolationSettings, levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
 
 const place = scratch();
 afterAll(() => place[Symbol.dispose]());
@@ -369,7 +369,7 @@ test("probing the levels leaves nothing in the work directory", () => {
 });
 
 test("a link from a job's folder to a file outside it is not read", async () => {
-  const { copyJobFile, readJobFile } = await import("../../../../agent/job/job-files.ts");
+  const { copyJobFile, readJobFile } = await import("../../agent/job/job-files.ts");
   const root = join(place.path, "linked");
   mkdirSync(join(root, "inner"), { recursive: true });
   const secret = join(place.path, "secret");
