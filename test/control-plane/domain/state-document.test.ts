@@ -64,6 +64,9 @@ test.for([
   ["an empty lineage", '{"version":4,"serial":1,"lineage":""}'],
   ["a lineage that is too long", `{"version":4,"serial":1,"lineage":"${"a".repeat(500)}"}`],
   ["too many brackets", "[".repeat(1000)],
+  ["a serial that is a list", '{"version":4,"serial":[1],"lineage":"a"}'],
+  ["a serial that is given twice", '{"version":4,"serial":1,"lineage":"a","serial":{}}'],
+  ["too many members", `{"version":4,"serial":1,"lineage":"a"${',"serial":1'.repeat(1000)}}`],
   ["an endless number", `{"serial":${"1".repeat(1000)}`],
 ])("%s is refused as a state", ([, text]) => {
   expect(() => read(text as string)).toThrow(/not a terraform state/);
@@ -74,15 +77,29 @@ test("a state that OpenTofu encrypted is accepted without a version", () => {
   expect(read(text)).toMatchObject({ serial: 3, lineage: "a" });
 });
 
-test("a resource of any size uses a bounded amount of memory", () => {
+test("names are read as JSON has them, and of two equal ones the last counts", () => {
+  const text =
+    '{"version":4,"seri\\u0061l":6,"lineage":"a","serial":7,"resources":[1],"resources":[{},2]}';
+  expect(read(text)).toEqual({ serial: 7, lineage: "a", resources: 2 });
+});
+
+test.for([
+  ["one resource", '"resources":[{"a":[', "{},".repeat(20_000), "{}]}"],
+  ["a number", '"a":[', "1".repeat(60_000), ""],
+  ["a serial that is a list", '"serial":[', "1,".repeat(30_000), "1"],
+  ["a lineage", '"lineage":["', "a".repeat(60_000), '"'],
+  ["a name", '"a":[{"', "a".repeat(60_000), '":1}'],
+])("%s of any size uses a bounded amount of memory", ([, begin, part, end]) => {
   const reader = new StateDocumentReader();
+  reader.push(Buffer.from('{"version":4,"serial":7,"lineage":"a",'));
+  reader.push(Buffer.from(begin!));
+  const bytes = Buffer.from(part!);
+  reader.push(bytes);
   const before = heapInUse();
-  reader.push(Buffer.from('{"version":4,"serial":7,"lineage":"a","resources":[{"a":['));
-  const part = Buffer.from("{},".repeat(20_000));
-  for (let count = 0; count < 64; count += 1) reader.push(part);
-  expect(heapInUse() - before).toBeLessThan(4e6);
-  reader.push(Buffer.from("{}]},{}]}"));
-  expect(reader.end().resources).toBe(2);
+  for (let count = 0; count < 64; count += 1) reader.push(bytes);
+  expect(heapInUse() - before).toBeLessThan(1e6);
+  reader.push(Buffer.from(`${end}],"version":4,"serial":7,"lineage":"a"}`));
+  expect(reader.end()).toMatchObject({ serial: 7, lineage: "a" });
 });
 
 function isJson(text: string): boolean {
