@@ -42,7 +42,7 @@ export async function main(args: string[]): Promise<void> {
   if (option === "--help" || option === "-h") return void process.stdout.write(usage());
   if (option === "--version" || option === "-V") return void process.stdout.write(`${version()}\n`);
   if (option === "install") {
-    process.exitCode = (await import("./install/command.ts")).installCommand(rest);
+    process.exitCode = await (await import("./install/command.ts")).installCommand(rest);
     return;
   }
   if (option === "doctor") {

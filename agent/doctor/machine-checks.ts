@@ -1,8 +1,6 @@
 /** Checks what jobs need on this machine: the work directory, an engine, git, isolation, a cloud role. */
-import { execFile } from "node:child_process";
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import type { Engine } from "../../protocol/configurations.ts";
 import type { AgentConfig } from "../config.ts";
 import { freeBytes } from "../machine/disk-space.ts";
@@ -15,6 +13,7 @@ import { checkTemporary } from "../job/isolation/temporary.ts";
 import { engineCache } from "../job/shared-cache.ts";
 import { parseConstraint } from "../job/engine/version-constraint.ts";
 import { holderOf, lockDirectory, LockUnavailableError } from "../machine/lock.ts";
+import { runProgram } from "../machine/programs.ts";
 import { finding, ok, type Finding } from "./finding.ts";
 import { gibibyte, minute } from "../../common/units.ts";
 
@@ -31,7 +30,7 @@ export async function workDirectory({
     probe = mkdtempSync(join(workDir, "doctor-"));
     const program = join(probe, "program");
     writeFileSync(program, "#!/bin/sh\n", { mode: 0o700 });
-    await promisify(execFile)(program, { env: { PATH: path } });
+    await runProgram(program, [], { env: { PATH: path } });
     const unlock = await lockDirectory(probe);
     unlock();
   } catch (error) {
@@ -97,8 +96,8 @@ export async function engines(config: AgentConfig): Promise<Finding> {
 /** Looks for git, which fetches configurations from repositories. */
 export async function git({ path }: AgentConfig): Promise<Finding> {
   try {
-    const { stdout } = await promisify(execFile)("git", ["--version"], { env: { PATH: path } });
-    return ok("git", stdout.trim().replace(/^git version /, ""));
+    const version = await runProgram("git", ["--version"], { env: { PATH: path } });
+    return ok("git", version.trim().replace(/^git version /, ""));
   } catch {
     const text = "git is not on the PATH: configurations from repositories fail here";
     return finding("git", "warning", text, "install git");

@@ -36,7 +36,7 @@ Examples:
 `;
 
 /** Runs the command. Returns the exit code: 0 done, 1 failed, 2 wrong usage. */
-export function installCommand(args: string[]): number {
+export async function installCommand(args: string[]): Promise<number> {
   const parsed = read(args);
   if (typeof parsed === "string") {
     process.stderr.write(`windlass agent install: ${parsed}\n\n${usage}`);
@@ -56,7 +56,7 @@ export function installCommand(args: string[]): number {
     };
     // Checks the values now, not at the first start of the service. The file may already have the address.
     readConfig({ WINDLASS_URL: "http://localhost", ...given(settings) });
-    install({
+    await install({
       settings,
       registrationToken: tokenFile === undefined ? undefined : readToken(tokenFile),
       root: resolve(parsed.root),

@@ -1,5 +1,4 @@
 /** Installs the agent as a service of this machine. Run again, it changes only what differs. */
-import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -11,6 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { readIfExists } from "../../common/files.ts";
+import { runProgram } from "../machine/programs.ts";
 import { environmentOf, isHidden, unitOf, type InstallSettings } from "./files.ts";
 
 export interface Installation {
@@ -34,8 +34,11 @@ const unit = "windlass-agent.service";
 const folder = join(import.meta.dirname, "../../systemd");
 const oldestSystemd = 250;
 
-/** Writes the files and, on a running system, starts the service. Throws `InstallError` before anything is changed. */
-export function install(installation: Installation): void {
+/**
+ * Writes the files and, on a running system, starts the service. Throws `InstallError` before anything is changed,
+ * and `ProgramError` if a program of systemd fails.
+ */
+export async function install(installation: Installation): Promise<void> {
   const { root, say } = installation;
   const isHere = root === "/";
   if (isHere && process.getuid?.() !== 0)
@@ -56,7 +59,7 @@ export function install(installation: Installation): void {
     throw new InstallError(
       "--url is missing: pass the address of the control plane, such as --url https://windlass.example.com",
     );
-  const text = unitOf(readFileSync(join(folder, unit), "utf8"), command, systemdVersion());
+  const text = unitOf(readFileSync(join(folder, unit), "utf8"), command, await systemdVersion());
 
   const changed = [
     put(paths.user, readFileSync(join(folder, "windlass-agent.sysusers.conf"), "utf8"), 0o644),
@@ -68,28 +71,28 @@ export function install(installation: Installation): void {
   for (const path of changed) say(`written: ${String(path)}`);
   if (changed.length === 0) say("all files are up to date");
 
-  run("systemd-sysusers", [`--root=${root}`, paths.user]);
+  await runProgram("systemd-sysusers", [`--root=${root}`, paths.user]);
   say("the user windlass-agent exists");
-  run("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", paths.unit]);
+  await runProgram("systemd-analyze", ["verify", "--man=no", "--recursive-errors=no", paths.unit]);
   say("systemd accepts the unit");
   if (!isHere) return say(`installed below ${root}; nothing is started here`);
   if (!existsSync("/run/systemd/system"))
     return say(
       `systemd is not running here, so nothing is started. When it runs: systemctl daemon-reload && systemctl enable --now ${unit}`,
     );
-  run("systemctl", ["daemon-reload"]);
+  await runProgram("systemctl", ["daemon-reload"]);
   if (!installation.start) return say(`to start it: systemctl enable --now ${unit}`);
-  run("systemctl", ["enable", unit]);
+  await runProgram("systemctl", ["enable", unit]);
   // A running agent gets the new unit and settings. Its terraform keeps running, and the new process continues with it.
-  run("systemctl", ["restart", "--no-block", unit]);
+  await runProgram("systemctl", ["restart", "--no-block", unit]);
   say(`enabled and started. To watch it: systemctl status ${unit}; journalctl -fu ${unit}`);
 }
 
 /** Returns systemd's version. Throws `InstallError` if there is none, or one that is too old. */
-function systemdVersion(): number {
+async function systemdVersion(): Promise<number> {
   let version: number;
   try {
-    version = Number(/^systemd (\d+)/.exec(run("systemctl", ["--version"]))?.[1]);
+    version = Number(/^systemd (\d+)/.exec(await runProgram("systemctl", ["--version"]))?.[1]);
   } catch {
     throw new InstallError(
       "this machine has no systemd: run the agent in a container, or under its own supervisor",
@@ -114,13 +117,4 @@ function put(path: string, content: string, mode: number): string | undefined {
   chmodSync(temporary, mode);
   renameSync(temporary, path);
   return path;
-}
-
-function run(program: string, args: readonly string[]): string {
-  try {
-    return execFileSync(program, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-  } catch (error) {
-    const { stderr, message } = error as Error & { stderr?: string };
-    throw new InstallError(`${program} ${args[0] ?? ""}: ${stderr?.trim() || message}`);
-  }
 }

@@ -1,7 +1,7 @@
 /** Small file habits of the agent: whole or not at all, private, and durable where it matters. */
-import { execFile } from "node:child_process";
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { runProgram } from "./programs.ts";
 
 /** Writes a file of mode 0600 so that a reader sees the old or the new content; `durable`: also after a power cut. */
 export function writeWhole(path: string, content: string, durable?: "durable"): void {
@@ -30,7 +30,8 @@ export function syncDirectory(path: string): void {
 /** Gives back the disk space of a part of a file and keeps its size. False where the file system or the machine cannot do it. */
 export function punchHole(path: string, offset: number, length: number): Promise<boolean> {
   const range = ["--punch-hole", "--offset", String(offset), "--length", String(length)];
-  return new Promise((resolve) => {
-    execFile("fallocate", [...range, "--", path], { env: {} }, (error) => resolve(error === null));
-  });
+  return runProgram("fallocate", [...range, "--", path]).then(
+    () => true,
+    () => false,
+  );
 }

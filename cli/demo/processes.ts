@@ -1,10 +1,9 @@
 /** The processes of the demo and their temporary directory. */
-import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { execa } from "execa";
 import { demoEnvironment } from "../config.ts";
 import { CliError } from "../terminal/output.ts";
 
@@ -22,7 +21,7 @@ export class DemoProcesses {
   /** Aborts when the demo must stop: on a signal, a closed stdout, or an unexpected exit. */
   readonly signal: AbortSignal;
   readonly #stop = new AbortController();
-  readonly #cleaner: ChildProcess;
+  readonly #cleaner: ReturnType<typeof startCleaner>;
 
   constructor() {
     this.directory = mkdtempSync(join(tmpdir(), "windlass-demo-"));
@@ -30,19 +29,13 @@ export class DemoProcesses {
     chmodSync(this.directory, 0o711);
     this.signal = this.#stop.signal;
     mkdirSync(join(this.directory, "logs"));
-    const cleaner = join(import.meta.dirname, `cleaner${extname(import.meta.filename)}`);
-    // In its own session, so that Ctrl-C at the terminal reaches only the demo.
-    this.#cleaner = spawn(process.execPath, [cleaner, this.directory], {
-      stdio: ["pipe", "ignore", "inherit"],
-      detached: true,
-      env: demoEnvironment(),
-    });
+    this.#cleaner = startCleaner(this.directory);
     const lost = () =>
       this.stop(
         new CliError("The cleanup process of the demo ended. Stop the demo's processes yourself."),
       );
-    this.#cleaner.once("exit", lost);
-    this.#cleaner.stdin?.on("error", lost);
+    void this.#cleaner.then(lost);
+    this.#cleaner.stdin.on("error", lost);
   }
 
   /** Stops the demo with this reason. The first reason wins. */
@@ -54,16 +47,19 @@ export class DemoProcesses {
   start(title: string, words: readonly string[], settings: Record<string, string>): DemoProcess {
     const logFile = join(this.directory, "logs", `${words[0]}.log`);
     const log = openSync(logFile, "a", 0o600);
-    const child = this.#spawn(words, settings, ["ignore", log, log]);
+    // The type names the first descriptors only, and every one is passed on.
+    const file = log as 3;
+    const options = { ...this.#options(settings), stdio: ["ignore", file, file] } as const;
+    const child = execa(process.execPath, windlass(words), options);
     closeSync(log);
     const { pid } = child;
     if (pid === undefined) throw new CliError(`Cannot start ${title}.`);
     this.#tellCleaner(`start ${pid}`);
-    child.once("exit", (code, signal) => {
+    void child.then(({ exitCode, signal }) => {
       this.#tellCleaner(`ended ${pid}`);
       this.stop(
         new CliError(
-          `Unexpected end of ${title} (${signal ?? `exit code ${code}`}). See its log: ${logFile}`,
+          `Unexpected end of ${title} (${signal ?? `exit code ${exitCode}`}). See its log: ${logFile}`,
         ),
       );
     });
@@ -72,40 +68,32 @@ export class DemoProcesses {
 
   /** Runs `windlass <words>` to its end and returns its stdout. */
   async run(words: readonly string[], settings: Record<string, string>): Promise<string> {
-    const child = this.#spawn(words, settings, ["ignore", "pipe", "pipe"]);
-    const output = { stdout: "", stderr: "" };
-    child.stdout?.on("data", (data: Buffer) => (output.stdout += data.toString()));
-    child.stderr?.on("data", (data: Buffer) => (output.stderr += data.toString()));
-    const [code] = (await once(child, "close", { signal: this.signal })) as [number | null];
-    if (code !== 0) {
-      throw new CliError(`windlass ${words.join(" ")} failed: ${output.stderr.trim()}`);
+    const options = {
+      ...this.#options(settings),
+      stdin: "ignore",
+      cancelSignal: this.signal,
+    } as const;
+    const ended = await execa(process.execPath, windlass(words), options);
+    this.signal.throwIfAborted();
+    if (ended.failed) {
+      const reason = ended.stderr.trim() || ended.shortMessage;
+      throw new CliError(`windlass ${words.join(" ")} failed: ${reason}`);
     }
-    return output.stdout;
+    return ended.stdout;
   }
 
   /** Stops every process and removes the directory, except the logs with `keepLogs`. */
   async clear(options: { keepLogs: boolean }): Promise<void> {
     if (options.keepLogs) this.#tellCleaner("keep-logs");
-    const ended = this.#cleaner.exitCode === null ? once(this.#cleaner, "exit") : undefined;
-    this.#cleaner.stdin?.end();
-    await ended;
-    if (this.#cleaner.exitCode !== 0) {
+    this.#cleaner.stdin.end();
+    const { exitCode } = await this.#cleaner;
+    if (exitCode !== 0) {
       throw new CliError(`The cleanup failed. Remove ${this.directory} yourself.`);
     }
   }
 
-  #spawn(
-    words: readonly string[],
-    settings: Record<string, string>,
-    stdio: ("ignore" | "pipe" | number)[],
-  ): ChildProcess {
-    const [, entry = ""] = process.argv;
-    return spawn(process.execPath, [entry, ...words], {
-      stdio,
-      detached: true,
-      cwd: this.directory,
-      env: { ...demoEnvironment(), ...settings },
-    });
+  #options(settings: Record<string, string>) {
+    return { ...apart, cwd: this.directory, env: { ...demoEnvironment(), ...settings } } as const;
   }
 
   async #find(logFile: string, field: string): Promise<string> {
@@ -119,8 +107,26 @@ export class DemoProcesses {
   }
 
   #tellCleaner(line: string): void {
-    if (this.#cleaner.stdin?.writable) this.#cleaner.stdin.write(`${line}\n`);
+    if (this.#cleaner.stdin.writable) this.#cleaner.stdin.write(`${line}\n`);
   }
+}
+
+/**
+ * How every process of the demo runs: with its own environment, and in a session of its own, so
+ * that Ctrl-C at the terminal reaches only the demo.
+ */
+const apart = { detached: true, extendEnv: false, reject: false } as const;
+
+/** The arguments that make Node run `windlass <words>`. */
+const windlass = (words: readonly string[]): string[] => [process.argv[1] ?? "", ...words];
+
+function startCleaner(directory: string) {
+  const cleaner = join(import.meta.dirname, `cleaner${extname(import.meta.filename)}`);
+  return execa(process.execPath, [cleaner, directory], {
+    ...apart,
+    env: demoEnvironment(),
+    stdio: ["pipe", "ignore", "inherit"],
+  });
 }
 
 /** Returns the fields of a log line; none if the line is incomplete or not JSON. */

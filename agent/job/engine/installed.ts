@@ -1,5 +1,4 @@
 /** Engines that are on this machine: on the PATH, and in the agent's own cache. */
-import { execFile } from "node:child_process";
 import {
   accessSync,
   constants,
@@ -13,17 +12,16 @@ import {
 } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import type { Engine } from "../../../protocol/configurations.ts";
 import { readIfExists } from "../../../common/files.ts";
 import { writeWhole } from "../../machine/files.ts";
+import { ProgramError, runProgram } from "../../machine/programs.ts";
 import {
   compareVersions,
   parseVersion,
   type Constraint,
   type Version,
 } from "./version-constraint.ts";
-import { mebibyte } from "../../../common/units.ts";
 
 export const programs: Readonly<Record<Engine, string>> = {
   terraform: "terraform",
@@ -80,14 +78,19 @@ export async function askVersion(
         CHECKPOINT_DISABLE: "1",
         TF_CLI_CONFIG_FILE: "/dev/null",
       };
-      const options = { cwd, env, signal, timeout: 30_000, maxBuffer: mebibyte };
-      const { stdout } = await promisify(execFile)(file, ["version", "-json"], options);
+      const stdout = await runProgram(file, ["version", "-json"], {
+        cwd,
+        env,
+        signal,
+        timeout: 30_000,
+      });
       const { terraform_version: version } = JSON.parse(stdout) as { terraform_version?: unknown };
       return typeof version === "string" ? parseVersion(version) : undefined;
     } catch (error) {
       signal.throwIfAborted();
       // Another child that was forked while the file was written may hold it open for a moment.
-      if ((error as NodeJS.ErrnoException).code !== "ETXTBSY" || tries > 20) return undefined;
+      if (!(error instanceof ProgramError && error.code === "ETXTBSY") || tries > 20)
+        return undefined;
       await sleep(50, undefined, { signal });
     }
   }

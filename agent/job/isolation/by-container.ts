@@ -3,10 +3,9 @@
  * files but the job's own folders and the engine. The engine's client stands where terraform would: it passes signals on and ends
  * with terraform's exit code, and when it is killed the container is removed by its label.
  */
-import { execFile } from "node:child_process";
 import { realpathSync } from "node:fs";
 import { basename } from "node:path";
-import { promisify } from "node:util";
+import { runProgram } from "../../machine/programs.ts";
 import type { RunCommand } from "../terraform/spawn.ts";
 import { writableFor } from "./by-bubblewrap.ts";
 import { byProcess } from "./by-process.ts";
@@ -24,8 +23,7 @@ export function byContainer(place: Place, settings: IsolationSettings): LevelIso
   const label = `windlass.job=${place.id}`;
   const ask = async (...args: string[]): Promise<string> => {
     const env = { PATH: settings.path, ...environment };
-    const { stdout } = await promisify(execFile)(engine, args, { env, timeout: minute });
-    return stdout.trim();
+    return (await runProgram(engine, args, { env, timeout: minute })).trim();
   };
   return {
     ...outer,

@@ -2,7 +2,6 @@
  * Level `uid`: a user per job that owns nothing but the job's folders, without any capability. The agent is root and keeps to itself
  * what it must trust: the workspace's root folder, the wrapper that writes the exit code, the log files, the engines.
  */
-import { execFile } from "node:child_process";
 import {
   chmodSync,
   chownSync,
@@ -14,7 +13,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
+import { runProgram } from "../../machine/programs.ts";
 import type { RunCommand } from "../terraform/spawn.ts";
 import { enter } from "./enter.ts";
 import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
@@ -47,7 +46,7 @@ export function byUser(
         () => processesOf(user),
         async () => {
           const args = [...become(user), "/bin/sh", "-c", "kill -KILL -1 || :"];
-          await promisify(execFile)("setpriv", args, { env: { PATH: settings.path } });
+          await runProgram("setpriv", args, { env: { PATH: settings.path } });
         },
       ),
     async wipe() {
@@ -88,7 +87,7 @@ async function removeShared(user: number, { path }: IsolationSettings): Promise<
   const folders = sharedFolders.filter(existsSync);
   const find = ["find", ...folders, "-xdev", "-depth", "-user", String(user), "-delete"];
   const options = { env: { PATH: path }, timeout: minute, cwd: "/" };
-  await promisify(execFile)("setpriv", [...become(user), ...find], options).catch(() => undefined);
+  await runProgram("setpriv", [...become(user), ...find], options).catch(() => undefined);
 }
 
 /** Links are changed and not followed. A file with a second name may belong to another user. */

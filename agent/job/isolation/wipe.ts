@@ -1,9 +1,8 @@
 /** Removes what a job has left, however it left it. */
-import { execFile } from "node:child_process";
 import { chmodSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { promisify } from "node:util";
+import { runProgram } from "../../machine/programs.ts";
 
 /** Removes a folder whose processes are gone. A mount in it is taken off first: what lies behind it is not the job's. */
 export async function removeTree(root: string): Promise<void> {
@@ -21,16 +20,16 @@ export async function removeTree(root: string): Promise<void> {
 
 /** A job can nest folders deeper than any path may be long. The program goes down folder by folder and needs no path. */
 async function removeDeep(root: string): Promise<void> {
-  await promisify(execFile)("rm", ["-rf", "--", root]);
+  await runProgram("rm", ["-rf", "--", root]);
 }
 
 async function unmountIn(root: string): Promise<void> {
   for (const mount of mountsIn(root)) {
     try {
-      await promisify(execFile)("umount", ["--lazy", mount]);
+      await runProgram("umount", ["--lazy", mount]);
     } catch (error) {
       throw new Error(
-        `the job left a mount at ${mount} that cannot be taken off (${(error as Error).message.trim()}): unmount it by hand`,
+        `the job left a mount at ${mount} that cannot be taken off (${(error as Error).message}): unmount it by hand`,
         { cause: error },
       );
     }

@@ -1,6 +1,6 @@
 /** Bounds what a job fetches from repositories and module sources, none of which say how large they are. */
-import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { runProgram, type ProgramError } from "../../machine/programs.ts";
 import { StepFailed } from "../context.ts";
 import { kibibyte, mebibyte } from "../../../common/units.ts";
 
@@ -59,15 +59,15 @@ const tooLargeMessage = (size: number, bytes: number): string =>
 export const mibOf = (bytes: number): string => `${bytes / mebibyte} MiB`;
 
 /** In bytes. Its own process: a walk through a hundred thousand files would stop everything else here. */
-function sizeOnDisk(folder: string, path: string): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
+async function sizeOnDisk(folder: string, path: string): Promise<number> {
   // The short options are those that coreutils and BusyBox share.
-  execFile("du", ["-skx", folder], { env: { PATH: path } }, (error, stdout) => {
-    // Files that vanish meanwhile make it fail, and it prints the sum of the others all the same.
-    const [, size] = /^(\d+)\s/.exec(stdout) ?? [];
-    if (size !== undefined) resolve(Number(size) * kibibyte);
-    else
-      reject(new StepFailed(`what is fetched cannot be measured: ${error?.message ?? "no size"}`));
-  });
-  return promise;
+  const measured = await runProgram("du", ["-skx", folder], { env: { PATH: path } }).then(
+    (stdout) => ({ stdout, message: "no size" }),
+    (error: ProgramError) => error,
+  );
+  // Files that vanish meanwhile make it fail, and it prints the sum of the others all the same.
+  const [, size] = /^(\d+)\s/.exec(measured.stdout) ?? [];
+  if (size === undefined)
+    throw new StepFailed(`what is fetched cannot be measured: ${measured.message}`);
+  return Number(size) * kibibyte;
 }
