@@ -18,8 +18,6 @@ const words: readonly (readonly [avoided: RegExp, instead: string])[] = [
   [/\bgo(?:es)? on with\b/i, "continues with"],
 ];
 
-/** Where the rewriting is not finished. A folder leaves this list with its last such word. */
-const pending = ["test/helpers/"];
 /** Names the words itself. */
 const own = "test/words.test.ts";
 
@@ -40,9 +38,7 @@ const found = (path: string, text: string): string[] =>
 
 describe("documents, comments and messages", () => {
   it("use plain words", () => {
-    const files = projectFiles().filter(
-      (path) => isText(path) && path !== own && !pending.some((start) => path.startsWith(start)),
-    );
+    const files = projectFiles().filter((path) => isText(path) && path !== own);
     expect(files.length).toBeGreaterThan(20);
     expect(files.flatMap((path) => found(path, readFileSync(join(root, path), "utf8")))).toEqual(
       [],

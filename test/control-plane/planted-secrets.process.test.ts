@@ -10,7 +10,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ask, type Answer, type Plane } from "../helpers/plane.ts";
+import { ask, type TestResponse, type Plane } from "../helpers/plane.ts";
 import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/providers.ts";
 import { newLink, spawnServer, type ServerProcess } from "../helpers/server-process.ts";
 import { cookieOf } from "../helpers/sign-in.ts";
@@ -66,7 +66,7 @@ interface Sent {
 }
 
 /** Calls the server and keeps the response for the search. */
-async function call(method: string, path: string, sent: Sent = {}): Promise<Answer> {
+async function call(method: string, path: string, sent: Sent = {}): Promise<TestResponse> {
   const { headers = {}, body, own = [] } = sent;
   const isBytes = Buffer.isBuffer(body);
   const type = isBytes ? "application/octet-stream" : "application/json";

@@ -1,4 +1,4 @@
-/** What axe finds wrong with a page. */
+/** Runs axe on a page. */
 import { AxeBuilder } from "@axe-core/playwright";
 import type { Page } from "playwright-core";
 
@@ -7,14 +7,17 @@ interface Violation {
   readonly nodes: readonly { readonly html: string }[];
 }
 
-/** Its findings in both themes, everything that can be opened being open; for a page in the light theme. */
+/**
+ * Returns the findings of axe in both themes, with every `details` element opened. Expects the page
+ * in the light theme.
+ */
 export async function findingsOf(page: Page): Promise<string[]> {
   await page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true");
-  // No page has frames. Without looking for them, and for what is well, axe takes a third of the time.
+  // Pages have no frames. Without frames and passed rules, axe takes a third of the time.
   const audit = new AxeBuilder({ page }).options({ resultTypes: ["violations"] });
   const { violations } = await audit.setLegacyMode(true).analyze();
   await page.emulateMedia({ colorScheme: "dark" });
-  // The themes differ in their colours alone; axe is in the page by now.
+  // The themes differ only in colours, and axe is loaded by now.
   const dark = await page.evaluate<{ violations: Violation[] }>(
     `axe.run(document, { resultTypes: ["violations"], runOnly: ["color-contrast"] })`,
   );

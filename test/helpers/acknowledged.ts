@@ -1,4 +1,4 @@
-/** What a server has acknowledged, and the search of its data directory for anything of that which is not there. */
+/** What a server has acknowledged, and a check that its data directory contains all of it. */
 import { createHash } from "node:crypto";
 import { cpSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,21 +9,21 @@ import { readConfig } from "../../control-plane/config.ts";
 export interface AcknowledgedChunk {
   readonly seq: number;
   readonly text: string;
-  /** What the server answered: the id of the last chunk of its post. */
+  /** The id in the response: that of the last chunk of the post. */
   readonly id?: number;
 }
 
-/** Everything that was answered with a success. */
+/** Everything that the server acknowledged with success. */
 export class Acknowledged {
   readonly created = new Set<string>();
-  /** Who got a job, one entry for each claim that was answered; a repeat of the same claim is the same entry. */
+  /** The claims that returned a job, by job. A repeated claim counts once. */
   readonly claims = new Map<string, Set<string>>();
   readonly started = new Set<string>();
-  /** By job, in their order. */
+  /** Chunks by job, in their order. */
   readonly logs = new Map<string, AcknowledgedChunk[]>();
-  /** By configuration's name, then serial. */
+  /** States by the configuration's name and their serial. */
   readonly states = new Map<string, Map<number, Buffer>>();
-  /** SHA-256 by job. */
+  /** SHA-256 digests by job. */
   readonly artifacts = new Map<string, string>();
   readonly ended = new Map<string, { readonly lastSeq: number }>();
 }
@@ -31,7 +31,10 @@ export class Acknowledged {
 export const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex");
 const md5 = (bytes: Buffer): string => createHash("md5").update(bytes).digest("hex");
 
-/** What of the acknowledged is not in the data directory, and what is in there by half. The server must not run; a copy is opened. */
+/**
+ * Returns what was acknowledged and is missing or incomplete in the data directory. The server must
+ * not run; a copy of the database is opened.
+ */
 export function findBreaches(directory: string, acknowledged: Acknowledged): string[] {
   const { databaseFile, artifactsDirectory } = readConfig({ WINDLASS_DATA_DIR: directory });
   if (!existsSync(databaseFile))
@@ -50,7 +53,7 @@ export function findBreaches(directory: string, acknowledged: Acknowledged): str
     ];
     const isEmpty = db.prepare("select 1 from sqlite_master limit 1").get() === undefined;
     if (isEmpty)
-      return [...whole, ...(acknowledged.created.size > 0 ? ["the schema is gone"] : [])];
+      return [...whole, ...(acknowledged.created.size > 0 ? ["the schema is missing"] : [])];
     return [
       ...whole,
       ...jobBreaches(db, acknowledged),
@@ -64,7 +67,10 @@ export function findBreaches(directory: string, acknowledged: Acknowledged): str
   }
 }
 
-/** What is in the data directory though nobody was told: after a stop that waits for its answers there is nothing of that kind. */
+/**
+ * Returns what the data directory contains although it was never acknowledged. After a stop that
+ * waits for its responses there is nothing of this kind.
+ */
 export function findUnacknowledged(directory: string, acknowledged: Acknowledged): string[] {
   const db = new Database(readConfig({ WINDLASS_DATA_DIR: directory }).databaseFile, {
     readonly: true,
@@ -115,21 +121,22 @@ function jobBreaches(db: Database.Database, acknowledged: Acknowledged): string[
   const rows = db.prepare<[], Job>("select * from jobs").all();
   const jobs = new Map(rows.map((job) => [job.id, job]));
   const found: string[] = [];
-  for (const id of acknowledged.created) if (!jobs.has(id)) found.push(`job ${id} is gone`);
+  for (const id of acknowledged.created) if (!jobs.has(id)) found.push(`job ${id} is missing`);
   for (const [id, claims] of acknowledged.claims) {
-    if (claims.size > 1) found.push(`job ${id} was given out as ${[...claims].join(" and ")}`);
-    if ((jobs.get(id)?.attempt ?? 0) < 1) found.push(`the claim of job ${id} is gone`);
+    if (claims.size > 1) found.push(`job ${id} was claimed as ${[...claims].join(" and ")}`);
+    if ((jobs.get(id)?.attempt ?? 0) < 1) found.push(`the claim of job ${id} is missing`);
   }
   for (const id of acknowledged.started)
-    if (typeof jobs.get(id)?.started_at !== "number") found.push(`the start of job ${id} is gone`);
+    if (typeof jobs.get(id)?.started_at !== "number")
+      found.push(`the start of job ${id} is missing`);
   for (const [id, { lastSeq }] of acknowledged.ended) {
     const job = jobs.get(id);
     if (job?.status !== "SUCCESS" || job.last_seq !== lastSeq)
-      found.push(`the end of job ${id} is gone: ${JSON.stringify(job)}`);
+      found.push(`the end of job ${id} is missing: ${JSON.stringify(job)}`);
   }
   for (const job of rows) {
     if ((job.status === "SUCCESS") !== (job.ended_at !== null))
-      found.push(`job ${job.id} is ${job.status} by half`);
+      found.push(`job ${job.id} is ${job.status} without a matching end`);
   }
   return found;
 }
@@ -149,7 +156,7 @@ function logBreaches(db: Database.Database, acknowledged: Acknowledged): string[
     for (const { seq, text, id } of chunks) {
       const row = byJob.get(job)?.[seq - 1];
       if (row?.log_chunk !== text || (id !== undefined && row.id !== id))
-        found.push(`chunk ${seq} (id ${id}) of job ${job} is not as it was acknowledged`);
+        found.push(`chunk ${seq} (id ${id}) of job ${job} differs from what was acknowledged`);
     }
   return found;
 }
@@ -169,7 +176,7 @@ function stateBreaches(db: Database.Database, acknowledged: Acknowledged): strin
       if (
         !rows.some((row) => row.name === name && row.serial === serial && row.md5 === md5(content))
       )
-        found.push(`state ${serial} of ${name} is gone`);
+        found.push(`state ${serial} of ${name} is missing`);
   return found;
 }
 
@@ -195,7 +202,7 @@ function contentBreaches(
   return [
     ...[...acknowledged.artifacts]
       .filter(([job, digest]) => digests.get(job) !== digest)
-      .map(([job]) => `the artifact of job ${job} is gone`),
-    ...named.filter((row) => !isThere(row)).map(({ blob }) => `blob ${blob} is gone`),
+      .map(([job]) => `the artifact of job ${job} is missing`),
+    ...named.filter((row) => !isThere(row)).map(({ blob }) => `blob ${blob} is missing`),
   ];
 }

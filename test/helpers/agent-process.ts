@@ -1,4 +1,4 @@
-/** Starts the agent as a user does and looks on. */
+/** Starts the agent as a user does. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
@@ -9,14 +9,14 @@ import { bin } from "./windlass.ts";
 
 export interface AgentProcess extends AsyncDisposable {
   readonly pid: number;
-  /** What it wrote to stderr, its log. */
+  /** Its log, written to stderr. */
   log(): string;
   kill(signal?: NodeJS.Signals): void;
-  /** Resolves at its end with the exit code; null after a kill. */
+  /** Resolves with the exit code; null after a kill. */
   readonly exited: Promise<number | null>;
 }
 
-/** Runs `windlass agent` with these settings; the time between heartbeats is scaled to one second. */
+/** Runs `windlass agent` with these settings and a heartbeat every second. */
 export function startAgent(settings: Readonly<Record<string, string>>): AgentProcess {
   const child = spawn(bin, ["agent"], {
     env: {
@@ -45,7 +45,7 @@ export function startAgent(settings: Readonly<Record<string, string>>): AgentPro
   };
 }
 
-/** A directory that is gone after the test. */
+/** A directory that is removed after the test. */
 export function scratch(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), "agent-"));
   // For the users that jobs run as.
@@ -54,8 +54,9 @@ export function scratch(): Disposable & { readonly path: string } {
 }
 
 /**
- * Waits until the answer is true; a test that waits too long fails by its own time limit. A look at all processes takes
- * milliseconds, so the pauses grow with what a look takes: waiting costs a tenth of a core at most.
+ * Waits until `what` returns a value. A test that waits too long ends by its own time limit.
+ * Looking at all processes takes milliseconds, so the pause grows with the time of a look: waiting
+ * costs at most a tenth of a core.
  */
 export async function until<T>(what: () => T | false | undefined): Promise<T> {
   for (;;) {

@@ -1,11 +1,11 @@
-/** Steps of a test, each one request, and the audit entries that this request alone has made. */
+/** Single requests of a test, with the audit entries that each of them has written. */
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import type { AuditRow } from "../../control-plane/store/audit/audit.ts";
 import type { AuditAction, AuditActorKind } from "../../protocol/audit.ts";
-import { ask, type Answer, type Plane } from "./plane.ts";
+import { ask, type TestResponse, type Plane } from "./plane.ts";
 
-/** What a caller shows, and what the log should call it. */
+/** A credential, and how the audit log names its owner. */
 export interface Credential {
   readonly kind: AuditActorKind;
   readonly name: string | null;
@@ -13,24 +13,24 @@ export interface Credential {
 }
 
 interface Step {
-  /** What stands for the route's `:names`, in order. */
+  /** Replaces the `:names` of the route, in order. */
   readonly ids?: readonly string[];
   readonly query?: string;
   readonly body?: unknown;
   readonly type?: string;
-  /** The refusal that is expected; without it the step must succeed. */
+  /** The expected status of a refusal; without it the step must succeed. */
   readonly status?: number;
 }
 
 const address = "203.0.113.7";
 const userAgent = "windlass-test/1";
 
-/** Takes steps at a plane that trusts 127.0.0.1 as its proxy. */
+/** Takes steps at a server that trusts 127.0.0.1 as its proxy. */
 export function auditor(plane: Plane) {
   const { sql: queries } = plane.context.store.read;
   const rows = (): Promise<AuditRow[]> =>
     queries.selectFrom("audit_entries").selectAll().orderBy("id").execute();
-  /** The routes that have made an entry. */
+  /** The routes that have written an entry. */
   const recorded = new Set<string>();
 
   async function step(
@@ -38,7 +38,7 @@ export function auditor(plane: Plane) {
     key: string,
     actions: readonly AuditAction[],
     { ids = [], query = "", body, type = "application/json", status }: Step = {},
-  ): Promise<{ answer: Answer; json: Record<string, unknown>; entries: AuditRow[] }> {
+  ): Promise<{ answer: TestResponse; json: Record<string, unknown>; entries: AuditRow[] }> {
     const [method = "", route = ""] = key.split(" ");
     const names = ids.values();
     const path = route.replace(/:\w+/g, () => names.next().value ?? "");

@@ -1,4 +1,7 @@
-/** A real browser for tests: one per file, one fresh context per page, and every complaint of a page fails its test. */
+/**
+ * A real browser for tests: one per file, with a fresh context per page. A test fails if a page has
+ * complaints.
+ */
 import type { Browser, BrowserContextOptions } from "playwright-core";
 import { afterAll, beforeAll, inject } from "vitest";
 import { launch, openPage, visit, type Visit } from "./launch.ts";
@@ -9,13 +12,16 @@ export const lackOfBrowser = (): string | undefined =>
   inject("chromium") === null ? "there is no Chromium: name one in CHROMIUM" : undefined;
 
 export interface Visitor {
-  /** A new page that is signed in as this person, in a context of its own. What the page complains of is collected. */
+  /**
+   * Opens a new page, signed in as this user, in its own context. Complaints of the page are
+   * collected.
+   */
   visit(plane: Plane, email: string, options?: BrowserContextOptions): Promise<Visit>;
-  /** A new page of a stranger, which may ask these servers. */
+  /** Opens a new page without a login, which may call these servers. */
   open(...servers: readonly string[]): Promise<Visit>;
 }
 
-/** The browser of a test file. */
+/** Starts the browser of a test file. */
 export function withBrowser(): Visitor {
   let browser: Browser | undefined;
   beforeAll(async () => {

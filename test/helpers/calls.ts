@@ -1,4 +1,6 @@
-/** Calls of the typed transport whose every answer is also judged by its schema, and refusals as values. */
+/**
+ * Typed API calls that validate every response against its schema and return refusals as values.
+ */
 import { Ajv } from "ajv";
 import addFormats, { type FormatsPlugin } from "ajv-formats";
 import type { Endpoint } from "../../protocol/endpoint.ts";
@@ -21,22 +23,24 @@ export function callsOf({ url }: Pick<Plane, "url">, headers: Record<string, str
     const merged = { ...options, headers: { ...headers, ...options.headers } };
     const answer = await call(url, endpoint, input, merged);
     if (answer !== null && endpoint.answer && !ajv.validate(endpoint.answer, answer))
-      throw new Error(`${endpoint.path} answered against its schema: ${ajv.errorsText()}`);
+      throw new Error(
+        `${endpoint.path} returned a body that its schema does not allow: ${ajv.errorsText()}`,
+      );
     return answer as Answered<E> | null;
   };
   return {
     ask,
-    /** Calls and insists on an answer. */
+    /** Calls and requires a response with a body. */
     get: async <E extends Endpoint>(
       endpoint: E,
       input: Input<E>,
       options?: CallOptions,
     ): Promise<Answered<E>> => {
       const answer = await ask(endpoint, input, options);
-      if (answer === null) throw new Error(`${endpoint.path} answered nothing`);
+      if (answer === null) throw new Error(`${endpoint.path} returned no body`);
       return answer;
     },
-    /** Calls and insists on a refusal: `409 not_job_holder`. */
+    /** Calls and requires a refusal, returned as `409 not_job_holder`. */
     refusal: async <E extends Endpoint>(
       endpoint: E,
       input: Input<E>,

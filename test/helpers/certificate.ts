@@ -1,15 +1,15 @@
-/** A certificate for the loopback that nobody knows, in files, as a network with an authority of its own has it. */
+/** A self-signed certificate for the loopback in files, as in a network with its own authority. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Certificate {
-  /** What `SSL_CERT_FILE` may name. */
+  /** The file that `SSL_CERT_FILE` may name. */
   readonly file: string;
   readonly tls: { readonly key: Buffer; readonly cert: Buffer };
 }
 
-/** Makes one for 127.0.0.1 and these names in the folder. */
+/** Creates a certificate for 127.0.0.1 and these names in the folder. */
 export function makeCertificate(folder: string, ...names: string[]): Certificate {
   const [file, key] = [join(folder, "cert.pem"), join(folder, "key.pem")];
   const alternatives = ["IP:127.0.0.1", ...names.map((name) => `DNS:${name}`)].join(",");

@@ -1,4 +1,4 @@
-/** A control group of cgroup v2 to try the groups of jobs in. */
+/** A cgroup v2 group in which the groups of jobs can be tested. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ export const needsMount = "cgroup v2 cannot be mounted here (it needs root)";
 export const needsControllers =
   "needs a machine whose cgroup v2 has the memory and pids controllers";
 
-/** Mounts cgroup v2 and makes a group; undefined where that is not allowed. */
+/** Mounts cgroup v2 and creates a group; undefined if that is not permitted. */
 export function cgroupMount(): CgroupMount | undefined {
   const mount = mkdtempSync(join(tmpdir(), "cgroup-"));
   try {

@@ -1,4 +1,7 @@
-/** The Chromium that tests and screenshots use: `$CHROMIUM`, else the system's, else the one of the dev dependency. */
+/**
+ * The Chromium of tests and screenshots: `$CHROMIUM`, else the system's, else that of the dev
+ * dependency.
+ */
 import {
   createReadStream,
   createWriteStream,
@@ -19,13 +22,16 @@ import { root } from "./source-files.ts";
 /** A browser to start. */
 export interface Chromium {
   readonly executablePath: string;
-  /** What it needs besides the environment that there is. */
+  /** Variables that it needs in addition to the environment. */
   readonly env: Record<string, string>;
 }
 
 const systems = ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
 
-/** Finds one (`CHROMIUM=package`: the dev dependency's); null where there is none and the package's does not run (it is for x64 Linux). */
+/**
+ * Returns a Chromium. `CHROMIUM=package` selects that of the dev dependency. Returns null if there
+ * is none and the package's does not run here (it is for x64 Linux).
+ */
 export async function findChromium(): Promise<Chromium | null> {
   const named = process.env["CHROMIUM"];
   if (named === "package") return unpacked();
@@ -38,7 +44,9 @@ export async function findChromium(): Promise<Chromium | null> {
   return found === undefined ? unpacked() : { executablePath: found, env: {} };
 }
 
-/** Returns the package's, unpacked once per checkout and version beside the other packages. */
+/**
+ * Returns the package's Chromium, unpacked once per checkout and version beside the other packages.
+ */
 async function unpacked(): Promise<Chromium | null> {
   if (process.platform !== "linux" || process.arch !== "x64") return null;
   const folder = join(root, "node_modules/@sparticuz/chromium");
@@ -57,7 +65,7 @@ async function unpacked(): Promise<Chromium | null> {
   };
 }
 
-/** Unpacks into a folder of its own and renames that, so that other runs see all of it or nothing. */
+/** Unpacks into a temporary folder and renames it, so that other runs see all of it or nothing. */
 async function unpack(archives: string, place: string): Promise<void> {
   mkdirSync(dirname(place), { recursive: true });
   const draft = mkdtempSync(`${place}-`);
@@ -72,7 +80,7 @@ async function unpack(archives: string, place: string): Promise<void> {
     ]);
     renameSync(draft, place);
   } catch (error) {
-    // A run beside this one may have been faster: a folder with files in it is not replaced.
+    // Another run may have been faster: a folder with files is not replaced.
     if (!existsSync(place)) throw error;
   } finally {
     rmSync(draft, { recursive: true, force: true });
@@ -80,8 +88,9 @@ async function unpack(archives: string, place: string): Promise<void> {
 }
 
 /**
- * Names the package's fonts and the system's. The package's own file names folders outside of the checkout: on a machine that
- * has none of them, text has no size and no element is visible. Written at each start, for a checkout may have been moved.
+ * Names the fonts of the package and of the system. The package's own file names folders outside
+ * the checkout: without them text has no size and no element is visible. Written at each start,
+ * because a checkout may have been moved.
  */
 function writeFontConfiguration(place: string): void {
   const draft = join(place, `windlass-fonts-${process.pid}.conf`);

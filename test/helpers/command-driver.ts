@@ -1,4 +1,7 @@
-/** Drives commands of the client to success as a person does: in a terminal, or in a pipe. Keeps account of which ones were. */
+/**
+ * Runs client commands to success as a user does, in a terminal or in a pipe, and records which
+ * ones were run.
+ */
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { wholeProgram } from "../../cli/program.ts";
@@ -8,35 +11,40 @@ import { bin, windlass } from "./windlass.ts";
 
 export const ways = ["a terminal", "a pipe"] as const;
 
-/** What a command is to show, and what it is told. */
+/** What a command must show, and its input. */
 export interface CommandCase {
-  /** On stdout. */
+  /** Expected on stdout. */
   readonly data?: RegExp;
-  /** On stderr. */
+  /** Expected on stderr. */
   readonly says?: RegExp;
-  /** It asks this before it does anything: a no leaves all as it was, and so does a pipe without --yes. */
+  /**
+   * The question that it asks before it does anything. After "no", or in a pipe without --yes,
+   * nothing is changed.
+   */
   readonly asks?: string;
-  /** It wants this, and shows it nowhere. */
+  /** The secret that it asks for and never shows. */
   readonly secret?: string;
-  /** It waits for a line that depends on what it has shown. */
+  /** A line of input that depends on what it has shown. */
   readonly answer?: { readonly to: string; line(shown: string): Promise<string> };
-  /** Its stdout goes to this file, as it is not for a screen. */
+  /** The file for its stdout, which is not for a screen. */
   readonly into?: string;
-  /** It lists or shows what there is: in a pipe it is run once more with --json. */
+  /** It only reads, so in a pipe it is also run with --json. */
   readonly reads?: true;
 }
 
 export interface CommandDriver {
   readonly way: (typeof ways)[number];
-  /** Runs `windlass <words>`, which must do as the course says, and answers everything that it showed. */
+  /**
+   * Runs `windlass <words>`, which must behave as described, and returns everything that it showed.
+   */
   run(words: readonly string[], course?: CommandCase): Promise<string>;
-  /** Runs it with --json, and answers that. */
+  /** Runs the command with --json and returns the value. */
   json(...words: string[]): Promise<never>;
-  /** The commands that were driven, without what they were told. */
+  /** The commands that were run, without their arguments. */
   readonly driven: ReadonlySet<string>;
 }
 
-/** Every command that does something, such as `jobs list`. */
+/** Returns every command that can be run, such as `jobs list`. */
 export async function allCommands(): Promise<string[]> {
   const leaves = (one: Awaited<ReturnType<typeof wholeProgram>>, path: string): string[] =>
     one.commands.length === 0
@@ -45,7 +53,7 @@ export async function allCommands(): Promise<string[]> {
   return leaves(await wholeProgram(), "");
 }
 
-/** Opens one for a person whose command line has this environment. */
+/** Creates a driver for a user whose client has this environment. */
 export async function openCommandDriver(
   way: CommandDriver["way"],
   environment: Readonly<Record<string, string>>,
@@ -78,7 +86,7 @@ export async function openCommandDriver(
 
 type Environment = Readonly<Record<string, string>>;
 
-/** Each question is answered with no first. */
+/** Answers each question with "no" first. */
 async function inTerminal(words: readonly string[], course: CommandCase, environment: Environment) {
   const { asks, secret, answer, data, says, into } = course;
   if (asks !== undefined) {
@@ -136,7 +144,7 @@ async function inPipe(words: readonly string[], course: CommandCase, environment
     exitCode: 0,
     stderr: expect.stringMatching(says ?? "") as string,
   });
-  // What a program reads: data and nothing else, without colours.
+  // Programs read stdout: it holds data only, without colours.
   if (data) expect(stdout).toMatch(data);
   else expect(stdout).toBe("");
   expect(stdout + stderr).not.toContain("\u001b");

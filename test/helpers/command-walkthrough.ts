@@ -1,4 +1,7 @@
-/** What a person does with every part of the product, as courses of a drive (command-driver.ts); in the order in which one needs the other. */
+/**
+ * Uses every part of the product with a command driver (command-driver.ts), in an order in which
+ * each step has what it needs.
+ */
 import { join } from "node:path";
 import { expect } from "vitest";
 import type { Job } from "../../protocol/jobs.ts";
@@ -7,10 +10,10 @@ import { copyFixture } from "./fixtures.ts";
 
 export type Person = CommandDriver & { readonly path: string };
 
-/** The id of the job that a command has shown. */
+/** Returns the id of the job that a command has shown. */
 export const jobIn = (shown: string): string => /^id +(\S+)$/m.exec(shown)?.[1] ?? "";
 
-/** Zones and cloud identities: made, renamed, looked at, deleted; a zone "south" stays. */
+/** Creates, renames, shows and deletes zones and cloud identities. The zone "south" stays. */
 export async function useZonesAndIdentities({ run }: Person): Promise<void> {
   await run(["zones", "create", "north"], { data: /^name +north$/m });
   await run(["zones", "rename", "north", "south"], { data: /^name +south$/m });
@@ -35,7 +38,7 @@ export async function useZonesAndIdentities({ run }: Person): Promise<void> {
   });
 }
 
-/** The runner that is online, and a worker "leaving" without one. */
+/** Uses the runner that is online, and a worker "leaving" without a runner. */
 export async function useWorkers({ run }: Person): Promise<void> {
   await run(["workers", "list"], { data: /^runner +ONLINE /m, reads: true });
   await run(["workers", "show", "runner"], { data: /^jobs +none$/m, reads: true });
@@ -48,7 +51,7 @@ export async function useWorkers({ run }: Person): Promise<void> {
   });
 }
 
-/** A configuration with a secret, from its making to its end. */
+/** Creates, updates, shows and deletes a configuration with a secret. */
 export async function useConfigurations({ run, path }: Person): Promise<void> {
   const directory = copyFixture("sensitive-outputs", join(path, "db"));
   await run(["configurations", "create", "--dir", directory, "--sensitive", "db_password"], {
@@ -65,7 +68,7 @@ export async function useConfigurations({ run, path }: Person): Promise<void> {
   });
 }
 
-/** `windlass up` of a configuration "network". */
+/** Runs `windlass up` for a configuration "network". */
 export async function bringUp({ run, way, path }: Person): Promise<void> {
   const directory = copyFixture("success-cluster", join(path, "network"));
   const words = ["up", directory, "--var", "cluster_name=prod"];
@@ -78,7 +81,7 @@ export async function bringUp({ run, way, path }: Person): Promise<void> {
   }
 }
 
-/** A plan of a change to "network", its deployment, and a job that is cancelled, asked for again and cancelled. */
+/** Plans and deploys a change of "network", and cancels, retries and cancels a job. */
 export async function useJobs({ run, json, path }: Person): Promise<void> {
   await run(["configurations", "update", "network", "--var", "cluster_name=live"], {
     data: /^variables +cluster_name = live$/m,
@@ -109,7 +112,7 @@ export async function useJobs({ run, json, path }: Person): Promise<void> {
   await run(["jobs", "cancel", again, "--wait"], { data: /^status +CANCELLED$/m });
 }
 
-/** The state of "network", and its end. */
+/** Uses the state of "network", and destroys it. */
 export async function useState({ run, json, path }: Person): Promise<void> {
   await run(["state", "versions", "network"], { data: /^SERIAL +RESOURCES/m, reads: true });
   const [newest] = (await json("state", "versions", "network")) as { serial: number }[];

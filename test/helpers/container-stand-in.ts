@@ -1,4 +1,7 @@
-/** A stand-in for docker: it takes the arguments that the agent gives and keeps the promises that matter here (user, mounts) with bubblewrap. */
+/**
+ * A replacement for docker that accepts the agent's arguments and implements user and mounts with
+ * bubblewrap.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -24,7 +27,9 @@ become=()
 exec "\${become[@]}" bwrap "\${args[@]}" -- "$entry" "$@"
 `;
 
-/** Writes it into a new folder and returns that folder, to be put first on the agent's PATH. */
+/**
+ * Writes the script into a new folder and returns the folder, for the front of the agent's PATH.
+ */
 export function containerStandIn(folder: string): string {
   const bin = join(folder, "container-bin");
   mkdirSync(bin, { recursive: true });

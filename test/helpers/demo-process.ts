@@ -1,4 +1,4 @@
-/** `windlass demo` in a temporary directory of its own, which must be empty at its end. */
+/** `windlass demo` in its own temporary directory, which must be empty at its end. */
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { expect, vi, type TestContext } from "vitest";
 import { processesOf } from "./processes.ts";
 import { windlass } from "./windlass.ts";
 
-/** A temporary directory, in which nothing may be left. */
+/** A temporary directory, in which the demo must leave nothing. */
 export function newHome({ onTestFinished }: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), "demo-"));
   // For the users that jobs run as.
@@ -15,15 +15,15 @@ export function newHome({ onTestFinished }: TestContext): string {
   return home;
 }
 
-/** Right after its end: the directory is gone and so is everybody who worked in it. */
+/** What is left right after the end of the demo: files and processes. */
 export const leftIn = (home: string): string[] => [...readdirSync(home), ...processesOf(home)];
 
-/** A demo with a temporary directory of its own. */
+/** Starts a demo with its own temporary directory. */
 export function startDemo(context: TestContext) {
   const home = newHome(context);
   const run = windlass(["demo"], {
     env: { TMPDIR: home, FORCE_COLOR: undefined },
-    // It has things to clean up: no SIGKILL behind the signals of these tests.
+    // It cleans up at its end, so no SIGKILL may follow the signals of these tests.
     forceKillAfterDelay: false,
   });
   let output = "";

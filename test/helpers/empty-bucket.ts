@@ -1,4 +1,7 @@
-/** An S3 endpoint with an empty bucket, and a configuration whose backend asks a program for the credentials. */
+/**
+ * An S3 endpoint with an empty bucket, and a configuration whose backend runs a program for its
+ * credentials.
+ */
 import { serve } from "./providers.ts";
 
 export type EmptyBucket = Awaited<ReturnType<typeof serve>>;
@@ -10,7 +13,7 @@ export const emptyBucket = (): Promise<EmptyBucket> =>
     response.writeHead(isList ? 200 : 404, { "content-type": "application/xml" }).end(body);
   });
 
-/** The files of a configuration whose `init` runs this shell script. */
+/** Returns the files of a configuration whose `init` runs this shell script. */
 export const backendWithProgram = (bucket: string, script: string): Record<string, string> => ({
   "backend.tf": `
 terraform {

@@ -1,4 +1,7 @@
-/** An HTTP proxy in front of a control plane: a test sees every call that passes, and may hold it or lose it on either way. */
+/**
+ * An HTTP proxy in front of a control plane. A test sees every call and may hold it, or lose it on
+ * its way there or back.
+ */
 import { once } from "node:events";
 import { createServer, request, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,23 +11,26 @@ export interface ProxiedCall {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
-  /** Of a status report; empty for all others, which are streamed. */
+  /** Of a status report. Empty for all other calls, which are streamed. */
   readonly body: string;
 }
 
-/** False: the connection is cut instead. A promise holds the call. */
+/** False cuts the connection. A promise holds the call. */
 export type Verdict = boolean | Promise<boolean>;
 
 export interface FaultProxy {
   readonly url: string;
-  /** Asked before the server sees the call. */
+  /** Called before the server gets the call. */
   onRequest: (call: ProxiedCall) => Verdict;
-  /** Asked when the server has carried it out, before the answer goes back. */
+  /** Called after the server has responded, before the response is forwarded. */
   onAnswer: (call: ProxiedCall, status: number) => Verdict;
   close(): Promise<void>;
 }
 
-/** Starts one in front of `target`, such as `http://127.0.0.1:8080`; as long as nothing is set, everything passes. */
+/**
+ * Starts a proxy in front of `target`, such as `http://127.0.0.1:8080`. By default every call
+ * passes.
+ */
 export async function faultProxy(target: string): Promise<FaultProxy> {
   const server = createServer((incoming, outgoing) => {
     pass(incoming, outgoing).catch(() => incoming.socket.destroy());
@@ -48,7 +54,7 @@ export async function faultProxy(target: string): Promise<FaultProxy> {
     const call = { method, path, body: isReport ? await text(incoming) : "" };
     if (!(await proxy.onRequest(call))) return void incoming.socket.destroy();
     const forwarded = request(target + url, { method, headers });
-    // Who does not wait any more, parks nothing at the server either.
+    // A client that disconnects also ends its waiting call at the server.
     outgoing.once("close", () => forwarded.destroy());
     const answered = once(forwarded, "response");
     if (isReport) forwarded.end(call.body);

@@ -1,8 +1,8 @@
-/** Reads everything that was acknowledged back as people and runners do. */
+/** Reads everything that was acknowledged, as users and runners do. */
 import { sha256 } from "./acknowledged.ts";
 import type { Load } from "./load.ts";
 
-/** What is not served exactly as it was acknowledged. */
+/** Returns what is not served exactly as it was acknowledged. */
 export async function findUnserved(load: Load): Promise<string[]> {
   const { acknowledged, person: headers } = load;
   const found: string[] = [];

@@ -1,15 +1,15 @@
-/** Forms as browsers send them. */
-import { ask, type Answer, type Plane } from "./plane.ts";
+/** Sends forms as browsers do. */
+import { ask, type TestResponse, type Plane } from "./plane.ts";
 
 export type Fields = Record<string, string | readonly string[]>;
 
-/** Sends fields, or a body that is written out. */
+/** Sends fields, or a body that is already encoded. */
 export function submit(
   plane: Plane,
   path: string,
   fields: Fields | string,
   headers: Record<string, string>,
-): Promise<Answer> {
+): Promise<TestResponse> {
   const pairs = Object.entries(fields).flatMap(([name, values]) =>
     [values].flat().map((value) => [name, value] as [string, string]),
   );

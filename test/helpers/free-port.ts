@@ -1,9 +1,9 @@
-/** Ports for what has to know its address before it is started. */
+/** Ports for programs that need an address before they are started. */
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 
-/** A port that nobody listens on at the moment. */
+/** Returns a port on which no process listens at the moment. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

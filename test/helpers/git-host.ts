@@ -1,4 +1,7 @@
-/** A host of git repositories on the loopback: TLS, git's own `http-backend` behind it, and a token where one is asked for. */
+/**
+ * A host of git repositories on the loopback: TLS, git's own `http-backend`, and a token if
+ * required.
+ */
 import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -14,23 +17,23 @@ import type { Certificate } from "./certificate.ts";
 export interface GitHost extends AsyncDisposable {
   /** `127.0.0.1:port`. */
   readonly host: string;
-  /** What came, with the credentials that came along. */
+  /** Every request, with its credentials. */
   readonly requests: { path: string; authorization: string | undefined }[];
-  /** Asks for this user and password, like `user:token`; undefined: for none. */
+  /** The required user and password, such as `user:token`; undefined: none. */
   password: string | undefined;
-  /** Below this path no password is asked for. */
+  /** Below this path no password is required. */
   open: string | undefined;
-  /** Sends whoever asks for anything to this address instead. */
+  /** Redirects every request to this address. */
   redirect: string | undefined;
-  /** Puts these files into the repository as a new commit of a branch; answers the commit. */
+  /** Adds these files to the repository as a new commit of a branch and returns the commit. */
   commit(name: string, files: Readonly<Record<string, string | Buffer>>, branch?: string): string;
-  /** Keeps this content for Git LFS and returns the pointer to it. */
+  /** Stores this content for Git LFS and returns its pointer. */
   keep(content: string): string;
-  /** Git in the repository of this name. */
+  /** Runs git in the repository of this name. */
   git(name: string, ...args: string[]): string;
 }
 
-/** Starts an empty one. */
+/** Starts a host without repositories. */
 export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
   const root = mkdtempSync(join(tmpdir(), "git-host-"));
   const backend = join(execFileSync("git", ["--exec-path"], { encoding: "utf8" }).trim());
@@ -94,7 +97,7 @@ export async function startGitHost({ tls }: Certificate): Promise<GitHost> {
   return host;
 }
 
-/** The batch interface of Git LFS, for downloads. */
+/** Implements the batch API of Git LFS for downloads. */
 async function answerLfs(
   objects: ReadonlyMap<string, Buffer>,
   base: string,
@@ -117,7 +120,7 @@ async function answerLfs(
   response.end(JSON.stringify({ transfer: "basic", objects: found }));
 }
 
-/** CGI, as a web server speaks it with git. */
+/** Runs git's CGI program as a web server does. */
 function serve(
   backend: string,
   root: string,

@@ -1,26 +1,29 @@
-/** The real terraform behind a script that counts its commands, where no sandbox hides it, and can be held before and behind each. */
+/**
+ * The real terraform behind a script that records its commands and can hold each before and after
+ * it runs.
+ */
 import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./agent-process.ts";
 
 export interface HeldTerraform {
-  /** For the agent: it finds the script first. */
+  /** The PATH for the agent, with the script first. */
   readonly path: string;
-  /** The commands that were run since the last `forget`, in order. */
+  /** The commands since the last `forget`, in order. */
   ran(): string[];
   forget(): void;
   /**
-   * The next time it comes to this place, such as `begin-apply` or `end-plan`, it waits until let go. The `init` without a backend, which
-   * fetches providers, is called `fetch-providers`.
+   * Makes the next command wait at this place, such as `begin-apply` or `end-plan`, until `letGo`
+   * is called. The `init` without a backend, which fetches providers, is named `fetch-providers`.
    */
   hold(place: string): { readonly reached: Promise<void>; letGo(): void };
 }
 
-/** Puts the script into a folder. */
+/** Creates the script in a folder. */
 export function heldTerraform(folder: string): HeldTerraform {
   mkdirSync(folder);
-  // Whoever the job is, it may write there.
+  // Jobs of every user may write there.
   chmodSync(folder, 0o777);
   const real = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
   const ran = join(folder, "ran");

@@ -1,6 +1,9 @@
-/** Addresses and refs that make a careless caller of git run something or write somewhere: published tricks, times the words they run. */
+/**
+ * Addresses and refs that make a careless caller of git run or write something: published attacks
+ * with several commands.
+ */
 
-/** At least 250 addresses; whichever works leaves `canary` behind. */
+/** Returns at least 250 addresses. An attack that succeeds creates `canary`. */
 export function hostileUrls(canary: string): string[] {
   const run = `touch ${canary}`;
   const words = [
@@ -12,7 +15,7 @@ export function hostileUrls(canary: string): string[] {
   ];
   const escaped = run.replaceAll(" ", "% ");
   const perCommand = words.flatMap((word) => [
-    // Helpers that are commands.
+    // Remote helpers that run commands.
     `ext::${word}`,
     `ext::${word.replaceAll(" ", "% ")}`,
     `ext::sh -c ${word.replaceAll(" ", "% ")}`,
@@ -24,7 +27,7 @@ export function hostileUrls(canary: string): string[] {
     `persistent-https::${word}`,
     `https::${word}`,
     `ssh::${word}`,
-    // Options in the place of an address.
+    // Options instead of an address.
     `--upload-pack=${word}`,
     `--upload-pack ${word}`,
     `-u ${word}`,
@@ -32,7 +35,7 @@ export function hostileUrls(canary: string): string[] {
     `--exec=${word}`,
     `--receive-pack=${word}`,
     `--config=core.gitProxy=${word}`,
-    // Options in the place of ssh's host (CVE-2017-1000117 and its like), user and port.
+    // Options instead of the host (CVE-2017-1000117 and similar), user or port of ssh.
     `ssh://-oProxyCommand=${word}/x`,
     `ssh://-oProxyCommand=${encodeURIComponent(word)}/x`,
     `ssh://user@-oProxyCommand=${word}/x`,
@@ -51,7 +54,7 @@ export function hostileUrls(canary: string): string[] {
     `ssh://host.invalid/&${word}&`,
     `git@host.invalid:x;${word}`,
     `git@host.invalid:'$(${word})'`,
-    // A shell, should there be one on the way.
+    // Shell syntax.
     `https://host.invalid/x;${word}`,
     `https://host.invalid/x|${word}`,
     `https://host.invalid/$(${word})`,
@@ -127,7 +130,7 @@ export function hostileUrls(canary: string): string[] {
   ];
 }
 
-/** At least 250 refs. */
+/** Returns at least 250 refs. */
 export function hostileRefs(canary: string): string[] {
   const run = `touch ${canary}`;
   const words = [

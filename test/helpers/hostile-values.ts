@@ -1,6 +1,6 @@
-/** Seeded values from a JSON Schema: mostly right, often wrong in one place, sometimes absurd. */
+/** Seeded values of a JSON Schema: mostly valid, often with one fault, sometimes absurd. */
 
-/** A generator of numbers from 0 to 1 that gives the same ones for the same seed (mulberry32). */
+/** Returns a generator of numbers from 0 to 1 that is determined by its seed (mulberry32). */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -24,7 +24,7 @@ export interface Schema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly maxLength?: number;
-  /** Of a map: what its names and its values are. */
+  /** The schemas of a map's names and values. */
   readonly propertyNames?: Schema;
   readonly additionalProperties?: Schema | boolean;
   readonly patternProperties?: Readonly<Record<string, Schema>>;
@@ -34,15 +34,15 @@ export interface Schema {
 export interface Hostile {
   readonly random: () => number;
   pick<T>(values: readonly T[]): T;
-  /** Chance of 1 in `n`. */
+  /** True with a chance of 1 in `n`. */
   rarely(n: number): boolean;
-  /** Something for this schema; each part of it is wrong with a chance of 1 in `wrong`. */
+  /** A value for this schema. Each part of it is wrong with a chance of 1 in `wrong`. */
   value(schema: Schema, wrong: number): unknown;
-  /** A string that something may choke on. */
+  /** A string that may break a parser. */
   text(): string;
 }
 
-/** Values that name these ids where an id is asked for. */
+/** Creates a generator of values that uses these ids where the schema requires an id. */
 export function hostile(random: () => number, ids: () => readonly string[]): Hostile {
   const below = (n: number): number => Math.floor(random() * n);
   const pick = <T>(values: readonly T[]): T => values[below(values.length)] as T;
@@ -94,7 +94,9 @@ export function hostile(random: () => number, ids: () => readonly string[]): Hos
 
 const words = ["zone", "main.tf", "1.2.3", "worker", "aws", "x", "a b", "é", "STDOUT"];
 
-/** Of variables, files and environments; the last ones are refused of an environment. */
+/**
+ * Names of variables, files and environment variables. The last ones are refused in an environment.
+ */
 const names = ["a", "name_1", "main.tf", "dir/main.tf", "A_B", "LD_PRELOAD", "TF_VAR_a"];
 
 const texts: readonly (() => string)[] = [

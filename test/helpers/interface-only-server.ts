@@ -1,7 +1,7 @@
 /**
- * A control plane that knows the published endpoints and nothing else: no `attempt`, `wait`, `seq`, `chunks`, problem documents or managed
- * state, and answers of its own taste where the interface shows none. A second implementation for the agent to prove itself on; the
- * test is the user and puts jobs into its queue.
+ * A control plane that implements only the published endpoints: no `attempt`, `wait`, `seq`,
+ * `chunks`, problem documents or managed state, and arbitrary responses where the interface shows
+ * none. The agent must work with it. The test acts as the user and queues the jobs.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -14,12 +14,12 @@ export interface PlainJob {
   readonly config_snapshot: unknown;
   readonly spec_id: string;
   readonly zone_id: string;
-  /** Whose artifact a GET answers: the job's own, or that of its PLAN. */
+  /** The job whose artifact a GET returns: this job, or its PLAN. */
   readonly artifactOf: string;
   readonly cloud_identity: unknown;
   status: string;
   claims: number;
-  /** Every status report as it came, in order. */
+  /** Every status report, in order. */
   readonly reports: Record<string, unknown>[];
   readonly logs: { log_chunk: string; stream_type: string }[];
   artifact: Buffer | undefined;
@@ -37,13 +37,13 @@ export interface InterfaceOnlyServer extends AsyncDisposable {
     plan?: PlainJob;
     cloud_identity?: unknown;
   }): PlainJob;
-  /** What was posted as this stream, joined. */
+  /** Returns what was posted to this stream, joined. */
   log(job: PlainJob, stream: string): string;
-  /** Answers every request with this status until it is called again without one. */
+  /** Responds to every request with this status until it is called without one. */
   fail(status?: number): void;
 }
 
-/** Starts one on a free port with one worker registered. */
+/** Starts a server on a free port with one registered worker. */
 export async function startInterfaceOnlyServer(
   workerToken: string = randomUUID(),
 ): Promise<InterfaceOnlyServer> {

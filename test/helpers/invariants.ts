@@ -1,8 +1,8 @@
-/** What must hold of every store at every moment, whatever was asked of the server. */
+/** What must hold in every store at every moment. */
 import { sql } from "kysely";
 import type { Plane } from "./plane.ts";
 
-/** What it says of its rows; each query finds the ones that break it. */
+/** Each query returns the rows that break the rule. */
 const rules: Readonly<Record<string, string>> = {
   "a queued job has no holder and no end":
     "select id from jobs where status = 'QUEUED' and (worker_id is not null or ended_at is not null or released_at is not null)",
@@ -14,7 +14,7 @@ const rules: Readonly<Record<string, string>> = {
     "select spec_id as id from jobs where worker_id is not null and released_at is null and spec_id is not null group by spec_id having count(*) > 1",
   "a job belongs to the owner of its configuration":
     "select jobs.id from jobs join specs on specs.id = jobs.spec_id where specs.owner_id <> jobs.owner_id",
-  "a job is held by a worker of its owner, or by one that serves everybody":
+  "a job is held by a worker of its owner, or by a cloud-hosted worker":
     "select jobs.id from jobs join workers on workers.id = jobs.worker_id where workers.owner_id <> jobs.owner_id",
   "a configuration is in a zone of its owner":
     "select specs.id from specs join zones on zones.id = specs.zone_id where zones.owner_id <> specs.owner_id",
@@ -26,13 +26,13 @@ const rules: Readonly<Record<string, string>> = {
     "select l.spec_id as id from state_locks l left join jobs on jobs.id = l.job_id where jobs.spec_id is not l.spec_id",
   "the numbered chunks of a log have no gap":
     "select job_id as id from log_chunks where seq is not null group by job_id having count(distinct seq) <> count(*)",
-  "what is JSON can be read":
+  "JSON columns are valid":
     "select id from jobs where not json_valid(labels) union all select id from specs where not json_valid(definition) union all select id from workers where not json_valid(metadata)",
-  "a code was guessed five times at most":
+  "a code was guessed at most five times":
     "select device_code as id from cli_logins where wrong_guesses > 5",
 };
 
-/** The rows that break a rule: `rule: id`; and what SQLite itself finds wrong with the file. */
+/** Returns the rows that break a rule, as `rule: id`, and what SQLite reports about the file. */
 export async function breaches({ context }: Plane): Promise<string[]> {
   const queries = context.store.read.sql;
   const found: string[] = [];

@@ -1,4 +1,4 @@
-/** Which levels of isolation this machine can hold, found out as the agent does. */
+/** The isolation levels that work on this machine, detected as the agent does. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
@@ -6,7 +6,7 @@ import { chooseIsolation, lackOf } from "../../agent/job/isolation/choose.ts";
 import { levels, type IsolationSettings, type Level } from "../../agent/job/isolation/isolation.ts";
 import { scratch } from "./agent-process.ts";
 
-/** The settings of an agent in this work directory; root may run jobs as other users. */
+/** Returns the settings of an agent in this work directory. Root may run jobs as other users. */
 export function isolationSettings(workDir: string): Omit<IsolationSettings, "level"> {
   mkdirSync(workDir, { recursive: true });
   return {
@@ -19,19 +19,19 @@ export function isolationSettings(workDir: string): Omit<IsolationSettings, "lev
 }
 
 /**
- * Names each level that does not work here as a test that did not run. Not `container`: it needs the daemon of an engine, and
- * the tests of it bring a stand-in along.
+ * Reports each level that does not work here as a skipped test, except `container`: it needs a
+ * container engine, and its tests use a stand-in.
  */
 export function skipAbsentLevels(lacking: readonly [Level, string][]): void {
   const absent = lacking.filter(([level]) => level !== "container");
   test.for(absent)("at level %s", ([, lack], context) => context.skip(lack));
 }
 
-/** The levels that work here, weakest first, and why the others do not. */
+/** Returns the levels that work here, weakest first, and the reasons why the others do not. */
 export async function levelsHere(): Promise<{ working: Level[]; lacking: [Level, string][] }> {
   using place = scratch();
   const settings = isolationSettings(join(place.path, "work"));
-  // Opens the work directory to the users of jobs.
+  // Makes the work directory accessible to the users of jobs.
   await chooseIsolation(settings);
   const working: Level[] = [];
   const lacking: [Level, string][] = [];

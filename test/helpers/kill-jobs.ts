@@ -1,4 +1,7 @@
-/** Jobs of every kind whose deeds are counted outside of everything the agent wipes, and what must have come of each. */
+/**
+ * Jobs of every kind that count their effects outside the folders that the agent removes, and their
+ * expected results.
+ */
 import {
   copyFileSync,
   existsSync,
@@ -16,7 +19,10 @@ import type { Job } from "../../protocol/jobs.ts";
 import type { Kind } from "./kill-points.ts";
 import type { User } from "./user.ts";
 
-/** Counts what it does where no wipe comes to, and can be held in the middle of it. */
+/**
+ * A configuration that counts its effects in a folder that stays, and that can be held while it
+ * runs.
+ */
 export const configuration = (marks: string): string => `
   resource "terraform_data" "once" {
     input = "${marks}"
@@ -41,16 +47,16 @@ export const configuration = (marks: string): string => `
   }
   output "cluster_name" { value = "survivor" }`;
 
-/** The configuration as an archive, made in this folder. */
+/** Packs the configuration as an archive in this folder. */
 export async function archiveOf(folder: string, text: string): Promise<Buffer> {
   mkdirSync(folder);
   writeFileSync(join(folder, "main.tf"), text);
-  // So that wiping takes a moment, in which the agent can be killed.
+  // Removing many files takes a moment, in which the agent can be killed.
   for (let file = 0; file < 300; file++) writeFileSync(join(folder, `file-${file}.txt`), "x");
   return buffer(create({ gzip: true, cwd: folder, portable: true }, ["."]));
 }
 
-/** What has to be there before a job of this kind, and then the job. */
+/** Creates what a job of this kind needs. Returns a function that queues the job. */
 export async function prepare(
   user: User,
   kind: Kind,
@@ -83,7 +89,7 @@ export async function prepare(
   }
 }
 
-/** Copies what terraform has written for the user, before the wipe. */
+/** Copies the output of terraform before the agent removes it. */
 export function keep(runs: string, into: string): void {
   if (existsSync(into) || !existsSync(runs)) return;
   mkdirSync(into);
@@ -95,7 +101,7 @@ export function keep(runs: string, into: string): void {
         copyFileSync(join(runs, run, stream), join(into, `${run}.${stream}`));
 }
 
-/** What was kept of a stream, in order. */
+/** Returns what was kept of a stream, in order. */
 export const written = (kept: string, stream: string): string =>
   readdirSync(kept)
     .filter((name) => name.endsWith(stream))
@@ -103,7 +109,7 @@ export const written = (kept: string, stream: string): string =>
     .map((name) => readFileSync(join(kept, name), "utf8"))
     .join("");
 
-/** How often resources were made and destroyed. */
+/** Returns how often resources were created and destroyed. */
 export const sideEffects = (marks: string) =>
   ["made", "gone"].map((name) =>
     existsSync(join(marks, name))
@@ -111,7 +117,7 @@ export const sideEffects = (marks: string) =>
       : 0,
   ) as [number, number];
 
-/** What a job of this kind leaves behind: resources, state, outputs or plan, and no lock. */
+/** Checks what a job of this kind leaves behind: resources, state, outputs or plan, and no lock. */
 export async function rightResult(
   user: User,
   kind: Kind,

@@ -1,6 +1,7 @@
 /**
- * The moments in a job's life at which its agent is killed. Each is held open from outside (a call in the proxy, terraform in its script,
- * a frozen agent) or, where nothing outside can be held, hit within milliseconds of its entry in the journal.
+ * The moments of a job at which its agent is killed. Each is held open from outside (a call in the
+ * proxy, terraform in its script, a frozen agent) or, if nothing outside can be held, hit within
+ * milliseconds of its journal entry.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ import type { FaultProxy, ProxiedCall } from "./fault-proxy.ts";
 export const kinds = ["PLAN", "DEPLOY of a plan", "DEPLOY", "DESTROY", "DESTROY_WORKER"] as const;
 export type Kind = (typeof kinds)[number];
 
-/** What terraform does in a job of each kind, once each. */
+/** The terraform commands of a job of each kind, in order. */
 export const commandsOf: Readonly<Record<Kind, readonly string[]>> = {
   PLAN: ["fetch-providers", "init", "plan", "show"],
   "DEPLOY of a plan": ["fetch-providers", "init", "apply", "output"],
@@ -26,14 +27,14 @@ export interface Stand {
   readonly proxy: FaultProxy;
   readonly terraform: HeldTerraform;
   readonly agent: AgentProcess;
-  /** A provisioner goes on when this file is gone. */
+  /** A provisioner continues when this file is removed. */
   readonly gate: string;
-  /** `jobs/<id>` of the agent, once the job has an id. */
+  /** The agent's folder `jobs/<id>`, once the job has an id. */
   readonly directory: Promise<string>;
 }
 
 export interface Reached {
-  /** Resolves when the job is there. */
+  /** Resolves when the job has reached the point. */
   readonly reached: Promise<unknown>;
   /** Called after the kill. */
   letGo(): void;
@@ -59,7 +60,10 @@ const calls =
   ({ method, path }: ProxiedCall): boolean =>
     method === wanted && path.endsWith(end);
 
-/** Holds the first such call on its way there or back; after the kill it is lost, or passes where terraform made it. */
+/**
+ * Holds the first such call on its way there or back. After the kill it is lost, or passes if
+ * terraform made it.
+ */
 function held(
   way: "onRequest" | "onAnswer",
   is: (call: ProxiedCall, stand: Stand, status?: number) => boolean,
@@ -86,7 +90,7 @@ const journalSays =
   (stand: Stand): Reached => ({
     reached: stand.directory.then(async (directory) => {
       const path = join(directory, "journal.ndjson");
-      // The very last moment may be over between two looks.
+      // The last moment may be over between two looks.
       for (let seen = false; ; seen ||= existsSync(path)) {
         const now = existsSync(path) ? readFileSync(path, "utf8") : undefined;
         if (now?.includes(text) || (seen && now === undefined)) return;
@@ -96,7 +100,9 @@ const journalSays =
     letGo: () => undefined,
   });
 
-/** The agent stands still while terraform ends and its exit code is written, and is killed then. */
+/**
+ * Freezes the agent while terraform ends and its exit code is written. Then the agent is killed.
+ */
 const unread =
   (command: string) =>
   (stand: Stand): Reached => {
@@ -112,7 +118,7 @@ const unread =
     return { reached: reached(), letGo: () => undefined };
   };
 
-/** Terraform's own calls for its state show where it is. */
+/** Terraform's own state calls show where it is. */
 const stateCalls: Readonly<Record<string, string>> = {
   init: "GET",
   plan: "LOCK",
@@ -171,7 +177,7 @@ const withStep = (step: string): Kind[] =>
   );
 const ends = isReport("SUCCESS", "FAILED", "CANCELLED");
 
-/** In the order of a job's life. */
+/** The points in the order of a job's life. */
 export const points: readonly Point[] = [
   {
     name: "the claim's response is lost",

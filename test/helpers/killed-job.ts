@@ -1,4 +1,7 @@
-/** One job whose agent is killed with SIGKILL at a certain moment and started again, and everything that must hold afterwards. */
+/**
+ * One job whose agent is killed with SIGKILL at a certain moment and started again, with everything
+ * that must hold afterwards.
+ */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
@@ -19,7 +22,10 @@ import { faultProxy } from "./fault-proxy.ts";
 import type { Plane } from "./plane.ts";
 import { processesOf } from "./processes.ts";
 
-/** Each terraform command ran once, the result is right, stdout and stderr are what terraform wrote, no lock and nothing else is left. */
+/**
+ * Checks that each terraform command ran once, the result is right, stdout and stderr are complete,
+ * and no lock or anything else is left.
+ */
 export async function killedJob(plane: Plane, kind: Kind, point: Point): Promise<void> {
   const proxy = await faultProxy(plane.url);
   await using _ = { [Symbol.asyncDispose]: () => proxy.close() };
@@ -30,7 +36,8 @@ export async function killedJob(plane: Plane, kind: Kind, point: Point): Promise
       return {
         WINDLASS_URL: proxy.url,
         PATH: held.path,
-        // A sandbox would hide the script and its counts; that its jobs survive too is shown in isolation.test.ts.
+        // A sandbox would hide the script and its counts. isolation.test.ts shows that jobs in a
+        // sandbox survive too.
         WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
       };
     },

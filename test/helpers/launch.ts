@@ -1,4 +1,4 @@
-/** A Chromium that is driven, and a person signed in with it. */
+/** Starts Chromium and opens pages in it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,12 +7,12 @@ import type { Chromium } from "./chromium.ts";
 import { newLink } from "./sign-in.ts";
 import type { Plane } from "./plane.ts";
 
-/** Starts it without a window. What it leaves in its temporary folder goes with it. */
+/** Starts Chromium without a window, with a temporary folder that is removed with it. */
 export async function launch({ executablePath, env }: Chromium): Promise<Browser> {
   const scratch = mkdtempSync(join(tmpdir(), "chromium-"));
   const browser = await chromium.launch({
     executablePath,
-    // Its own sandbox needs rights that containers and root do not have; it sees our pages only.
+    // Chromium's own sandbox needs rights that containers and root lack. It loads only our pages.
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
     env: { ...process.env, ...env, TMPDIR: scratch },
   });
@@ -22,18 +22,21 @@ export async function launch({ executablePath, env }: Chromium): Promise<Browser
 
 export interface Visit {
   readonly page: Page;
-  /** Errors, refusals of the content security policy and requests to anywhere but the servers that it may ask. */
+  /**
+   * Errors, violations of the content security policy, and requests to other servers than the
+   * permitted ones.
+   */
   readonly complaints: string[];
 }
 
-/** Opens a page in a new context, where it may ask these servers. */
+/** Opens a page in a new context that may call these servers. */
 export async function openPage(
   browser: Browser,
   servers: readonly string[],
   options: BrowserContextOptions = {},
 ): Promise<Visit> {
   const context = await browser.newContext(options);
-  // A time limit only ends what hangs, however slow the machine is.
+  // The time limit only ends a hanging test, however slow the machine is.
   context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const complaints: string[] = [];

@@ -1,7 +1,8 @@
 /**
- * Runs around every test file: gives it a temporary directory of its own (os.tmpdir() answers it, children inherit it) and
- * fails the file when it ends with a file in there, a process that belongs to it, or a socket that still listens.
- * Processes are found by their working directory, arguments or environment, so also those that escaped their parent.
+ * Runs around every test file: gives it its own temporary directory (os.tmpdir() returns it, child
+ * processes inherit it) and fails the file if it leaves a file there, a process that belongs to it,
+ * or a listening socket. Processes are found by working directory, arguments or environment, so
+ * also those that left their parent.
  */
 import { chmodSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,17 +11,20 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll } from "vitest";
 import { processesOf } from "./processes.ts";
 
-/** How long a process that was told to end may take to be gone. */
+/** How many milliseconds a process may take to end after its signal. */
 const grace = 5000;
 
 const listening = (): number =>
   process.getActiveResourcesInfo().filter((kind) => kind === "TCPServerWrap").length;
-/** What an earlier file in the same process left behind has failed that file, and must not fail this one too. */
+/**
+ * A socket that an earlier file in this process left open has failed that file, and must not fail
+ * this one.
+ */
 const listeningBefore = listening();
 
 const outer = tmpdir();
 const scratch = mkdtempSync(join(realpathSync(outer), "wl-"));
-// An agent that is root runs its jobs as other users, who must get to their workspaces.
+// An agent that runs as root runs its jobs as other users, who must reach their workspaces.
 chmodSync(scratch, 0o711);
 process.env["TMPDIR"] = scratch;
 // A file that cannot be loaded runs no hook.

@@ -1,11 +1,11 @@
-/** One job of the load, from its start to the report of its end. */
+/** Runs one job of the load, from its start to the report of its end. */
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sha256, type AcknowledgedChunk } from "./acknowledged.ts";
 import type { Load } from "./load.ts";
-import type { Answer } from "./plane.ts";
+import type { TestResponse } from "./plane.ts";
 
-/** What of a claimed job matters here. */
+/** The fields of a claimed job that are needed here. */
 export interface Claimed {
   readonly id: string;
   readonly job_type: "PLAN" | "DEPLOY";
@@ -38,10 +38,10 @@ export async function runJob(
     const wire = chunks.map(({ seq, text }) => ({ seq, log_chunk: text, stream_type: "STDOUT" }));
     const json = wire.length === 1 ? wire[0] : { chunks: wire };
     const { id } = (await inTurn(load, `${path}/logs`, headers, json)).json() as { id: number };
-    // Only the last one's id is answered.
+    // The response has the id of the last chunk only.
     log.push(...chunks.slice(0, -1), ...chunks.slice(-1).map((last) => ({ ...last, id })));
   };
-  // Two are under way at once, as the agent's are.
+  // Two posts are in progress at once, as with the agent.
   for (let n = 0; n < 3; n += 1) await Promise.all([post(), post()]);
   if (job.job_type === "PLAN") await uploadPlan(load, headers, job.id);
   else await writeStates(load, job, configuration);
@@ -52,13 +52,13 @@ export async function runJob(
   acknowledged.ended.set(job.id, { lastSeq: last_seq });
 }
 
-/** A post whose predecessor was not answered yet is told to wait. */
+/** Repeats a post that is refused because its predecessor is not stored yet. */
 async function inTurn(
   load: Load,
   path: string,
   headers: Record<string, string>,
   json: unknown,
-): Promise<Answer> {
+): Promise<TestResponse> {
   for (;;) {
     const answer = await load.call("POST", path, { headers, json, expect: [200, 201, 409] });
     if (answer.status !== 409) return answer;
@@ -70,7 +70,7 @@ async function uploadPlan(load: Load, headers: Record<string, string>, job: stri
   const content = randomBytes(1 + Math.floor(load.random() * 400_000));
   const digest = sha256(content);
   const base64 = createHash("sha256").update(content).digest("base64");
-  // Over a slow line, now and then: then it is cut in the middle.
+  // Sometimes over a slow connection, so that a kill cuts it in the middle.
   const isSlow = load.random() < 0.3;
   await load.call("POST", `/api/jobs/${job}/plan-artifact`, {
     headers: {

@@ -1,6 +1,7 @@
 /**
- * Everything that clients do to a control plane, at once: people create jobs and refresh their tokens, runners claim, start, log, upload,
- * lock and write states and report. A client repeats a call as it is until it is answered, and writes down what was acknowledged.
+ * Everything that clients do to a control plane, concurrently: users create jobs and refresh their
+ * tokens; runners claim, start, log, upload, lock and write states, and report. A client repeats a
+ * call unchanged until it gets a response, and records what was acknowledged.
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,30 +9,30 @@ import { approve, bearer, cookieOf, type Browser } from "./sign-in.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { call } from "../../protocol/transport.ts";
 import { Acknowledged } from "./acknowledged.ts";
-import { ask, type Answer } from "./plane.ts";
+import { ask, type TestResponse } from "./plane.ts";
 import { runJob, type Claimed } from "./load-runner.ts";
 
 const runnerCount = 4;
 const configurationCount = 6;
-/** So many jobs are queued or running at most. */
+/** At most this many jobs are queued or running. */
 const openJobs = 10;
 
-/** The clients of one server, wherever it listens now. */
+/** The clients of one server, whatever its address is now. */
 export class Load {
   readonly acknowledged = new Acknowledged();
-  /** The credential of whoever got a job. */
+  /** The credential of each job's holder. */
   readonly holders = new Map<string, Record<string, string>>();
-  /** The credential of the person whose jobs they are. */
+  /** The credential of the user who owns the jobs. */
   person: Record<string, string> = {};
   readonly random: () => number;
-  /** Set again whenever the server was started again. */
+  /** Set again after each restart of the server. */
   url = "";
-  /** Calls that were sent and not answered. */
+  /** Calls without a response. */
   unanswered = 0;
   answered = 0;
-  /** Calls that were answered 503. */
+  /** Calls with the response 503. */
   refused = 0;
-  /** Answers of a kind that no client may get. */
+  /** Responses that no client may get. */
   readonly failures: string[] = [];
   #isStopped = false;
   #loops: Promise<void>[] = [];
@@ -44,12 +45,12 @@ export class Load {
     return this.#isStopped;
   }
 
-  /** Signs in by a one-time link, makes configurations and runners, and begins. */
+  /** Signs in by a one-time link, creates configurations and workers, and starts all loops. */
   async start(link: string): Promise<void> {
     const opened = await ask(this, "GET", link);
     const cookie = cookieOf(opened) ?? "";
     const browser = { email: "", headers: { cookie, origin: this.url } };
-    // A page of the site says so whatever port it was served from.
+    // A page of the console sends this header whatever its port is.
     const person = (this.person = { cookie, "sec-fetch-site": "same-origin" });
     const make = async (path: string, body: unknown) =>
       (await this.call("POST", path, { headers: person, json: body, expect: [201] })).json();
@@ -65,7 +66,7 @@ export class Load {
       configurations.push(String(made["id"]));
       this.acknowledged.states.set(`c${n}`, new Map());
     }
-    // A failed loop is reported by `failures`; it must not end the test before the server is down.
+    // `failures` reports a failed loop. It must not end the test before the server is stopped.
     const begin = (loop: Promise<void>) =>
       this.#loops.push(loop.catch((error: unknown) => void this.failures.push(String(error))));
     begin(this.#create(person, configurations));
@@ -80,13 +81,16 @@ export class Load {
     }
   }
 
-  /** Everybody finishes what they began. */
+  /** Stops all loops after their current round. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.all(this.#loops);
   }
 
-  /** Repeats the call until it is answered; any other status than those expected, or 503, is a failure. */
+  /**
+   * Repeats the call until it gets a response. Every status other than those expected and 503 is a
+   * failure.
+   */
   async call(
     method: string,
     path: string,
@@ -98,13 +102,13 @@ export class Load {
     }: {
       headers?: Record<string, string>;
       json?: unknown;
-      /** Makes the body, for every try anew. */
+      /** Creates the body, again for every attempt. */
       bytes?: () => Buffer | AsyncIterable<Uint8Array>;
       expect?: number[];
     } = {},
-  ): Promise<Answer> {
+  ): Promise<TestResponse> {
     for (;;) {
-      let answer: Answer | undefined;
+      let answer: TestResponse | undefined;
       try {
         answer = await ask(this, method, path, {
           headers:
@@ -118,9 +122,7 @@ export class Load {
       if (answer && answer.status !== 503) {
         this.answered += 1;
         if (expect.includes(answer.status)) return answer;
-        throw new Error(
-          `${method} ${path} was answered ${answer.status} ${answer.body.toString()}`,
-        );
+        throw new Error(`${method} ${path} returned ${answer.status} ${answer.body.toString()}`);
       }
       if (answer) this.refused += 1;
       await sleep(10);
@@ -161,7 +163,10 @@ export class Load {
     }
   }
 
-  /** One login, refreshed over and over: the newest pair always works, unless the answer to its rotation was lost. */
+  /**
+   * Refreshes one login continuously: the newest pair always works, unless the response of its
+   * rotation was lost.
+   */
   async #refresh(browser: Browser): Promise<void> {
     let token: string | undefined;
     while (!this.#isStopped) {
@@ -189,7 +194,7 @@ export class Load {
       const body = { device_code, verification_code };
       return (await call(this.url, endpoints.exchangeDeviceLogin, { body }))?.refresh_token;
     } catch {
-      // Nobody answered in between: again from the start, with another code.
+      // A response was lost in between: starts again with another code.
       return undefined;
     }
   }

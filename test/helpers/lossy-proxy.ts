@@ -1,19 +1,19 @@
-/** An HTTP proxy that loses answers or requests when it is told to. */
+/** An HTTP proxy that loses responses or requests on demand. */
 import { createServer, request, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface LossyProxy {
   readonly url: string;
-  /** What was asked so far, such as `LOCK`. */
+  /** The methods of all requests so far, such as `LOCK`. */
   readonly seen: string[];
-  /** The next request of this method is carried out, but its answer is lost with the connection. */
+  /** Carries out the next request of this method and loses its response with the connection. */
   loseAnswer(method: string): void;
-  /** The next request of this method is lost with the connection before the server sees it. */
+  /** Loses the next request of this method with the connection before the server gets it. */
   loseRequest(method: string): void;
   close(): Promise<void>;
 }
 
-/** A proxy in front of `target`, such as `http://127.0.0.1:8080`. */
+/** Starts a proxy in front of `target`, such as `http://127.0.0.1:8080`. */
 export async function lossyProxy(target: string): Promise<LossyProxy> {
   const answers: string[] = [];
   const requests: string[] = [];

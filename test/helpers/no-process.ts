@@ -1,7 +1,11 @@
-/** Setup of the unit project: a test that starts a process belongs to another project, and fails with what to do. */
+/**
+ * Setup of the unit project: a unit test that starts a process fails with a message that says what
+ * to do.
+ */
 import { ChildProcess } from "node:child_process";
 
-// Of all ways to start one that is not waited for; what is over before it is back, like `git ls-files`, is none to watch.
+// Covers every asynchronous way to start a process. Synchronous ones, like `git ls-files`, end
+// before they return.
 (ChildProcess.prototype as unknown as { spawn: (options: { file: string }) => never }).spawn = ({
   file,
 }) => {

@@ -1,4 +1,7 @@
-/** A program: an OAuth server in the shape of one of the four providers. Arguments: which one, and the callback that it may send people to. */
+/**
+ * A program: an OAuth server in the form of one of the four providers. Arguments: the provider, and
+ * the callback that it may redirect to.
+ */
 import { startOpenIdProvider, startPlainProvider } from "./providers.ts";
 
 const [, , name = "", callback = ""] = process.argv;

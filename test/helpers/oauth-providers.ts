@@ -1,4 +1,4 @@
-/** The four providers, each as a server process of its own on the loopback. */
+/** The four providers, each as its own server process on the loopback. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -11,7 +11,10 @@ export interface ProviderProcesses extends AsyncDisposable {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Starts all four for a server at this address. Each signs in whoever comes, as `ada@{provider}.example`. */
+/**
+ * Starts all four for a server at this address. Each signs in every visitor as
+ * `ada@{provider}.example`.
+ */
 export async function spawnProviders(server: string): Promise<ProviderProcesses> {
   const started = await Promise.all(providerNames.map((name) => spawnProvider(name, server)));
   const urls = Object.fromEntries(

@@ -1,8 +1,11 @@
-/** Every page of the console, as it is tried and photographed. */
+/** Every page of the console, for tests and screenshots. */
 import { randomUUID } from "node:crypto";
 import type { SampleUser } from "./sample-data.ts";
 
-/** Name and path of each; `jobs` are those of a filled fixture, `places` its zones and what is in them. */
+/**
+ * Name and path of each page. `jobs` are those of a filled fixture, `places` its zones and their
+ * contents.
+ */
 export const pagesOf = (
   fixture: SampleUser,
   jobs: Record<string, string>,

@@ -1,9 +1,9 @@
-/** Zones, configurations and identities worth seeing, for screenshots and tests of all pages. */
+/** Zones, configurations and identities for screenshots and tests of all pages. */
 import { endpoints } from "../../protocol/endpoints.ts";
 import { addHeldJob, addTestWorker, ask, jobCredential, setJob, type Plane } from "./plane.ts";
 import type { SampleUser } from "./sample-data.ts";
 
-/** Makes them; answers name and path of each page. */
+/** Creates them and returns name and path of each page. */
 export async function fillPlaces(
   plane: Plane,
   fixture: SampleUser,
@@ -56,7 +56,7 @@ export async function fillPlaces(
   };
 }
 
-/** Two versions of a state, by a job that was lost and left it locked. */
+/** Writes two versions of a state, by a job that was lost and left it locked. */
 export async function writeState(plane: Plane, fixture: SampleUser, spec: string): Promise<void> {
   const worker = await addTestWorker(plane, fixture.owner);
   const job = await addHeldJob(plane, fixture.owner, worker, {
@@ -72,7 +72,7 @@ export async function writeState(plane: Plane, fixture: SampleUser, spec: string
     const path = `/api/state/${spec}${query}`;
     const headers = { authorization, "content-type": "application/json" };
     const { status } = await ask(plane, method, path, { headers, body: JSON.stringify(body) });
-    if (status !== 200) throw new Error(`${method} of the state was answered ${status}`);
+    if (status !== 200) throw new Error(`${method} of the state returned ${status}`);
   };
   await speak("LOCK", "", { ID: "a" });
   const resource = { mode: "managed", type: "aws_instance", name: "web", instances: [] };

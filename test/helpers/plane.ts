@@ -1,4 +1,7 @@
-/** A control plane in this process, with rows put straight into its store: for tests of single routes. */
+/**
+ * A control plane in this process, with rows written straight to its store, for tests of single
+ * routes.
+ */
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,24 +16,25 @@ import { hashToken, newToken } from "../../control-plane/domain/tokens.ts";
 import type { WorkerRow } from "../../control-plane/domain/worker.ts";
 import { startCliLogin, tokenPair } from "../../control-plane/services/people/logins.ts";
 import { startServer } from "../../control-plane/server.ts";
-import { undeclaredAnswers } from "./declared-answers.ts";
+import { undeclaredResponses } from "./declared-responses.ts";
 import { addJob, addWorker, type Owner } from "./rows.ts";
 
 export interface Plane {
   readonly url: string;
   readonly directory: string;
   readonly context: OpenContext;
-  /** How many blobs there are, finished or not. */
+  /** Returns the number of blobs, finished or not. */
   blobs(): Promise<number>;
-  /** The files of the data directory in which a text stands in clear. */
+  /** Returns the files of the data directory that contain a text in clear. */
   holds(text: string): Promise<string[]>;
   /**
-   * Stops and removes it. Fails if it logged a defect of its own (refusals are none), or answered what its endpoint does not declare.
+   * Stops and removes the control plane. Throws if it logged an error, or sent a response that its
+   * endpoint does not declare.
    */
   close(): Promise<void>;
 }
 
-/** Starts one on a free port in a directory of its own, with these settings besides. */
+/** Starts a control plane on a free port, in its own directory, with these settings. */
 export async function startPlane(settings: Record<string, string> = {}): Promise<Plane> {
   const directory = await mkdtemp(join(tmpdir(), "plane-"));
   const config = readConfig({ ...settings, WINDLASS_DATA_DIR: directory, WINDLASS_PORT: "0" });
@@ -54,7 +58,7 @@ export async function startPlane(settings: Record<string, string> = {}): Promise
       await close();
       await rm(directory, { recursive: true });
       if (errors.length > 0) throw new Error(`the server logged errors:\n${errors.join("")}`);
-      const undeclared = undeclaredAnswers();
+      const undeclared = undeclaredResponses();
       if (undeclared.length > 0)
         throw new Error(
           `declare these as \`refusals\` or \`also\` of their endpoints in protocol/, then run "npm run openapi":\n${undeclared.join("\n")}`,
@@ -74,7 +78,7 @@ export interface TestWorker extends WorkerRow {
   readonly headers: Record<string, string>;
 }
 
-/** A worker with a token that works. */
+/** Adds a worker with a valid token. */
 export async function addTestWorker({ context }: Plane, owner: Owner | null): Promise<TestWorker> {
   const token = newToken("wlw");
   const worker = await addWorker(context.store, owner, {
@@ -85,7 +89,7 @@ export async function addTestWorker({ context }: Plane, owner: Owner | null): Pr
   return { ...worker, headers: { "x-worker-id": worker.id, "x-worker-token": token } };
 }
 
-/** The headers of a person's command line. */
+/** Returns the headers of a user's client. */
 export async function clientHeaders(
   { context }: Plane,
   { id }: Owner,
@@ -95,7 +99,7 @@ export async function clientHeaders(
   return { authorization: `Bearer ${access_token}` };
 }
 
-/** A job that the worker has claimed and not started. */
+/** Adds a job that the worker has claimed and not started. */
 export const addHeldJob = (
   { context }: Plane,
   owner: Owner,
@@ -110,13 +114,13 @@ export const addHeldJob = (
     ...change,
   });
 
-/** What terraform gets of a job: user and password of its state. */
+/** Returns the user and password with which the job's terraform accesses its state. */
 export const jobCredential = ({ context }: Plane, { id, attempt }: JobRow) => ({
   username: id,
   password: jobToken(context, id, attempt),
 });
 
-/** A job as it is stored now. */
+/** Reads a job as it is stored. */
 export const readJob = ({ context }: Plane, { id }: JobRow): Promise<JobRow> =>
   context.store.read.sql
     .selectFrom("jobs")
@@ -124,7 +128,7 @@ export const readJob = ({ context }: Plane, { id }: JobRow): Promise<JobRow> =>
     .where("id", "=", id)
     .executeTakeFirstOrThrow();
 
-/** Changes a stored job without any rule, as if something had happened to it. */
+/** Changes a stored job without checking any rule. */
 export async function setJob(
   { context }: Plane,
   { id }: JobRow,
@@ -135,7 +139,7 @@ export async function setJob(
   );
 }
 
-export interface Answer {
+export interface TestResponse {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData["headers"];
   readonly body: Buffer;
@@ -143,7 +147,7 @@ export interface Answer {
   json(): { code?: string } & Record<string, unknown>;
 }
 
-/** One request; every status is an answer. */
+/** Sends one request and returns the response, whatever its status is. */
 export async function ask(
   { url }: Pick<Plane, "url">,
   method: string,
@@ -152,7 +156,7 @@ export async function ask(
     headers?: Record<string, string>;
     body?: string | Buffer | AsyncIterable<Uint8Array>;
   } = {},
-): Promise<Answer> {
+): Promise<TestResponse> {
   const answer = await request(url + path, {
     method,
     headers: options.headers ?? {},

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
 /**
- * Who works in the directory, or names it in arguments or environment, as `pid: command`. Linux only, where the checks run;
- * elsewhere there is no /proc to read.
+ * Returns the processes that work in the directory or name it in arguments or environment, as `pid:
+ * command`. Linux only, where the checks run: other systems have no /proc.
  */
 export function processesOf(directory: string): string[] {
   if (process.platform !== "linux") return [];
@@ -11,7 +11,7 @@ export function processesOf(directory: string): string[] {
     .filter((pid) => /^\d+$/.test(pid) && Number(pid) !== process.pid)
     .flatMap((pid) => {
       const command = read(() => readFileSync(`/proc/${pid}/cmdline`, "latin1"));
-      // The kernel's own, and zombies.
+      // Kernel threads and zombies.
       if (command === "") return [];
       const isOfIt =
         command.includes(directory) ||
@@ -21,7 +21,7 @@ export function processesOf(directory: string): string[] {
     });
 }
 
-/** A process may end, or belong to somebody else, while it is looked at: then it says nothing about itself. */
+/** A process may end, or belong to another user, while it is read: then the result is empty. */
 function read(what: () => string): string {
   try {
     return what();

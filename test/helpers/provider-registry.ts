@@ -1,4 +1,7 @@
-/** A registry of providers on the loopback, over TLS, with signed checksums; what it serves is a provider that terraform can really run. */
+/**
+ * A provider registry on the loopback, over TLS and with signed checksums. It serves a provider
+ * that terraform can run.
+ */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { createServer } from "node:https";
@@ -11,15 +14,18 @@ export interface ProviderRegistry extends AsyncDisposable {
   /** `localhost:port`, the first part of a provider's source. */
   readonly host: string;
   readonly requests: string[];
-  /** How often a zip was fetched. */
+  /** How often a zip was downloaded. */
   downloads(): number;
-  /** Offers a version of `team/NAME`; `mark` tells packages of the same version apart. Answers the executable. */
+  /**
+   * Offers a version of `team/NAME` and returns the executable. `mark` distinguishes packages of
+   * the same version.
+   */
   publish(name: string, version: string, mark?: string): string;
-  /** The `zh:` hashes of all platforms of a version, as its signed checksums have them. */
+  /** The `zh:` hashes of all platforms of a version, as in its signed checksums. */
   zipHashes(name: string, version: string): string[];
 }
 
-/** Starts an empty one. */
+/** Starts a registry without providers. */
 export async function startProviderRegistry(certificate: Certificate): Promise<ProviderRegistry> {
   const key = await makeKey();
   const keyId = (await readKey({ armoredKey: key.publicKey })).getKeyID().toHex().toUpperCase();
@@ -50,7 +56,7 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
       const filename = `terraform-provider-${name}_${version}_${platform}.zip`;
       const [os, arch] = platform.split("_");
       const shasum = createHash("sha256").update(zip).digest("hex");
-      // Another platform's too, which nobody fetches: a lock file is to have it.
+      // The hash of another platform, which is never downloaded but must be in a lock file.
       const other = `terraform-provider-${name}_${version}_plan9_mips.zip`;
       const elsewhere = createHash("sha256").update(`${name}${version}${mark}`).digest("hex");
       zips.set(`${name} ${version}`, [`zh:${shasum}`, `zh:${elsewhere}`]);
@@ -92,8 +98,9 @@ export async function startProviderRegistry(certificate: Certificate): Promise<P
 }
 
 /**
- * Speaks just enough of terraform's plugin protocol to have a schema without anything in it, over a Unix socket in `TMPDIR` whose name is
- * as long as the longest that Go's `os.CreateTemp` makes, as providers that are built with go-plugin do.
+ * Implements just enough of terraform's plugin protocol to return an empty schema, over a Unix
+ * socket in `TMPDIR` whose name is as long as the longest that Go's `os.CreateTemp` creates, as
+ * providers built with go-plugin do.
  */
 const runnable = ({ tls }: Certificate): string => `#!/usr/bin/env node
 const cert = ${JSON.stringify(tls.cert.toString())};

@@ -1,4 +1,7 @@
-/** Real OAuth servers on loopback in the shapes of the four providers, and a browser that follows redirects with a cookie jar. */
+/**
+ * Real OAuth servers on the loopback in the forms of the four providers, and a browser that follows
+ * redirects with a cookie jar.
+ */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -8,18 +11,18 @@ import { request } from "undici";
 
 export interface FakeProvider {
   readonly url: string;
-  /** Who signs in next, and whether the provider has verified their e-mail. */
+  /** Who signs in next, and whether the provider has verified the e-mail. */
   readonly person: { subject: string; email: string; verified: boolean };
-  /** GitHub's: other addresses of that person, and whether each is verified. */
+  /** GitHub: other addresses of that user, and whether each is verified. */
   readonly others: Map<string, boolean>;
-  /** What its API says of memberships, by path; what is not here is 404. */
+  /** The membership responses of the API, by path. Other paths return 404. */
   readonly memberships: Map<string, { status: number; body: unknown }>;
   close(): Promise<void>;
 }
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A server on a free port; its handler is made when the address is known. */
+/** Starts a server on a free port. Its handler is created when the address is known. */
 export async function serve(
   make: (url: string) => Handler | Promise<Handler>,
 ): Promise<{ url: string; close(): Promise<void> }> {
@@ -41,7 +44,10 @@ export const sendJson = (response: ServerResponse, body: unknown, status = 200):
 
 const newPerson = () => ({ subject: "4711", email: "ada@example.com", verified: true });
 
-/** GitHub or Bitbucket: OAuth without an ID token, and an API that says who it is. */
+/**
+ * Starts a provider like GitHub or Bitbucket: OAuth without an ID token, and an API for the user's
+ * data.
+ */
 export async function startPlainProvider(kind: "github" | "bitbucket"): Promise<FakeProvider> {
   const person = newPerson();
   const others: FakeProvider["others"] = new Map();
@@ -95,7 +101,7 @@ function sendMembership(
   sendJson(response, body, status);
 }
 
-/** What a person has at GitHub. */
+/** The repositories of a user at GitHub. */
 const repository = {
   id: 1,
   full_name: "ada/network",
@@ -104,7 +110,9 @@ const repository = {
   private: true,
 };
 
-/** The mock says no in words of its own: here it does so as the two hosts do, GitHub with status 200. */
+/**
+ * Replaces the refusals of the mock by those of the two hosts: GitHub sends them with status 200.
+ */
 function refuseAs(kind: "github" | "bitbucket", response: ServerResponse): void {
   const end = response.end.bind(response) as (text: unknown) => ServerResponse;
   response.end = ((text: unknown) => {
@@ -118,7 +126,9 @@ function refuseAs(kind: "github" | "bitbucket", response: ServerResponse): void 
   }) as typeof response.end;
 }
 
-/** GitLab or Google: a certified OpenID provider that signs in whoever comes. */
+/**
+ * Starts a provider like GitLab or Google: a certified OpenID provider that signs in every visitor.
+ */
 export async function startOpenIdProvider(redirect_uri: string): Promise<FakeProvider> {
   const person = newPerson();
   const others: FakeProvider["others"] = new Map();
@@ -167,7 +177,7 @@ export async function startOpenIdProvider(redirect_uri: string): Promise<FakePro
   return { url, person, others, memberships, close };
 }
 
-/** Where a chain of redirects ended. */
+/** The end of a chain of redirects. */
 export interface Visit {
   readonly url: string;
   readonly status: number;
@@ -176,7 +186,9 @@ export interface Visit {
   readonly way: readonly string[];
 }
 
-/** A browser: one jar of cookies per host and port, redirects followed until `until` says stop. */
+/**
+ * A browser with one cookie jar per host and port. It follows redirects until `until` returns true.
+ */
 export class TestBrowser {
   readonly jars = new Map<string, Map<string, string>>();
 

@@ -1,5 +1,8 @@
-/** `npm run prove`: long and repeated forms of the suite's tests. */
+/** `npm run prove` runs long and repeated forms of the tests. */
 export const proving = process.env["WINDLASS_PROVE"] === "1";
 
-/** `test.for(underProve)` defines a test that only `npm run prove` runs, because the suite has a shorter form of what it shows. */
+/**
+ * `test.for(underProve)` defines a test that only `npm run prove` runs, because the suite has a
+ * shorter form of it.
+ */
 export const underProve: readonly string[] = proving ? ["npm run prove"] : [];

@@ -1,34 +1,37 @@
-/** Bytes on a connection, where a client library would not send them. */
+/** Sends bytes over a connection that a client library would not send. */
 import { connect } from "node:net";
 import type { Plane } from "./plane.ts";
 
-export interface Heard {
-  /** 0: closed without an answer. */
+export interface RawResponse {
+  /** 0: closed without a response. */
   readonly status: number;
   readonly text: string;
-  /** The last answer's body as JSON; undefined when it is none. */
+  /** The body of the last response as JSON; undefined if it is not JSON. */
   readonly problem: { readonly code?: string; readonly request_id?: string } | undefined;
   readonly milliseconds: number;
 }
 
-/** Says the pieces, one every `every` milliseconds, and listens until the server closes or `patience` is over. */
-export function speak(
+/**
+ * Sends the pieces, one every `every` milliseconds, and reads until the server closes the
+ * connection or `patience` is over.
+ */
+export function sendRaw(
   { url }: Plane,
   pieces: readonly (string | Buffer)[],
   { every = 0, patience = 2000 } = {},
-): Promise<Heard> {
+): Promise<RawResponse> {
   const { hostname, port } = new URL(url);
   const began = performance.now();
   return new Promise((resolve) => {
     let text = "";
     const left = [...pieces];
-    const say = () => {
+    const sendNext = () => {
       const piece = left.shift();
       if (piece === undefined || socket.destroyed) return clearInterval(timer);
       socket.write(piece);
     };
-    const socket = connect(Number(port), hostname, say);
-    const timer = setInterval(say, every);
+    const socket = connect(Number(port), hostname, sendNext);
+    const timer = setInterval(sendNext, every);
     const end = setTimeout(() => socket.destroy(), patience);
     socket.on("data", (data) => (text += data.toString("latin1")));
     socket.on("error", () => socket.destroy());

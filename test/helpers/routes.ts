@@ -1,4 +1,4 @@
-/** The routes of a server as it registers them, so that tests can ask about every one that there is. */
+/** The routes that a server registers, so that tests can cover every one. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { FastifyInstance } from "fastify";
 import type { Endpoint } from "../../protocol/endpoint.ts";
@@ -7,11 +7,14 @@ export interface ServedRoute {
   readonly method: string;
   /** With `:name` parts. */
   readonly url: string;
-  /** Absent: a page, or one of the server's own. */
+  /** Undefined for a page or one of the server's own routes. */
   readonly endpoint: Endpoint | undefined;
 }
 
-/** Runs `start`, which starts a server, and answers what it answered with the routes (HEAD is GET without a body). */
+/**
+ * Runs `start`, which starts a server, and returns its result with the routes. HEAD routes are left
+ * out.
+ */
 export async function withRoutes<T>(start: () => Promise<T>): Promise<[T, ServedRoute[]]> {
   const routes: ServedRoute[] = [];
   const onStart = (message: unknown): void => {

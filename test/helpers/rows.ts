@@ -1,4 +1,4 @@
-/** Rows for tests of the store, complete and with the fields that matter given by the test. */
+/** Complete rows for tests of the store, with the fields that the test gives. */
 import { v7 as uuid } from "uuid";
 import { newlyQueued, type JobRow } from "../../control-plane/domain/job.ts";
 import { newlyRegistered, type WorkerRow } from "../../control-plane/domain/worker.ts";
@@ -13,7 +13,7 @@ export interface Owner {
   readonly zone: string;
 }
 
-/** A user with a zone. */
+/** Adds a user with a zone. */
 export async function addOwner(store: Store): Promise<Owner> {
   const [id, zone] = [uuid(), uuid()];
   await store.write(async (tx) => {
@@ -26,7 +26,7 @@ export async function addOwner(store: Store): Promise<Owner> {
   return { id, zone };
 }
 
-/** A configuration of the owner; answers its id. */
+/** Adds a configuration of the owner and returns its id. */
 export async function addSpec(
   store: Store,
   { id: owner_id, zone: zone_id }: Owner,
@@ -56,7 +56,7 @@ export async function addSpec(
   return id;
 }
 
-/** A queued job of the owner. */
+/** Adds a queued job of the owner. */
 export async function addJob(
   store: Store,
   owner: Owner,
@@ -85,13 +85,13 @@ export async function addJob(
   return job;
 }
 
-/** The plan that a job has uploaded, as far as rows tell: its bytes are nowhere. */
+/** Adds the row of a job's plan artifact, without its content. */
 export async function addArtifact(store: Store, job_id: string): Promise<void> {
   const artifact = { job_id, attempt: 1, blob: "b", size_bytes: 1, sha256: "", created_at: 1 };
   await store.write((tx) => tx.sql.insertInto("plan_artifacts").values(artifact).execute());
 }
 
-/** A worker; without an owner it is cloud-hosted. */
+/** Adds a worker; without an owner it is cloud-hosted. */
 export async function addWorker(
   store: Store,
   owner: Owner | null,

@@ -1,11 +1,14 @@
-/** The rules for source files as a table, and the search for files that break one. The reasons are printed with a breach. */
+/** The rules for source files as tables, and a check that returns every breach with its reason. */
 import type { SourceFile } from "./source-files.ts";
 
-/** Who may import whom, type-only imports included. A file of ours that no folder of the table holds breaks the rules too. */
+/**
+ * Which folders may import which others, type-only imports included. A source file in no folder of
+ * the table breaks the rules too.
+ */
 interface FolderRule {
-  /** The beginning of the paths that the rule is about; of two that fit, the longer one counts. */
+  /** The start of the paths that the rule covers. Of two matching rules the longer one counts. */
   readonly folder: string;
-  /** Beginnings of the paths that these files may import; their own folder is always one. */
+  /** Starts of the paths that these files may import. Their own folder is always included. */
   readonly may: readonly string[];
   readonly why: string;
 }
@@ -121,7 +124,7 @@ const folderRules: readonly FolderRule[] = [
   {
     folder: "control-plane/backup/",
     may: [...below, ...plane("config.ts", "domain/", "store/", "blobs/", "data-directory/")],
-    why: "a backup reads store and blobs as they are, without services",
+    why: "a backup reads store and blobs directly, without services",
   },
   {
     folder: "control-plane/commands/",
@@ -141,10 +144,10 @@ const folderRules: readonly FolderRule[] = [
   },
 ];
 
-/** What the table of folders cannot say: single files, and packages. */
+/** Rules for single files and for packages. */
 interface ImportRule {
   readonly files: RegExp;
-  /** Of packages, what they may import. */
+  /** The packages that may be imported. */
   readonly only?: RegExp;
   readonly never?: RegExp;
   readonly why: string;
@@ -199,10 +202,13 @@ const importRules: readonly ImportRule[] = [
   },
 ];
 
-/** Who else than a config.ts may read the environment, and why. */
+/** Files other than config.ts that may read the environment, with the reason. */
 const environmentReaders: Readonly<Record<string, string>> = {};
 
-/** Files of the agent that may read the clock, and why. All else goes by `performance.now()`, which no change of the clock moves. */
+/**
+ * Files of the agent that may read the clock, with the reason. All others use `performance.now()`,
+ * which no change of the clock affects.
+ */
 const clockReaders: Readonly<Record<string, string>> = {
   "agent/job/credentials/assume-role.ts":
     "AWS checks a signature's time: the clock and what it is off are sent",
@@ -215,7 +221,10 @@ const clockReaders: Readonly<Record<string, string>> = {
     "credentials end by whichever of both clocks comes first",
 };
 
-/** What may be told only from the text of another program's message, and why no decision depends on it. */
+/**
+ * Files that may examine the text of another program's message, with the reason why no decision
+ * depends on it.
+ */
 const messageReaders: Readonly<Record<string, string>> = {
   "agent/job/credentials/assume-role.ts":
     "AWS names the missing permission in its text alone; it chooses the advice, not what happens",
@@ -223,10 +232,10 @@ const messageReaders: Readonly<Record<string, string>> = {
     "V8 tells the place of a JSON fault in its text alone; the rest of it may quote a secret",
 };
 
-/** Lines of code, blank lines and comments not counted. A longer file should be split by concern. */
+/** Lines of code without blank lines and comments. A longer file should be split by concern. */
 const codeLineLimit = 300;
 
-/** Every breach of every rule, one readable line each. */
+/** Returns every breach of every rule as a readable line. */
 export const breaches = (files: readonly SourceFile[]): string[] => [
   ...cycles(files),
   ...files.flatMap((file) => [
@@ -265,11 +274,15 @@ export const breaches = (files: readonly SourceFile[]): string[] => [
   ]),
 ];
 
-/** Returns one cycle of imports, type-only ones included, in words; an empty list if there is none. */
+/**
+ * Returns one cycle of imports in words, type-only imports included; an empty list if there is
+ * none.
+ */
 function cycles(files: readonly SourceFile[]): string[] {
   const open = new Map(files.map(({ path, imports }) => [path, imports]));
   const next = (path: string) => open.get(path)?.find((target) => open.has(target));
-  // A file that imports no other file is in no cycle, and neither is one that imports only such files.
+  // A file that imports no other file is in no cycle, and neither is one that imports only such
+  // files.
   let count: number;
   do {
     count = open.size;

@@ -1,4 +1,7 @@
-/** A control plane with something of everything, made through its own interface: for screenshots and for tests of all pages. */
+/**
+ * A control plane with data of every kind, created through its API, for screenshots and tests of
+ * all pages.
+ */
 import { randomUUID } from "node:crypto";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { CreateJob, Job, LogStep } from "../../protocol/jobs.ts";
@@ -8,9 +11,9 @@ import { addTestWorker, ask, type Plane } from "./plane.ts";
 import type { Owner } from "./rows.ts";
 import { bearer, openBrowser } from "./sign-in.ts";
 
-/** The settings of a control plane that has all there is to show. */
+/** The settings of a control plane that shows everything. */
 export const sampleSettings = {
-  // Its worker is heard of once.
+  // Its worker sends one heartbeat only.
   WINDLASS_OFFLINE_SECONDS: "3600",
   RELEASE_API_SECRET: "the-secret-of-the-pipeline-of-these-scenes",
   ...Object.fromEntries(
@@ -21,26 +24,28 @@ export const sampleSettings = {
   ),
 };
 
-/** A person with a zone, and a runner of theirs that this test plays. */
+/** A user with a zone, and a runner of that user that the test plays. */
 export interface SampleUser {
   readonly owner: Owner;
   readonly worker: string;
   readonly email: string;
   readonly headers: Record<string, string>;
-  /** What this person calls with them. */
+  /** The API as this user calls it. */
   readonly person: Calls;
   configure(name: string): Promise<string>;
   queue(job: CreateJob): Promise<Job>;
-  /** Hands out the oldest job and starts it. */
+  /** Claims the oldest job and starts it. */
   start(): Promise<string>;
   log(job: string, text: string, stream?: "STDOUT" | "STDERR" | "SYSTEM"): Promise<void>;
-  /** A step of the job starts or ends; `second`: by the runner's clock, from some moment. */
+  /**
+   * Starts or ends a step of the job, `second` seconds after a fixed time by the runner's clock.
+   */
   step(job: string, name: string, event: LogStep["event"], second?: number): Promise<void>;
   end(job: string, status: "SUCCESS" | "FAILED", more?: object): Promise<void>;
   read(job: string): Promise<Job>;
 }
 
-/** Opens one. */
+/** Creates the user and the runner. */
 export async function openSampleUser(
   plane: Plane,
   email = `${randomUUID()}@example.com`,
@@ -107,7 +112,7 @@ export async function openSampleUser(
   };
 }
 
-/** What a plan with something of everything would do. */
+/** A plan summary with every kind of change. */
 const richPlan: PlanSummary = {
   counts: { create: 2, update: 1, replace: 1, delete: 1, forget: 0, move: 1, import: 0 },
   changes: [
@@ -136,7 +141,7 @@ const richPlan: PlanSummary = {
   complete: true,
 };
 
-/** Terraform's colours as it writes them. */
+/** Terraform's output with its colours. */
 const planLog = [
   "\u001b[0m\u001b[1mTerraform will perform the following actions:\u001b[0m",
   "",
@@ -150,7 +155,7 @@ const planLog = [
   "",
 ].join("\n");
 
-/** Jobs of every kind; answers those that have a page worth seeing. */
+/** Adds jobs of every kind and returns those with a page worth showing. */
 export async function addSampleJobs(
   plane: Plane,
   fixture: SampleUser,

@@ -1,4 +1,7 @@
-/** Runs `windlass server` as an operator does: a process of its own over a data directory, to be killed and started again. */
+/**
+ * Runs `windlass server` as an operator does: its own process over a data directory, which can be
+ * killed and started again.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync, readFileSync } from "node:fs";
@@ -11,20 +14,23 @@ import { bin } from "./windlass.ts";
 
 export interface ServerProcess extends AsyncDisposable {
   readonly pid: number;
-  /** Resolves with its address when `/readyz` says 200; rejects when it ends before. */
+  /** Resolves with its address when `/readyz` returns 200. Rejects if it ends before. */
   readonly ready: Promise<string>;
-  /** How long that took, from the start of the process. */
+  /** How many milliseconds that took from the start of the process. */
   readyMilliseconds(): number;
-  /** How much of it was work of its own: what other programs of the machine do is not in it. Linux only, elsewhere 0. */
+  /**
+   * The CPU time of the process until then, which other programs do not affect. Linux only,
+   * elsewhere 0.
+   */
   readyCpuMilliseconds(): number;
-  /** Resolves at its end with the exit code; null after a kill. */
+  /** Resolves with the exit code; null after a kill. */
   readonly exited: Promise<number | null>;
-  /** What it wrote to stderr: JSON lines. */
+  /** Its log on stderr, in JSON lines. */
   log(): string;
   kill(signal: NodeJS.Signals): void;
 }
 
-/** Starts one on a free port; where a file is named, its log goes there. */
+/** Starts a server on a free port. Its log is written to `logFile` if that is given. */
 export function spawnServer(
   directory: string,
   settings: Readonly<Record<string, string>> = {},
@@ -73,7 +79,7 @@ export function spawnServer(
     readyCpuMilliseconds = cpuMilliseconds(child.pid ?? 0);
     return url;
   });
-  // Whoever kills it before it is ready does not wait for it.
+  // A test that kills the server before it is ready does not await `ready`.
   ready.catch(() => undefined);
   return {
     pid: child.pid ?? 0,
@@ -105,7 +111,7 @@ async function untilReady(url: string): Promise<void> {
   }
 }
 
-/** The path of a new one-time link, made as `windlass server login-link` makes it. */
+/** Returns the path of a new one-time link, as `windlass server login-link` creates it. */
 export async function newLink(directory: string): Promise<string> {
   const store = await openSqlite(readConfig({ WINDLASS_DATA_DIR: directory }).databaseFile);
   try {

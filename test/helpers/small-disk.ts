@@ -1,4 +1,4 @@
-/** A disk of a few megabytes, to be filled by a test. */
+/** A disk of a few megabytes that a test can fill. */
 import { execFile } from "node:child_process";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -11,7 +11,7 @@ const run = promisify(execFile);
 /** Skip a test with this reason where `smallDisk` returns undefined. */
 export const needsRoot = "a small disk cannot be mounted here (it needs root)";
 
-/** Mounts a disk of this size; undefined where that is not allowed. */
+/** Mounts a disk of this size; undefined if that is not permitted. */
 export async function smallDisk(
   megabytes: number,
 ): Promise<(AsyncDisposable & { readonly path: string }) | undefined> {
@@ -31,7 +31,7 @@ export async function smallDisk(
   };
 }
 
-/** Writes a file that takes all the space there is. */
+/** Writes a file that takes all free space. */
 export function fillDisk(path: string): void {
   const file = openSync(path, "w");
   try {

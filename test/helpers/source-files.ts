@@ -1,18 +1,27 @@
-/** The project's own source, as the rules about it see it: who imports whom, who reads the environment or the clock, how long a file is. */
+/**
+ * The project's source as the rules see it: imports, reads of the environment and the clock, and
+ * lines of code.
+ */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join, posix } from "node:path";
 import { parseSync, Visitor, type Node } from "oxc-parser";
 
-/** Everything a rule needs to know about one TypeScript file; paths are relative to the root of the project. */
+/**
+ * What the rules need to know about one TypeScript file. Paths are relative to the root of the
+ * project.
+ */
 export interface SourceFile {
   readonly path: string;
   /** Lines that hold code: neither blank nor only a comment. */
   readonly codeLines: number;
-  /** Files of ours by their path, packages by their name, Node's modules as `node:…`; type-only ones included. */
+  /**
+   * Project files by path, packages by name, Node's modules as `node:…`, type-only imports
+   * included.
+   */
   readonly imports: readonly string[];
   readonly readsEnvironment: boolean;
-  /** `Date.now()`, `new Date()`: the clock that people and NTP set. */
+  /** `Date.now()` and `new Date()`: the clock that users and NTP set. */
   readonly readsClock: boolean;
   /** Where it compares or searches the text of a message, such as an error's. */
   readonly messagesJudged: readonly string[];
@@ -20,7 +29,7 @@ export interface SourceFile {
 
 export const root = join(import.meta.dirname, "../..");
 
-/** Every file of the project: what git tracks, and what is new and not ignored. */
+/** Returns every file of the project: tracked by git, or new and not ignored. */
 export function projectFiles(): string[] {
   const listed = execFileSync("git", ["ls-files", "-co", "--exclude-standard", "-z"], {
     cwd: root,
@@ -30,13 +39,19 @@ export function projectFiles(): string[] {
   return listed.split("\0").filter((path) => path !== "" && existsSync(join(root, path)));
 }
 
-/** The files of agent, CLI, control plane, common and protocol, and the entry: what a user runs. */
+/**
+ * Returns the files of agent, CLI, control plane, common and protocol, and the entry: what a user
+ * runs.
+ */
 export const sourceFiles = (): SourceFile[] =>
   projectFiles()
     .filter((path) => /^((agent|cli|common|control-plane|protocol)\/.*|main)\.ts$/.test(path))
     .map((path) => sourceFile(path, readFileSync(join(root, path), "utf8")));
 
-/** Reads one file's text. Throws when it is not TypeScript, so that no file escapes the rules by a mistake in it. */
+/**
+ * Parses one file. Throws if it is not TypeScript, so that no file escapes the rules by a syntax
+ * error.
+ */
 export function sourceFile(path: string, text: string): SourceFile {
   const { program, module, comments, errors } = parseSync(path, text, { lang: "ts" });
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`);
@@ -59,7 +74,7 @@ export function sourceFile(path: string, text: string): SourceFile {
 
   new Visitor({
     ImportExpression({ source }) {
-      // A computed import could reach anything: it is kept as it stands, and no rule lets it through.
+      // A computed import could load anything: its expression is kept, and no rule allows it.
       specifiers.push(
         source.type === "Literal" ? String(source.value) : text.slice(source.start, source.end),
       );

@@ -1,11 +1,13 @@
-/** All that a control plane has stored, as text: to show that something changed nothing. */
+/** Everything that a control plane has stored, as text, to show that something changed nothing. */
 import { sql } from "kysely";
 import type { Plane } from "./plane.ts";
 
-/** What a refusal may count, and when a worker last called: `table.column`. */
+/**
+ * Columns that a refusal may change, as `table.column`: counters, and when a worker last called.
+ */
 const counters = new Set(["cli_logins.wrong_guesses", "workers.last_call_at"]);
 
-/** Every row of every table, one a line, without the counters; with the number of blobs. */
+/** Returns every row of every table as a line, without these columns, and the number of blobs. */
 export async function dump(plane: Plane): Promise<string[]> {
   const queries = plane.context.store.read.sql;
   const tables = await sql<{ name: string }>`
@@ -15,7 +17,7 @@ export async function dump(plane: Plane): Promise<string[]> {
     const { rows } = await sql<Record<string, unknown>>`select * from ${sql.table(name)}`.execute(
       queries,
     );
-    // The server itself notes there that it is ready, whenever it is asked.
+    // The server records there that it is ready when it is asked.
     const asked = rows.filter((row) => name !== "facts" || row["name"] !== "ready_at");
     const kept = asked.map((row) =>
       JSON.stringify(row, (column, value: unknown) =>

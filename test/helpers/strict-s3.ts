@@ -1,4 +1,7 @@
-/** `moto_server` as S3, with a gate in front that lets only unexpired credentials of the strict STS through, as AWS does and moto does not. */
+/**
+ * `moto_server` as S3 behind a gate that accepts only unexpired credentials of the strict STS, as
+ * AWS does and moto does not.
+ */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer, request as ask } from "node:http";
@@ -12,15 +15,18 @@ export const hasMoto = spawnSync("moto_server", ["--help"]).status === 0;
 
 export interface StrictS3 extends AsyncDisposable {
   readonly url: string;
-  /** The sets, by their position in what the STS has given, that signed a request which was let through: each once, in order. */
+  /**
+   * The credentials that signed an accepted request, by their position in what the STS has issued:
+   * each once, in order.
+   */
   readonly used: number[];
-  /** Why others were not. */
+  /** The reasons of refusals. */
   readonly refused: string[];
-  /** The text of an object, past the gate. */
+  /** Returns the text of an object, bypassing the gate. */
   read(bucket: string, key: string): Promise<string>;
 }
 
-/** Starts both; the bucket is there. */
+/** Starts both and creates the bucket. */
 export async function startStrictS3(sts: StrictSts, bucket: string): Promise<StrictS3> {
   const port = await freePort();
   const moto = spawn("moto_server", ["-H", "127.0.0.1", "-p", String(port)], { stdio: "ignore" });
@@ -67,7 +73,7 @@ export async function startStrictS3(sts: StrictSts, bucket: string): Promise<Str
     used,
     refused,
     read: async (from, key) => {
-      // Only anonymous requests are judged by moto.
+      // Moto checks only anonymous requests.
       const authorization = "AWS4-HMAC-SHA256 Credential=TEST/20260101/us-east-1/s3/aws4_request";
       const answer = await request(`${behind}/${from}/${key}`, { headers: { authorization } });
       return answer.body.text();

@@ -1,4 +1,7 @@
-/** A command in a real pseudo-terminal (util-linux `script` makes it), and what stands on its screen. */
+/**
+ * Runs a command in a real pseudo-terminal, created by `script` of util-linux, and reads its
+ * screen.
+ */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { stripVTControlCharacters } from "node:util";
@@ -6,9 +9,9 @@ import { until } from "./agent-process.ts";
 import { bin } from "./windlass.ts";
 
 export interface Terminal extends AsyncDisposable {
-  /** Everything that was written to the terminal so far, as text without control sequences. */
+  /** Everything that was written so far, as text without control sequences. */
   screen(): string;
-  /** Everything, as it came. */
+  /** Everything that was written so far, unchanged. */
   raw(): string;
   type(text: string): void;
   /** Waits for words on the screen. */

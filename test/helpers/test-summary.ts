@@ -1,4 +1,7 @@
-/** A vitest reporter that says what ran, by area, and ends with one plain line that a program can read. */
+/**
+ * A vitest reporter that counts the tests by area and ends with one plain line that a program can
+ * read.
+ */
 import type { Reporter, TestModule, TestRunEndReason } from "vitest/node";
 
 interface Count {
@@ -7,7 +10,7 @@ interface Count {
   skipped: number;
 }
 
-/** A test that did not run, and why; "" where it does not say. */
+/** A skipped test, with its reason; "" if it gives none. */
 interface NotRun {
   readonly name: string;
   readonly note: string;
@@ -15,11 +18,13 @@ interface NotRun {
 
 const none = (): Count => ({ passed: 0, failed: 0, skipped: 0 });
 
-/** What `.ci/run` cannot install. A test that is skipped with such a note stays skipped there too. */
+/**
+ * What `.ci/run` cannot install. A test that is skipped for this reason stays skipped there too.
+ */
 const notInstallable =
   /^needs (a container engine|a running systemd|an OpenTofu binary|a machine whose cgroup v2 )/;
 
-export default class Tally implements Reporter {
+export default class TestSummary implements Reporter {
   onTestRunEnd(
     modules: readonly TestModule[],
     unhandled: readonly unknown[],
@@ -35,7 +40,7 @@ export default class Tally implements Reporter {
     total.failed += unhandled.length;
     if (reason === "interrupted") total.failed ||= 1;
 
-    // As root, `.ci/run` installs every tool: there a test that did not run has proved nothing.
+    // As root, `.ci/run` installs every tool: there a skipped test has proved nothing.
     const inCi = Boolean(process.env["CI"]) && process.getuid?.() === 0;
     const failures = inCi ? notRun.filter(({ note }) => !notInstallable.test(note)) : [];
     total.failed += failures.length;
@@ -71,7 +76,7 @@ function countOf(module: TestModule, notRun: NotRun[]): Count {
       notRun.push({ name: `${module.relativeModuleId} > ${test.fullName}`, note });
     }
   }
-  // A file that cannot be loaded, or whose hooks fail, has no failed test of its own.
+  // A file that cannot be loaded, or whose hooks fail, has no failed test.
   if (module.state() === "failed" && count.failed === 0) count.failed = 1;
   return count;
 }

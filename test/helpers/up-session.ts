@@ -1,4 +1,7 @@
-/** Somebody's first deployment, from the sign-in to the outputs, as their terminal shows it: for docs/up.md, and for the test of it. */
+/**
+ * A first deployment from the sign-in to the outputs, as the user's terminal shows it, for
+ * docs/up.md and its test.
+ */
 import { cpSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -12,13 +15,13 @@ import { openProgram } from "./terminal.ts";
 import { windlass } from "./windlass.ts";
 
 export interface UpSession {
-  /** What stands on the screen in the end. */
+  /** The final content of the screen. */
   readonly transcript: string;
-  /** The lines of it that are terraform's. */
+  /** The lines of it that terraform wrote. */
   readonly terraform: ReadonlySet<string>;
 }
 
-/** Signs in, adds a runner and brings `samples/hello-cluster` up, in one shell; the runner is started beside it. */
+/** Signs in, starts a runner and brings `samples/hello-cluster` up, in one shell. */
 export async function recordUp(plane: Plane): Promise<UpSession> {
   using place = scratch();
   const env = { WINDLASS_CONFIG_DIR: join(place.path, "client"), HOME: place.path };
@@ -70,7 +73,7 @@ export async function recordUp(plane: Plane): Promise<UpSession> {
   return { transcript: transcript.slice(0, transcript.lastIndexOf("$ exit")), terraform };
 }
 
-/** The lines as they stand in the end: what was erased in them is gone. */
+/** Returns the final lines, without text that was erased. */
 const rendered = (raw: string): string =>
   raw
     .replaceAll("\r\n", "\n")

@@ -1,4 +1,7 @@
-/** A user's machine: the client, and an agent that can be killed and started again over the same work directory. */
+/**
+ * A user's machine: the client, and an agent that can be killed and started again over the same
+ * work directory.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { scratch, startAgent, until, type AgentProcess } from "./agent-process.ts";

@@ -1,4 +1,4 @@
-/** A person who drives a control plane through its API, as the command line does. */
+/** A user who calls the API of a control plane as the client does. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Endpoint } from "../../protocol/endpoint.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
@@ -11,24 +11,24 @@ type Input<E extends Endpoint> = Parameters<typeof call<E>>[2];
 
 export interface User {
   readonly plane: Plane;
-  /** The settings of this person's command line. */
+  /** The settings of this user's client. */
   readonly environment: { readonly WINDLASS_URL: string; readonly WINDLASS_TOKEN: string };
   call<E extends Endpoint>(endpoint: E, input: Input<E>): Promise<NonNullable<Called<E>>>;
-  /** A new configuration in the user's zone. */
+  /** Creates a configuration in the user's zone. */
   configure(fields: Record<string, unknown>): Promise<string>;
   queue(job: CreateJob): Promise<Job>;
   read(job: Job): Promise<Job>;
-  /** Waits until the job has this status. */
+  /** Waits until the job has one of these statuses. */
   reaches(job: Job, ...statuses: Job["status"][]): Promise<Job>;
-  /** Waits until the job's holder has reported its end. */
+  /** Waits until the job is released. */
   released(job: Job): Promise<Job>;
   log(job: Job, stream?: string): Promise<string>;
   upload(archive: Buffer): Promise<string>;
-  /** A token with which an agent registers itself. */
+  /** Creates a token with which an agent registers itself. */
   registrationToken(): Promise<string>;
 }
 
-/** Signs a new person in and makes a zone. */
+/** Signs in a new user and creates a zone. */
 export async function newUser(plane: Plane): Promise<User> {
   const { access_token } = await signIn(plane);
   const headers = bearer(access_token);
@@ -38,7 +38,7 @@ export async function newUser(plane: Plane): Promise<User> {
     environment: { WINDLASS_URL: plane.url, WINDLASS_TOKEN: access_token },
     call: async (endpoint, input) => {
       const answer = await call(plane.url, endpoint, input, { headers });
-      if (answer === null && endpoint.answer) throw new Error(`${endpoint.path} answered nothing`);
+      if (answer === null && endpoint.answer) throw new Error(`${endpoint.path} returned nothing`);
       return answer as never;
     },
     configure: async (fields) => {

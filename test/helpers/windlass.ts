@@ -5,6 +5,6 @@ import { root } from "./source-files.ts";
 
 export const bin = join(root, "bin/windlass");
 
-/** Runs `windlass <words>`; a failing exit code is an answer and not an error. */
+/** Runs `windlass <words>`. A failing exit code is returned, not thrown. */
 export const windlass = (words: readonly string[], options: Options = {}) =>
   execa(bin, words, { reject: false, stdin: "ignore", ...options });

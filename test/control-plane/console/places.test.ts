@@ -6,7 +6,7 @@ import { callsOf } from "../../helpers/calls.ts";
 import { dump } from "../../helpers/store-dump.ts";
 import { submit as send, type Fields } from "../../helpers/forms.ts";
 import { writeState } from "../../helpers/places.ts";
-import { addTestWorker, ask, type Answer } from "../../helpers/plane.ts";
+import { addTestWorker, ask, type TestResponse } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../helpers/sample-data.ts";
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
   fixture = await openSampleUser(plane);
 });
 
-const submit = (path: string, fields: Fields, headers = fixture.headers): Promise<Answer> =>
+const submit = (path: string, fields: Fields, headers = fixture.headers): Promise<TestResponse> =>
   send(plane, path, fields, headers);
 const page = (path: string, headers = fixture.headers) => ask(plane, "GET", path, { headers });
 const read = (name: string) => fixture.person.get(endpoints.getConfiguration, { params: { name } });
@@ -24,7 +24,7 @@ const audit = async () => {
   const query = { limit: 1 };
   return (await fixture.person.get(endpoints.listAuditEntries, { query })).audit_entries[0];
 };
-const words = ({ body }: Answer): string =>
+const words = ({ body }: TestResponse): string =>
   body
     .toString()
     .replaceAll(/<[^>]*>/g, " ")
@@ -43,7 +43,7 @@ const filled = (more: Fields = {}): Fields => ({
   ...more,
 });
 const create = (more: Fields = {}) => submit(`/zones/${fixture.owner.zone}/new`, filled(more));
-const idOf = ({ headers }: Answer): string =>
+const idOf = ({ headers }: TestResponse): string =>
   /^\/configurations\/([\w-]+)/.exec(String(headers["location"]))?.[1] ?? "";
 
 describe("a refused form shows the fault, keeps the typed values and changes nothing", () => {
@@ -300,7 +300,7 @@ test("the text of inline files is on the page up to a size limit", async () => {
 test("a trust policy names the role's account or the given principal, which must be an ARN", async () => {
   const fields = { name: "trusted", role_arn: "arn:aws:iam::123456789012:role/path/x" };
   const made = String((await submit("/identities", fields)).headers["location"]);
-  const policyIn = ({ body }: Answer) =>
+  const policyIn = ({ body }: TestResponse) =>
     /id="policy"[^>]*>([^<]*)</.exec(body.toString())?.[1]?.replaceAll("&quot;", '"');
   const own = await page(made);
   expect(JSON.parse(policyIn(own) ?? "")).toMatchObject({

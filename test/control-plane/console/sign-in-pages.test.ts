@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { ask, type Answer } from "../../helpers/plane.ts";
+import { ask, type TestResponse } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { newLink, openBrowser } from "../../helpers/sign-in.ts";
 
@@ -13,7 +13,7 @@ const submit = (path: string, fields: Record<string, string>, headers: Record<st
     headers: { "content-type": "application/x-www-form-urlencoded", ...headers },
     body: new URLSearchParams(fields).toString(),
   });
-const codeIn = ({ body }: Answer) => /<p class="code">(\w+)<\/p>/.exec(body.toString())?.[1];
+const codeIn = ({ body }: TestResponse) => /<p class="code">(\w+)<\/p>/.exec(body.toString())?.[1];
 
 describe("approving a device without a script", () => {
   test("shows the user and the device, and then the code that the client exchanges", async () => {

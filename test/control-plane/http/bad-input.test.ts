@@ -10,8 +10,8 @@ import { problemCodes, type ProblemCode } from "../../../protocol/problem.ts";
 import { dump } from "../../helpers/store-dump.ts";
 import { addHeldJob, addTestWorker, ask, jobCredential } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import type { Answer, TestWorker } from "../../helpers/plane.ts";
-import { speak, type Heard } from "../../helpers/raw-http.ts";
+import type { TestResponse, TestWorker } from "../../helpers/plane.ts";
+import { sendRaw, type RawResponse } from "../../helpers/raw-http.ts";
 import { addJob, addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
 import { approve, bearer, openBrowser, signIn, type Browser } from "../../helpers/sign-in.ts";
 
@@ -78,7 +78,7 @@ async function unchanged<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /** Checks the status, type, title and form of the problem. */
-function expectProblem(answer: Answer, code: ProblemCode, name: string): void {
+function expectProblem(answer: TestResponse, code: ProblemCode, name: string): void {
   const [status] = problemCodes[code];
   expect(`${name}: ${answer.status} ${answer.json().code}`).toBe(`${name}: ${status} ${code}`);
   expect(answer.headers["content-type"]).toMatch(/^application\/problem\+json/);
@@ -92,7 +92,10 @@ function expectProblem(answer: Answer, code: ProblemCode, name: string): void {
 }
 
 const json = { "content-type": "application/json" };
-const postZone = (body: string | Buffer, headers: Record<string, string> = {}): Promise<Answer> =>
+const postZone = (
+  body: string | Buffer,
+  headers: Record<string, string> = {},
+): Promise<TestResponse> =>
   ask(plane, "POST", "/api/cli/zones", { headers: { ...person, ...json, ...headers }, body });
 
 describe("a request body", () => {
@@ -460,7 +463,7 @@ function headOf(method: string, path: string, headers: Record<string, string>): 
 
 describe("a connection", () => {
   const post = "POST /api/cli/zones HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n";
-  const refused = ({ status, problem, text }: Heard, code: ProblemCode, name: string) => {
+  const refused = ({ status, problem, text }: RawResponse, code: ProblemCode, name: string) => {
     const wanted = `${name}: ${problemCodes[code][0]} ${code}`;
     expect(`${name}: ${status} ${problem?.code}`).toBe(wanted);
     expect(text.toLowerCase()).toContain("content-type: application/problem+json");
@@ -498,22 +501,22 @@ describe("a connection", () => {
       "headers_too_large",
     ],
   ])("that sends %s gets a problem and is closed", async (name, text, code) => {
-    const heard = await unchanged(() => speak(plane, [text]));
-    refused(heard, code, name);
-    expect(heard.milliseconds).toBeLessThan(1900);
+    const response = await unchanged(() => sendRaw(plane, [text]));
+    refused(response, code, name);
+    expect(response.milliseconds).toBeLessThan(1900);
   });
 
   it("with malformed chunks gets a problem and is closed", async () => {
     const head = `${post}Authorization: ${person["authorization"]}\r\nTransfer-Encoding: chunked\r\n\r\n`;
-    refused(await unchanged(() => speak(plane, [`${head}zz\r\n`])), "bad_request", "chunks");
+    refused(await unchanged(() => sendRaw(plane, [`${head}zz\r\n`])), "bad_request", "chunks");
   });
 
   it("that sends its head too slowly is closed in time", async () => {
     const pieces = Array.from({ length: 100 }, (_, i) => `X-${i}: y\r\n`);
     const start = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
-    const heard = await speak(plane, [start, ...pieces], { every: 100, patience: 8000 });
-    refused(heard, "request_timeout", "head");
-    expect(heard.milliseconds).toBeLessThan(5000);
+    const response = await sendRaw(plane, [start, ...pieces], { every: 100, patience: 8000 });
+    refused(response, "request_timeout", "head");
+    expect(response.milliseconds).toBeLessThan(5000);
   });
 
   it.each(["Content-Length: 5000", "Transfer-Encoding: chunked"])(
@@ -523,11 +526,11 @@ describe("a connection", () => {
       const pieces = Array.from({ length: 100 }, () => (chunked ? "1\r\n \r\n" : " "));
       for (const path of ["/api/cli/zones", "/api/auth/cli/exchange"]) {
         const head = headOf("POST", path, { ...person, ...json });
-        const heard = await unchanged(() =>
-          speak(plane, [`${head}${length}\r\n\r\n`, ...pieces], { every: 100, patience: 8000 }),
+        const response = await unchanged(() =>
+          sendRaw(plane, [`${head}${length}\r\n\r\n`, ...pieces], { every: 100, patience: 8000 }),
         );
-        refused(heard, "request_timeout", path);
-        expect(heard.milliseconds).toBeLessThan(5000);
+        refused(response, "request_timeout", path);
+        expect(response.milliseconds).toBeLessThan(5000);
       }
     },
   );

@@ -138,14 +138,18 @@ function inputOf(document: OpenApi, { method, url, endpoint }: ServedRoute): Fuz
   }
 }
 
-interface Asked {
+interface FuzzedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: string | Buffer | null;
 }
 
-function makeRequest(of: Hostile, route: Fuzzed, credential: Record<string, string>): Asked {
+function makeRequest(
+  of: Hostile,
+  route: Fuzzed,
+  credential: Record<string, string>,
+): FuzzedRequest {
   const { params, query, body: bodySchema } = route.input;
   const bytes = route.endpoint?.bytes;
   const wrong = of.pick([4, 15, 1000]);
@@ -197,7 +201,7 @@ async function judge({
   path,
   headers,
   body,
-}: Asked): Promise<{ status: number; fault?: string }> {
+}: FuzzedRequest): Promise<{ status: number; fault?: string }> {
   const answer = await agent.request({
     origin: plane.url,
     method,

@@ -21,7 +21,7 @@ export type Random = (below: number) => number;
  * What a runner knows of a job that it got. It forgets nothing, so that it can report everything
  * late.
  */
-interface Given {
+interface HeldJob {
   readonly id: string;
   readonly attempt: number;
   readonly token: string;
@@ -33,7 +33,7 @@ interface Given {
 export interface Runner {
   readonly id: string;
   key: number;
-  given: Given[];
+  given: HeldJob[];
 }
 
 export interface Scene {
@@ -133,7 +133,7 @@ const claim: Event = async (scene) => {
 };
 
 const withGiven =
-  (act: (scene: Scene, runner: Runner, given: Given) => Promise<unknown>): Event =>
+  (act: (scene: Scene, runner: Runner, given: HeldJob) => Promise<unknown>): Event =>
   async (scene) => {
     const runner = pick(scene, scene.runners);
     const given = runner && pick(scene, runner.given);
@@ -173,7 +173,7 @@ const end = withGiven(async (scene, runner, given) => {
   reported.set(given.id, status);
 });
 
-const asJob = (world: World, { id, token, spec }: Given) => world.jobCaller(id, token, spec);
+const asJob = (world: World, { id, token, spec }: HeldJob) => world.jobCaller(id, token, spec);
 const lock = withGiven(async ({ world }, _, given) => {
   const info = JSON.stringify({ ID: given.id });
   await lockState(world.context, await asJob(world, given), { id: given.id, info });

@@ -14,10 +14,10 @@ import { origin } from "../../../helpers/sign-in.ts";
 /** How many repositories the host has. */
 const count = 250;
 const numbers = Array.from({ length: count }, (_, index) => count - index);
-type Answer = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
+type HostHandler = (request: IncomingMessage, response: ServerResponse, url: URL) => void;
 
 let host: { url: string; close(): Promise<void> };
-let answer: Answer;
+let answer: HostHandler;
 let seen: { path: string; authorization: string | undefined }[];
 beforeAll(async () => {
   host = await serve((address) => (incoming, response) => {
@@ -42,7 +42,7 @@ beforeEach(() => {
 });
 
 /** Serves the three ways of paging, by their paths. */
-const honest: Answer = (_, response, url) => {
+const honest: HostHandler = (_, response, url) => {
   const query = url.searchParams;
   if (url.pathname === "/api/v3/user/repos") {
     const [page, size] = [Number(query.get("page") ?? 1), Number(query.get("per_page"))];
@@ -163,7 +163,7 @@ describe.each(codeHosts)("the repositories at %s", (name) => {
       answer = (_, response) => sendJson(response, {}, status);
       expect(await is()).toBe("409 provider_token_rejected");
     }
-    const failures: Answer[] = [
+    const failures: HostHandler[] = [
       (_, response) => sendJson(response, {}, 500),
       (_, response) => sendJson(response, {}, 429),
       (_, response) => sendJson(response, { what: "is this" }),

@@ -1,4 +1,7 @@
-/** Watches every control plane of this process: what it answers must be what the endpoint declares, and so the OpenAPI document says. */
+/**
+ * Checks the responses of every control plane of this process: each must be declared by its
+ * endpoint, and so be in the OpenAPI document.
+ */
 import { subscribe } from "node:diagnostics_channel";
 import type { FastifyInstance } from "fastify";
 import { anyEndpointRefuses, refusalsOf } from "../../control-plane/openapi/refusals.ts";
@@ -7,8 +10,11 @@ import { problemCodes, type ProblemCode } from "../../protocol/problem.ts";
 
 const undeclared = new Set<string>();
 
-/** What was answered undeclared since the last time this was asked: `POST /api/jobs: 409 plan_is_stale`. */
-export function undeclaredAnswers(): string[] {
+/**
+ * Returns the undeclared responses since the last call, such as `POST /api/jobs: 409
+ * plan_is_stale`.
+ */
+export function undeclaredResponses(): string[] {
   const found = [...undeclared];
   undeclared.clear();
   return found;
@@ -22,7 +28,7 @@ subscribe("fastify.initialization", (message) => {
     judge(request.routeOptions.config.endpoint, reply.statusCode, code);
     done();
   });
-  // Of an answer that did not pass there (a refused body, a stream) at least the status.
+  // A response that does not pass that hook (a refused body, a stream) has at least a status.
   fastify.addHook("onResponse", ({ routeOptions }, { statusCode }, done) => {
     if (statusCode === 413) judge(routeOptions.config.endpoint, statusCode, "payload_too_large");
     done();
