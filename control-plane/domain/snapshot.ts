@@ -10,7 +10,7 @@ import {
   type UpdateConfiguration,
 } from "../../protocol/configurations.ts";
 import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts";
-import { gitUrlProblem } from "../../protocol/git-url.ts";
+import { gitUrlProblem } from "../../control-plane/domain/git-url.ts";
 import { invalid, RefusalError } from "./refusal.ts";
 import { secretBox, UnreadableError, type SecretBox, type SecretKeys } from "./secret-box.ts";
 import { mapEntries, normalized, type Definition, type Entry } from "./snapshot-values.ts";

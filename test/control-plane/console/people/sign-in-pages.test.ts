@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { ask, type TestResponse } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { newLink, openBrowser } from "../../helpers/sign-in.ts";
+import { ask, type TestResponse } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { newLink, openBrowser } from "../../../helpers/sign-in.ts";
 
 const { plane } = planeForFile();
 

@@ -1,4 +1,4 @@
-/** Validation of git addresses, in the server and again in the agent. */
+/** Validation of git addresses. */
 
 /** Returns what is wrong with the address; undefined if it is valid. */
 export function gitUrlProblem(url: string): string | undefined {

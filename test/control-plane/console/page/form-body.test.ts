@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formFields, parseForm } from "../../../control-plane/console/page/form-body.ts";
+import { formFields, parseForm } from "../../../../control-plane/console/page/form-body.ts";
 
 test("a form body is parsed as browsers encode it", () => {
   const text = "a=1+2%2B%20%C3%A9&b=x&b=y&c&=d&__proto__=p&e=%zz";

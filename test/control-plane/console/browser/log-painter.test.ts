@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 // @ts-expect-error: the scripts of the pages have their own tsconfig.
-import { Painter as Untyped } from "../../../control-plane/console/browser/log-painter.js";
+import { Painter as Untyped } from "../../../../control-plane/console/browser/log-painter.js";
 
 type Piece = { readonly text: string; readonly look: string };
 const Painter = Untyped as new () => { pieces(text: string): Piece[]; endLine(): void };

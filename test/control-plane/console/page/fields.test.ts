@@ -1,7 +1,7 @@
 /** Single form fields. */
 import { expect, test } from "vitest";
-import { choice } from "../../../control-plane/console/page/fields.ts";
-import { Form } from "../../../control-plane/console/page/form.ts";
+import { choice } from "../../../../control-plane/console/page/fields.ts";
+import { Form } from "../../../../control-plane/console/page/form.ts";
 
 test("a selected value stays selected when the truncated list does not contain it", () => {
   const drawn = (zone: string) => {
