@@ -1,39 +1,26 @@
 /** A real agent and terraform with a control plane that has only the published endpoints. */
 import { readdirSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-} from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
 import { inlineSnapshot } from "../helpers/fixtures.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
   type PlainJob,
+  ended,
 } from "../helpers/interface-only-server.ts";
+import { folderForFile } from "../helpers/folders.ts";
+import { listen } from "../helpers/listen.ts";
 
 let server: InterfaceOnlyServer;
 let agent: AgentProcess;
-const work = scratch();
+const work = folderForFile();
 
-const settingsFor = (workDir: string) => ({
-  WINDLASS_URL: server.url,
-  WINDLASS_WORKER_ID: server.workerId,
-  WINDLASS_WORKER_TOKEN: server.workerToken,
-  WINDLASS_WORK_DIR: workDir,
-});
-const ended = (job: PlainJob) =>
-  until(() => ["SUCCESS", "FAILED", "CANCELLED"].includes(job.status) && job);
+const agentIn = (workDir: string) => startAgent({ ...server.settings, WINDLASS_WORK_DIR: workDir });
+const run = (job: Parameters<InterfaceOnlyServer["enqueue"]>[0]) => ended(server.enqueue(job));
 const statuses = (job: PlainJob) => job.reports.map(({ status }) => status);
 const lastReport = (job: PlainJob) => job.reports.at(-1) ?? {};
 const emptied = (path: string) =>
@@ -43,14 +30,13 @@ beforeAll(async () => {
   server = await startInterfaceOnlyServer();
 });
 beforeEach(() => {
-  agent = startAgent(settingsFor(work.path));
+  agent = agentIn(work);
 });
 afterEach(async () => {
   await agent[Symbol.asyncDispose]();
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
-  work[Symbol.dispose]();
 });
 
 describe("with a server that has only the published endpoints", () => {
@@ -58,14 +44,12 @@ describe("with a server that has only the published endpoints", () => {
     const snapshot = inlineSnapshot("success-cluster", {
       variables: { cluster_name: { value: "prod" } },
     });
-    const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: snapshot }));
+    const plan = await run({ job_type: "PLAN", config_snapshot: snapshot });
     expect(statuses(plan)).toEqual(["PROCESSING", "SUCCESS"]);
     expect(server.log(plan, "STDOUT")).toContain("to add");
     expect(plan.artifact?.length).toBeGreaterThan(1000);
 
-    const deploy = await ended(
-      server.enqueue({ job_type: "DEPLOY", config_snapshot: snapshot, plan }),
-    );
+    const deploy = await run({ job_type: "DEPLOY", config_snapshot: snapshot, plan });
     expect(lastReport(deploy)).toMatchObject({
       status: "SUCCESS",
       execution_metadata: {
@@ -83,18 +67,21 @@ describe("with a server that has only the published endpoints", () => {
     expect(server.log(deploy, "STDOUT")).not.toContain("to add, 0 to change");
     expect(server.log(deploy, "STDOUT")).toContain("creating cluster prod");
 
-    const destroy = await ended(
-      server.enqueue({ job_type: "DESTROY", config_snapshot: snapshot, spec_id: plan.spec_id }),
-    );
+    const destroy = await run({
+      job_type: "DESTROY",
+      config_snapshot: snapshot,
+      spec_id: plan.spec_id,
+    });
     expect(lastReport(destroy)).toMatchObject({ status: "SUCCESS" });
     expect(server.log(destroy, "STDOUT")).toContain("3 destroyed");
-    await emptied(work.path);
+    await emptied(work);
   });
 
   test("a DEPLOY without a plan plans and applies", async () => {
-    const deploy = await ended(
-      server.enqueue({ job_type: "DEPLOY", config_snapshot: inlineSnapshot("success-cluster") }),
-    );
+    const deploy = await run({
+      job_type: "DEPLOY",
+      config_snapshot: inlineSnapshot("success-cluster"),
+    });
     expect(lastReport(deploy)).toMatchObject({
       status: "SUCCESS",
       execution_metadata: { cluster_name: "demo" },
@@ -121,15 +108,13 @@ describe("with a server that has only the published endpoints", () => {
         },
       },
     };
-    const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: snapshot }));
+    const plan = await run({ job_type: "PLAN", config_snapshot: snapshot });
     expect(lastReport(plan)).toMatchObject({ status: "SUCCESS" });
     agent.kill("SIGTERM");
     expect(await agent.exited).toBe(0);
     using elsewhere = scratch();
-    await using other = startAgent(settingsFor(elsewhere.path));
-    const deploy = await ended(
-      server.enqueue({ job_type: "DEPLOY", config_snapshot: snapshot, plan }),
-    );
+    await using other = agentIn(elsewhere.path);
+    const deploy = await run({ job_type: "DEPLOY", config_snapshot: snapshot, plan });
     expect(lastReport(deploy)).toMatchObject({
       status: "SUCCESS",
       execution_metadata: { cluster_name: "MOTD hello world" },
@@ -140,9 +125,7 @@ describe("with a server that has only the published endpoints", () => {
   });
 
   test("a failing plan is FAILED with the error of terraform and has no artifact", async () => {
-    const plan = await ended(
-      server.enqueue({ job_type: "PLAN", config_snapshot: inlineSnapshot("fail-plan") }),
-    );
+    const plan = await run({ job_type: "PLAN", config_snapshot: inlineSnapshot("fail-plan") });
     expect(lastReport(plan)).toMatchObject({
       status: "FAILED",
       error_message:
@@ -153,9 +136,10 @@ describe("with a server that has only the published endpoints", () => {
   });
 
   test("an apply that fails half way is FAILED with the error, and has its complete log", async () => {
-    const deploy = await ended(
-      server.enqueue({ job_type: "DEPLOY", config_snapshot: inlineSnapshot("fail-apply-half") }),
-    );
+    const deploy = await run({
+      job_type: "DEPLOY",
+      config_snapshot: inlineSnapshot("fail-apply-half"),
+    });
     const { status, error_message } = lastReport(deploy);
     expect(status).toBe("FAILED");
     expect(error_message).toMatch(/^apply failed \(exit code 1\): local-exec provisioner error: /);
@@ -176,12 +160,7 @@ describe("with a server that has only the published endpoints", () => {
         if (request.method === "POST") isBroken = posts.length > 1;
       });
     });
-    await new Promise<void>((resolve) => store.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => {
-      store.closeAllConnections();
-      store.close();
-    });
-    const { port } = store.address() as AddressInfo;
+    await using listening = await listen(store);
     const config_snapshot = {
       backend: "own",
       source: {
@@ -189,19 +168,19 @@ describe("with a server that has only the published endpoints", () => {
         files: {
           "main.tf": `
             terraform {
-              backend "http" { address = "http://127.0.0.1:${port}/state" }
+              backend "http" { address = "${listening.url}/state" }
             }
             resource "terraform_data" "made" {}`,
         },
       },
     };
-    const saved = await ended(server.enqueue({ job_type: "DEPLOY", config_snapshot }));
+    const saved = await run({ job_type: "DEPLOY", config_snapshot });
     expect(lastReport(saved)["error_message"]).toMatch(
       /^apply failed .*Failed to save state: .*; the state was saved after all$/,
     );
     expect(JSON.parse(posts.at(-1) ?? "")).toMatchObject({ resources: [{ name: "made" }] });
 
-    const kept = await ended(server.enqueue({ job_type: "DEPLOY", config_snapshot }));
+    const kept = await run({ job_type: "DEPLOY", config_snapshot });
     const [, path = ""] =
       /kept on the runner as (\S+)$/.exec(String(lastReport(kept)["error_message"])) ?? [];
     expect(JSON.parse(readFileSync(path, "utf8"))).toMatchObject({ resources: [{ name: "made" }] });
@@ -222,19 +201,17 @@ describe("with a server that has only the published endpoints", () => {
         },
       },
     };
-    const deploy = await ended(server.enqueue({ job_type: "DEPLOY", config_snapshot }));
+    const deploy = await run({ job_type: "DEPLOY", config_snapshot });
     expect(lastReport(deploy)["error_message"]).toMatch(/running command 'echo \*\*\*; exit 3'/);
     expect(server.log(deploy, "STDOUT")).toContain("***");
     expect(JSON.stringify([deploy.reports, deploy.logs])).not.toContain(secret);
   });
 
   test("a configuration whose state would be lost with the workspace is refused", async () => {
-    const deploy = await ended(
-      server.enqueue({
-        job_type: "DEPLOY",
-        config_snapshot: inlineSnapshot("success-cluster", { backend: "own" }),
-      }),
-    );
+    const deploy = await run({
+      job_type: "DEPLOY",
+      config_snapshot: inlineSnapshot("success-cluster", { backend: "own" }),
+    });
     expect(lastReport(deploy)["error_message"]).toContain(
       "declares no backend that keeps the state outside",
     );
@@ -242,13 +219,11 @@ describe("with a server that has only the published endpoints", () => {
   });
 
   test("a job that asks for an unknown kind of credentials is FAILED and never run", async () => {
-    const deploy = await ended(
-      server.enqueue({
-        job_type: "DEPLOY",
-        config_snapshot: inlineSnapshot("success-cluster"),
-        cloud_identity: { provider: "moon", role_arn: "arn:aws:iam::1:role/x", external_id: "y" },
-      }),
-    );
+    const deploy = await run({
+      job_type: "DEPLOY",
+      config_snapshot: inlineSnapshot("success-cluster"),
+      cloud_identity: { provider: "moon", role_arn: "arn:aws:iam::1:role/x", external_id: "y" },
+    });
     expect(lastReport(deploy)).toMatchObject({
       status: "FAILED",
       error_message: expect.stringContaining(
@@ -259,7 +234,7 @@ describe("with a server that has only the published endpoints", () => {
   });
 
   test("a snapshot without a source is FAILED with an error that names the field", async () => {
-    const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: {} }));
+    const plan = await run({ job_type: "PLAN", config_snapshot: {} });
     expect(lastReport(plan)).toMatchObject({
       status: "FAILED",
       error_message: expect.stringContaining("config_snapshot.source"),
@@ -268,19 +243,15 @@ describe("with a server that has only the published endpoints", () => {
 
   test("a changed source or artifact is refused before terraform runs", async () => {
     const snapshot = inlineSnapshot("success-cluster");
-    const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: snapshot }));
+    const plan = await run({ job_type: "PLAN", config_snapshot: snapshot });
     const changed = inlineSnapshot("success-cluster", {});
     (changed as { source: { files: Record<string, string> } }).source.files["extra.tf"] = "# new";
-    const other = await ended(
-      server.enqueue({ job_type: "DEPLOY", config_snapshot: changed, plan }),
-    );
+    const other = await run({ job_type: "DEPLOY", config_snapshot: changed, plan });
     expect(lastReport(other)["error_message"]).toMatch(
       /^source: the files are not those of the plan/,
     );
     plan.artifact = Buffer.from("a raw plan file");
-    const broken = await ended(
-      server.enqueue({ job_type: "DEPLOY", config_snapshot: snapshot, plan }),
-    );
+    const broken = await run({ job_type: "DEPLOY", config_snapshot: snapshot, plan });
     expect(lastReport(broken)["error_message"]).toMatch(/^artifact: the archive cannot be read/);
     expect(server.log(broken, "STDOUT")).toBe("");
   });

@@ -8,16 +8,17 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { scratch, startAgent, type AgentProcess } from "../helpers/agent-process.ts";
+import { startAgent, type AgentProcess } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { newUser, type User } from "../helpers/user.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
 const { plane } = planeForFile();
 let user: User;
 let agent: AgentProcess;
-const place = scratch();
-const engines = join(place.path, "bin");
+const place = folderForFile();
+const engines = join(place, "bin");
 beforeAll(async () => {
   user = await newUser(plane);
   mkdirSync(engines);
@@ -27,7 +28,7 @@ beforeAll(async () => {
   agent = startAgent({
     PATH: `${engines}:${process.env["PATH"]}`,
     WINDLASS_URL: plane.url,
-    WINDLASS_WORK_DIR: join(place.path, "work"),
+    WINDLASS_WORK_DIR: join(place, "work"),
     WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
     WINDLASS_CONCURRENCY: "2",
     WINDLASS_JOB_PATHS: engines,
@@ -35,7 +36,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await agent[Symbol.asyncDispose]();
-  place[Symbol.dispose]();
 });
 
 test.concurrent.each(["terraform", "opentofu"] as const)(

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../../agent/config.ts";
 import { windlass } from "../helpers/windlass.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "config-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderForFile();
 
 const url = { WINDLASS_URL: "https://windlass.example.com" };
 

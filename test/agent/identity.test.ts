@@ -1,22 +1,22 @@
 /** An agent keeps its identity when the server's address changes, and trusts no other server. */
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readConfig } from "../../agent/config.ts";
 import { identify } from "../../agent/identity.ts";
-import { addTestWorker, startPlane } from "../helpers/plane.ts";
+import { addTestWorker } from "../helpers/plane.ts";
 import { addOwner } from "../helpers/rows.ts";
+import { folderForEachTest } from "../helpers/folders.ts";
+import { listen } from "../helpers/listen.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
 
+const { plane } = planeForFile();
 let workDir: string;
-beforeEach(() => {
-  workDir = mkdtempSync(join(tmpdir(), "identity-"));
+folderForEachTest((path) => {
+  workDir = path;
 });
-afterEach(() => rmSync(workDir, { recursive: true }));
 
 const file = () => join(workDir, "identity.json");
 
@@ -29,18 +29,13 @@ function identifyAt(url: string, identity: { workerId: string; workerToken: stri
 }
 
 test("the identity is kept when the same server has a new address", async () => {
-  const plane = await startPlane();
-  try {
-    const { id, headers } = await addTestWorker(plane, await addOwner(plane.context.store));
-    const identity = { workerId: id, workerToken: headers["x-worker-token"] ?? "" };
-    expect(await identifyAt(plane.url, identity)).toMatchObject(identity);
-    expect(JSON.parse(readFileSync(file(), "utf8"))).toEqual({ server: plane.url, ...identity });
+  const { id, headers } = await addTestWorker(plane, await addOwner(plane.context.store));
+  const identity = { workerId: id, workerToken: headers["x-worker-token"] ?? "" };
+  expect(await identifyAt(plane.url, identity)).toMatchObject(identity);
+  expect(JSON.parse(readFileSync(file(), "utf8"))).toEqual({ server: plane.url, ...identity });
 
-    const forged = { ...identity, workerToken: "wlw_of-another-server" };
-    await expect(identifyAt(plane.url, forged)).rejects.toThrow("does not prove to be the same");
-  } finally {
-    await plane.close();
-  }
+  const forged = { ...identity, workerToken: "wlw_of-another-server" };
+  await expect(identifyAt(plane.url, forged)).rejects.toThrow("does not prove to be the same");
 });
 
 test.each([
@@ -52,19 +47,13 @@ test.each([
     seen += JSON.stringify([request.url, request.headers]);
     request.on("data", (part) => (seen += String(part)));
     request.on("end", () => response.writeHead(status).end(body));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  try {
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const identity = { workerId: crypto.randomUUID(), workerToken: "wlw_secret" };
-    await expect(identifyAt(url, identity)).rejects.toThrow("WINDLASS_REGISTRATION_TOKEN");
-    expect(seen).toContain(identity.workerId);
-    expect(seen).not.toContain("wlw_secret");
-    expect(JSON.parse(readFileSync(file(), "utf8"))).toMatchObject({
-      server: "https://before.example.com",
-    });
-  } finally {
-    server.closeAllConnections();
-    server.close();
-  }
+  });
+  await using listening = await listen(server);
+  const identity = { workerId: crypto.randomUUID(), workerToken: "wlw_secret" };
+  await expect(identifyAt(listening.url, identity)).rejects.toThrow("WINDLASS_REGISTRATION_TOKEN");
+  expect(seen).toContain(identity.workerId);
+  expect(seen).not.toContain("wlw_secret");
+  expect(JSON.parse(readFileSync(file(), "utf8"))).toMatchObject({
+    server: "https://before.example.com",
+  });
 });

@@ -7,7 +7,7 @@ import { statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "tar";
 import { buffer } from "node:stream/consumers";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { userMachine } from "../helpers/user-machine.ts";
 import { scratch, startAgent, until } from "../helpers/agent-process.ts";
@@ -15,12 +15,10 @@ import { fixtureFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 import { root } from "../helpers/source-files.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
 const { plane } = planeForFile();
-const bins = scratch();
-afterAll(async () => {
-  bins[Symbol.dispose]();
-});
+const bins = folderForFile();
 
 const machineWithAgent = (settings: Record<string, string> = {}) =>
   userMachine(plane, { agent: settings });
@@ -226,8 +224,8 @@ describe.concurrent("an agent", () => {
 /** A PATH with a terraform that ignores SIGINT, as one that hangs in a provider does. */
 function stubbornTerraform(): string {
   const real = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
-  writeFileSync(join(bins.path, "terraform"), `#!/bin/sh\ntrap '' INT\n"${real}" "$@"\nexit $?\n`, {
+  writeFileSync(join(bins, "terraform"), `#!/bin/sh\ntrap '' INT\n"${real}" "$@"\nexit $?\n`, {
     mode: 0o755,
   });
-  return `${bins.path}:${process.env["PATH"]}`;
+  return `${bins}:${process.env["PATH"]}`;
 }

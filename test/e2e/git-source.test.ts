@@ -3,18 +3,19 @@ import { chmodSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { startAgent, type AgentProcess } from "../helpers/agent-process.ts";
 import { makeCertificate } from "../helpers/certificate.ts";
 import { backendWithProgram, emptyBucket, type EmptyBucket } from "../helpers/empty-bucket.ts";
 import { startGitHost, type GitHost } from "../helpers/git-host.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
-  type PlainJob,
+  ended,
 } from "../helpers/interface-only-server.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
-const place = scratch();
-const certificate = makeCertificate(place.path);
+const place = folderForFile();
+const certificate = makeCertificate(place);
 chmodSync(certificate.file, 0o644);
 const token = "planted-token-4711";
 let server: InterfaceOnlyServer;
@@ -29,10 +30,8 @@ beforeAll(async () => {
   host.open = "/guests/";
   bucket = await emptyBucket();
   agent = startAgent({
-    WINDLASS_URL: server.url,
-    WINDLASS_WORKER_ID: server.workerId,
-    WINDLASS_WORKER_TOKEN: server.workerToken,
-    WINDLASS_WORK_DIR: join(place.path, "agent"),
+    ...server.settings,
+    WINDLASS_WORK_DIR: join(place, "agent"),
     WINDLASS_GIT_CREDENTIALS: `https://x-access-token:${token}@${host.host}/team`,
     SSL_CERT_FILE: certificate.file,
     WINDLASS_SOURCE_MIB: "8",
@@ -43,11 +42,9 @@ afterAll(async () => {
   await host[Symbol.asyncDispose]();
   await bucket.close();
   await server[Symbol.asyncDispose]();
-  place[Symbol.dispose]();
 });
 
-const ended = (job: PlainJob) =>
-  until(() => ["SUCCESS", "FAILED", "CANCELLED"].includes(job.status) && job);
+const run = (job: Parameters<InterfaceOnlyServer["enqueue"]>[0]) => ended(server.enqueue(job));
 
 const configuration = (which: string) => `
 module "shared" {
@@ -70,18 +67,16 @@ test("the planned commit is deployed after the branch has moved, and the token i
   const config_snapshot = {
     source: { type: "git", url: `https://${host.host}/team/app`, ref: "main", path: "stack" },
   };
-  const plan = await ended(server.enqueue({ job_type: "PLAN", config_snapshot }));
+  const plan = await run({ job_type: "PLAN", config_snapshot });
   expect(plan.reports.at(-1)).toMatchObject({ status: "SUCCESS" });
   const second = host.commit("team/app", { "stack/main.tf": configuration("second") });
   expect(second).not.toBe(first);
-  const deploy = await ended(server.enqueue({ job_type: "DEPLOY", config_snapshot, plan }));
+  const deploy = await run({ job_type: "DEPLOY", config_snapshot, plan });
   expect(deploy.reports.at(-1)).toMatchObject({
     status: "SUCCESS",
     execution_metadata: { outputs: { it: { value: "first shared" } } },
   });
-  const fresh = await ended(
-    server.enqueue({ job_type: "DEPLOY", config_snapshot, spec_id: crypto.randomUUID() }),
-  );
+  const fresh = await run({ job_type: "DEPLOY", config_snapshot, spec_id: crypto.randomUUID() });
   expect(fresh.reports.at(-1)).toMatchObject({
     execution_metadata: { outputs: { it: { value: "second shared" } } },
   });
@@ -105,7 +100,7 @@ test("a configuration outside the token's path is fetched without it, and so are
   host.commit("guests/app", { "main.tf": configuration("guest") });
   const source = { type: "git", url: `https://${host.host}/guests/app` };
   const before = host.requests.length;
-  const job = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: { source } }));
+  const job = await run({ job_type: "PLAN", config_snapshot: { source } });
   expect(job.reports.at(-1)).toMatchObject({
     status: "FAILED",
     error_message: expect.stringContaining("modules failed"),
@@ -121,7 +116,7 @@ test("a module outside the token's path is fetched without it", async () => {
   host.commit("team/mixed", { "main.tf": main });
   const source = { type: "git", url: `https://${host.host}/team/mixed` };
   const before = host.requests.length;
-  const job = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: { source } }));
+  const job = await run({ job_type: "PLAN", config_snapshot: { source } });
   expect(job.reports.at(-1)).toMatchObject({ status: "SUCCESS" });
   const asked = host.requests.slice(before).filter(({ path }) => path.startsWith("/guests/"));
   expect(asked.length).toBeGreaterThan(0);
@@ -134,7 +129,7 @@ test("a module over the size limit fails the job, and the error names the settin
   const main = configuration("heavy").replace("team/module", "guests/heavy");
   host.commit("team/heavy", { "main.tf": main });
   const source = { type: "git", url: `https://${host.host}/team/heavy` };
-  const job = await ended(server.enqueue({ job_type: "PLAN", config_snapshot: { source } }));
+  const job = await run({ job_type: "PLAN", config_snapshot: { source } });
   const message =
     /^modules: what was fetched takes \d+ MiB on the disk, and 8 MiB are allowed: .*WINDLASS_SOURCE_MIB/;
   expect(job.reports.at(-1)).toMatchObject({
@@ -157,7 +152,7 @@ output "seen" {
     ...backendWithProgram(bucket.url, "env > seen; cat /proc/*/environ >> seen 2>/dev/null"),
   });
   const source = { type: "git", url: `https://${host.host}/team/curious` };
-  const job = await ended(server.enqueue({ job_type: "DEPLOY", config_snapshot: { source } }));
+  const job = await run({ job_type: "DEPLOY", config_snapshot: { source } });
   // The bucket stores nothing, so the apply fails. The plan has the output of the program.
   const log = server.log(job, "STDOUT");
   expect(log).toContain("TF_IN_AUTOMATION");

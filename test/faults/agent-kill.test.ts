@@ -17,7 +17,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
-import { startInterfaceOnlyServer } from "../helpers/interface-only-server.ts";
+import { startInterfaceOnlyServer, ended } from "../helpers/interface-only-server.ts";
 
 /** Counts its applies in a file outside the workspace, and takes long enough to be killed. */
 const configuration = (counter: string): string => `
@@ -71,9 +71,7 @@ async function killedWhen(marker: string, wait: number): Promise<void> {
   chmodSync(counter, 0o666);
   const work = join(place.path, "work");
   const settings = {
-    WINDLASS_URL: server.url,
-    WINDLASS_WORKER_ID: server.workerId,
-    WINDLASS_WORKER_TOKEN: server.workerToken,
+    ...server.settings,
     WINDLASS_WORK_DIR: work,
     // A sandbox would hide the counter. isolation.test.ts shows that jobs in a sandbox survive too.
     WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
@@ -101,7 +99,7 @@ async function killedWhen(marker: string, wait: number): Promise<void> {
   expect(await first.exited).toBeNull();
 
   await using second = startAgent(settings);
-  await until(() => ["SUCCESS", "FAILED", "CANCELLED"].includes(job.status));
+  await ended(job);
   expect(job.reports.at(-1)).toMatchObject({
     status: "SUCCESS",
     execution_metadata: { cluster_name: "survivor" },

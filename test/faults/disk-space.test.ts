@@ -3,28 +3,28 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { scratch, startAgent, until } from "../helpers/agent-process.ts";
+import { startAgent, until } from "../helpers/agent-process.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
 } from "../helpers/interface-only-server.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
-const place = scratch();
+const place = folderForFile();
 let server: InterfaceOnlyServer;
 beforeAll(async () => {
   server = await startInterfaceOnlyServer();
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
-  place[Symbol.dispose]();
 });
-const settings = (workDir: string) => ({
-  WINDLASS_URL: server.url,
-  WINDLASS_WORKER_ID: server.workerId,
-  WINDLASS_WORKER_TOKEN: server.workerToken,
-  WINDLASS_WORK_DIR: workDir,
-  WINDLASS_STATUS_ADDRESS: "127.0.0.1:0",
-});
+const agentIn = (workDir: string, settings: Record<string, string> = {}) =>
+  startAgent({
+    ...server.settings,
+    WINDLASS_WORK_DIR: workDir,
+    WINDLASS_STATUS_ADDRESS: "127.0.0.1:0",
+    ...settings,
+  });
 const enqueue = () =>
   server.enqueue({
     job_type: "PLAN",
@@ -34,10 +34,7 @@ const low = (log: string): number => log.split("too little disk is free").length
 
 test("an agent with too little disk space takes no job, sends heartbeats, and reports why", async () => {
   const job = enqueue();
-  await using agent = startAgent({
-    ...settings(join(place.path, "full")),
-    WINDLASS_FREE_DISK_MIB: "1000000000",
-  });
+  await using agent = agentIn(join(place, "full"), { WINDLASS_FREE_DISK_MIB: "1000000000" });
   await until(() => low(agent.log()) > 0);
   const before = server.heartbeats.length;
   await until(() => server.heartbeats.length > before + 2);
@@ -54,7 +51,7 @@ test("an agent with too little disk space takes no job, sends heartbeats, and re
 
 /** Mounts a file system of 64 MiB. Returns undefined where that is not permitted. */
 function smallDisk(): (Disposable & { readonly path: string }) | undefined {
-  const path = join(place.path, "small");
+  const path = join(place, "small");
   mkdirSync(path, { recursive: true });
   try {
     execFileSync("mount", ["-t", "tmpfs", "-o", "size=64m,mode=0711", "tmpfs", path], {
@@ -72,10 +69,7 @@ test("an agent takes jobs again as soon as there is space", async (context) => {
   const ballast = join(disk.path, "ballast");
   writeFileSync(ballast, Buffer.alloc(40 * 1024 * 1024));
   const job = enqueue();
-  await using agent = startAgent({
-    ...settings(join(disk.path, "agent")),
-    WINDLASS_FREE_DISK_MIB: "32",
-  });
+  await using agent = agentIn(join(disk.path, "agent"), { WINDLASS_FREE_DISK_MIB: "32" });
   await until(() => low(agent.log()) > 0);
   expect(job.claims).toBe(0);
   rmSync(ballast);
@@ -84,12 +78,12 @@ test("an agent takes jobs again as soon as there is space", async (context) => {
 });
 
 test("an agent removes orphaned files of ended jobs at its start, but no rescued states", async () => {
-  const workDir = join(place.path, "left");
+  const workDir = join(place, "left");
   const left = join(workDir, "workspaces", crypto.randomUUID());
   mkdirSync(join(left, "source", "deep"), { recursive: true });
   mkdirSync(join(workDir, "providers", ".partial-x"), { recursive: true });
   mkdirSync(join(workDir, "rescued-states"), { recursive: true });
-  await using agent = startAgent(settings(workDir));
+  await using agent = agentIn(workDir);
   await until(() => agent.log().includes("ready for jobs"));
   expect(existsSync(left)).toBe(false);
   expect(existsSync(join(workDir, "providers", ".partial-x"))).toBe(false);
@@ -97,13 +91,13 @@ test("an agent removes orphaned files of ended jobs at its start, but no rescued
 });
 
 test("an agent removes no workspace while a journal cannot be read", async () => {
-  const workDir = join(place.path, "unreadable");
+  const workDir = join(place, "unreadable");
   const left = join(workDir, "workspaces", crypto.randomUUID());
   mkdirSync(left, { recursive: true });
   const job = join(workDir, "jobs", crypto.randomUUID());
   mkdirSync(job, { recursive: true });
   writeFileSync(join(job, "journal.ndjson"), "no json\n");
-  await using agent = startAgent(settings(workDir));
+  await using agent = agentIn(workDir);
   await until(() => agent.log().includes("ready for jobs"));
   expect(existsSync(left)).toBe(true);
 });

@@ -13,18 +13,17 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { fetchCommit, fetchGit } from "../../agent/job/source/git.ts";
 import { workspaceOf, type Workspace } from "../../agent/job/workspace.ts";
-import { scratch } from "../helpers/agent-process.ts";
 import { hostileRefs, hostileUrls } from "../helpers/hostile-git.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
-const place = scratch();
-afterAll(() => place[Symbol.dispose]());
-const canary = join(place.path, "canary");
-const origin = join(place.path, "origin");
-const bin = join(place.path, "bin");
-const calls = join(place.path, "ssh-calls");
+const place = folderForFile();
+const canary = join(place, "canary");
+const origin = join(place, "origin");
+const bin = join(place, "bin");
+const calls = join(place, "ssh-calls");
 const never = new AbortController().signal;
 const urls = hostileUrls(canary);
 const refs = hostileRefs(canary);
@@ -53,7 +52,7 @@ beforeAll(() => {
 
 let count = 0;
 function workspace(): Workspace {
-  const made = workspaceOf(join(place.path, `work-${++count}`), { job: { id: "j" } } as never);
+  const made = workspaceOf(join(place, `work-${++count}`), { job: { id: "j" } } as never);
   for (const folder of [made.source, made.home, made.temporary])
     mkdirSync(folder, { recursive: true });
   return made;
@@ -61,7 +60,7 @@ function workspace(): Workspace {
 
 /** The names of all files but those of the sources. */
 const outside = (): string[] =>
-  readdirSync(place.path, { recursive: true, encoding: "utf8" })
+  readdirSync(place, { recursive: true, encoding: "utf8" })
     .filter(
       (name) =>
         !/\/source(\/|$)|^work-\d+(\/workspaces(\/j(\/(home|tmp(\/no-password)?))?)?)?$/.test(name),

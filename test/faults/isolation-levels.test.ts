@@ -13,19 +13,18 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chooseIsolation, IsolationMissing } from "../../agent/job/isolation/choose.ts";
 import { type Isolation, type Level } from "../../agent/job/isolation/isolation.ts";
 import { freeUser, openIsolation } from "../../agent/job/isolation/open.ts";
 import { openRun, type Run } from "../../agent/job/terraform/process.ts";
 import type { RunCommand } from "../../agent/job/terraform/spawn.ts";
 import { workspaceAt, type Workspace } from "../../agent/job/workspace.ts";
-import { scratch } from "../helpers/agent-process.ts";
 import { isolationSettings, levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
-const place = scratch();
-afterAll(() => place[Symbol.dispose]());
-const workDir = join(place.path, "work");
+const place = folderForFile();
+const workDir = join(place, "work");
 const settings = isolationSettings(workDir);
 const { working, lacking } = await levelsHere();
 skipAbsentLevels(lacking);
@@ -61,7 +60,7 @@ function job(level: Level, more: Partial<typeof settings> = {}): Job {
     isolation,
     user,
     run(script, env = {}) {
-      const directory = join(place.path, `run-${++runs}`);
+      const directory = join(place, `run-${++runs}`);
       const command = isolation.wrap({
         directory,
         command: "/bin/sh",
@@ -159,10 +158,10 @@ describe.each(working)("level %s", (level) => {
 
   test("wipes unwritable files, and links without their targets", async () => {
     const { run, isolation, workspace } = job(level);
-    const outside = join(place.path, `outside-${level}`);
+    const outside = join(place, `outside-${level}`);
     writeFileSync(outside, "kept");
     await run(
-      `mkdir -p a/b/c && echo x > a/b/c/x && chmod 0500 a/b/c && chmod 0 a/b a; ln -s ${outside} link; ln -s ${place.path} folder`,
+      `mkdir -p a/b/c && echo x > a/b/c/x && chmod 0500 a/b/c && chmod 0 a/b a; ln -s ${outside} link; ln -s ${place} folder`,
     ).ended;
     await isolation.wipe();
     expect(existsSync(workspace.root)).toBe(false);
@@ -240,7 +239,7 @@ test("the default level is the strongest that works, with the reasons why strong
 });
 
 describe.skipIf(settings.users === undefined)("root, where only `process` works", () => {
-  const path = join(place.path, "bin-without-levels");
+  const path = join(place, "bin-without-levels");
   mkdirSync(path, { recursive: true });
   for (const tool of ["sh", "cat", "mv"])
     if (!existsSync(join(path, tool))) symlinkSync(join("/usr/bin", tool), join(path, tool));
@@ -327,7 +326,7 @@ test.each(lacking)(
 test.each(["uid", "bubblewrap"] as const)(
   "level %s is refused with the name of the missing tool",
   async (level) => {
-    const path = join(place.path, `bin-${level}`);
+    const path = join(place, `bin-${level}`);
     mkdirSync(path);
     for (const tool of ["mv", "cat", ...(level === "bubblewrap" ? ["setpriv"] : [])]) {
       symlinkSync(join("/usr/bin", tool), join(path, tool));
@@ -345,7 +344,7 @@ test.each(["uid", "bubblewrap"] as const)(
 );
 
 test("level uid is refused when users cannot reach the work directory, with the folder's path", async () => {
-  const closed = join(place.path, "closed");
+  const closed = join(place, "closed");
   mkdirSync(closed, { mode: 0o700 });
   const users = [70_000, 70_001] as const;
   const inside = { ...isolationSettings(join(closed, "work")), users };
@@ -370,23 +369,23 @@ test("probing the levels leaves nothing in the work directory", () => {
 
 test("a link from a job's folder to a file outside it is not read", async () => {
   const { copyJobFile, readJobFile } = await import("../../agent/job/job-files.ts");
-  const root = join(place.path, "linked");
+  const root = join(place, "linked");
   mkdirSync(join(root, "inner"), { recursive: true });
-  const secret = join(place.path, "secret");
+  const secret = join(place, "secret");
   writeFileSync(secret, "CANARY_secret");
   symlinkSync(secret, join(root, "link"));
-  symlinkSync(place.path, join(root, "folder"));
+  symlinkSync(place, join(root, "folder"));
   writeFileSync(join(root, "inner", "plain"), "plain");
   symlinkSync("inner/plain", join(root, "within"));
   expect(readJobFile(root, join(root, "within"))).toBe("plain");
   expect(readJobFile(root, join(root, "none"))).toBeUndefined();
   for (const path of ["link", "folder/secret", "inner"]) {
     expect(() => readJobFile(root, join(root, path))).toThrow(/is not read/);
-    await expect(
-      copyJobFile(root, join(root, path), join(place.path, "copy"), 1000),
-    ).rejects.toThrow(/is not read/);
+    await expect(copyJobFile(root, join(root, path), join(place, "copy"), 1000)).rejects.toThrow(
+      /is not read/,
+    );
   }
-  expect(existsSync(join(place.path, "copy"))).toBe(false);
+  expect(existsSync(join(place, "copy"))).toBe(false);
 });
 
 test("the default level is one of the levels that work", () => {
@@ -395,7 +394,7 @@ test("the default level is one of the levels that work", () => {
 
 test("a work directory that other users may write is refused, and its mode unchanged", async (context) => {
   if (process.getuid?.() !== 0) return context.skip("it needs root");
-  const shared = join(place.path, "shared");
+  const shared = join(place, "shared");
   mkdirSync(shared);
   chmodSync(shared, 0o1777);
   const inShared = { ...settings, workDir: shared };

@@ -5,19 +5,20 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Level } from "../../agent/job/isolation/isolation.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
 import { callsOf } from "../helpers/calls.ts";
 import { inlineSnapshot } from "../helpers/fixtures.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
-  type PlainJob,
+  ended,
 } from "../helpers/interface-only-server.ts";
 import { proving } from "../helpers/proving.ts";
 import { levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
 import { startPlane } from "../helpers/plane.ts";
 import { processesOf } from "../helpers/processes.ts";
 import { bearer } from "../helpers/sign-in.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
 const { working, lacking } = await levelsHere();
 skipAbsentLevels(lacking);
@@ -28,25 +29,20 @@ const protective = working.filter(
 );
 
 let server: InterfaceOnlyServer;
-const place = scratch();
+const place = folderForFile();
 beforeAll(async () => {
   server = await startInterfaceOnlyServer(`CANARY_${randomUUID()}`);
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
-  place[Symbol.dispose]();
 });
 
 const settingsFor = (workDir: string, level?: Level, more = {}) => ({
-  WINDLASS_URL: server.url,
-  WINDLASS_WORKER_ID: server.workerId,
-  WINDLASS_WORKER_TOKEN: server.workerToken,
+  ...server.settings,
   WINDLASS_WORK_DIR: workDir,
   ...(level ? { WINDLASS_ISOLATION: level } : {}),
   ...more,
 });
-const ended = (job: PlainJob) =>
-  until(() => ["SUCCESS", "FAILED", "CANCELLED"].includes(job.status) && job);
 const inline = (terraform: string, more = {}) => ({
   source: { type: "inline", files: { "main.tf": terraform } },
   ...more,
@@ -70,7 +66,7 @@ const awsSecret = `CANARY_aws-${randomUUID()}`;
 /** Runs the hostile job beside another job, on an agent with secrets in every place. */
 async function attacked(level: Level | undefined): Promise<{ report: string; log: string }> {
   const name = level ?? "default";
-  const [work, home] = [join(place.path, `rob-${name}`), join(place.path, `home-${name}`)];
+  const [work, home] = [join(place, `rob-${name}`), join(place, `home-${name}`)];
   for (const folder of [work, join(home, ".aws")]) mkdirSync(folder, { recursive: true });
   chmodSync(home, 0o700);
   writeFileSync(join(home, ".aws", "credentials"), "key = CANARY_home\n", { mode: 0o600 });
@@ -167,7 +163,7 @@ describe("a hostile configuration", () => {
 
 describe.each(working)("at level %s", (level) => {
   test("an apply survives the kill -9 of its agent and is adopted, and its log names the level", async () => {
-    const work = join(place.path, `adopt-${level}`);
+    const work = join(place, `adopt-${level}`);
     const first = startAgent(settingsFor(work, level));
     const job = server.enqueue({ job_type: "DEPLOY", config_snapshot: inline(ticking) });
     await until(() => server.log(job, "STDOUT").includes("tick-2-"));
@@ -190,7 +186,7 @@ describe.each(working)("at level %s", (level) => {
   });
 
   test("a stop sends one interrupt to terraform and leaves nothing of the job", async () => {
-    const work = join(place.path, `stop-${level}`);
+    const work = join(place, `stop-${level}`);
     await using agent = startAgent(settingsFor(work, level));
     const job = server.enqueue({
       job_type: "DEPLOY",
@@ -213,7 +209,7 @@ describe.each(working)("at level %s", (level) => {
 
 describe.each(proving ? working : [strongest])("at level %s", (level) => {
   test("a DEPLOY applies the plan of a PLAN, and a DESTROY finds the agent's local state", async () => {
-    const work = join(place.path, `plan-${level}`);
+    const work = join(place, `plan-${level}`);
     await using agent = startAgent(settingsFor(work, level));
     const config_snapshot = inline(
       `resource "terraform_data" "here" { input = "here" }
@@ -240,7 +236,7 @@ test("a cloud-hosted worker refuses to run jobs at level process", async () => {
       { body: { name: "cloud" } },
     );
     await using agent = startAgent({
-      ...settingsFor(join(place.path, "cloud"), "process"),
+      ...settingsFor(join(place, "cloud"), "process"),
       WINDLASS_URL: plane.url,
       WINDLASS_WORKER_ID: worker_id,
       WINDLASS_WORKER_TOKEN: worker_token,
@@ -254,7 +250,7 @@ test("a cloud-hosted worker refuses to run jobs at level process", async () => {
 
 describe("a chosen level that does not work", () => {
   test("ends the agent with 78 and one line that says what is missing", async () => {
-    const work = join(place.path, "asked");
+    const work = join(place, "asked");
     await using agent = startAgent(settingsFor(work, "container"));
     expect(await agent.exited).toBe(78);
     expect(agent.log()).toBe(

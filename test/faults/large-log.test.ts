@@ -7,12 +7,13 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { scratch, startAgent } from "../helpers/agent-process.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { newUser, type User } from "../helpers/user.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
 const megabytes = proving ? 1000 : 12;
@@ -20,10 +21,10 @@ const megabytes = proving ? 1000 : 12;
 const limitMebibytes = proving ? 256 : 6;
 
 const { plane } = planeForFile();
-const place = scratch();
-const output = join(place.path, "output");
-const engines = join(place.path, "bin");
-const timing = join(place.path, "milliseconds");
+const place = folderForFile();
+const output = join(place, "output");
+const engines = join(place, "bin");
+const timing = join(place, "milliseconds");
 /** Prints the output, and writes the milliseconds that this took to a file. */
 const print = `started=$(date +%s%N); cat ${output}; ended=$(date +%s%N); echo $(( (ended - started) / 1000000 )) > ${timing}`;
 
@@ -39,9 +40,6 @@ esac
 `;
   spawnSync("mkdir", ["-p", engines]);
   writeFileSync(join(engines, "terraform"), script, { mode: 0o755 });
-});
-afterAll(async () => {
-  place[Symbol.dispose]();
 });
 
 test(`${megabytes} MB of output are stored byte for byte`, async () => {

@@ -9,7 +9,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { packageHash } from "../../agent/job/providers/store.ts";
-import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
 import { platform, zipOf } from "../agent/job/engine/release-mirror.ts";
 import { makeCertificate } from "../helpers/certificate.ts";
 import { backendWithProgram, emptyBucket, type EmptyBucket } from "../helpers/empty-bucket.ts";
@@ -19,13 +19,15 @@ import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
   type PlainJob,
+  ended,
 } from "../helpers/interface-only-server.ts";
 import { levelsHere } from "../helpers/isolation.ts";
 import { startProviderRegistry, type ProviderRegistry } from "../helpers/provider-registry.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
 const { working } = await levelsHere();
-const place = scratch();
-const certificate = makeCertificate(place.path, "localhost");
+const place = folderForFile();
+const certificate = makeCertificate(place, "localhost");
 let server: InterfaceOnlyServer;
 let registry: ProviderRegistry;
 let git: GitHost;
@@ -41,7 +43,6 @@ afterAll(async () => {
   await git[Symbol.asyncDispose]();
   await registry[Symbol.asyncDispose]();
   await server[Symbol.asyncDispose]();
-  place[Symbol.dispose]();
 });
 
 const name = "thing";
@@ -60,8 +61,6 @@ output "it" {
   value = 1
 }
 `;
-const ended = (job: PlainJob): Promise<PlainJob> =>
-  until(() => ["SUCCESS", "FAILED", "CANCELLED"].includes(job.status) && job);
 const plan = async (files: Record<string, string>): Promise<PlainJob> => {
   const source = { type: "inline", files: { "main.tf": main(), ...files } };
   return ended(server.enqueue({ job_type: "PLAN", config_snapshot: { source } }));
@@ -73,14 +72,14 @@ const succeeded = async (files: Record<string, string> = {}): Promise<string> =>
     expect.anything(),
     "",
   ]);
-  const artifact = join(place.path, "artifact.tar.gz");
+  const artifact = join(place, "artifact.tar.gz");
   writeFileSync(artifact, job.artifact ?? "");
   const args = ["-xzOf", artifact, ".terraform.lock.hcl"];
   return execFileSync("tar", args, { encoding: "utf8" });
 };
 
 async function hashOf(executable: string): Promise<string> {
-  const folder = join(place.path, createHash("sha256").update(executable).digest("hex"));
+  const folder = join(place, createHash("sha256").update(executable).digest("hex"));
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, file), executable, { mode: 0o755 });
   return packageHash(folder);
@@ -103,12 +102,10 @@ function keptFiles(workDir: string): string[] {
 }
 
 async function agentAt(level: string): Promise<{ agent: AgentProcess; workDir: string }> {
-  const workDir = join(place.path, level);
+  const workDir = join(place, level);
   const agent = startAgent({
-    PATH: `${containerStandIn(place.path)}:${process.env["PATH"]}`,
-    WINDLASS_URL: server.url,
-    WINDLASS_WORKER_ID: server.workerId,
-    WINDLASS_WORKER_TOKEN: server.workerToken,
+    PATH: `${containerStandIn(place)}:${process.env["PATH"]}`,
+    ...server.settings,
     WINDLASS_WORK_DIR: workDir,
     WINDLASS_ISOLATION: level,
     WINDLASS_CONTAINER_IMAGE: "image",

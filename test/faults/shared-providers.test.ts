@@ -4,17 +4,19 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { packageHash } from "../../agent/job/providers/store.ts";
-import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
+import { startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
 import { makeCertificate } from "../helpers/certificate.ts";
 import {
   startInterfaceOnlyServer,
   type InterfaceOnlyServer,
   type PlainJob,
+  ended,
 } from "../helpers/interface-only-server.ts";
 import { startProviderRegistry, type ProviderRegistry } from "../helpers/provider-registry.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
-const place = scratch();
-const certificate = makeCertificate(place.path, "localhost");
+const place = folderForFile();
+const certificate = makeCertificate(place, "localhost");
 let server: InterfaceOnlyServer;
 let registry: ProviderRegistry;
 beforeAll(async () => {
@@ -26,12 +28,11 @@ afterAll(async () => {
   await agent[Symbol.asyncDispose]();
   await registry[Symbol.asyncDispose]();
   await server[Symbol.asyncDispose]();
-  place[Symbol.dispose]();
 });
 
 let agent: AgentProcess;
 let count = 0;
-const workDir = join(place.path, "agent");
+const workDir = join(place, "agent");
 let name: string;
 let executable: string;
 beforeEach(() => {
@@ -41,9 +42,7 @@ beforeEach(() => {
 
 const agentIn = (directory: string, more: Record<string, string> = {}): AgentProcess =>
   startAgent({
-    WINDLASS_URL: server.url,
-    WINDLASS_WORKER_ID: server.workerId,
-    WINDLASS_WORKER_TOKEN: server.workerToken,
+    ...server.settings,
     WINDLASS_WORK_DIR: directory,
     WINDLASS_CONCURRENCY: "4",
     WINDLASS_FREE_DISK_MIB: "1",
@@ -58,8 +57,6 @@ const snapshot = (files: Record<string, string> = {}, more: object = {}) => ({
   source: { type: "inline", files: { "main.tf": main(), ...files } },
   ...more,
 });
-const ended = (job: PlainJob) =>
-  until(() => ["SUCCESS", "FAILED", "CANCELLED"].includes(job.status) && job);
 const plan = async (config_snapshot: object = snapshot()): Promise<PlainJob> => {
   const job = await ended(server.enqueue({ job_type: "PLAN", config_snapshot }));
   expect([
@@ -70,7 +67,7 @@ const plan = async (config_snapshot: object = snapshot()): Promise<PlainJob> => 
   return job;
 };
 const lockOf = (job: PlainJob): string => {
-  const file = join(place.path, "artifact.tar.gz");
+  const file = join(place, "artifact.tar.gz");
   writeFileSync(file, job.artifact ?? "");
   return execFileSync("tar", ["-xzOf", file, ".terraform.lock.hcl"], { encoding: "utf8" });
 };
@@ -116,7 +113,7 @@ describe("a provider", () => {
     const made = await plan();
     await agent[Symbol.asyncDispose]();
     {
-      await using elsewhere = agentIn(join(place.path, "elsewhere"));
+      await using elsewhere = agentIn(join(place, "elsewhere"));
       await until(() => elsewhere.log().includes("ready for jobs"));
       const deploy = { job_type: "DEPLOY", config_snapshot: snapshot(), plan: made };
       const [job, number] = await downloads(() => ended(server.enqueue(deploy)));
@@ -182,17 +179,17 @@ describe("the cache", () => {
 
 test("without a cache every job downloads, and with a provider mirror no registry is called", async () => {
   await plan();
-  const mirror = join(place.path, "mirror");
+  const mirror = join(place, "mirror");
   execFileSync("cp", ["-r", join(workDir, "providers"), mirror]);
   await agent[Symbol.asyncDispose]();
   {
-    const other = join(place.path, "uncached");
+    const other = join(place, "uncached");
     await using uncached = agentIn(other, { WINDLASS_CACHE_GIB: "0" });
     await until(() => uncached.log().includes("ready for jobs"));
     expect((await downloads(() => Promise.all([plan(), plan()])))[1]).toBe(2);
     expect(readdirSync(join(other, "providers"))).toEqual([]);
   }
-  await using mirrored = agentIn(join(place.path, "mirrored"), {
+  await using mirrored = agentIn(join(place, "mirrored"), {
     WINDLASS_PROVIDER_MIRROR: mirror,
   });
   await until(() => mirrored.log().includes("ready for jobs"));

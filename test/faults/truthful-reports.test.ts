@@ -2,27 +2,27 @@
 import { stripVTControlCharacters } from "node:util";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { scratch, startAgent, type AgentProcess } from "../helpers/agent-process.ts";
+import { startAgent, type AgentProcess } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { newUser, type User } from "../helpers/user.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
 const { plane } = planeForFile();
 let user: User;
 let agent: AgentProcess;
-const place = scratch();
+const place = folderForFile();
 beforeAll(async () => {
   user = await newUser(plane);
   agent = startAgent({
     WINDLASS_URL: plane.url,
-    WINDLASS_WORK_DIR: join(place.path, "work"),
+    WINDLASS_WORK_DIR: join(place, "work"),
     WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
     WINDLASS_WORKER_NAME: "truthful",
   });
 });
 afterAll(async () => {
   await agent[Symbol.asyncDispose]();
-  place[Symbol.dispose]();
 });
 
 /** Runs a job of a fixture to its end. */

@@ -5,8 +5,9 @@
  */
 import { createHash, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { listen } from "./listen.ts";
 import { buffer } from "node:stream/consumers";
+import { until } from "./agent-process.ts";
 
 export interface PlainJob {
   readonly id: string;
@@ -29,6 +30,10 @@ export interface InterfaceOnlyServer extends AsyncDisposable {
   readonly url: string;
   readonly workerId: string;
   readonly workerToken: string;
+  /** The settings of an agent with this server and worker. */
+  readonly settings: Readonly<
+    Record<"WINDLASS_URL" | "WINDLASS_WORKER_ID" | "WINDLASS_WORKER_TOKEN", string>
+  >;
   readonly heartbeats: Record<string, unknown>[];
   enqueue(job: {
     job_type: string;
@@ -133,12 +138,16 @@ export async function startInterfaceOnlyServer(
     return { status: 404 };
   }
 
-  server.listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
+  const { url, [Symbol.asyncDispose]: close } = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     workerId,
     workerToken,
+    settings: {
+      WINDLASS_URL: url,
+      WINDLASS_WORKER_ID: workerId,
+      WINDLASS_WORKER_TOKEN: workerToken,
+    },
     heartbeats,
     enqueue: ({ job_type, config_snapshot, spec_id, plan, cloud_identity = null }) => {
       const id = randomUUID();
@@ -167,12 +176,13 @@ export async function startInterfaceOnlyServer(
     fail: (status) => {
       failure = status;
     },
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
+
+/** Resolves with the job at its end. */
+export const ended = (job: PlainJob): Promise<PlainJob> =>
+  until(() => ["SUCCESS", "FAILED", "CANCELLED"].includes(job.status) && job);
 
 interface Reply {
   readonly status: number;

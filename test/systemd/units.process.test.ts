@@ -1,16 +1,15 @@
 /** Checks the systemd units with systemd-analyze. */
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { unitOf } from "../../agent/install/files.ts";
 import { root } from "../helpers/source-files.ts";
 import { lackOfProgram, skipAt } from "../helpers/tools.ts";
 import { bin } from "../helpers/windlass.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
-const place = mkdtempSync(join(tmpdir(), "units-"));
-afterAll(() => rmSync(place, { recursive: true }));
+const place = folderForFile();
 
 const folder = join(root, "systemd");
 const units = readdirSync(folder).filter((name) => name.endsWith(".service"));

@@ -1,26 +1,23 @@
 /** `windlass agent doctor` on a healthy machine, and on one with each fault that it finds. */
 import { createServer } from "node:http";
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { once } from "node:events";
-import { connect, type AddressInfo } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { Finding } from "../../../agent/doctor/finding.ts";
-import { scratch } from "../../helpers/agent-process.ts";
 import { addTestWorker, type TestWorker } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addOwner } from "../../helpers/rows.ts";
 import { windlass } from "../../helpers/windlass.ts";
+import { folderForFile } from "../../helpers/folders.ts";
+import { listen } from "../../helpers/listen.ts";
 
 const { plane } = planeForFile();
 let worker: TestWorker;
-const place = scratch();
+const place = folderForFile();
 beforeAll(async () => {
-  chmodSync(place.path, 0o711);
+  chmodSync(place, 0o711);
   worker = await addTestWorker(plane, await addOwner(plane.context.store));
-});
-afterAll(async () => {
-  place[Symbol.dispose]();
 });
 
 let count = 0;
@@ -28,7 +25,7 @@ const environment = (more: Record<string, string> = {}) => ({
   WINDLASS_URL: plane.url,
   WINDLASS_WORKER_ID: worker.id,
   WINDLASS_WORKER_TOKEN: worker.headers["x-worker-token"] ?? "",
-  WINDLASS_WORK_DIR: join(place.path, `work-${++count}`),
+  WINDLASS_WORK_DIR: join(place, `work-${++count}`),
   ...more,
 });
 
@@ -127,19 +124,13 @@ describe.concurrent("windlass agent doctor", () => {
       socket.write(
         `${incoming.method} ${incoming.url} HTTP/1.1\r\n${lines.join("\r\n")}\r\nconnection: close\r\n\r\n`,
       );
-    }).listen(0, "127.0.0.1");
-    await once(proxy, "listening");
-    try {
-      const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-      const { of } = await doctor(environment({ WINDLASS_URL: url }));
-      expect(of("clock")).toMatchObject({
-        state: "failed",
-        text: expect.stringMatching(/^8\d{4} s ahead of the server's$/),
-      });
-    } finally {
-      proxy.close();
-      proxy.closeAllConnections();
-    }
+    });
+    await using listening = await listen(proxy);
+    const { of } = await doctor(environment({ WINDLASS_URL: listening.url }));
+    expect(of("clock")).toMatchObject({
+      state: "failed",
+      text: expect.stringMatching(/^8\d{4} s ahead of the server's$/),
+    });
   });
 
   test("reports a wrong setting, a misspelt one, and an isolation level that does not work", async () => {
@@ -171,7 +162,7 @@ describe.concurrent("windlass agent doctor", () => {
 
   test("takes on a cloud role, and reports why it cannot", async () => {
     const arn = "arn:aws:iam::123456789012:role/windlass";
-    const HOME = place.path;
+    const HOME = place;
     const env = environment({ HOME, AWS_EC2_METADATA_DISABLED: "true", AWS_REGION: "eu-west-1" });
     const { of } = await doctor(env, "--role-arn", arn, "--external-id", "e");
     expect(of("cloud role")).toMatchObject({

@@ -13,18 +13,17 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { environmentOf } from "../../../agent/job/terraform/environment.ts";
 import { openIsolation } from "../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../agent/job/terraform/process.ts";
 import { workspaceOf } from "../../../agent/job/workspace.ts";
-import { scratch } from "../../helpers/agent-process.ts";
+import { folderForFile } from "../../helpers/folders.ts";
 
-const place = scratch();
-afterAll(() => place[Symbol.dispose]());
-const traces = join(place.path, "traces");
-const evil = join(place.path, "evil");
-const workspace = workspaceOf(place.path, { job: { id: "j" } } as never);
+const place = folderForFile();
+const traces = join(place, "traces");
+const evil = join(place, "evil");
+const workspace = workspaceOf(place, { job: { id: "j" } } as never);
 
 /** The values of a variable: a script, shell commands, and a file that a program would write. */
 const trace = (name: string): string => join(traces, name.replaceAll(/\W/g, "_"));
@@ -152,7 +151,7 @@ test("terraform, git and shells execute and write nothing of all the variables",
     const own = Object.fromEntries(hostile.map((name) => [name, values(name)[which]]));
     for (const args of [["init"], ["apply", "-auto-approve"]]) {
       const command = isolation.wrap({
-        directory: join(place.path, "runs", `${which}-${args[0]}`),
+        directory: join(place, "runs", `${which}-${args[0]}`),
         command: terraform,
         args,
         cwd: workspace.source,

@@ -1,14 +1,13 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { openJournal, type Entry } from "../../../agent/job/journal.ts";
+import { folderForEachTest } from "../../helpers/folders.ts";
 
 let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "journal-"));
+folderForEachTest((path) => {
+  folder = path;
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const began = (step: string): Entry => ({ at: "begun", step });
 

@@ -1,8 +1,7 @@
 /** Jobs that a killed agent left between two steps. The next agent continues them. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { JobSettings } from "../../../agent/job/context.ts";
 import { type JobApi } from "../../../agent/job/job-api.ts";
 import { JobRefused } from "../../../agent/job/job-refused.ts";
@@ -16,12 +15,12 @@ import { JobStop } from "../../../agent/job/job-stop.ts";
 import { runJob } from "../../../agent/job/run-job.ts";
 import { stepsOf } from "../../../agent/job/steps.ts";
 import type { ClaimedJob, ReportStatus } from "../../../protocol/executions.ts";
+import { folderForEachTest } from "../../helpers/folders.ts";
 
 let workDir: string;
-beforeEach(() => {
-  workDir = mkdtempSync(join(tmpdir(), "run-job-"));
+folderForEachTest((path) => {
+  workDir = path;
 });
-afterEach(() => rmSync(workDir, { recursive: true }));
 
 const patience = { first: 1000, second: 1000 };
 const settings = () =>

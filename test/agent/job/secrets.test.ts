@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { JobContext } from "../../../agent/job/context.ts";
 import { openJournal } from "../../../agent/job/journal.ts";
 import {
@@ -11,9 +10,9 @@ import {
   maskerOf,
   secretsOf,
 } from "../../../agent/job/secrets.ts";
+import { folderForFile } from "../../helpers/folders.ts";
 
-const place = mkdtempSync(join(tmpdir(), "secrets-"));
-afterAll(() => rmSync(place, { recursive: true }));
+const place = folderForFile();
 
 const contextOf = (directory: string, workerToken: string) => {
   mkdirSync(directory, { recursive: true });

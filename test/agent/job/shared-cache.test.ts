@@ -3,16 +3,14 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   rmSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { readLock, withHashes } from "../../../agent/job/providers/lock-file.ts";
 import {
   isUnchanged,
@@ -23,12 +21,12 @@ import {
 } from "../../../agent/job/providers/store.ts";
 import { holdEngine, keepWithin, removePartials } from "../../../agent/job/shared-cache.ts";
 import { workspaceAt } from "../../../agent/job/workspace.ts";
+import { folderForEachTest } from "../../helpers/folders.ts";
 
 let workDir: string;
-beforeEach(() => {
-  workDir = mkdtempSync(join(tmpdir(), "shared-"));
+folderForEachTest((path) => {
+  workDir = path;
 });
-afterEach(() => rmSync(workDir, { recursive: true }));
 
 const store = (): string => join(workDir, "providers");
 const day = 86_400_000;

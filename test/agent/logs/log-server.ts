@@ -3,11 +3,11 @@
  * reports a gap. Tests can inject faults.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import type { SequencedChunk } from "../../../protocol/executions.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { call } from "../../../protocol/transport.ts";
 import type { LogSink } from "../../../agent/logs/delivery.ts";
+import { listen } from "../../helpers/listen.ts";
 
 export interface Received extends SequencedChunk {
   readonly at: number;
@@ -41,9 +41,9 @@ export async function startLogServer(): Promise<LogServer> {
     // A client that was killed during its request does not fail the test.
     handle(log, request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const listening = await listen(http);
   const log: LogServer = {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    url: listening.url,
     chunks: [],
     posts: [],
     mostOpen: 0,
@@ -55,11 +55,7 @@ export async function startLogServer(): Promise<LogServer> {
         .filter(({ stream_type }) => streams.length === 0 || streams.includes(stream_type))
         .map(({ log_chunk }) => log_chunk)
         .join(""),
-    close: () =>
-      new Promise<void>((resolve) => {
-        http.close(() => resolve());
-        http.closeAllConnections();
-      }),
+    close: () => Promise.resolve(listening[Symbol.asyncDispose]()),
   };
   return log;
 }

@@ -1,18 +1,17 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { lockDirectory, LockHeldError, LockUnavailableError } from "../../../agent/machine/lock.ts";
 import { identityOf } from "../../../agent/machine/process-identity.ts";
 import { root } from "../../helpers/source-files.ts";
+import { folderForEachTest } from "../../helpers/folders.ts";
 
 let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "lock-"));
+folderForEachTest((path) => {
+  folder = path;
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 test("a held lock is refused, and a released lock can be taken", async () => {
   const release = await lockDirectory(folder);

@@ -7,17 +7,11 @@ import { scratch, startAgent, until } from "../../helpers/agent-process.ts";
 import { startInterfaceOnlyServer } from "../../helpers/interface-only-server.ts";
 import { lackOfProgram, skipAt } from "../../helpers/tools.ts";
 
-const settingsOf = (server: { url: string; workerId: string; workerToken: string }) => ({
-  WINDLASS_URL: server.url,
-  WINDLASS_WORKER_ID: server.workerId,
-  WINDLASS_WORKER_TOKEN: server.workerToken,
-});
-
 test("an agent is ready while the control plane responds, and healthy even while it does not", async () => {
   await using server = await startInterfaceOnlyServer();
   using place = scratch();
   await using agent = startAgent({
-    ...settingsOf(server),
+    ...server.settings,
     WINDLASS_WORK_DIR: place.path,
     WINDLASS_STATUS_ADDRESS: "127.0.0.1:0",
     WINDLASS_HEARTBEAT_SECONDS: "0.3",
@@ -78,7 +72,7 @@ describe("systemd", () => {
     try {
       await until(() => received.includes("listening"));
       await using agent = startAgent({
-        ...settingsOf(server),
+        ...server.settings,
         WINDLASS_WORK_DIR: join(place.path, "work"),
         NOTIFY_SOCKET: socket,
         WATCHDOG_USEC: "1200000",

@@ -1,14 +1,14 @@
 /** The client behind an HTTP proxy. */
-import { once } from "node:events";
 import { createServer, request } from "node:http";
-import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
-import { startPlane } from "../../helpers/plane.ts";
 import { newUser } from "../../helpers/user.ts";
 import { windlass } from "../../helpers/windlass.ts";
+import { listen } from "../../helpers/listen.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+
+const { plane } = planeForFile();
 
 test("requests use the proxy from the environment, except to this machine and to NO_PROXY hosts", async () => {
-  const plane = await startPlane();
   const { environment } = await newUser(plane);
   const { port } = new URL(plane.url);
   const proxied: string[] = [];
@@ -21,9 +21,9 @@ test("requests use the proxy from the environment, except to this machine and to
       response.writeHead(upstream.statusCode ?? 500, upstream.headers);
       upstream.pipe(response);
     }).end();
-  }).listen(0, "127.0.0.1");
-  await once(proxy, "listening");
-  const HTTP_PROXY = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+  });
+  await using listening = await listen(proxy);
+  const HTTP_PROXY = listening.url;
   const zones = (env: Record<string, string>) =>
     windlass(["zones", "list", "--json"], { env: { ...environment, HTTP_PROXY, ...env } });
 
@@ -55,7 +55,4 @@ test("requests use the proxy from the environment, except to this machine and to
   expect(portal.stderr).toBe(
     `windlass: http://windlass.test:${port} is not a Windlass server. Check the address.`,
   );
-  proxy.closeAllConnections();
-  proxy.close();
-  await plane.close();
 });

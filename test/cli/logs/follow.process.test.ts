@@ -1,7 +1,6 @@
 /** Following a log while its connections break. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
-import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -18,6 +17,7 @@ import { spawnServer, newLink } from "../../helpers/server-process.ts";
 import { approve, cookieOf } from "../../helpers/sign-in.ts";
 import { ask } from "../../helpers/plane.ts";
 import { windlass } from "../../helpers/windlass.ts";
+import { listen } from "../../helpers/listen.ts";
 
 const { plane } = planeForFile();
 
@@ -64,12 +64,10 @@ test("following continues after many cut connections and delivers each chunk onc
     });
     client.on("close", () => server.destroy());
   });
-  cuts.listen(0, "127.0.0.1");
-  await once(cuts, "listening");
-  const { port: cutPort } = cuts.address() as { port: number };
+  await using listening = await listen(cuts);
   const { send } = openApi({
     settings: { url: undefined, token: authorization?.slice(7), directory: "/nonexistent" },
-    server: `http://127.0.0.1:${cutPort}`,
+    server: listening.url,
     profile: undefined,
   });
   const seen: LogChunk[] = [];
@@ -86,7 +84,6 @@ test("following continues after many cut connections and delivers each chunk onc
   expect(await followed).toMatchObject({ status: "SUCCESS", log_complete: true });
   expect(seen.map(({ log_chunk }) => log_chunk)).toEqual(inOrder(40));
   expect(troubles).toBeGreaterThan(2);
-  cuts.close();
 });
 
 test("following continues after the server was killed and restarted", async () => {

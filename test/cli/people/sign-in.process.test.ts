@@ -1,12 +1,12 @@
 /** Signing in at a real server, in a terminal and through a pipe. */
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { scratch } from "../../helpers/agent-process.ts";
+import { beforeAll, describe, expect, test } from "vitest";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { approve, openBrowser, type Browser } from "../../helpers/sign-in.ts";
 import { openTerminal } from "../../helpers/terminal.ts";
 import { windlass } from "../../helpers/windlass.ts";
+import { folderForFile } from "../../helpers/folders.ts";
 
 const { plane } = planeForFile();
 let browser: Browser;
@@ -14,11 +14,10 @@ beforeAll(async () => {
   browser = await openBrowser(plane, "ada@example.com");
 });
 
-const place = scratch();
-afterAll(() => place[Symbol.dispose]());
+const place = folderForFile();
 let count = 0;
 /** The environment of another machine, with none of this one's settings. */
-const machine = () => ({ WINDLASS_CONFIG_DIR: join(place.path, String(++count)) });
+const machine = () => ({ WINDLASS_CONFIG_DIR: join(place, String(++count)) });
 
 const deviceCodeIn = (text: string): string => /device_code=([\w-]+)/.exec(text)?.[1] ?? "";
 const approved = async (text: string): Promise<string> =>
@@ -42,8 +41,8 @@ const files = (env: { WINDLASS_CONFIG_DIR: string }) => join(env.WINDLASS_CONFIG
 describe.concurrent("signing in", () => {
   test("works in a terminal: opens the browser, asks for the code and prints the user", async () => {
     const env = machine();
-    const opened = join(place.path, "opened");
-    const browserProgram = join(place.path, "browser");
+    const opened = join(place, "opened");
+    const browserProgram = join(place, "browser");
     writeFileSync(browserProgram, `#!/bin/sh\necho "$1" > ${opened}\n`, { mode: 0o755 });
     await using terminal = openTerminal(["login", "--server", plane.url], {
       ...env,

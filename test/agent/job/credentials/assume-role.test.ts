@@ -1,7 +1,5 @@
 /** The real AWS SDK against a strict STS. */
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
   RoleRefused,
@@ -9,6 +7,7 @@ import {
   type Role,
 } from "../../../../agent/job/credentials/assume-role.ts";
 import { caller, startStrictSts, type StrictSts } from "../../../helpers/strict-sts.ts";
+import { listen } from "../../../helpers/listen.ts";
 
 const arn = "arn:aws:iam::123456789012:role/deployer";
 const role: Role = { arn, externalId: "e-1", session: "job-1", tags: { "windlass:job": "job-1" } };
@@ -119,18 +118,15 @@ test.each([
 ])("without a region, a role of the partition %s is requested at %s", async (partition, where) => {
   vi.stubEnv("AWS_REGION", undefined);
   vi.stubEnv("AWS_ENDPOINT_URL_STS", undefined);
-  const proxy = createServer().listen(0, "127.0.0.1");
-  await once(proxy, "listening");
+  const proxy = createServer();
+  await using listening = await listen(proxy);
   const connected: (string | undefined)[] = [];
   proxy.on("connect", ({ url }, socket) => {
     connected.push(url);
     socket.destroy();
   });
-  const network = { HTTPS_PROXY: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}` };
-  await expect(
-    assume({ arn: `arn:${partition}:iam::123456789012:role/x` }, network),
-  ).rejects.toThrow("proxy tunnel ended");
-  proxy.close();
+  const there = { arn: `arn:${partition}:iam::123456789012:role/x` };
+  await expect(assume(there, { HTTPS_PROXY: listening.url })).rejects.toThrow("proxy tunnel ended");
   expect(connected).toEqual([where]);
 });
 

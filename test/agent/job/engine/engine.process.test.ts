@@ -10,9 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { once } from "node:events";
 import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
@@ -39,6 +37,7 @@ import {
   type Key,
   type Mirror,
 } from "./release-mirror.ts";
+import { listen } from "../../../helpers/listen.ts";
 
 let key: Key;
 let root: string;
@@ -476,20 +475,18 @@ test("a mirror over https must not redirect to plain http", async () => {
   const certificate = makeCertificate(root);
   const secure = createServer(certificate.tls, (request, response) => {
     response.writeHead(302, { location: `${mirror.url}${request.url}` }).end();
-  }).listen(0, "127.0.0.1");
+  });
   const before = getCACertificates("default");
   try {
     setDefaultCACertificates([...before, certificate.tls.cert.toString()]);
-    await once(secure, "listening");
-    const { port } = secure.address() as AddressInfo;
+    await using listening = await listen(secure);
+    const { port } = listening;
     expect(await failure(resolve({}, { mirror: `https://127.0.0.1:${port}` }))).toMatch(
       /leads to http:\/\/127\.0\.0\.1:\d+, which is not https/,
     );
     expect(existsSync(cache("terraform", "1.11.4", "terraform"))).toBe(false);
   } finally {
     setDefaultCACertificates(before);
-    secure.close();
-    secure.closeAllConnections();
   }
 });
 

@@ -1,36 +1,33 @@
 /** Downloads from servers that handle range requests in unusual ways. */
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import {
-  createServer,
-  type IncomingHttpHeaders,
-  type Server,
-  type ServerResponse,
-} from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { fetchFile } from "../../../../agent/job/engine/fetch.ts";
+import { listen, type Listening } from "../../../helpers/listen.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
 const content = randomBytes(300_000);
 const half = 100_000;
-let server: Server;
-let directory: string;
+let server: Listening;
+const directory = folderForFile();
 let respond: (from: number, response: ServerResponse, headers: IncomingHttpHeaders) => void;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "fetch-"));
-  server = createServer(({ headers }, response) => {
-    respond(Number(/^bytes=(\d+)-$/.exec(headers.range ?? "")?.[1] ?? 0), response, headers);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  server = await listen(
+    createServer(({ headers }, response) => {
+      respond(Number(/^bytes=(\d+)-$/.exec(headers.range ?? "")?.[1] ?? 0), response, headers);
+    }),
+  );
 });
 afterAll(async () => {
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-  await rm(directory, { recursive: true });
+  await server[Symbol.asyncDispose]();
 });
 
+const fetchTo = (file: string) => {
+  const signal = AbortSignal.timeout(60_000);
+  return fetchFile(`${server.url}/x`, file, { limit: 1e6, network: {}, signal });
+};
 const head = { etag: '"one"' };
 /** Responds with the whole file, or breaks off after a third of it. */
 function whole(response: ServerResponse, breaks: boolean): void {
@@ -69,9 +66,7 @@ test.each<[string, (from: number, response: ServerResponse) => void]>([
     else whole(response, tries === 1);
   };
   const file = join(directory, name);
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
-  const signal = AbortSignal.timeout(20_000);
-  const digest = await fetchFile(address, file, { limit: 1e6, network: {}, signal });
+  const digest = await fetchTo(file);
   expect(digest).toBe(createHash("sha256").update(content).digest("hex"));
   expect((await readFile(file)).equals(content)).toBe(true);
 });
@@ -83,9 +78,7 @@ test("a request refused with 429 is repeated after the time in Retry-After", asy
     if (asked.length === 1) response.writeHead(429, { "retry-after": "1" }).end();
     else whole(response, false);
   };
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
-  const signal = AbortSignal.timeout(60_000);
-  await fetchFile(address, join(directory, "later"), { limit: 1e6, network: {}, signal });
+  await fetchTo(join(directory, "later"));
   const [first = 0, second = 0] = asked;
   // A timer may come a little early.
   expect(second - first).toBeGreaterThan(990);
@@ -97,11 +90,6 @@ test("a request refused with 404 is not repeated", async () => {
     tries += 1;
     response.writeHead(404).end();
   };
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
-  const { signal } = new AbortController();
-  const options = { limit: 1e6, network: {}, signal };
-  await expect(fetchFile(address, join(directory, "none"), options)).rejects.toThrow(
-    "answered 404",
-  );
+  await expect(fetchTo(join(directory, "none"))).rejects.toThrow("answered 404");
   expect(tries).toBe(1);
 });

@@ -1,9 +1,9 @@
 /** A local mirror of terraform releases, with a signing key of its own and real zips. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { crc32, deflateRawSync } from "node:zlib";
 import { createMessage, generateKey, readPrivateKey, sign } from "openpgp";
+import { listen } from "../../../helpers/listen.ts";
 
 /** The name of this platform in releases and providers. */
 export const platform = `${process.platform}_${process.arch === "x64" ? "amd64" : process.arch}`;
@@ -44,20 +44,18 @@ export async function startMirror(): Promise<Mirror> {
     mirror.requests.push(path);
     setTimeout(() => respond(mirror, path, request, response), mirror.delay(path)).unref();
   });
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const listening = await listen(http);
   const mirror: Mirror = {
-    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    url: listening.url,
     files: new Map(),
     requests: [],
     truncated: new Map(),
     ranges: [],
     validator: undefined,
     delay: () => 0,
-    close: () =>
-      new Promise<void>((resolve) => {
-        http.close(() => resolve());
-        http.closeAllConnections();
-      }),
+    close: async () => {
+      if (http.listening) await listening[Symbol.asyncDispose]();
+    },
   };
   return mirror;
 }

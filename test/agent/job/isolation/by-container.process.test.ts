@@ -6,23 +6,22 @@
 import { randomUUID } from "node:crypto";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { chooseIsolation } from "../../../../agent/job/isolation/choose.ts";
 import { type IsolationSettings } from "../../../../agent/job/isolation/isolation.ts";
 import { openIsolation } from "../../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../../agent/job/terraform/process.ts";
 import { workspaceAt } from "../../../../agent/job/workspace.ts";
-import { scratch } from "../../../helpers/agent-process.ts";
 import { isolationSettings } from "../../../helpers/isolation.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const place = scratch();
-afterAll(() => place[Symbol.dispose]());
-const calls = join(place.path, "calls");
+const place = folderForFile();
+const calls = join(place, "calls");
 const secret = "CANARY_of-the-agent";
 
 /** Writes a script that handles `run`, `ps` and `rm` as docker does, or fails. */
 function writeEngine(name: string, works: boolean): void {
-  const bin = join(place.path, "bin");
+  const bin = join(place, "bin");
   mkdirSync(bin, { recursive: true });
   const script = `#!/bin/sh
 for word in "$@"; do printf '%s\\0' "$word" >> ${calls}; done; printf '\\036' >> ${calls}
@@ -41,17 +40,17 @@ esac
 
 const settingsWith = (engine: "docker" | "podman", users?: readonly [number, number]) => {
   const settings: IsolationSettings = {
-    ...isolationSettings(join(place.path, "work")),
+    ...isolationSettings(join(place, "work")),
     level: "container",
     users,
-    readable: [place.path],
+    readable: [place],
     container: {
       engine,
       image: "registry.example.test/jobs:1",
       environment: { HOME: "/nonexistent", DOCKER_HOST: "unix:///run/engine.sock", ODD: secret },
     },
   };
-  return { ...settings, path: `${join(place.path, "bin")}:${settings.path}` };
+  return { ...settings, path: `${join(place, "bin")}:${settings.path}` };
 };
 
 const called = (): string[][] =>
@@ -71,7 +70,7 @@ test.each(["docker", "podman"] as const)(
     for (const folder of Object.values(workspace.folders)) mkdirSync(folder, { recursive: true });
     const job = { id, workspace, state: undefined, user: undefined };
     const isolation = openIsolation("container", job, settings);
-    const directory = join(place.path, `run-${engine}`);
+    const directory = join(place, `run-${engine}`);
     const command = isolation.wrap({
       directory,
       command: "/bin/sh",
@@ -94,7 +93,7 @@ test.each(["docker", "podman"] as const)(
     const mounts = ran.filter((_, index) => ran[index - 1] === "--mount");
     const bind = (path: string, how = "") => `type=bind,source=${path},target=${path}${how}`;
     expect(mounts).toEqual([
-      bind(place.path, ",readonly"),
+      bind(place, ",readonly"),
       bind(workspace.root, ",readonly"),
       ...["source", "home", "tmp", "artifact"].map((name) => bind(join(workspace.root, name))),
       `type=bind,source=${workspace.temporary},target=/tmp/job`,

@@ -14,17 +14,17 @@ import type { Level } from "../../../../agent/job/isolation/isolation.ts";
 import { freeUser, openIsolation } from "../../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../../agent/job/terraform/process.ts";
 import { workspaceAt } from "../../../../agent/job/workspace.ts";
-import { scratch, until } from "../../../helpers/agent-process.ts";
+import { until } from "../../../helpers/agent-process.ts";
 import { cgroupMount, needsControllers, needsMount } from "../../../helpers/cgroup-mount.ts";
 import { isolationSettings, levelsHere, skipAbsentLevels } from "../../../helpers/isolation.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const place = scratch();
+const place = folderForFile();
 const mount = cgroupMount();
 afterAll(() => {
   mount?.[Symbol.dispose]();
-  place[Symbol.dispose]();
 });
-const workDir = join(place.path, "work");
+const workDir = join(place, "work");
 const settings = isolationSettings(workDir);
 const { working, lacking } = await levelsHere();
 skipAbsentLevels(lacking);
@@ -53,7 +53,7 @@ function job(level: Level, limits = none) {
     group,
     source,
     run(script: string) {
-      const directory = join(place.path, `run-${++count}`);
+      const directory = join(place, `run-${++count}`);
       const env = { PATH: settings.path, HOME: home };
       const args = ["-c", script];
       const command = isolation.wrap({ directory, command: "/bin/sh", args, cwd: source, env });
@@ -110,18 +110,18 @@ describe("a group is not delegated", () => {
   test.each([
     ["without cgroup v2", undefined, false, /no cgroup v2/],
     ["in a unit without Delegate=", "/group", true, /Delegate=memory pids/],
-    ["without the controllers", place.path, false, /has no controller memory and pids/],
+    ["without the controllers", place, false, /has no controller memory and pids/],
   ])("%s", (_, group, isUnit, lack) => {
     expect(delegationOf(group, isUnit).lack).toMatch(lack);
   });
 
   test("until its files are writable; the agent's own subgroup leads to it", () => {
-    writeFileSync(join(place.path, "cgroup.controllers"), "cpu memory pids\n");
-    expect(delegationOf(place.path, false).lack).toMatch(/is not delegated to this user/);
+    writeFileSync(join(place, "cgroup.controllers"), "cpu memory pids\n");
+    expect(delegationOf(place, false).lack).toMatch(/is not delegated to this user/);
     for (const name of ["cgroup.procs", "cgroup.subtree_control"])
-      writeFileSync(join(place.path, name), "");
-    expect(delegationOf(join(place.path, "agent"), true)).toEqual({ folder: place.path });
-    expect(delegationOf(place.path, false)).toEqual({ folder: place.path });
+      writeFileSync(join(place, name), "");
+    expect(delegationOf(join(place, "agent"), true)).toEqual({ folder: place });
+    expect(delegationOf(place, false)).toEqual({ folder: place });
   });
 });
 

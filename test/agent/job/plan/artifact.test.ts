@@ -1,17 +1,16 @@
 /** The step that downloads a plan artifact, with artifacts that were changed since the PLAN job. */
 import { createHash } from "node:crypto";
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "tar";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { JobContext } from "../../../../agent/job/context.ts";
 import type { PlanManifest } from "../../../../agent/job/plan/manifest.ts";
 import { downloadPlan } from "../../../../agent/job/plan/artifact.ts";
 import { workspaceOf } from "../../../../agent/job/workspace.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const root = mkdtempSync(join(tmpdir(), "artifact-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = folderForFile();
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");
 const manifest: PlanManifest = {

@@ -1,13 +1,12 @@
 /** Plans and outputs that are too large to be read in the agent's own process. */
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { StepFailed } from "../../../../agent/job/context.ts";
 import { readOutputsApart, readPlanApart } from "../../../../agent/job/plan/read-apart.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "read-apart-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderForFile();
 const mebibyte = 1024 * 1024;
 const running = new AbortController().signal;
 

@@ -1,16 +1,15 @@
 /** Summaries of real plans, as `terraform show -json` writes them. */
 import { execFileSync } from "node:child_process";
-import { createWriteStream, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createWriteStream, writeFileSync } from "node:fs";
 import { once } from "node:events";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Check } from "typebox/value";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { readPlan } from "../../../../agent/job/plan/json.ts";
 import { planListLimit, planSummaryLimit, PlanSummary } from "../../../../protocol/plan-summary.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const root = mkdtempSync(join(tmpdir(), "summary-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = folderForFile();
 
 const before = `
 variable "secret" {

@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import type { JobContext } from "../../../../agent/job/context.ts";
 import { offerOf } from "../../../../agent/job/providers/shared.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const place = mkdtempSync(join(tmpdir(), "shared-providers-"));
-afterAll(() => rmSync(place, { recursive: true }));
+const place = folderForFile();
 
 const encryption = `terraform {
   encryption {

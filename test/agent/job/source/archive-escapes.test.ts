@@ -12,14 +12,13 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { unpack } from "../../../../agent/job/source/archive.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const root = mkdtempSync(join(tmpdir(), "escapes-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = folderForFile();
 /** The target of the links in the archives, which must not change. */
 const victim = join(root, "victim");
 beforeAll(() => {

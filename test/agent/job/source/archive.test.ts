@@ -2,24 +2,21 @@ import { createHash } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { create, Header, Pax } from "tar";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { unpack, unpackSource } from "../../../../agent/job/source/archive.ts";
 import { StepFailed } from "../../../../agent/job/context.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const root = mkdtempSync(join(tmpdir(), "archive-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = folderForFile();
 
 let count = 0;
 const place = (bytes: Buffer): { file: string; folder: string; outside: string } => {

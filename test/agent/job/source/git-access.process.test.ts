@@ -9,12 +9,12 @@ import {
 } from "../../../../agent/job/source/git-access.ts";
 import { fetchGit } from "../../../../agent/job/source/git.ts";
 import { workspaceOf, type Workspace } from "../../../../agent/job/workspace.ts";
-import { scratch } from "../../../helpers/agent-process.ts";
 import { makeCertificate } from "../../../helpers/certificate.ts";
 import { startGitHost, type GitHost } from "../../../helpers/git-host.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const place = scratch();
-const certificate = makeCertificate(place.path, "localhost");
+const place = folderForFile();
+const certificate = makeCertificate(place, "localhost");
 const token = "planted-token-4711";
 const header = `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64")}`;
 const never = new AbortController().signal;
@@ -36,11 +36,10 @@ beforeEach(() => {
 afterAll(async () => {
   await host[Symbol.asyncDispose]();
   await other[Symbol.asyncDispose]();
-  place[Symbol.dispose]();
 });
 
 function workspace(): Workspace {
-  const made = workspaceOf(join(place.path, `work-${++count}`), { job: { id: "j" } } as never);
+  const made = workspaceOf(join(place, `work-${++count}`), { job: { id: "j" } } as never);
   for (const folder of [made.source, made.home, made.temporary])
     mkdirSync(folder, { recursive: true });
   return made;
@@ -144,8 +143,8 @@ test("an address with a password is refused before any request", async () => {
 
 test("submodules and hooks of a repository are ignored", async () => {
   const commit = host.commit("team/nested", {
-    ".gitmodules": `[submodule "x"]\n\tpath = x\n\turl = https://${other.host}/team/app\n\tupdate = !touch ${place.path}/pwned\n`,
-    "hooks/post-checkout": `#!/bin/sh\ntouch ${place.path}/pwned\n`,
+    ".gitmodules": `[submodule "x"]\n\tpath = x\n\turl = https://${other.host}/team/app\n\tupdate = !touch ${place}/pwned\n`,
+    "hooks/post-checkout": `#!/bin/sh\ntouch ${place}/pwned\n`,
   });
   host.git("team/nested", "update-index", "--add", "--cacheinfo", `160000,${commit},x`);
   host.git("team/nested", "commit", "--quiet", "-m", "a submodule");
@@ -154,7 +153,7 @@ test("submodules and hooks of a repository are ignored", async () => {
   expect(readdirSync(join(at.source, "x"))).toEqual([]);
   expect(readdirSync(join(at.source, ".git"))).not.toContain("hooks");
   expect(other.requests).toEqual([]);
-  expect(readdirSync(place.path)).not.toContain("pwned");
+  expect(readdirSync(place)).not.toContain("pwned");
 });
 
 describe("WINDLASS_GIT_CREDENTIALS", () => {

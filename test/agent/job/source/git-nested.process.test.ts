@@ -7,12 +7,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { readGitAccess } from "../../../../agent/job/source/git-access.ts";
 import { fetchGit } from "../../../../agent/job/source/git.ts";
 import { workspaceOf, type Workspace } from "../../../../agent/job/workspace.ts";
-import { scratch } from "../../../helpers/agent-process.ts";
 import { makeCertificate } from "../../../helpers/certificate.ts";
 import { startGitHost, type GitHost } from "../../../helpers/git-host.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const place = scratch();
-const certificate = makeCertificate(place.path);
+const place = folderForFile();
+const certificate = makeCertificate(place);
 const never = new AbortController().signal;
 let host: GitHost;
 let count = 0;
@@ -24,11 +24,10 @@ beforeEach(() => {
 });
 afterAll(async () => {
   await host[Symbol.asyncDispose]();
-  place[Symbol.dispose]();
 });
 
 function workspace(): Workspace {
-  const made = workspaceOf(join(place.path, `work-${++count}`), { job: { id: "j" } } as never);
+  const made = workspaceOf(join(place, `work-${++count}`), { job: { id: "j" } } as never);
   for (const folder of [made.source, made.home, made.temporary])
     mkdirSync(folder, { recursive: true });
   return made;
@@ -68,7 +67,7 @@ describe("submodules", () => {
     host.git("team/middle", "commit", "--quiet", "-m", "its address", ".gitmodules");
     const real = host.git("team/middle", "rev-parse", "HEAD");
     expect(real).not.toBe(middle);
-    nest("team/outer", "../middle", real, "a/b", `\tupdate = !touch ${place.path}/pwned\n`);
+    nest("team/outer", "../middle", real, "a/b", `\tupdate = !touch ${place}/pwned\n`);
     const at = workspace();
     await fetch("team/outer", true, at);
     expect(readFileSync(join(at.source, "a/b/inner/leaf"), "utf8")).toBe("first");
@@ -77,7 +76,7 @@ describe("submodules", () => {
     const header = `Basic ${Buffer.from("x:token").toString("base64")}`;
     expect(new Set(authorized("/team/"))).toEqual(new Set([header]));
     expect(new Set(authorized("/guests/"))).toEqual(new Set([undefined]));
-    expect(readdirSync(place.path)).not.toContain("pwned");
+    expect(readdirSync(place)).not.toContain("pwned");
   });
 
   test("are not fetched unless the configuration asks for them", async () => {
@@ -166,7 +165,7 @@ describe("files in Git LFS", () => {
 
   test("fail without git-lfs, instead of leaving pointers", async () => {
     host.commit("team/absent", { ...attributes, "a.bin": host.keep("content") });
-    const bin = join(place.path, "no-lfs");
+    const bin = join(place, "no-lfs");
     mkdirSync(bin);
     for (const program of ["git", "du"]) {
       const found = execFileSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" });

@@ -1,21 +1,12 @@
 import { execFileSync } from "node:child_process";
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { fetchGit, isSafeRef, isSafeUrl } from "../../../../agent/job/source/git.ts";
 import { workspaceOf, type Workspace } from "../../../../agent/job/workspace.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const root = mkdtempSync(join(tmpdir(), "git-"));
-afterAll(() => rmSync(root, { recursive: true }));
+const root = folderForFile();
 
 const origin = join(root, "origin");
 const settings = {

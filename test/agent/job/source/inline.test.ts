@@ -1,14 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { isSafePath, writeInline } from "../../../../agent/job/source/inline.ts";
+import { folderForEachTest } from "../../../helpers/folders.ts";
 
 let folder: string;
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "inline-"));
+folderForEachTest((path) => {
+  folder = path;
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 test("writeInline writes the files, with scripts executable", async () => {
   writeInline({ "main.tf": "# ü", "scripts/run.sh": "#!/bin/sh\n" }, folder);

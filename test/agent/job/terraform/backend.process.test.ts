@@ -1,8 +1,6 @@
 /** The choice of the backend, with the files as real terraform reads them. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { execa } from "execa";
@@ -21,6 +19,7 @@ import { openJournal } from "../../../../agent/job/journal.ts";
 import { mentions } from "../../../../agent/job/mentions.ts";
 import { workspaceAt } from "../../../../agent/job/workspace.ts";
 import type { Source } from "../../../../protocol/configurations.ts";
+import { listen } from "../../../helpers/listen.ts";
 
 let root: string;
 let terraform: string;
@@ -141,7 +140,7 @@ test("a chosen backend is used, and the log names a declared one that is not", a
 });
 
 test("a declared backend is refused when the control plane has a state, unless it was chosen", async () => {
-  using server = await startOneState();
+  await using server = await startOneState();
   const calls = { server: server.url, headers: {}, dispatcher: new Agent(), timeout: 1000 };
   const persistence = { revocation: { accepted: () => undefined }, log: {}, retry: {} };
   const { hasState } = jobApi({ ...calls, ...persistence } as never, "job-1");
@@ -172,16 +171,11 @@ async function startOneState() {
   const server = createServer((request, response) => {
     one.authorization = request.headers.authorization;
     response.writeHead(one.state === undefined ? 404 : 200).end(one.state);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
   const one = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...(await listen(server)),
     state: undefined as string | undefined,
     authorization: undefined as string | undefined,
-    [Symbol.dispose]: () => {
-      server.closeAllConnections();
-      server.close();
-    },
   };
   return one;
 }

@@ -1,12 +1,11 @@
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { closeSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { masked } from "../../../../agent/job/terraform/debug-log.ts";
 import { redactorOf } from "../../../../agent/logs/redactor.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "debug-log-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderForFile();
 
 const secret = "PLANTED-secret-of-the-debug-log";
 const most = 1024 * 1024;

@@ -1,13 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { errorsIn, failureOf } from "../../../../agent/job/terraform/diagnostics.ts";
 import { fixtureFiles } from "../../../helpers/fixtures.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "diagnostics-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = folderForFile();
 
 test("errorsIn reads the framed and wrapped errors of real terraform", () => {
   writeFileSync(join(folder, "main.tf"), fixtureFiles("fail-plan")["main.tf"] ?? "");

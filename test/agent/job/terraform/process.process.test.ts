@@ -1,17 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { processesOf } from "../../../helpers/processes.ts";
 import { needsRoot, smallDisk } from "../../../helpers/small-disk.ts";
 import { openRun } from "../../../../agent/job/terraform/process.ts";
 import { prepareRun, type RunCommand } from "../../../../agent/job/terraform/spawn.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
 
-const root = mkdtempSync(join(tmpdir(), "windlass-process-"));
-afterAll(() => rmSync(root, { recursive: true, force: true }));
+const root = folderForFile();
 
 let runs = 0;
 const shell = (script: string, more: Partial<RunCommand> = {}): RunCommand => ({
