@@ -15,9 +15,9 @@ import {
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { fetchCommit, fetchGit } from "../../agent/job/source/git.ts";
-import { workspaceOf, type Workspace } from "../../agent/job/workspace.ts";
 import { hostileRefs, hostileUrls } from "../helpers/hostile-git.ts";
 import { folderForFile } from "../helpers/folders.ts";
+import { newWorkspace } from "../helpers/workspaces.ts";
 
 const place = folderForFile();
 const canary = join(place, "canary");
@@ -50,20 +50,16 @@ beforeAll(() => {
   git("commit", "--quiet", "--allow-empty", "-m", "x");
 });
 
-let count = 0;
-function workspace(): Workspace {
-  const made = workspaceOf(join(place, `work-${++count}`), { job: { id: "j" } } as never);
-  for (const folder of [made.source, made.home, made.temporary])
-    mkdirSync(folder, { recursive: true });
-  return made;
-}
+const workspace = () => newWorkspace(join(place, "work"));
 
 /** The names of all files but those of the sources. */
 const outside = (): string[] =>
   readdirSync(place, { recursive: true, encoding: "utf8" })
     .filter(
       (name) =>
-        !/\/source(\/|$)|^work-\d+(\/workspaces(\/j(\/(home|tmp(\/no-password)?))?)?)?$/.test(name),
+        !/\/source(\/|$)|^work(\/workspaces(\/[\w-]+(\/(home|artifact|tmp(\/no-password)?))?)?)?$/.test(
+          name,
+        ),
     )
     .filter((name) => name !== "ssh-calls")
     .toSorted();

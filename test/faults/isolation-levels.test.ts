@@ -19,9 +19,10 @@ import { type Isolation, type Level } from "../../agent/job/isolation/isolation.
 import { freeUser, openIsolation } from "../../agent/job/isolation/open.ts";
 import { openRun, type Run } from "../../agent/job/terraform/process.ts";
 import type { RunCommand } from "../../agent/job/terraform/spawn.ts";
-import { workspaceAt, type Workspace } from "../../agent/job/workspace.ts";
+import { type Workspace } from "../../agent/job/workspace.ts";
 import { isolationSettings, levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
 import { folderForFile } from "../helpers/folders.ts";
+import { newWorkspace } from "../helpers/workspaces.ts";
 
 const place = folderForFile();
 const workDir = join(place, "work");
@@ -43,10 +44,7 @@ interface Job {
 let runs = 0;
 function job(level: Level, more: Partial<typeof settings> = {}): Job {
   const id = randomUUID();
-  const workspace = workspaceAt(join(workDir, "workspaces", id));
-  for (const folder of Object.values(workspace.folders)) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-  }
+  const workspace = newWorkspace(workDir, id);
   const user = (level === "process" ? null : freeUser(settings)) ?? undefined;
   const isolation = openIsolation(
     level,

@@ -46,23 +46,8 @@ const clouds =
   "AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AWS_PROFILE AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE AWS_CONTAINER_CREDENTIALS_FULL_URI AWS_CONTAINER_CREDENTIALS_RELATIVE_URI AWS_CONTAINER_AUTHORIZATION_TOKEN AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE AWS_WEB_IDENTITY_TOKEN_FILE AWS_ROLE_ARN AWS_ROLE_SESSION_NAME AWS_EC2_METADATA_DISABLED AWS_EC2_METADATA_SERVICE_ENDPOINT AWS_CA_BUNDLE AWS_ENDPOINT_URL AWS_ENDPOINT_URL_S3 AWS_ENDPOINT_URL_STS AWS_SDK_LOAD_CONFIG AWS_DEFAULT_PROFILE";
 const forbidden = [loaders, shells, gits, terraforms, clouds].flatMap((list) => list.split(" "));
 /** Names in another letter case, which an exact comparison would accept. */
-const disguised = [
-  "Path",
-  "path",
-  "Home",
-  "Ld_Preload",
-  "ld_preload",
-  "bash_env",
-  "Env",
-  "node_options",
-  "git_ssh_command",
-  "Git_Config_Count",
-  "tf_cli_args",
-  "Tf_Cli_Config_File",
-  "tf_log_path",
-  "aws_profile",
-  "Aws_Config_File",
-];
+const otherCase =
+  "Path path Home Ld_Preload ld_preload bash_env Env node_options git_ssh_command Git_Config_Count tf_cli_args Tf_Cli_Config_File tf_log_path aws_profile Aws_Config_File";
 const impossible = [
   "",
   " ",
@@ -106,7 +91,7 @@ const impossible = [
   "%s%n",
 ];
 const kept = "TMPDIR LANG TF_INPUT TF_IN_AUTOMATION CHECKPOINT_DISABLE".split(" ");
-const hostile = [...forbidden, ...disguised, ...impossible, ...kept];
+const hostile = [...forbidden, ...otherCase.split(" "), ...impossible, ...kept];
 
 const environment = (own: Record<string, unknown>): Record<string, string> =>
   environmentOf({

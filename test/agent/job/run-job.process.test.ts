@@ -172,25 +172,35 @@ test.each(["ended", "lost", "refused"] as const)(
   },
 );
 
-/** A DESTROY_WORKER before its step show, with an empty plan and these cases in its terraform. */
-function teardown(commands: string): Journal {
+type JobType = ClaimedJob["job"]["job_type"];
+
+/** The entries of the steps before this one, with this program as terraform. */
+function doneBefore(step: string, job_type: JobType, path: string, folder = workDir): Entry[] {
+  const engine = { engine: { engine: "terraform", version: "1.0.0", path }, folder } as const;
+  const steps = stepsOf(job_type).map(({ name }) => name);
+  return steps
+    .slice(0, steps.indexOf(step))
+    .map((name) => ({ at: "done", step: name, facts: name === "engine" ? engine : {} }));
+}
+
+/** A job before this step, with this script as its terraform. */
+function before(step: string, job_type: JobType, script: string): Journal {
   const path = join(workDir, "terraform");
-  const script = `#!/bin/sh\ncase "$1 $2" in\n"show -json") echo '{"errored":false}';;\n${commands}\nesac\n`;
-  writeFileSync(path, script, { mode: 0o700 });
-  const steps = stepsOf("DESTROY_WORKER").map(({ name }) => name);
+  writeFileSync(path, `#!/bin/sh\n${script}\n`, { mode: 0o700 });
   return leftOf(
-    { ...claim, job: { ...claim.job, job_type: "DESTROY_WORKER" } },
+    { ...claim, job: { ...claim.job, job_type } },
     { at: "started", boot: null, uptime: 0 },
-    ...steps.slice(0, steps.indexOf("show")).map((step): Entry => ({
-      at: "done",
-      step,
-      facts:
-        step === "engine"
-          ? { engine: { engine: "terraform", version: "1.0.0", path }, folder: workDir }
-          : {},
-    })),
+    ...doneBefore(step, job_type, path),
   );
 }
+
+/** A DESTROY_WORKER before its step show, with an empty plan and these cases in its terraform. */
+const teardown = (commands: string): Journal =>
+  before(
+    "show",
+    "DESTROY_WORKER",
+    `case "$1 $2" in\n"show -json") echo '{"errored":false}';;\n${commands}\nesac`,
+  );
 
 test.each([
   ["no state", "SUCCESS", `"state list") exit 1;;\n"state pull") ;;`],
@@ -203,32 +213,13 @@ test.each([
   expect(reports.map(({ status }) => status)).toEqual([result]);
 });
 
-/** A DEPLOY after its apply. `commands` are the script of its terraform. */
-function applied(commands: string): Journal {
-  const path = join(workDir, "terraform");
-  writeFileSync(path, `#!/bin/sh\n${commands}\n`, { mode: 0o700 });
-  const steps = stepsOf("DEPLOY").map(({ name }) => name);
-  return leftOf(
-    { ...claim, job: { ...claim.job, job_type: "DEPLOY" } },
-    { at: "started", boot: null, uptime: 0 },
-    ...steps.slice(0, steps.indexOf("output")).map((step): Entry => ({
-      at: "done",
-      step,
-      facts:
-        step === "engine"
-          ? { engine: { engine: "terraform", version: "1.0.0", path }, folder: workDir }
-          : {},
-    })),
-  );
-}
-
 test.each([
   ["hang", "exec sleep 300"],
   ["are too large", "head -c 40000000 /dev/zero"],
   ["are not JSON", "echo '{'"],
 ])("outputs that %s neither fail nor delay a finished apply", async (_, commands) => {
   const { api, reports, log } = server();
-  expect(await run(applied(commands), api)).toBe("SUCCESS");
+  expect(await run(before("output", "DEPLOY", commands), api)).toBe("SUCCESS");
   expect(reports.map(({ status }) => status)).toEqual(["SUCCESS"]);
   expect(log()).toContain("The outputs could not be read: ");
 });
@@ -267,19 +258,10 @@ test("an apply during a reboot of the machine ends as FAILED with its outcome un
   const folder = join(workDir, "workspaces", "job", "source");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "errored.tfstate"), "state");
-  const before = stepsOf("DESTROY").map(({ name }) => name);
-  const done = before.slice(0, -1).map((step): Entry => ({
-    at: "done",
-    step,
-    facts:
-      step === "engine"
-        ? { engine: { engine: "terraform", version: "1.0.0", path: "/bin/false" }, folder }
-        : {},
-  }));
   const { api, reports } = server();
   const journal = left(
     { at: "started", boot: "another boot", uptime: 0 },
-    ...done,
+    ...doneBefore("apply", "DESTROY", "/bin/false", folder),
     { at: "begun", step: "apply" },
     { at: "run", run: "07-apply", logged: true, boot: "another boot" },
   );

@@ -36,6 +36,7 @@ import {
   zipPath,
   type Key,
   type Mirror,
+  type Release,
 } from "./release-mirror.ts";
 import { listen } from "../../../helpers/listen.ts";
 
@@ -301,112 +302,84 @@ describe("a download", () => {
 });
 
 describe("an engine is not installed", () => {
-  const cases: [string, RegExp, () => Promise<unknown> | void][] = [
+  const [zip, sums] = [zipPath("1.11.4"), sumsPath("1.11.4")];
+  const put = (path: string, content: string | Buffer) =>
+    void mirror.files.set(path, Buffer.from(content));
+  const contentOf = (path: string) => mirror.files.get(path) ?? Buffer.alloc(0);
+  const release = (more: Partial<Release>) =>
+    publish(mirror, key, [{ version: "1.11.4", ...more }]);
+  const changed = zipOf({ terraform: "#!/bin/sh\nevil\n" });
+  const outside = zipOf({ "../terraform": fakeTerraform("1.11.4") });
+  const badSignature = /signature of the checksums is not valid/;
+  const cases: [string, RegExp, () => Promise<unknown> | void | boolean][] = [
+    ["the zip was changed", /does not match its signed checksum/, () => put(zip, changed)],
     [
-      "when the zip was changed",
-      /does not match its signed checksum/,
-      () => {
-        mirror.files.set(zipPath("1.11.4"), zipOf({ terraform: "#!/bin/sh\nevil\n" }));
-      },
+      "the checksums were changed",
+      badSignature,
+      () => put(sums, `${contentOf(sums).toString()}\n`),
     ],
     [
-      "when the checksums were changed",
-      /signature of the checksums is not valid/,
-      () => {
-        const sums = mirror.files.get(sumsPath("1.11.4")) ?? Buffer.alloc(0);
-        mirror.files.set(sumsPath("1.11.4"), Buffer.concat([sums, Buffer.from("\n")]));
-      },
+      "another key signed the checksums",
+      badSignature,
+      async () => put(`${sums}.sig`, await signatureOf(contentOf(sums), await makeKey())),
     ],
     [
-      "when another key signed the checksums",
-      /signature of the checksums is not valid/,
-      async () => {
-        const sums = mirror.files.get(sumsPath("1.11.4")) ?? Buffer.alloc(0);
-        mirror.files.set(`${sumsPath("1.11.4")}.sig`, await signatureOf(sums, await makeKey()));
-      },
-    ],
-    [
-      "when the signature is missing",
+      "the signature is missing",
       /SHA256SUMS.sig answered 404/,
-      () => {
-        mirror.files.delete(`${sumsPath("1.11.4")}.sig`);
-      },
+      () => mirror.files.delete(`${sums}.sig`),
     ],
     [
-      "when the signature is not readable",
+      "the signature is not readable",
       /1\.11\.4|signature|Error|could not be downloaded/,
-      () => {
-        mirror.files.set(`${sumsPath("1.11.4")}.sig`, Buffer.from("nonsense"));
-      },
+      () => put(`${sums}.sig`, "nonsense"),
     ],
     [
-      "when the checksums do not name the zip",
+      "the checksums do not name the zip",
       /do not name terraform_1\.11\.4_/,
       async () => {
-        const sums = Buffer.from(`${"0".repeat(64)}  evil_terraform_1.11.4.zip\n`);
-        mirror.files.set(sumsPath("1.11.4"), sums);
-        mirror.files.set(`${sumsPath("1.11.4")}.sig`, await signatureOf(sums, key));
+        put(sums, `${"0".repeat(64)}  evil_terraform_1.11.4.zip\n`);
+        put(`${sums}.sig`, await signatureOf(contentOf(sums), key));
       },
     ],
+    ["the zip is missing", /\.zip answered 404/, () => mirror.files.delete(zip)],
     [
-      "when the zip is missing",
-      /\.zip answered 404/,
-      () => {
-        mirror.files.delete(zipPath("1.11.4"));
-      },
-    ],
-    [
-      "when the download of the zip always breaks off",
+      "the download of the zip always breaks off",
       /could not be downloaded \(.+\)/,
-      () => {
-        mirror.truncated.set(zipPath("1.11.4"), 100);
-      },
+      () => void mirror.truncated.set(zip, 100),
     ],
     [
-      "when the list of releases is not JSON",
+      "the list of releases is not JSON",
       /is not a list of releases/,
-      () => {
-        mirror.files.set("/terraform/index.json", Buffer.from("<html>"));
-      },
+      () => put("/terraform/index.json", "<html>"),
     ],
     [
-      "when the binary has another version",
+      "the binary has another version",
       /says that it is 1\.11\.5/,
-      () => publish(mirror, key, [{ version: "1.11.4", binary: fakeTerraform("1.11.5") }]),
+      () => release({ binary: fakeTerraform("1.11.5") }),
     ],
+    ["the binary does not run", /does not run on this machine/, () => release({ binary: "MZ" })],
     [
-      "when the binary does not run",
-      /does not run on this machine/,
-      () => publish(mirror, key, [{ version: "1.11.4", binary: "MZ" }]),
-    ],
-    [
-      "when the zip has no binary",
+      "the zip has no binary",
       /has no file terraform/,
-      () => publish(mirror, key, [{ version: "1.11.4", zip: zipOf({ "bin/terraform": "x" }) }]),
+      () => release({ zip: zipOf({ "bin/terraform": "x" }) }),
     ],
     [
-      "when a path leads out of the zip",
+      "a path leads out of the zip",
       /relative path|could not be downloaded/,
-      () =>
-        publish(mirror, key, [
-          { version: "1.11.4", zip: zipOf({ "../terraform": fakeTerraform("1.11.4") }) },
-        ]),
+      () => release({ zip: outside }),
     ],
     [
-      "when the zip is not a zip file",
+      "the zip is not a zip file",
       /could not be downloaded/,
-      () => publish(mirror, key, [{ version: "1.11.4", zip: Buffer.from("nonsense") }]),
+      () => release({ zip: Buffer.from("nonsense") }),
     ],
     [
-      "when the binary is larger than the zip says",
+      "the binary is larger than the zip says",
       /could not be downloaded \(.*too many bytes.*\)/,
-      () =>
-        publish(mirror, key, [
-          { version: "1.11.4", zip: zipOf({ terraform: "x".repeat(100_000) }, 10) },
-        ]),
+      () => release({ zip: zipOf({ terraform: "x".repeat(100_000) }, 10) }),
     ],
   ];
-  test.each(cases)("%s", async (_, message, spoil) => {
+  test.each(cases)("when %s", async (_, message, spoil) => {
     await publish(mirror, key, [{ version: "1.11.4" }]);
     await spoil();
     const line = await failure(resolve({ constraint: "~> 1.11" }));

@@ -11,9 +11,9 @@ import { chooseIsolation } from "../../../../agent/job/isolation/choose.ts";
 import { type IsolationSettings } from "../../../../agent/job/isolation/isolation.ts";
 import { openIsolation } from "../../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../../agent/job/terraform/process.ts";
-import { workspaceAt } from "../../../../agent/job/workspace.ts";
 import { isolationSettings } from "../../../helpers/isolation.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
+import { newWorkspace } from "../../../helpers/workspaces.ts";
 
 const place = folderForFile();
 const calls = join(place, "calls");
@@ -66,8 +66,7 @@ test.each(["docker", "podman"] as const)(
     writeEngine(engine, true);
     const settings = settingsWith(engine);
     const id = randomUUID();
-    const workspace = workspaceAt(join(settings.workDir, "workspaces", id));
-    for (const folder of Object.values(workspace.folders)) mkdirSync(folder, { recursive: true });
+    const workspace = newWorkspace(settings.workDir, id);
     const job = { id, workspace, state: undefined, user: undefined };
     const isolation = openIsolation("container", job, settings);
     const directory = join(place, `run-${engine}`);

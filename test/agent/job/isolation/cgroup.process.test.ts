@@ -13,11 +13,11 @@ import { openWorkDir } from "../../../../agent/job/isolation/by-user.ts";
 import type { Level } from "../../../../agent/job/isolation/isolation.ts";
 import { freeUser, openIsolation } from "../../../../agent/job/isolation/open.ts";
 import { openRun } from "../../../../agent/job/terraform/process.ts";
-import { workspaceAt } from "../../../../agent/job/workspace.ts";
 import { until } from "../../../helpers/agent-process.ts";
 import { cgroupMount, needsControllers, needsMount } from "../../../helpers/cgroup-mount.ts";
 import { isolationSettings, levelsHere, skipAbsentLevels } from "../../../helpers/isolation.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
+import { newWorkspace } from "../../../helpers/workspaces.ts";
 
 const place = folderForFile();
 const mount = cgroupMount();
@@ -35,9 +35,7 @@ const none = { memoryBytes: 0, processes: 0, fileBytes: 0 };
 let count = 0;
 function job(level: Level, limits = none) {
   const id = randomUUID();
-  const workspace = workspaceAt(join(workDir, "workspaces", id));
-  for (const folder of Object.values(workspace.folders))
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const workspace = newWorkspace(workDir, id);
   const user = (level === "process" ? null : freeUser(settings)) ?? undefined;
   const groups = mount?.folder ?? "";
   const isolation = openIsolation(

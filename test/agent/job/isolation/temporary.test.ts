@@ -1,33 +1,23 @@
 /** The folder for a job's temporary files, whose path is short enough for Unix sockets. */
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import {
   checkTemporary,
   closeTemporary,
   openTemporary,
 } from "../../../../agent/job/isolation/temporary.ts";
-import { workspaceAt } from "../../../../agent/job/workspace.ts";
-import { scratch } from "../../../helpers/agent-process.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
+import { newWorkspace } from "../../../helpers/workspaces.ts";
 
-let place: ReturnType<typeof scratch>;
-beforeEach(() => {
-  place = scratch();
-});
-afterEach(() => place[Symbol.dispose]());
-
-function workspaceIn(workDir: string): ReturnType<typeof workspaceAt> {
-  const workspace = workspaceAt(join(workDir, "workspaces", crypto.randomUUID()));
-  mkdirSync(workspace.temporary, { recursive: true });
-  return workspace;
-}
+const place = folderForFile();
 
 test.each([1, 39, 120])(
   "openTemporary returns a path for a socket when the work directory is %d bytes longer",
   async (length) => {
-    const workspace = workspaceIn(join(place.path, "w".repeat(length)));
+    const workspace = newWorkspace(join(place, "w".repeat(length)));
     const temporary = openTemporary(workspace);
     expect(openTemporary(workspace)).toBe(temporary);
     const server = createServer().listen(join(temporary, "plugin1234567890"));
@@ -42,9 +32,9 @@ test.each([1, 39, 120])(
 );
 
 test("closeTemporary removes the folder once and no file outside it", () => {
-  const workspace = workspaceIn(join(place.path, "w".repeat(120)));
+  const workspace = newWorkspace(join(place, "w".repeat(120)));
   openTemporary(workspace);
-  const outside = join(place.path, "outside");
+  const outside = join(place, "outside");
   writeFileSync(outside, "kept");
   closeTemporary(workspace);
   closeTemporary(workspace);

@@ -81,6 +81,7 @@ const shapes: [string, "refused" | "within" | "either", Buffer[]][] = [
   // Names.
   ["a parent path (zip slip, CVE-2007-4559)", "refused", [entry("../pwned")]],
   ["a parent path up to the root", "refused", [entry(`${up}${out}/pwned`.slice(0, 99))]],
+  ["a parent path of dots and slashes", "refused", [entry("./.././../pwned")]],
   ["a parent path after a folder (CVE-2016-6321)", "refused", [entry("a/../../pwned")]],
   ["a path that ends with the parent", "refused", [entry("a/..", { type: "5" })]],
   ["a parent path in the prefix of the header", "refused", [entry("pwned", { prefix: "../.." })]],

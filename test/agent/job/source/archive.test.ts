@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { create, Header, Pax } from "tar";
+import { create, Header } from "tar";
 import { describe, expect, test } from "vitest";
 import { unpack, unpackSource } from "../../../../agent/job/source/archive.ts";
 import { StepFailed } from "../../../../agent/job/context.ts";
@@ -32,81 +32,29 @@ const limits = { entries: 100, bytes: 1_000_000 };
 interface Entry {
   readonly path: string;
   readonly type?: string;
-  readonly linkpath?: string;
   readonly content?: string;
   readonly mode?: number;
-  /** Written as an extended header before the entry. */
-  readonly pax?: Record<string, string>;
 }
 
-/** Encodes an archive without any check of the entries. */
+/** Encodes an archive. archive-escapes.test.ts has the hostile ones. */
 function archive(...entries: Entry[]): Buffer {
-  const blocks = entries.flatMap(
-    ({ path, type = "File", linkpath, content = "", mode = 0o644, pax }) => {
-      const header = new Header({
-        path,
-        type,
-        linkpath,
-        size: content.length,
-        mode,
-        mtime: new Date(0),
-      } as never);
-      const block = Buffer.alloc(512);
-      header.encode(block, 0);
-      const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
-      return [...(pax ? [new Pax(pax).encode()] : []), block, Buffer.from(content), padding];
-    },
-  );
+  const blocks = entries.flatMap(({ path, type = "File", content = "", mode = 0o644 }) => {
+    const header = new Header({
+      path,
+      type,
+      size: content.length,
+      mode,
+      mtime: new Date(0),
+    } as never);
+    const block = Buffer.alloc(512);
+    header.encode(block, 0);
+    const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
+    return [block, Buffer.from(content), padding];
+  });
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
 }
 
-describe("unpack refuses an archive and writes nothing if it has", () => {
-  test.each<[string, Entry[]]>([
-    ["an absolute path", [{ path: "/tmp/windlass-pwned", content: "x" }]],
-    ["a parent path", [{ path: "../pwned", content: "x" }]],
-    ["a parent path after a folder", [{ path: "ok/../../pwned", content: "x" }]],
-    ["a path that ends with the parent", [{ path: "ok/..", type: "Directory" }]],
-    ["a path of dots and slashes", [{ path: "./.././../pwned", content: "x" }]],
-    ["a backslash path", [{ path: "..\\pwned", content: "x" }]],
-    ["a drive letter", [{ path: "C:\\pwned", content: "x" }]],
-    ["an empty segment", [{ path: "a//b", content: "x" }]],
-    ["a symbolic link", [{ path: "link", type: "SymbolicLink", linkpath: "ok" }]],
-    [
-      "a symbolic link to an absolute path",
-      [{ path: "link", type: "SymbolicLink", linkpath: "/etc" }],
-    ],
-    [
-      "a link and a file through it",
-      [
-        { path: "link", type: "SymbolicLink", linkpath: "../.." },
-        { path: "link/pwned", content: "x" },
-      ],
-    ],
-    ["a hard link", [{ path: "link", type: "Link", linkpath: "/etc/passwd" }]],
-    ["a character device", [{ path: "null", type: "CharacterDevice" }]],
-    ["a block device", [{ path: "disk", type: "BlockDevice" }]],
-    ["a pipe", [{ path: "pipe", type: "FIFO" }]],
-    [
-      "an extended header with another path",
-      [{ path: "ok", content: "x", pax: { path: "../pwned" } }],
-    ],
-    [
-      "an extended header with a link",
-      [{ path: "ok", type: "SymbolicLink", linkpath: "ok", pax: { linkpath: "/etc" } }],
-    ],
-    ["too many entries", Array.from({ length: 101 }, (_, index) => ({ path: `f${index}` }))],
-    ["too many bytes", [{ path: "bomb", content: "0".repeat(1_000_001) }]],
-  ])("%s", async (_, entries) => {
-    const { file, folder, outside } = place(
-      archive({ path: "first.tf", content: "# fine" }, ...entries),
-    );
-    await expect(unpack(file, folder, limits, "source")).rejects.toThrow(
-      /^source: the archive is refused/,
-    );
-    expect(readdirSync(outside, { recursive: true })).toHaveLength(3);
-    expect(existsSync("/tmp/windlass-pwned")).toBe(false);
-  });
-
+describe("unpack refuses a file and writes nothing if it has", () => {
   test.each([
     ["no gzip data", Buffer.from("a raw plan file")],
     ["truncated gzip data", archive({ path: "a", content: "x".repeat(5000) }).subarray(0, 40)],

@@ -8,10 +8,10 @@ import {
   readGitAccess,
 } from "../../../../agent/job/source/git-access.ts";
 import { fetchGit } from "../../../../agent/job/source/git.ts";
-import { workspaceOf, type Workspace } from "../../../../agent/job/workspace.ts";
 import { makeCertificate } from "../../../helpers/certificate.ts";
 import { startGitHost, type GitHost } from "../../../helpers/git-host.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
+import { newWorkspace } from "../../../helpers/workspaces.ts";
 
 const place = folderForFile();
 const certificate = makeCertificate(place, "localhost");
@@ -20,7 +20,6 @@ const header = `Basic ${Buffer.from(`x-access-token:${token}`).toString("base64"
 const never = new AbortController().signal;
 let host: GitHost;
 let other: GitHost;
-let count = 0;
 
 beforeAll(async () => {
   [host, other] = [await startGitHost(certificate), await startGitHost(certificate)];
@@ -38,12 +37,7 @@ afterAll(async () => {
   await other[Symbol.asyncDispose]();
 });
 
-function workspace(): Workspace {
-  const made = workspaceOf(join(place, `work-${++count}`), { job: { id: "j" } } as never);
-  for (const folder of [made.source, made.home, made.temporary])
-    mkdirSync(folder, { recursive: true });
-  return made;
-}
+const workspace = () => newWorkspace(join(place, "work"));
 
 const settings = (...lines: string[]) => ({
   path: process.env["PATH"] ?? "",

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { readGitAccess } from "../../../../agent/job/source/git-access.ts";
 import { fetchGit } from "../../../../agent/job/source/git.ts";
-import { workspaceOf, type Workspace } from "../../../../agent/job/workspace.ts";
 import { makeCertificate } from "../../../helpers/certificate.ts";
 import { startGitHost, type GitHost } from "../../../helpers/git-host.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
+import { newWorkspace } from "../../../helpers/workspaces.ts";
 
 const place = folderForFile();
 const certificate = makeCertificate(place);
@@ -26,12 +26,7 @@ afterAll(async () => {
   await host[Symbol.asyncDispose]();
 });
 
-function workspace(): Workspace {
-  const made = workspaceOf(join(place, `work-${++count}`), { job: { id: "j" } } as never);
-  for (const folder of [made.source, made.home, made.temporary])
-    mkdirSync(folder, { recursive: true });
-  return made;
-}
+const workspace = () => newWorkspace(join(place, "work"));
 const settings = () => ({
   path: process.env["PATH"] ?? "",
   network: { SSL_CERT_FILE: certificate.file },

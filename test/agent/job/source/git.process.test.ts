@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { fetchGit, isSafeRef, isSafeUrl } from "../../../../agent/job/source/git.ts";
-import { workspaceOf, type Workspace } from "../../../../agent/job/workspace.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
+import { newWorkspace } from "../../../helpers/workspaces.ts";
 
 const root = folderForFile();
 
@@ -36,13 +36,7 @@ beforeAll(() => {
   git("tag", "v1", commits[0] ?? "");
 });
 
-let count = 0;
-function workspace(): Workspace {
-  const made = workspaceOf(join(root, `work-${++count}`), { job: { id: "j" } } as never);
-  for (const folder of [made.source, made.home, made.temporary])
-    mkdirSync(folder, { recursive: true });
-  return made;
-}
+const workspace = () => newWorkspace(join(root, "work"));
 
 describe("a repository", () => {
   test.each([
@@ -95,83 +89,50 @@ describe("a repository", () => {
   });
 });
 
+const words = (text: string): string[] => text.trim().split(/\s+/);
+
 describe("an address", () => {
   const protocols = ["https", "ssh"];
+  test.each(
+    words(`
+      https://github.com/a/b.git https://git.example.com:8443/a/b ssh://git@host/a/b.git
+      ssh://host:22/a git@github.com:a/b.git https://user@host/a
+    `),
+  )("%j is accepted", (url) => expect(isSafeUrl(url, protocols)).toBe(true));
   test.each([
-    "https://github.com/a/b.git",
-    "https://git.example.com:8443/a/b",
-    "ssh://git@host/a/b.git",
-    "ssh://host:22/a",
-    "git@github.com:a/b.git",
-    "https://user@host/a",
-  ])("%j is accepted", (url) => expect(isSafeUrl(url, protocols)).toBe(true));
-
-  test.each([
+    ...words(`
+      -oProxyCommand=x http://host/a git://host/a file:///etc /etc ./a fd::17 https:// https:///a
+      ssh://-oProxyCommand=id/a ssh://git@-oProxyCommand=id/a git@-oProxyCommand=id:a -x@host:a
+      HTTPS::x host:a ftp://host/a git@host::a
+    `),
     "",
     "--upload-pack=touch x",
-    "-oProxyCommand=x",
-    "http://host/a",
-    "git://host/a",
-    "file:///etc",
-    "/etc",
-    "./a",
     "ext::sh -c id",
-    "fd::17",
-    "https://",
-    "https:///a",
-    "ssh://-oProxyCommand=id/a",
-    "ssh://git@-oProxyCommand=id/a",
-    "git@-oProxyCommand=id:a",
-    "-x@host:a",
     "https://host/a b",
     "https://host/\na",
     "https://host/a\0",
-    "HTTPS::x",
-    "host:a",
-    "ftp://host/a",
-    "git@host::a",
   ])("%j is refused", (url) => expect(isSafeUrl(url, protocols)).toBe(false));
 });
 
 describe("a ref", () => {
+  test.each(
+    words(`
+      main v1.2.3 feature/x-1 refs/heads/main 0123456789abcdef0123456789abcdef01234567 HEAD
+      release_1+2 a@b
+    `),
+  )("%j is accepted", (ref) => expect(isSafeRef(ref)).toBe(true));
   test.each([
-    "main",
-    "v1.2.3",
-    "feature/x-1",
-    "refs/heads/main",
-    "0123456789abcdef0123456789abcdef01234567",
-    "HEAD",
-    "release_1+2",
-    "a@b",
-  ])("%j is accepted", (ref) => expect(isSafeRef(ref)).toBe(true));
-  test.each([
+    ...words(`
+      -f a..b +main main:other a^ a~1 a?b a* a[b @{-1} a@{1} a.lock a.lock/b a/ /a a//b .a a/.b a.
+      ;id
+    `),
     "",
-    "-f",
     "--upload-pack=touch x",
-    "a..b",
     "a b",
-    "+main",
-    "main:other",
-    "a^",
-    "a~1",
-    "a?b",
-    "a*",
-    "a[b",
     "a\\b",
-    "@{-1}",
-    "a@{1}",
-    "a.lock",
-    "a.lock/b",
-    "a/",
-    "/a",
-    "a//b",
-    ".a",
-    "a/.b",
-    "a.",
     "a\nb",
     "$(id)",
     "`id`",
-    ";id",
     "x".repeat(300),
   ])("%j is refused", (ref) => expect(isSafeRef(ref)).toBe(false));
 });

@@ -1,11 +1,9 @@
 /** The choice of the backend, with the files as real terraform reads them. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { execa } from "execa";
 import { Agent } from "undici";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import {
   checkBackend,
   chooseBackend,
@@ -17,25 +15,21 @@ import type { JobContext } from "../../../../agent/job/context.ts";
 import { byProcess } from "../../../../agent/job/isolation/by-process.ts";
 import { openJournal } from "../../../../agent/job/journal.ts";
 import { mentions } from "../../../../agent/job/mentions.ts";
-import { workspaceAt } from "../../../../agent/job/workspace.ts";
 import type { Source } from "../../../../protocol/configurations.ts";
 import { listen } from "../../../helpers/listen.ts";
+import { newWorkspace } from "../../../helpers/workspaces.ts";
+import { folderForFile } from "../../../helpers/folders.ts";
+import { realTerraform } from "../../../helpers/terraform.ts";
 
-let root: string;
-let terraform: string;
-beforeAll(async () => {
-  root = mkdtempSync(join(tmpdir(), "backend-"));
-  terraform = (await execa("which", ["terraform"])).stdout;
-});
-afterAll(() => rmSync(root, { recursive: true }));
+const root = folderForFile();
+const terraform = realTerraform();
 
 let count = 0;
 
 /** A job with these files before its init step. */
 function job(files: Readonly<Record<string, string>>, backend?: "managed" | "own") {
   const directory = join(root, String(++count));
-  const workspace = workspaceAt(join(directory, "workspace"));
-  for (const folder of Object.values(workspace.folders)) mkdirSync(folder, { recursive: true });
+  const workspace = newWorkspace(directory);
   for (const [name, text] of Object.entries(files))
     writeFileSync(join(workspace.source, name), text);
   const journal = openJournal(directory);

@@ -27,6 +27,11 @@ const appears = async (path: string): Promise<void> => {
   while (!existsSync(path)) await sleep(10);
 };
 
+const printed = async (command: RunCommand): Promise<void> => {
+  await appears(join(command.directory, "stdout"));
+  while (read(command, "stdout") === "") await sleep(10);
+};
+
 describe("openRun", () => {
   test("writes the output and the exit code to files", async () => {
     const command = shell("echo out; echo err >&2; exit 7");
@@ -209,9 +214,7 @@ describe("stop", () => {
   test("sends one SIGINT to a command that ends on it", async () => {
     const command = shell("trap 'echo INT; exit 1' INT; echo ready; while :; do sleep 0.05; done");
     const run = openRun(command);
-    while (!existsSync(join(command.directory, "stdout")) || read(command, "stdout") === "") {
-      await sleep(10);
-    }
+    await printed(command);
     await run.stop(patience, false);
     expect(await run.ended).toEqual({ kind: "exited", code: 1 });
     expect(read(command, "stdout")).toBe("ready\nINT\n");
@@ -220,9 +223,7 @@ describe("stop", () => {
   test("ends with SIGKILL for a command that does not end, and records the exit code", async () => {
     const command = shell("trap 'echo INT' INT; echo ready; while :; do sleep 0.02; done");
     const run = openRun(command);
-    while (!existsSync(join(command.directory, "stdout")) || read(command, "stdout") === "") {
-      await sleep(10);
-    }
+    await printed(command);
     await run.stop({ first: 100, second: 100 }, false);
     expect(await run.ended).toEqual({ kind: "exited", code: 137 });
     expect(read(command, "stdout")).toBe("ready\nINT\nINT\n");
@@ -231,9 +232,7 @@ describe("stop", () => {
   test("continues the stop sequence of an earlier agent without a second first SIGINT", async () => {
     const command = shell("trap 'echo INT' INT; echo ready; while :; do sleep 0.02; done");
     const run = openRun(command);
-    while (!existsSync(join(command.directory, "stdout")) || read(command, "stdout") === "") {
-      await sleep(10);
-    }
+    await printed(command);
     await run.stop({ first: 50, second: 0 }, true);
     expect(read(command, "stdout")).toBe("ready\n");
   });
