@@ -71,6 +71,7 @@ describe("the rules find", () => {
     ["control-plane/commands/backup.ts", "../server.ts"],
     ["control-plane/wakeups/memory.ts", "../store/db.ts"],
     ["common/units.ts", "../protocol/limits.ts"],
+    ["agent/job/isolation/wipe.ts", "node:child_process"],
   ])("%s importing %s", (path, target) => {
     expect(planted(path, `import "${target}";`)).toHaveLength(1);
     expect(planted(path, `import type { A } from "${target}"; export type B = A;`)).toHaveLength(1);

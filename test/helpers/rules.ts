@@ -196,6 +196,11 @@ const importRules: readonly ImportRule[] = [
     why: "only http/, routes/ and console/ know Fastify",
   },
   {
+    files: /^(?!agent\/(job\/terraform\/spawn|machine\/lock|monitoring\/watchdog)\.ts$)/,
+    never: /^node:child_process$/,
+    why: "programs are run by execa, which inherits nothing and has bounds (agent/machine/programs.ts); only the job's own process, the holder of a lock file and the watchdog, which must cost little, are started directly",
+  },
+  {
     files: /^control-plane\/domain\//,
     never: /^(undici$|node:(fs|net|http|https|child_process|timers|worker_threads)(\/|$))/,
     why: "the domain is pure: it touches neither disk, network nor clock",
