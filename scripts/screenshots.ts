@@ -4,8 +4,9 @@
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { findChromium } from "../test/helpers/chromium.ts";
-import { launch, visit } from "../test/helpers/launch.ts";
+import { chromium } from "playwright-core";
+import { findChromium, startBrowserServer } from "../test/helpers/chromium.ts";
+import { visit } from "../test/helpers/launch.ts";
 import { fillPlaces } from "../test/helpers/places.ts";
 import { startPlane } from "../test/helpers/plane.ts";
 import { pagesOf } from "../test/helpers/pages.ts";
@@ -15,7 +16,8 @@ const target = join(import.meta.dirname, "../screenshots");
 mkdirSync(target, { recursive: true });
 const found = await findChromium();
 if (!found) throw new Error("Chromium was not found. Set CHROMIUM to its path.");
-const browser = await launch(found);
+const server = await startBrowserServer(found);
+const browser = await chromium.connect(server.wsEndpoint());
 const plane = await startPlane(sampleSettings);
 const fixture = await openSampleUser(plane, "ada@example.com");
 const wanted = process.argv.slice(2);
@@ -39,6 +41,6 @@ for (const colorScheme of ["light", "dark"] as const)
     }
     await page.context().close();
   }
-await browser.close();
+await server.close();
 await plane.close();
 console.log(`${pages.length * 4} pictures in ${target}`);

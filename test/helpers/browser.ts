@@ -1,15 +1,15 @@
 /**
- * A real browser for tests: one per file, with a fresh context per page. A test fails if a page has
- * complaints.
+ * A real browser for tests: one for all files, with a new context for each page. A test fails if a
+ * page has complaints.
  */
-import type { Browser, BrowserContextOptions } from "playwright-core";
+import { chromium, type Browser, type BrowserContextOptions } from "playwright-core";
 import { afterAll, beforeAll, inject } from "vitest";
-import { launch, openPage, visit, type Visit } from "./launch.ts";
+import { openPage, visit, type Visit } from "./launch.ts";
 import type { Plane } from "./plane.ts";
 
 /** Returns why no browser can be started here; undefined where one can. */
 export const lackOfBrowser = (): string | undefined =>
-  inject("chromium") === null ? "there is no Chromium: name one in CHROMIUM" : undefined;
+  inject("browser") === null ? "there is no Chromium: name one in CHROMIUM" : undefined;
 
 export interface Visitor {
   /**
@@ -25,8 +25,8 @@ export interface Visitor {
 export function withBrowser(): Visitor {
   let browser: Browser | undefined;
   beforeAll(async () => {
-    const found = inject("chromium");
-    if (found) browser = await launch(found);
+    const address = inject("browser");
+    if (address !== null) browser = await chromium.connect(address);
   });
   afterAll(() => browser?.close());
   const started = (): Browser => {

@@ -1,14 +1,18 @@
-/** Finds the browser once for all files of the browser project. */
+/** Starts the one browser that all files of the browser project share. */
 import type { TestProject } from "vitest/node";
-import { findChromium, type Chromium } from "./chromium.ts";
+import { findChromium, startBrowserServer } from "./chromium.ts";
 
-/** Runs before the first file. */
-export default async function setup(project: TestProject): Promise<void> {
-  project.provide("chromium", await findChromium());
+/** Runs before the first file; what it returns runs after the last. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const found = await findChromium();
+  const server = found ? await startBrowserServer(found) : undefined;
+  project.provide("browser", server?.wsEndpoint() ?? null);
+  return async () => server?.close();
 }
 
 declare module "vitest" {
   interface ProvidedContext {
-    chromium: Chromium | null;
+    /** Where the browser listens; null where there is no Chromium. */
+    browser: string | null;
   }
 }

@@ -13,9 +13,11 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress } from "node:zlib";
+import { chromium, type BrowserServer } from "playwright-core";
 import { extract } from "tar";
 import { root } from "./source-files.ts";
 
@@ -107,4 +109,20 @@ function writeFontConfiguration(place: string): void {
 `,
   );
   renameSync(draft, join(place, "windlass-fonts.conf"));
+}
+
+/** Starts a browser without a window. The files in its temporary folder are removed with it. */
+export async function startBrowserServer({
+  executablePath,
+  env,
+}: Chromium): Promise<BrowserServer> {
+  const scratch = mkdtempSync(join(tmpdir(), "chromium-"));
+  const server = await chromium.launchServer({
+    executablePath,
+    // Its own sandbox needs rights that containers and root do not have; it sees our pages only.
+    args: ["--no-sandbox", "--disable-dev-shm-usage"],
+    env: { ...process.env, ...env, TMPDIR: scratch },
+  });
+  server.once("close", () => rmSync(scratch, { recursive: true, force: true }));
+  return server;
 }

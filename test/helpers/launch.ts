@@ -1,25 +1,7 @@
-/** Starts Chromium and opens pages in it. */
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { chromium, type Browser, type BrowserContextOptions, type Page } from "playwright-core";
-import type { Chromium } from "./chromium.ts";
+/** Opens pages in Chromium. */
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { newLink } from "./sign-in.ts";
 import type { Plane } from "./plane.ts";
-
-/** Starts Chromium without a window, with a temporary folder that is removed with it. */
-export async function launch({ executablePath, env }: Chromium): Promise<Browser> {
-  const scratch = mkdtempSync(join(tmpdir(), "chromium-"));
-  const browser = await chromium.launch({
-    executablePath,
-    // Chromium's own sandbox needs rights that containers and root lack. It loads only our pages.
-    args: ["--no-sandbox", "--disable-dev-shm-usage"],
-    env: { ...process.env, ...env, TMPDIR: scratch },
-  });
-  browser.once("disconnected", () => rmSync(scratch, { recursive: true, force: true }));
-  return browser;
-}
-
 export interface Visit {
   readonly page: Page;
   /**
