@@ -23,7 +23,7 @@ import { addJob, addOwner, addSpec } from "../../helpers/rows.ts";
 import { openBrowser } from "../../helpers/sign-in.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
-const requests = proving ? 3_000_000 : 6000;
+const requests = proving ? 3_000_000 : 1500;
 const rawConnections = requests / 100;
 /** Requests remove things and rotate tokens, so new ones are created after this many. */
 const perWorld = 2000;

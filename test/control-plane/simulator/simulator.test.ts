@@ -9,7 +9,7 @@ import { check, readJobs } from "./invariants.ts";
 import { openWorld, type World } from "./world.ts";
 
 const proving = process.env["WINDLASS_PROVE"] === "1";
-const seeds = proving ? 100_000 : 300;
+const seeds = proving ? 100_000 : 100;
 const length = 60;
 /** The one seed to run, for debugging. */
 const only = process.env["WINDLASS_TEST_SEED"];
