@@ -45,7 +45,7 @@ export default defineConfig({
         globalSetup: ["test/helpers/chromium-setup.ts"],
       }),
       // The two projects that CI runs after `npm test`, because they take longer than it.
-      // Every command, every engine, the built package, and a control plane that has the published interface only.
+      // What users do, by the documents: the README, the demo, every command and engine, the package, the published interface.
       project("acceptance", ["test/acceptance/**/*.test.ts"]),
       // Jobs under attack: processes killed, calls lost, servers away, hostile configurations, full disks.
       project("faults", ["test/faults/**/*.test.ts"]),

@@ -16,7 +16,7 @@ import { proving } from "../helpers/proving.ts";
 import { startPlainProvider, TestBrowser, type FakeProvider } from "../helpers/providers.ts";
 import { approve, type Browser } from "../helpers/sign-in.ts";
 
-/** Commands of test/e2e/demo.test.ts, and commands that are not the client's. */
+/** Commands of test/acceptance/demo.test.ts, and commands that are not the client's. */
 const elsewhere = ["demo", "server", "agent"];
 
 let github: FakeProvider;

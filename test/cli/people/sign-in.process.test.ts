@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { proving } from "../../helpers/proving.ts";
 import { approve, openBrowser, type Browser } from "../../helpers/sign-in.ts";
 import { openTerminal } from "../../helpers/terminal.ts";
 import { windlass } from "../../helpers/windlass.ts";
@@ -113,7 +114,7 @@ describe.concurrent("signing in", () => {
     expect((await windlass(["whoami"], { env })).stderr).toContain("has ended");
   });
 
-  test("is renewed once when twenty commands find the token expired, and stays valid", async () => {
+  test("is renewed once when many commands at once find the token expired, and stays valid", async () => {
     const env = machine();
     await signedIn(env);
     const auth = JSON.parse(readFileSync(files(env), "utf8"));
@@ -121,7 +122,9 @@ describe.concurrent("signing in", () => {
     const { refresh_token } = auth.profiles[name as string];
     auth.profiles[name as string].expires_at = 0;
     writeFileSync(files(env), JSON.stringify(auth));
-    const runs = Array.from({ length: 20 }, () => windlass(["zones", "list", "--json"], { env }));
+    const runs = Array.from({ length: proving ? 20 : 6 }, () =>
+      windlass(["zones", "list", "--json"], { env }),
+    );
     for (const { exitCode, stdout, stderr } of await Promise.all(runs))
       expect({ exitCode, stdout, stderr }).toEqual({ exitCode: 0, stdout: "[]", stderr: "" });
     const now = JSON.parse(readFileSync(files(env), "utf8")).profiles[name as string];
