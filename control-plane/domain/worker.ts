@@ -65,6 +65,10 @@ export function acceptsToken(worker: Tokens | undefined, hash: string, now: numb
   return isCurrent || (isOld && now < (worker?.old_token_expires_at ?? 0));
 }
 
+/** When a token that is accepted now stops working; null for the worker's own. */
+export const tokenExpiry = (worker: Tokens, hash: string): number | null =>
+  worker.token_hash === hash ? null : worker.old_token_expires_at;
+
 /** No token has it, and it is as long as a hash. */
 const noHash = "-".repeat(64);
 

@@ -1,5 +1,5 @@
 /** A claim that waits for a job. */
-import { mayTake, withLists } from "../../domain/worker.ts";
+import { mayTake, tokenExpiry, withLists } from "../../domain/worker.ts";
 import type { ClaimRow } from "../../store/claims/claims.ts";
 import type { WorkerCallerRow } from "../../store/workers/workers.ts";
 import type { QueuedHint } from "../../wakeups/wakeups.ts";
@@ -92,8 +92,8 @@ export class WaitingClaim {
 
   /** Whether the token that it came with is one that a rotation replaced and that has expired. */
   hasExpiredToken(now: number): boolean {
-    const { token_hash, old_token_expires_at: expires } = this.#worker;
-    return token_hash !== this.caller.presented_hash && expires !== null && expires <= now;
+    const expires = tokenExpiry(this.#worker, this.caller.presented_hash);
+    return expires !== null && expires <= now;
   }
 
   /** Takes over what its worker has and can do now. Returns whether that has changed. */

@@ -2,7 +2,7 @@
 import type { Heartbeat, HeartbeatAnswer } from "../../../protocol/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import { hasEnded } from "../../domain/job.ts";
-import { acceptsToken, workerStatus } from "../../domain/worker.ts";
+import { acceptsToken, tokenExpiry, workerStatus } from "../../domain/worker.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findHeldBriefly, setOmitted } from "../../store/jobs/jobs.ts";
@@ -121,10 +121,17 @@ async function waitForChange(
   gone: AbortSignal,
 ): Promise<HeartbeatAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<Orders>();
+  let isOver = false;
+  let expiry: NodeJS.Timeout | undefined;
+  const lookAgain = () => void look().catch(reject);
   const look = async () => {
     const worker = await context.store.read.first(findWorkerCaller, { id });
     if (!worker || !acceptsToken(worker, presented_hash, context.now()))
       return reject(new RefusalError("invalid_worker_token"));
+    const expiresAt = tokenExpiry(worker, presented_hash);
+    clearTimeout(expiry);
+    if (expiresAt !== null && !isOver)
+      expiry = setTimeout(lookAgain, Math.max(1, expiresAt - context.now()));
     const jobs = await context.store.read.all(findHeldBriefly, { worker: id });
     const orders = {
       status: workerStatus(worker),
@@ -135,7 +142,7 @@ async function waitForChange(
     if (!isSame) resolve(orders);
   };
   const unlisten = context.wakeups.listen("worker", (rung) => {
-    if (rung === id) look().catch(reject);
+    if (rung === id) lookAgain();
   });
   const end = () => resolve(before);
   const timer = setTimeout(end, milliseconds);
@@ -150,7 +157,9 @@ async function waitForChange(
     const orders = await promise;
     return await answer(context, id, orders.status, orders.cancelled);
   } finally {
+    isOver = true;
     clearTimeout(timer);
+    clearTimeout(expiry);
     unlisten();
     for (const signal of [gone, context.draining]) signal.removeEventListener("abort", end);
   }

@@ -315,6 +315,13 @@ describe("a worker", () => {
       expect(await open).toMatchObject({ status: "DRAINING" });
     });
 
+    it("loses its waiting heartbeat when the overlap ends", async () => {
+      const open = runner.refusal(heartbeat, { query: { wait: 30 }, body: { version } });
+      await pause(50);
+      await rotate({ overlap_seconds: 1 });
+      expect(await open).toBe("401 invalid_worker_token");
+    });
+
     it.each([601, -1, 1.5, "60"])("refuses an overlap of %s", async (overlap_seconds) => {
       const body = { overlap_seconds: overlap_seconds as number };
       const input = { params: worker, body };
