@@ -43,10 +43,7 @@ it("a configuration value that cannot be decrypted is named in the error and can
   const shown = await client.get(getConfiguration, { params });
   expect(shown.variables).toEqual({ password: { sensitive: true } });
   const queue = () =>
-    ask(plane, "POST", "/api/jobs", {
-      headers: { ...headers, "content-type": "application/json" },
-      body: JSON.stringify({ job_type: "PLAN", configuration_id: id }),
-    });
+    ask(plane, "POST", "/api/jobs", { headers, json: { job_type: "PLAN", configuration_id: id } });
   const refused = async () => {
     const { status, body } = await queue();
     return [status, JSON.parse(String(body))] as const;

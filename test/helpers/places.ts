@@ -1,6 +1,6 @@
 /** Zones, configurations and identities for screenshots and tests of all pages. */
 import { endpoints } from "../../protocol/endpoints.ts";
-import { addHeldJob, addTestWorker, ask, jobCredential, setJob, type Plane } from "./plane.ts";
+import { addHeldJob, addTestWorker, ask, type Plane, setJob, stateHeaders } from "./plane.ts";
 import type { SampleUser } from "./sample-data.ts";
 
 /** Creates them and returns name and path of each page. */
@@ -66,18 +66,15 @@ export async function writeState(plane: Plane, fixture: SampleUser, spec: string
     claimed_at: Date.now() - 59_000,
     started_at: Date.now() - 58_000,
   });
-  const { username, password } = jobCredential(plane, job);
-  const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
-  const speak = async (method: string, query: string, body: object): Promise<void> => {
-    const path = `/api/state/${spec}${query}`;
-    const headers = { authorization, "content-type": "application/json" };
-    const { status } = await ask(plane, method, path, { headers, body: JSON.stringify(body) });
+  const headers = stateHeaders(plane, job);
+  const send = async (method: string, query: string, json: object): Promise<void> => {
+    const { status } = await ask(plane, method, `/api/state/${spec}${query}`, { headers, json });
     if (status !== 200) throw new Error(`${method} of the state returned ${status}`);
   };
-  await speak("LOCK", "", { ID: "a" });
+  await send("LOCK", "", { ID: "a" });
   const resource = { mode: "managed", type: "aws_instance", name: "web", instances: [] };
   for (const serial of [1, 2])
-    await speak("POST", "?ID=a", {
+    await send("POST", "?ID=a", {
       version: 4,
       serial,
       lineage: "lineage",

@@ -5,6 +5,7 @@
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sql } from "kysely";
 import { pino } from "pino";
 import { request, type Dispatcher } from "undici";
 import { jobToken } from "../../control-plane/services/states/job-tokens.ts";
@@ -14,6 +15,7 @@ import type { OpenContext } from "../../control-plane/context.ts";
 import type { JobRow } from "../../control-plane/domain/job.ts";
 import { hashToken, newToken } from "../../control-plane/domain/tokens.ts";
 import type { WorkerRow } from "../../control-plane/domain/worker.ts";
+import type { Row, Tables } from "../../control-plane/store/tables.ts";
 import { startCliLogin, tokenPair } from "../../control-plane/services/people/logins.ts";
 import { startServer } from "../../control-plane/server.ts";
 import { undeclaredResponses } from "./declared-responses.ts";
@@ -120,24 +122,62 @@ export const jobCredential = ({ context }: Plane, { id, attempt }: JobRow) => ({
   password: jobToken(context, id, attempt),
 });
 
+/** Returns the headers with which the job's terraform accesses its state. */
+export function stateHeaders(plane: Plane, job: JobRow): { readonly authorization: string } {
+  const { username, password } = jobCredential(plane, job);
+  return {
+    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
+  };
+}
+
+/** Reads the rows of a table in which these columns have these values, in the order of insertion. */
+export async function readRows<T extends keyof Tables>(
+  { context }: Pick<Plane, "context">,
+  table: T,
+  where: Partial<Row<T>> = {},
+): Promise<Row<T>[]> {
+  let query = context.store.read.sql.selectFrom(table as "jobs").selectAll();
+  for (const [column, value] of Object.entries(where))
+    query = query.where(column as "id", "=", value as string);
+  return (await query.orderBy(sql`rowid`).execute()) as unknown as Row<T>[];
+}
+
+/** Reads the one row of a table in which these columns have these values. */
+export async function readRow<T extends keyof Tables>(
+  plane: Pick<Plane, "context">,
+  table: T,
+  where: Partial<Row<T>> = {},
+): Promise<Row<T>> {
+  const [row, ...more] = await readRows(plane, table, where);
+  if (row === undefined || more.length > 0)
+    throw new Error(
+      `${table} has ${more.length + (row ? 1 : 0)} rows with ${JSON.stringify(where)}`,
+    );
+  return row;
+}
+
+/** Changes the rows of a table in which these columns have these values, without checking any rule. */
+export async function setRows<T extends keyof Tables>(
+  { context }: Pick<Plane, "context">,
+  table: T,
+  change: Partial<Row<T>>,
+  where: Partial<Row<T>> = {},
+): Promise<void> {
+  await context.store.write((tx) => {
+    let query = tx.sql.updateTable(table as "jobs").set(change as Partial<JobRow>);
+    for (const [column, value] of Object.entries(where))
+      query = query.where(column as "id", "=", value as string);
+    return query.execute();
+  });
+}
+
 /** Reads a job as it is stored. */
-export const readJob = ({ context }: Plane, { id }: JobRow): Promise<JobRow> =>
-  context.store.read.sql
-    .selectFrom("jobs")
-    .selectAll()
-    .where("id", "=", id)
-    .executeTakeFirstOrThrow();
+export const readJob = (plane: Plane, { id }: JobRow): Promise<JobRow> =>
+  readRow(plane, "jobs", { id });
 
 /** Changes a stored job without checking any rule. */
-export async function setJob(
-  { context }: Plane,
-  { id }: JobRow,
-  change: Partial<JobRow>,
-): Promise<void> {
-  await context.store.write((tx) =>
-    tx.sql.updateTable("jobs").set(change).where("id", "=", id).execute(),
-  );
-}
+export const setJob = (plane: Plane, { id }: JobRow, change: Partial<JobRow>): Promise<void> =>
+  setRows(plane, "jobs", change, { id });
 
 export interface TestResponse {
   readonly status: number;
@@ -155,12 +195,16 @@ export async function ask(
   options: {
     headers?: Record<string, string>;
     body?: string | Buffer | AsyncIterable<Uint8Array>;
+    /** Sent as a JSON body with its content type. */
+    json?: unknown;
   } = {},
 ): Promise<TestResponse> {
+  const { headers = {}, json } = options;
+  const isJson = json !== undefined;
   const answer = await request(url + path, {
     method,
-    headers: options.headers ?? {},
-    body: (options.body ?? null) as never,
+    headers: isJson ? { "content-type": "application/json", ...headers } : headers,
+    body: (isJson ? JSON.stringify(json) : (options.body ?? null)) as never,
   });
   const body = Buffer.from(await answer.body.arrayBuffer());
   return {

@@ -21,10 +21,10 @@ import {
   addTestWorker,
   ask,
   clientHeaders,
-  jobCredential,
+  type Plane,
   readJob,
   startPlane,
-  type Plane,
+  stateHeaders,
   type TestWorker,
 } from "../../helpers/plane.ts";
 import { addJob, addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
@@ -59,13 +59,9 @@ async function startOn(directory: string): Promise<Plane> {
 async function busyJob(on: Plane, owner: Owner, worker: TestWorker) {
   const spec = await addSpec(on.context.store, owner);
   const job = await addHeldJob(on, owner, worker, { spec_id: spec });
-  const { username, password } = jobCredential(on, await readJob(on, job));
-  const headers = {
-    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-    "content-type": "application/json",
-  };
+  const headers = stateHeaders(on, await readJob(on, job));
   const lock = randomUUID();
-  await ask(on, "LOCK", `/api/state/${spec}`, { headers, body: JSON.stringify({ ID: lock }) });
+  await ask(on, "LOCK", `/api/state/${spec}`, { headers, json: { ID: lock } });
   let serial = 0;
   return {
     spec,

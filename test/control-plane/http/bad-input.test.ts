@@ -8,7 +8,7 @@ import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import { problemCodes, type ProblemCode } from "../../../protocol/problem.ts";
 import { dump } from "../../helpers/store-dump.ts";
-import { addHeldJob, addTestWorker, ask, jobCredential } from "../../helpers/plane.ts";
+import { addHeldJob, addTestWorker, ask, readRow, stateHeaders } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import type { TestResponse, TestWorker } from "../../helpers/plane.ts";
 import { sendRaw, type RawResponse } from "../../helpers/raw-http.ts";
@@ -25,7 +25,7 @@ let spec: string;
 let worker: TestWorker;
 let job: string;
 let planJob: string;
-let state: Record<string, string>;
+let state: { authorization: string };
 /** Things of another user. */
 let foreign: { zone: string; spec: string; job: string; worker: string; state: string };
 
@@ -34,14 +34,10 @@ beforeAll(async () => {
   browser = await openBrowser(plane);
   tokens = await signIn(plane, browser);
   person = bearer(tokens.access_token);
-  const user = await store.read.sql
-    .selectFrom("users")
-    .select("id")
-    .where("email", "=", browser.email)
-    .executeTakeFirstOrThrow();
+  const user = await readRow(plane, "users", { email: browser.email });
   const made = await ask(plane, "POST", "/api/cli/zones", {
-    headers: { ...person, "content-type": "application/json" },
-    body: JSON.stringify({ name: "mine" }),
+    headers: person,
+    json: { name: "mine" },
   });
   mine = { id: user.id, zone: String(made.json()["id"]) };
   spec = await addSpec(store, mine);
@@ -49,7 +45,7 @@ beforeAll(async () => {
   const held = await addHeldJob(plane, mine, worker, { spec_id: spec });
   job = held.id;
   planJob = (await addHeldJob(plane, mine, worker, { spec_id: await addSpec(store, mine) })).id;
-  state = basic(jobCredential(plane, held));
+  state = stateHeaders(plane, held);
   const other = await addOwner(store);
   const theirs = await addSpec(store, other);
   const theirWorker = await addTestWorker(plane, other);
@@ -59,12 +55,8 @@ beforeAll(async () => {
     spec: theirs,
     job: (await addJob(store, other, { spec_id: theirs })).id,
     worker: theirWorker.id,
-    state: basic(jobCredential(plane, theirJob))["authorization"] ?? "",
+    state: stateHeaders(plane, theirJob).authorization,
   };
-});
-
-const basic = ({ username, password }: { username: string; password: string }) => ({
-  authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
 });
 
 /** Runs a request that must be refused and compares everything that is stored before and after. */
@@ -373,7 +365,7 @@ describe("a credential", () => {
   });
 
   it("of a job gives no access to another job's state", async () => {
-    const wrongs = [foreign.state, `${state["authorization"]}A`, "Basic !", "Basic Og=="];
+    const wrongs = [foreign.state, `${state.authorization}A`, "Basic !", "Basic Og=="];
     await unchanged(async () => {
       for (const authorization of wrongs)
         expectProblem(

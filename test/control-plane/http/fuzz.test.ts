@@ -16,7 +16,7 @@ import {
   addTestWorker,
   ask,
   clientHeaders,
-  jobCredential,
+  stateHeaders,
 } from "../../helpers/plane.ts";
 import { type ServedRoute } from "../../helpers/routes.ts";
 import { addJob, addOwner, addSpec } from "../../helpers/rows.ts";
@@ -238,12 +238,10 @@ async function newWorld() {
   const plan = await addJob(store, owner, { spec_id: spec });
   const failed = { status: "FAILED", ended_at: 2, released_at: 2 } as const;
   const over = await addHeldJob(plane, owner, worker, { spec_id: spec, ...failed });
-  const { username, password } = jobCredential(plane, held);
+
   const client = await clientHeaders(plane, owner);
   const browser = (await openBrowser(plane)).headers;
-  const job = {
-    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-  };
+  const job = { ...stateHeaders(plane, held) };
   const pipeline = { authorization: `Bearer ${secret}` };
   const otherOwner = await addOwner(store);
   const foreign = await addSpec(store, otherOwner);

@@ -7,7 +7,7 @@ import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
 import { dump } from "../../helpers/store-dump.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addHeldJob, addTestWorker, ask, jobCredential } from "../../helpers/plane.ts";
+import { addHeldJob, addTestWorker, ask, readRow, stateHeaders } from "../../helpers/plane.ts";
 import { addJob, addSpec } from "../../helpers/rows.ts";
 import { type ServedRoute } from "../../helpers/routes.ts";
 import { bearer, openBrowser, origin as testOrigin, signIn } from "../../helpers/sign-in.ts";
@@ -248,26 +248,23 @@ beforeAll(async () => {
   const over = { status: "FAILED", ended_at: 2, released_at: 2, spec_id: spec } as const;
   const ended = await addHeldJob(plane, ownerA, worker, over);
   // A state with a version, and a job whose token is for another configuration.
-  const runs = basic(jobCredential(plane, running));
-  const lock = { headers: { ...runs, "content-type": "application/json" }, body: '{"ID":"lock"}' };
+
+  const headers = stateHeaders(plane, running);
   const content = { version: 4, serial: 1, lineage: words[4], outputs: {}, resources: [] };
-  await ask(plane, "LOCK", `/api/state/${spec}`, lock);
+  await ask(plane, "LOCK", `/api/state/${spec}`, { headers, json: { ID: "lock" } });
   const written = await ask(plane, "POST", `/api/state/${spec}?ID=lock`, {
-    headers: lock.headers,
-    body: JSON.stringify(content),
+    headers,
+    json: content,
   });
   if (written.status !== 200) throw new Error(`the state was refused: ${written.status}`);
   const elsewhere = await addHeldJob(plane, ownerA, worker, {
     spec_id: await addSpec(store, ownerA),
   });
-  const { sha256 } = JSON.parse(
-    (
-      await ask(plane, "POST", "/api/cli/archives", {
-        headers: { ...owner, "content-type": "application/gzip" },
-        body: Buffer.of(0x1f, 0x8b, ...randomBytes(20)),
-      })
-    ).body.toString(),
-  ) as { sha256: string };
+  const archive = await ask(plane, "POST", "/api/cli/archives", {
+    headers: { ...owner, "content-type": "application/gzip" },
+    body: Buffer.of(0x1f, 0x8b, ...randomBytes(20)),
+  });
+  const sha256 = String(archive.json()["sha256"]);
   ids = [
     zone.id,
     identity.id,
@@ -364,12 +361,12 @@ beforeAll(async () => {
     },
     { name: "A's other worker", headers: second, own: ["worker", "registrant"], serves: true },
     { name: "a removed worker", headers: removed.headers },
-    { name: "an ended job's token", headers: basic(jobCredential(plane, ended)) },
+    { name: "an ended job's token", headers: stateHeaders(plane, ended) },
     {
       name: "the token of A's job of another spec",
-      headers: basic(jobCredential(plane, elsewhere)),
+      headers: stateHeaders(plane, elsewhere),
     },
-    { name: "the token of another user's job", headers: basic(jobCredential(plane, jobB)) },
+    { name: "the token of another user's job", headers: stateHeaders(plane, jobB) },
     {
       name: "another user's registration token",
       headers: { "x-registration-token": tokenB.registration_token },
@@ -402,11 +399,8 @@ it("every unauthorized caller is refused on every route and id, changes nothing 
     [method, path, body]: [method: string, path: string, body: unknown],
     isFine: (status: number) => boolean,
   ): Promise<void> => {
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const answer = await ask(plane, method, path, {
-      headers: { ...headers, ...(text ? { "content-type": "application/json" } : {}) },
-      ...(text ? { body: text } : {}),
-    });
+    const text = JSON.stringify(body);
+    const answer = await ask(plane, method, path, { headers, json: body });
     asked += 1;
     const all = JSON.stringify(answer.headers) + answer.body.toString();
     const said = `${path} ${text}`;
@@ -485,26 +479,13 @@ function idsFor({ own }: OtherCaller, takesId: boolean): string[] {
 const namesId = (makeBody: ((id: string) => unknown) | undefined): boolean =>
   makeBody !== undefined && JSON.stringify(makeBody("~id~")).includes("~id~");
 
-const basic = ({ username, password }: { username: string; password: string }) => ({
-  authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-});
-
 const keyOf = ({ method, url }: ServedRoute): string => `${method} ${url}`;
 
 const sidOf = (token: string): string =>
   (JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()) as { sid: string })
     .sid;
 
-async function userOf(email: string): Promise<string> {
-  const { sql: queries } = plane.context.store.read;
-  return (
-    await queries
-      .selectFrom("users")
-      .select("id")
-      .where("email", "=", email)
-      .executeTakeFirstOrThrow()
-  ).id;
-}
+const userOf = async (email: string) => (await readRow(plane, "users", { email })).id;
 
 /** Everything that is stored except what belongs to the other callers. */
 async function digest(): Promise<string[]> {

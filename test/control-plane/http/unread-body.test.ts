@@ -8,7 +8,7 @@ import {
   addTestWorker,
   ask,
   clientHeaders,
-  jobCredential,
+  stateHeaders,
 } from "../../helpers/plane.ts";
 import { addOwner, addSpec } from "../../helpers/rows.ts";
 import { type ServedRoute } from "../../helpers/routes.ts";
@@ -115,10 +115,7 @@ describe("a request whose body never arrives", () => {
     const worker = await addTestWorker(plane, owner);
     const held = await addHeldJob(plane, owner, worker, { spec_id: await addSpec(store, owner) });
     const client = await clientHeaders(plane, owner);
-    const { username, password } = jobCredential(plane, held);
-    const job = {
-      authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-    };
+    const job = { ...stateHeaders(plane, held) };
     const credentials: Record<Caller, Record<string, string>> = {
       anyone: {},
       session: (await openBrowser(plane)).headers,

@@ -13,8 +13,8 @@ let token: string;
 beforeAll(async () => {
   const headers = await clientHeaders(plane, await addOwner(plane.context.store));
   const made = await ask(plane, "POST", "/api/cli/registration-tokens", {
-    headers: { ...headers, "content-type": "application/json" },
-    body: '{"uses":10}',
+    headers,
+    json: { uses: 10 },
   });
   token = String(made.json()["registration_token"]);
 });

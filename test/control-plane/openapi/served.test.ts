@@ -12,7 +12,7 @@ import {
   addTestWorker,
   ask,
   clientHeaders,
-  jobCredential,
+  stateHeaders,
 } from "../../helpers/plane.ts";
 import { addOwner, addSpec } from "../../helpers/rows.ts";
 import { openBrowser } from "../../helpers/sign-in.ts";
@@ -34,22 +34,17 @@ beforeAll(async () => {
   const owner = await addOwner(store);
   spec = await addSpec(store, owner);
   const worker = await addTestWorker(plane, owner);
-  const { username, password } = jobCredential(
-    plane,
-    await addHeldJob(plane, owner, worker, { spec_id: spec }),
-  );
+  const job = await addHeldJob(plane, owner, worker, { spec_id: spec });
   const token = await ask(plane, "POST", "/api/cli/registration-tokens", {
-    headers: { ...(await clientHeaders(plane, owner)), "content-type": "application/json" },
-    body: "{}",
+    headers: await clientHeaders(plane, owner),
+    json: {},
   });
   credentials = {
     accessToken: await clientHeaders(plane, owner),
     session: (await openBrowser(plane)).headers,
     "workerId+workerToken": worker.headers,
     registrationToken: { "x-registration-token": String(token.json()["registration_token"]) },
-    jobCredentials: {
-      authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-    },
+    jobCredentials: { ...stateHeaders(plane, job) },
     releaseSecret: { authorization: `Bearer ${secret}` },
   };
 });

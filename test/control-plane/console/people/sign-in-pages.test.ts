@@ -32,8 +32,7 @@ describe("approving a device without a script", () => {
     expect(codeIn(await submit("/cli/login", { device_code }, headers))).toBe(verification_code);
 
     const exchanged = await ask(plane, "POST", "/api/auth/cli/exchange", {
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ device_code, verification_code }),
+      json: { device_code, verification_code },
     });
     expect(exchanged.json()).toMatchObject({ user_email: email });
   });
@@ -43,8 +42,7 @@ describe("approving a device without a script", () => {
     const device_code = randomUUID();
     await page(`/cli/login?device_code=${device_code}`, headers);
     const exchanged = await ask(plane, "POST", "/api/auth/cli/exchange", {
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ device_code, verification_code: "AAAAAA" }),
+      json: { device_code, verification_code: "AAAAAA" },
     });
     expect(exchanged.json()).toMatchObject({ code: "authorization_pending" });
   });

@@ -158,8 +158,8 @@ test("a cloud-hosted worker's page shows only name, status and version, and noth
   const cloud = await addTestWorker(plane, null);
   ({ id } = cloud);
   await ask(plane, "POST", "/api/workers/heartbeat", {
-    headers: { ...cloud.headers, "content-type": "application/json" },
-    body: JSON.stringify({ version: "1.2.3", hostname: "of-the-cloud", isolation: "uid" }),
+    headers: cloud.headers,
+    json: { version: "1.2.3", hostname: "of-the-cloud", isolation: "uid" },
   });
   const { text } = await page();
   expect(text).toContain("1.2.3");

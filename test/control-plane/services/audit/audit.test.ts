@@ -11,6 +11,7 @@ import {
   jobCredential,
   setJob,
   startPlane,
+  stateHeaders,
 } from "../../../helpers/plane.ts";
 import { addOwner, addSpec } from "../../../helpers/rows.ts";
 import { withRoutes, type ServedRoute } from "../../../helpers/routes.ts";
@@ -278,9 +279,8 @@ describe("the audit log", () => {
     const job = await addHeldJob(plane, owner, await addTestWorker(plane, owner), {
       spec_id: spec,
     });
-    const { username, password } = jobCredential(plane, job);
-    const basic = `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`;
-    const terraform = { kind: "worker", name: null, headers: { authorization: basic } } as const;
+    const { password } = jobCredential(plane, job);
+    const terraform = { kind: "worker", name: null, headers: stateHeaders(plane, job) } as const;
     const ids = [spec];
     secrets.push(password);
     const lock = { ids, body: { ID: "a" } };

@@ -9,6 +9,7 @@ import {
   ask,
   clientHeaders,
   setJob,
+  setRows,
   type TestWorker,
 } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
@@ -34,13 +35,7 @@ const upload = async (content: Buffer, by = owner, size = 50_000) =>
 async function jobFrom(sha256: string, by = owner, holder = worker) {
   const job = await addHeldJob(plane, by, holder);
   const config_snapshot = JSON.stringify({ source: { type: "archive", sha256 } });
-  await plane.context.store.write((tx) =>
-    tx.sql
-      .updateTable("job_snapshots")
-      .set({ config_snapshot })
-      .where("job_id", "=", job.id)
-      .execute(),
-  );
+  await setRows(plane, "job_snapshots", { config_snapshot }, { job_id: job.id });
   return job;
 }
 const download = ({ id }: { id: string }, { headers }: TestWorker) =>

@@ -3,6 +3,7 @@ import { expect, it } from "vitest";
 import { unseal, type Definition } from "../../../../control-plane/domain/snapshot.ts";
 import { sealEnvironments } from "../../../../control-plane/services/configurations/seal-environments.ts";
 import { environmentsSealed, removeFact } from "../../../../control-plane/store/facts.ts";
+import { readJob, readRow } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
 
@@ -32,21 +33,12 @@ it("seals stored environments once, keeps values that are sealed already, and cl
   await sealEnvironments(plane.context);
   await sealEnvironments(plane.context);
 
-  const { definition } = await store.read.sql
-    .selectFrom("specs")
-    .select("definition")
-    .where("id", "=", spec)
-    .executeTakeFirstOrThrow();
-  const after = await store.read.sql
-    .selectFrom("job_snapshots")
-    .innerJoin("jobs", "jobs.id", "job_snapshots.job_id")
-    .select(["config_snapshot", "config_hash"])
-    .where("job_id", "=", job.id)
-    .executeTakeFirstOrThrow();
-  expect(after.config_hash).toBeNull();
+  const { definition } = await readRow(plane, "specs", { id: spec });
+  const { config_snapshot } = await readRow(plane, "job_snapshots", { job_id: job.id });
+  expect((await readJob(plane, job)).config_hash).toBeNull();
   for (const [id, sealed] of [
     [spec, definition],
-    [job.id, after.config_snapshot],
+    [job.id, config_snapshot],
   ] as const) {
     expect(sealed).not.toContain("in-clear");
     const opened = JSON.parse(sealed ?? "") as Definition;

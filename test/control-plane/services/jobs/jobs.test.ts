@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateConfiguration } from "../../../../protocol/configurations.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addTestWorker, ask, clientHeaders, setJob } from "../../../helpers/plane.ts";
+import { addTestWorker, ask, clientHeaders, setJob, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addArtifact, addJob, addOwner, type Owner } from "../../../helpers/rows.ts";
 
@@ -271,9 +271,7 @@ describe("a job", () => {
     // A DEPLOY that was cancelled before its start has not used the plan.
     await client.get(cancelJob, { params: first });
     const definition = JSON.stringify({ source, engine: "terraform" });
-    await plane.context.store.write((tx) =>
-      tx.sql.updateTable("specs").set({ definition }).where("id", "=", spec.id).execute(),
-    );
+    await setRows(plane, "specs", { definition }, { id: spec.id });
     expect(await client.refusal(createJob, deploy())).toBe("409 plan_is_stale");
   });
 

@@ -19,6 +19,7 @@ import {
   ask,
   clientHeaders,
   readJob,
+  readRow,
   setJob,
   startPlane,
   type TestWorker,
@@ -168,11 +169,7 @@ describe("the debug log of a job", () => {
     const job = await held();
     await upload(job, content);
     const { read } = plane.context.store;
-    const { blob } = await read.sql
-      .selectFrom("debug_logs")
-      .select("blob")
-      .where("job_id", "=", job.id)
-      .executeTakeFirstOrThrow();
+    const { blob } = await readRow(plane, "debug_logs", { job_id: job.id });
     expect(await findNamedBlobs(read)).toContain(blob);
     expect(await read.all(findUnnamed, { names: JSON.stringify([blob]) })).toEqual([]);
     const snapshot = openSnapshot(join(plane.directory, "windlass.db"));

@@ -95,10 +95,7 @@ describe("the log of a job", () => {
   it("returns 201 for a new chunk and 200 for a stored one", async ({ held, worker }) => {
     const job = await held();
     const post = () =>
-      ask(plane, "POST", `/api/jobs/${job.id}/logs`, {
-        headers: { ...worker.headers, "content-type": "application/json" },
-        body: JSON.stringify(chunk(1)),
-      });
+      ask(plane, "POST", `/api/jobs/${job.id}/logs`, { headers: worker.headers, json: chunk(1) });
     expect((await post()).status).toBe(201);
     expect((await post()).status).toBe(200);
   });
@@ -118,8 +115,8 @@ describe("the log of a job", () => {
     expect(await texts(job)).toEqual(["chunk 1\n", "chunk 2\n"]);
     expect(await runner.refusal(appendLogs, { params: job, body: chunk(4) })).toBe("409 log_gap");
     const answer = await ask(plane, "POST", `/api/jobs/${job.id}/logs`, {
-      headers: { ...worker.headers, "content-type": "application/json" },
-      body: JSON.stringify(chunk(9)),
+      headers: worker.headers,
+      json: chunk(9),
     });
     expect(answer.json()).toMatchObject({ code: "log_gap", expected_seq: 3 });
   });

@@ -13,8 +13,9 @@ import {
   addTestWorker,
   ask,
   clientHeaders,
-  startPlane,
   type Plane,
+  setRows,
+  startPlane,
 } from "../../../helpers/plane.ts";
 import { addOwner } from "../../../helpers/rows.ts";
 import { proving } from "../../../helpers/proving.ts";
@@ -343,10 +344,7 @@ describe("the log stream", () => {
     for (const end of [
       (headers: Record<string, string>, id: string) =>
         ask(plane, "DELETE", `/api/cli/logins/${id}`, { headers }),
-      (_: unknown, id: string) =>
-        plane.context.store.write((tx) =>
-          tx.sql.updateTable("logins").set({ expires_at: 1 }).where("id", "=", id).execute(),
-        ),
+      (_: unknown, id: string) => setRows(plane, "logins", { expires_at: 1 }, { id }),
     ]) {
       const { path, headers, post } = await runningJob();
       const other = await runningJob();

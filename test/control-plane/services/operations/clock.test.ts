@@ -10,9 +10,11 @@ import {
   addHeldJob,
   addTestWorker,
   ask,
-  readJob,
-  startPlane,
   type Plane,
+  readJob,
+  readRow,
+  setRows,
+  startPlane,
 } from "../../../helpers/plane.ts";
 import { addOwner, type Owner } from "../../../helpers/rows.ts";
 
@@ -55,10 +57,10 @@ describe.each([
   it("keeps a living worker ONLINE and ends the job of a silent worker in the usual time", async () => {
     const [living, dead] = [await addTestWorker(plane, owner), await addTestWorker(plane, owner)];
     const job: JobRow = await addHeldJob(plane, owner, dead, { started_at: Date.now() });
-    const headers = { ...living.headers, "content-type": "application/json" };
+    const { headers } = living;
     const beat = async () =>
       expect(
-        (await ask(plane, "POST", "/api/workers/heartbeat", { headers, body: '{"version":"1"}' }))
+        (await ask(plane, "POST", "/api/workers/heartbeat", { headers, json: { version: "1" } }))
           .status,
       ).toBe(200);
     await beat();
@@ -106,10 +108,7 @@ describe.each([
       expect(Math.abs((value ?? 0) - expected)).toBeLessThan(10_000);
     near(after.cancelled_at, before - 60_000 + step);
     near(after.claimed_at, before - 120_000 + step);
-    const { expires_at } = await context.store.read.sql
-      .selectFrom("cli_logins")
-      .select("expires_at")
-      .executeTakeFirstOrThrow();
+    const { expires_at } = await readRow(plane, "cli_logins");
     near(expires_at, before + 600_000 + step);
   });
 });
@@ -133,9 +132,7 @@ describe("a wall clock that steps back", () => {
     const { context } = plane;
     const ahead = context.now() + day;
     const worker = await addTestWorker(plane, owner);
-    await context.store.write((tx) =>
-      tx.sql.updateTable("workers").set({ last_heartbeat_at: ahead }).execute(),
-    );
+    await setRows(plane, "workers", { last_heartbeat_at: ahead });
     expect(await settleClock(context)).toBe(true);
     expect(await settleClock(context)).toBe(false);
     const row = await context.store.read.first(findWorker, { id: worker.id });

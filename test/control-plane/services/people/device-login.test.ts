@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
-import { ask } from "../../../helpers/plane.ts";
+import { ask, readRow, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { approve, bearer, openBrowser, signIn, type Browser } from "../../../helpers/sign-in.ts";
 
@@ -14,10 +14,7 @@ beforeAll(async () => {
 let addresses = 0;
 const newAddress = () => `203.0.113.${(addresses += 1)}`;
 const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-  ask(plane, "POST", path, {
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
+  ask(plane, "POST", path, { headers, json: body });
 const exchange = (device_code: string, verification_code: unknown, address = newAddress()) =>
   post(
     "/api/auth/cli/exchange",
@@ -31,10 +28,8 @@ const send = (body: string, type = "application/json") =>
 /** A code that differs from this one. */
 const wrongFor = (code: string) => (code === "AAAAAA" ? "BBBBBB" : "AAAAAA");
 const refused = (code: string, status = 400) => ({ status, code });
-const setLogin = (device_code: string, change: { expires_at: number }) =>
-  plane.context.store.write((tx) =>
-    tx.sql.updateTable("cli_logins").set(change).where("device_code", "=", device_code).execute(),
-  );
+const expire = (device_code: string) =>
+  setRows(plane, "cli_logins", { expires_at: Date.now() }, { device_code });
 
 describe("approving a device code", () => {
   test("returns six unambiguous characters that are valid for ten minutes", async () => {
@@ -78,7 +73,7 @@ describe("approving a device code", () => {
     for (let i = 0; i < 5; i += 1)
       await exchange(burned.device_code, wrongFor(burned.verification_code));
     const expired = await approve(plane, browser);
-    await setLogin(expired.device_code, { expires_at: Date.now() });
+    await expire(expired.device_code);
     const other = await openBrowser(plane);
     for (const { device_code } of [used, burned, expired])
       for (const who of [browser, other])
@@ -204,18 +199,13 @@ describe("exchanging the codes", () => {
       const codes = answers.map((answer) => answer.json().code);
       expect(codes.filter((code) => code === "invalid_verification_code")).toHaveLength(5);
       expect(answers.filter(({ status }) => status === 200)).toHaveLength(0);
-      const login = await plane.context.store.read.sql
-        .selectFrom("cli_logins")
-        .select("wrong_guesses")
-        .where("device_code", "=", device_code)
-        .executeTakeFirstOrThrow();
-      expect(login.wrong_guesses).toBe(5);
+      expect((await readRow(plane, "cli_logins", { device_code })).wrong_guesses).toBe(5);
     }
   });
 
   test("is refused after the code's ten minutes", async () => {
     const { device_code, verification_code } = await approve(plane, browser);
-    await setLogin(device_code, { expires_at: Date.now() });
+    await expire(device_code);
     expect((await exchange(device_code, verification_code)).json()).toMatchObject(
       refused("expired_token"),
     );

@@ -7,6 +7,7 @@ import {
 } from "../../../helpers/providers.ts";
 import { newLink, openBrowser, signIn } from "../../../helpers/sign-in.ts";
 import { providerNames, type ProviderName } from "../../../../control-plane/domain/providers.ts";
+import { readRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 
 const publicUrl = "http://127.0.0.1:47391";
@@ -57,15 +58,9 @@ async function goThrough(browser: TestBrowser, name: ProviderName, query = "") {
   return browser.visit(local(url), (next) => !next.includes("/api/auth/"));
 }
 
-const users = () => plane.context.store.read.sql.selectFrom("users").selectAll().execute();
-const entriesOf = (user: string) =>
-  plane.context.store.read.sql
-    .selectFrom("audit_entries")
-    .selectAll()
-    .where("owner_id", "=", user)
-    .orderBy("id")
-    .execute();
-const accounts = () => plane.context.store.read.sql.selectFrom("accounts").selectAll().execute();
+const users = () => readRows(plane, "users");
+const entriesOf = (user: string) => readRows(plane, "audit_entries", { owner_id: user });
+const accounts = () => readRows(plane, "accounts");
 
 describe.each(providerNames)("sign-in with %s", (name) => {
   test("redirects to the requested page, and recognises the same account again", async () => {

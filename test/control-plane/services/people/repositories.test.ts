@@ -7,7 +7,7 @@ import { codeHosts, type CodeHost } from "../../../../control-plane/domain/provi
 import { signInWithAccount } from "../../../../control-plane/services/people/accounts.ts";
 import { callsOf } from "../../../helpers/calls.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { clientHeaders } from "../../../helpers/plane.ts";
+import { clientHeaders, setRows } from "../../../helpers/plane.ts";
 import { sendJson, serve } from "../../../helpers/providers.ts";
 import { origin } from "../../../helpers/sign-in.ts";
 
@@ -231,9 +231,7 @@ test("a refused refresh token is reported as provider_token_rejected", async () 
 
 test("a token that was sealed with a lost key is reported as provider_token_rejected", async () => {
   const { refusal } = await person("github");
-  await plane.context.store.write((tx) =>
-    tx.sql.updateTable("accounts").set({ access_token: "AAAA" }).execute(),
-  );
+  await setRows(plane, "accounts", { access_token: "AAAA" });
   expect(await refusal(listRepositories, of("github"))).toBe("409 provider_token_rejected");
 });
 

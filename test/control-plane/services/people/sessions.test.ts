@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { signToken } from "../../../../control-plane/services/people/jwt.ts";
-import { ask, startPlane } from "../../../helpers/plane.ts";
+import { ask, setRows, startPlane } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import {
   approve,
@@ -16,15 +16,9 @@ import {
 const { plane } = planeForFile();
 
 const generate = (headers: Record<string, string>, device_code = randomUUID()) =>
-  ask(plane, "POST", "/api/auth/cli/generate", {
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify({ device_code }),
-  });
+  ask(plane, "POST", "/api/auth/cli/generate", { headers, json: { device_code } });
 const addZone = (headers: Record<string, string>) =>
-  ask(plane, "POST", "/api/cli/zones", {
-    headers: { "content-type": "application/json", ...headers },
-    body: JSON.stringify({ name: randomUUID() }),
-  });
+  ask(plane, "POST", "/api/cli/zones", { headers, json: { name: randomUUID() } });
 const zones = (headers: Record<string, string>) => ask(plane, "GET", "/api/cli/zones", { headers });
 
 const moreThanAWeekAgo = () => Date.now() - 7 * 24 * 3600_000 - 1000;
@@ -163,13 +157,7 @@ describe("a session", () => {
     const { jwtSecret } = plane.context;
     const old = await signToken({ jwtSecret, now: moreThanAWeekAgo }, "session", claims);
     expect((await zones({ cookie: `windlass_session=${old}` })).status).toBe(401);
-    await plane.context.store.write((tx) =>
-      tx.sql
-        .updateTable("logins")
-        .set({ expires_at: Date.now() })
-        .where("id", "=", login.id)
-        .execute(),
-    );
+    await setRows(plane, "logins", { expires_at: Date.now() }, { id: login.id });
     expect((await zones(browser.headers)).status).toBe(401);
   });
 });

@@ -2,7 +2,8 @@ import { createHmac, randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { signToken, type TokenType } from "../../../../control-plane/services/people/jwt.ts";
 import type { TokenPair } from "../../../../protocol/auth.ts";
-import { ask } from "../../../helpers/plane.ts";
+import type { Row } from "../../../../control-plane/store/tables.ts";
+import { ask, readRow, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { bearer, openBrowser, signIn } from "../../../helpers/sign-in.ts";
 
@@ -12,10 +13,7 @@ const { plane } = planeForFile();
 
 const zones = (headers: Record<string, string>) => ask(plane, "GET", "/api/cli/zones", { headers });
 const refresh = (refresh_token: unknown) =>
-  ask(plane, "POST", "/api/auth/cli/refresh", {
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ refresh_token }),
-  });
+  ask(plane, "POST", "/api/auth/cli/refresh", { json: { refresh_token } });
 const refused = { status: 401, code: "invalid_refresh_token" };
 /** A refresh that must succeed. */
 async function refreshed({ refresh_token }: Pick<TokenPair, "refresh_token">): Promise<TokenPair> {
@@ -53,14 +51,8 @@ const signedBefore = (milliseconds: number, type: TokenType, { access_token }: T
     type,
     claimsOf(access_token),
   );
-const setLogin = (pair: TokenPair, change: { rotated_at?: number; expires_at?: number }) =>
-  plane.context.store.write((tx) =>
-    tx.sql
-      .updateTable("logins")
-      .set(change)
-      .where("id", "=", claimsOf(pair.access_token).sid)
-      .execute(),
-  );
+const setLogin = (pair: TokenPair, change: Partial<Row<"logins">>) =>
+  setRows(plane, "logins", change, { id: claimsOf(pair.access_token).sid });
 
 /** Invalid tokens, by what is wrong with them. */
 function broken(token: string): [string, string][] {
@@ -183,8 +175,8 @@ describe("an access token", () => {
     const [ada, eve] = [await signIn(plane), await signIn(plane)];
     const name = randomUUID();
     await ask(plane, "POST", "/api/cli/zones", {
-      headers: { ...bearer(ada.access_token), "content-type": "application/json" },
-      body: JSON.stringify({ name }),
+      headers: bearer(ada.access_token),
+      json: { name },
     });
     expect((await zones(bearer(ada.access_token))).body.toString()).toContain(name);
     expect((await zones(bearer(eve.access_token))).body.toString()).not.toContain(name);
@@ -277,11 +269,7 @@ describe("a refresh", () => {
     const old = await signIn(plane);
     await setLogin(old, { expires_at: Date.now() + 60_000 });
     const pair = await refreshed(old);
-    const { expires_at } = await plane.context.store.read.sql
-      .selectFrom("logins")
-      .select("expires_at")
-      .where("id", "=", claimsOf(pair.access_token).sid)
-      .executeTakeFirstOrThrow();
+    const { expires_at } = await readRow(plane, "logins", { id: claimsOf(pair.access_token).sid });
     expect(expires_at - Date.now()).toBeGreaterThan(89 * 24 * 3600_000);
     await setLogin(pair, { expires_at: Date.now() });
     expect((await refresh(pair.refresh_token)).json()).toMatchObject(refused);
@@ -302,10 +290,7 @@ describe("a refresh", () => {
 test("an access token is refused at the next call after its login is revoked", async () => {
   const pair = await signIn(plane);
   expect(await letsIn(pair)).toBe(true);
-  const { sid } = claimsOf(pair.access_token);
-  await plane.context.store.write((tx) =>
-    tx.sql.updateTable("logins").set({ revoked_at: Date.now() }).where("id", "=", sid).execute(),
-  );
+  await setLogin(pair, { revoked_at: Date.now() });
   expect(await letsIn(pair)).toBe(false);
   expect((await refresh(pair.refresh_token)).json()).toMatchObject(refused);
 });

@@ -9,7 +9,9 @@ import {
   ask,
   jobCredential,
   readJob,
+  readRows,
   setJob,
+  stateHeaders,
   type TestWorker,
 } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
@@ -29,17 +31,14 @@ async function heldJob(change: Partial<JobRow> = {}): Promise<JobRow> {
 
 const basic = (user: string, password: string) =>
   `Basic ${Buffer.from(`${user}:${password}`).toString("base64")}`;
-function authorization(job: JobRow): string {
-  const { username, password } = jobCredential(plane, job);
-  return basic(username, password);
-}
+
 const call = (
   job: JobRow,
   method: string,
   options: { body?: string; query?: string; headers?: Record<string, string> } = {},
 ) =>
   ask(plane, method, `/api/state/${job.spec_id}${options.query ?? ""}`, {
-    headers: { authorization: authorization(job), ...options.headers },
+    headers: { ...stateHeaders(plane, job), ...options.headers },
     ...(options.body === undefined ? {} : { body: options.body }),
   });
 
@@ -51,13 +50,7 @@ const stateText = (serial: number, more: object = {}) =>
   JSON.stringify({ version: 4, serial, lineage: "line", outputs: {}, resources: [], ...more });
 const post = (job: JobRow, body: string, id = "lock-1", headers: Record<string, string> = {}) =>
   call(job, "POST", { body, query: `?ID=${id}`, headers });
-const versions = (job: JobRow) =>
-  plane.context.store.read.sql
-    .selectFrom("state_versions")
-    .selectAll()
-    .where("spec_id", "=", job.spec_id ?? "")
-    .orderBy("id")
-    .execute();
+const versions = (job: JobRow) => readRows(plane, "state_versions", { spec_id: job.spec_id ?? "" });
 
 test("a state is locked, read, written, unlocked and returned unchanged", async () => {
   const job = await heldJob();
@@ -220,7 +213,7 @@ test("every other credential than the job's own is refused with 401", async () =
     basic(username, jobCredential(plane, other).password),
     basic(username, jobCredential(plane, { ...job, attempt: 2 }).password),
     basic(username, worker.headers["x-worker-token"] ?? ""),
-    authorization(other),
+    stateHeaders(plane, other).authorization,
   ];
   for (const value of wrong)
     for (const method of ["GET", "POST", "LOCK", "UNLOCK"]) {
@@ -232,7 +225,7 @@ test("every other credential than the job's own is refused with 401", async () =
       expect(refused.headers["www-authenticate"]).toMatch(/^Basic realm=/);
     }
   const noSpec = await ask(plane, "GET", "/api/state/not-an-id", {
-    headers: { authorization: authorization(job) },
+    headers: stateHeaders(plane, job),
   });
   expect(noSpec.status).toBe(401);
 });

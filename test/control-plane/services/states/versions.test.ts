@@ -7,8 +7,8 @@ import {
   addTestWorker,
   ask,
   clientHeaders,
-  jobCredential,
   setJob,
+  stateHeaders,
 } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner, addSpec } from "../../../helpers/rows.ts";
@@ -29,10 +29,7 @@ async function written(...serials: number[]) {
   const spec = await addSpec(plane.context.store, owner);
   const worker = await addTestWorker(plane, owner);
   const job = await addHeldJob(plane, owner, worker, { spec_id: spec, job_type: "DEPLOY" });
-  const { username, password } = jobCredential(plane, job);
-  const basic = {
-    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-  };
+  const basic = stateHeaders(plane, job);
   const speak = (method: string, body: string, query = "") =>
     ask(plane, method, `/api/state/${spec}${query}`, { headers: basic, body });
   await speak("LOCK", '{"ID":"a"}');

@@ -14,11 +14,14 @@ import {
   addTestWorker,
   ask,
   clientHeaders,
-  jobCredential,
-  readJob,
-  setJob,
-  startPlane,
   type Plane,
+  readJob,
+  readRow,
+  readRows,
+  setJob,
+  setRows,
+  startPlane,
+  stateHeaders,
 } from "../../../helpers/plane.ts";
 import { addOwner, addSpec } from "../../../helpers/rows.ts";
 
@@ -46,17 +49,13 @@ async function finishedPlan(plane: Plane, versions = 0) {
     headers: { ...worker.headers, "content-type": "application/octet-stream" },
     body: randomBytes(100_000),
   });
-  const { username, password } = jobCredential(plane, await readJob(plane, job));
-  const headers = {
-    authorization: `Basic ${Buffer.from(`${username}:${password}`).toString("base64")}`,
-    "content-type": "application/json",
-  };
+  const headers = stateHeaders(plane, await readJob(plane, job));
   const id = randomUUID();
-  const lock = { headers, body: JSON.stringify({ ID: id }) };
+  const lock = { headers, json: { ID: id } };
   await ask(plane, "LOCK", `/api/state/${spec}`, lock);
   for (let serial = 1; serial <= versions; serial += 1) {
-    const body = JSON.stringify({ version: 4, serial, lineage: id, resources: [] });
-    const answer = await ask(plane, "POST", `/api/state/${spec}?ID=${id}`, { headers, body });
+    const json = { version: 4, serial, lineage: id, resources: [] };
+    const answer = await ask(plane, "POST", `/api/state/${spec}?ID=${id}`, { headers, json });
     expect(answer.status).toBe(200);
   }
   await ask(plane, "UNLOCK", `/api/state/${spec}`, lock);
@@ -97,10 +96,7 @@ test("a running server removes expired rows and files by its settings, and reade
   expect(events).not.toContain("event: log");
   expect(events).toMatch(/event: end\ndata: .*"log_pruned_at":"2/);
   const deploy = { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id: job.id };
-  const refused = await ask(plane, "POST", "/api/jobs", {
-    headers: { ...client, "content-type": "application/json" },
-    body: JSON.stringify(deploy),
-  });
+  const refused = await ask(plane, "POST", "/api/jobs", { headers: client, json: deploy });
   expect([refused.status, refused.json()]).toEqual([
     400,
     expect.objectContaining({
@@ -183,11 +179,10 @@ test("an orphaned blob is removed a week after it was found, and a young or refe
   expect(await plane.blobs()).toBe(3);
   await round(16);
   await expect(stat(file)).rejects.toThrow("ENOENT");
-  const versions = plane.context.store.read.sql.selectFrom("state_versions").select("blob");
-  const [version] = await versions.where("spec_id", "=", spec).execute();
+  const version = await readRow(plane, "state_versions", { spec_id: spec });
   expect(await plane.blobs()).toBe(2);
-  expect(await readdir(join(plane.directory, "blobs", version!.blob.slice(0, 2)))).toContain(
-    version!.blob.slice(2),
+  expect(await readdir(join(plane.directory, "blobs", version.blob.slice(0, 2)))).toContain(
+    version.blob.slice(2),
   );
   await plane.close();
 });
@@ -200,16 +195,10 @@ test("an archive that is uploaded again is kept as long as a new one", async () 
   const headers = await clientHeaders(plane, owner);
   const body = gzipSync("again");
   await ask(plane, "POST", "/api/cli/archives", { headers, body });
-  await plane.context.store.write(({ sql: db }) =>
-    db.updateTable("archives").set({ named_at: 1, created_at: 1 }).execute(),
-  );
+  await setRows(plane, "archives", { named_at: 1, created_at: 1 });
   expect((await ask(plane, "POST", "/api/cli/archives", { headers, body })).status).toBe(200);
   expect(await retainOnce(context)).toMatchObject({ archives: 0 });
-  const { sha256 } = await plane.context.store.read.sql
-    .selectFrom("archives")
-    .select("sha256")
-    .executeTakeFirstOrThrow();
-  expect(sha256).toBe(hash("sha256", body));
+  expect((await readRow(plane, "archives")).sha256).toBe(hash("sha256", body));
   await plane.close();
 });
 
@@ -233,10 +222,7 @@ test("a long log is removed in small batches, between which other writes proceed
         )
         .execute(),
     );
-  const count = async () => {
-    const rows = await store.read.sql.selectFrom("log_chunks").select("id").execute();
-    return rows.length;
-  };
+  const count = async () => (await readRows(plane, "log_chunks")).length;
   const stop = new AbortController();
   const first = retainOnce(later(plane, 91), stop.signal);
   let beside = 0;

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { DeployConfiguration } from "../../../../protocol/deploy-configurations.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addTestWorker, clientHeaders } from "../../../helpers/plane.ts";
+import { addTestWorker, clientHeaders, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
 import type { TestWorker } from "../../../helpers/plane.ts";
@@ -32,13 +32,7 @@ const refusal = (deploy_configuration: unknown) =>
   client.refusal(updateWorker, { params: target, body: { deploy_configuration } as never });
 const teardown = () => ({ job_type: "DESTROY_WORKER", assigned_worker_id: target.id }) as const;
 const plantMetadata = (metadata: object) =>
-  plane.context.store.write((tx) =>
-    tx.sql
-      .updateTable("workers")
-      .set({ metadata: JSON.stringify(metadata) })
-      .where("id", "=", target.id)
-      .execute(),
-  );
+  setRows(plane, "workers", { metadata: JSON.stringify(metadata) }, { id: target.id });
 
 describe("an update of a worker", () => {
   it("changes only the given name and labels", async () => {

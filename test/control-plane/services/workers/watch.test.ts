@@ -1,17 +1,10 @@
 import { expect, it } from "vitest";
 import { watchOnce } from "../../../../control-plane/services/workers/watch.ts";
-import { addHeldJob, addTestWorker, readJob } from "../../../helpers/plane.ts";
+import { addHeldJob, addTestWorker, readJob, readRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner } from "../../../helpers/rows.ts";
 
 const { plane } = planeForFile();
-
-const entriesOf = (id: string) =>
-  plane.context.store.read.sql
-    .selectFrom("audit_entries")
-    .selectAll()
-    .where("target_id", "=", id)
-    .execute();
 
 it("writes one system entry when an unacknowledged cancel releases its configuration", async () => {
   const owner = await addOwner(plane.context.store);
@@ -21,7 +14,7 @@ it("writes one system entry when an unacknowledged cancel releases its configura
   await watchOnce(plane.context, 0);
   await watchOnce(plane.context, 0);
   expect((await readJob(plane, job)).released_at).not.toBeNull();
-  const entries = await entriesOf(job.id);
+  const entries = await readRows(plane, "audit_entries", { target_id: job.id });
   expect(entries).toMatchObject([
     { action: "job.release", owner_id: owner.id, actor_kind: "system", actor_id: null },
   ]);

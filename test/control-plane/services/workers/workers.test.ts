@@ -11,6 +11,7 @@ import {
   ask,
   clientHeaders,
   type Plane,
+  readRow,
   type TestWorker,
 } from "../../../helpers/plane.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
@@ -123,8 +124,7 @@ describe("a worker", () => {
         ...known,
         metadata: {},
       });
-      const rows = plane.context.store.read.sql.selectFrom("workers").selectAll();
-      expect(await rows.where("id", "=", made.worker_id).executeTakeFirstOrThrow()).toMatchObject({
+      expect(await readRow(plane, "workers", { id: made.worker_id })).toMatchObject({
         metadata: "{}",
         owner_id: owner.id,
         draining_at: null,
@@ -272,8 +272,8 @@ describe("a worker", () => {
     const beat = async (token: string) => {
       const headers = { "x-worker-id": worker.id, "x-worker-token": token };
       const answer = await ask(plane, "POST", "/api/workers/heartbeat", {
-        headers: { ...headers, "content-type": "application/json" },
-        body: JSON.stringify({ version }),
+        headers,
+        json: { version },
       });
       return answer.status;
     };
