@@ -200,6 +200,10 @@ function defaultWorkDir(environment: NodeJS.ProcessEnv): string {
 /** `host:port`, where a host of version 6 stands in brackets. */
 function addressOf(text: string | undefined): Address | undefined {
   if (text === undefined) return undefined;
+  if (!URL.canParse(`http://${text}`))
+    throw new ConfigError(
+      `WINDLASS_STATUS_ADDRESS must be ${expected(agentSettings.WINDLASS_STATUS_ADDRESS)}, not "${text}"`,
+    );
   const { hostname: host, port } = new URL(`http://${text}`);
   return { host: host.replace(/^\[|\]$/g, ""), port: Number(port || 80) };
 }

@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { arch, hostname, platform } from "node:os";
 import type { Logger } from "pino";
+import { ConfigError } from "../common/settings/config-error.ts";
 import { features } from "../protocol/features.ts";
 import type { Heartbeat } from "../protocol/workers.ts";
 import { createApi } from "./api/api.ts";
@@ -47,7 +48,7 @@ export async function runAgent(
 ): Promise<JobResult | undefined> {
   const { network } = config;
   useNetwork(network);
-  mkdirSync(config.workDir, { recursive: true, mode: 0o700 });
+  makeWorkDirectory(config.workDir);
   const unlock = await lockDirectory(config.workDir);
   try {
     const { settings, missing } = await isolate(config);
@@ -89,6 +90,18 @@ export async function runAgent(
 
 const revokedAdvice =
   "the control plane refuses this worker's token: it was replaced, or the worker was removed. Set the new token, or remove identity.json from the work directory and register again";
+
+function makeWorkDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    if (!["EACCES", "EEXIST", "ENOTDIR", "EROFS"].includes(code)) throw error;
+    throw new ConfigError(
+      `${message}; set WINDLASS_WORK_DIR to a directory that this user may write to`,
+    );
+  }
+}
 
 async function work(
   config: AgentConfig,

@@ -58,7 +58,7 @@ export async function main(args: string[]): Promise<void> {
       return fail(`windlass server: ${plain(error)}\n\n${usage()}`, 2);
     if (error instanceof ConfigError || error instanceof SchemaError)
       return fail(`windlass server: ${error.message}`, 78);
-    fail(`windlass server: ${plain(error)}`, isBadAddress(error) ? 78 : 1);
+    fail(`windlass server: ${plain(error)}`, isBadAddress(error) || isBadDirectory(error) ? 78 : 1);
   }
 }
 
@@ -90,6 +90,12 @@ async function serve(config: ServerConfig): Promise<void> {
 const isBadAddress = (error: unknown): boolean =>
   ["ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes((error as NodeJS.ErrnoException).code ?? "");
 
+/** Whether a directory cannot be made where a setting wants it. */
+function isBadDirectory(error: unknown): boolean {
+  const { code = "", syscall } = error as NodeJS.ErrnoException;
+  return syscall === "mkdir" && ["EACCES", "EEXIST", "ENOTDIR", "EROFS"].includes(code);
+}
+
 /** Returns the message of an error at the start, with advice where the cause is known. */
 function plain(error: unknown): string {
   const { code, message, syscall } = error as NodeJS.ErrnoException;
@@ -98,8 +104,8 @@ function plain(error: unknown): string {
   if (isBadAddress(error)) return `${message}; set WINDLASS_HOST to an address of this machine`;
   if (code === "EACCES" && syscall === "listen")
     return `${message}; this user may not listen there: set WINDLASS_PORT to 1024 or more`;
-  if (code === "EACCES" && syscall === "mkdir")
-    return `${message}; set WINDLASS_DATA_DIR to a directory that this user may write to`;
+  if (isBadDirectory(error))
+    return `${message}; set WINDLASS_DATA_DIR or WINDLASS_ARTIFACTS_URL to a directory that this user may write to`;
   return message;
 }
 

@@ -4,8 +4,7 @@ import type { Settings, SettingsGroup } from "./setting.ts";
 
 export const clientSettings = {
   WINDLASS_URL: {
-    type: "text",
-    expected: "an address such as https://windlass.example.com",
+    type: "url",
     otherwise: "that of the current profile",
     help: "the server; --server takes precedence",
   },

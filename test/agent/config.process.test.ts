@@ -107,6 +107,10 @@ describe("the settings of the agent", () => {
     [{ ...url, WINDLASS_APPLY_GRACE_SECONDS: "781" }, /^WINDLASS_APPLY_GRACE_SECONDS .*"781"/],
     [{ ...url, WINDLASS_ONCE: "perhaps" }, /^WINDLASS_ONCE /],
     [{ ...url, WINDLASS_LABELS: "a b" }, /^WINDLASS_LABELS /],
+    [
+      { ...url, WINDLASS_STATUS_ADDRESS: "127.0.0.1:99999" },
+      /^WINDLASS_STATUS_ADDRESS .*"127.0.0.1:99999"/,
+    ],
     [{ ...url, WINDLASS_LOG_LEVEL: "loud" }, /^WINDLASS_LOG_LEVEL /],
     [{ ...url, WINDLASS_ISOLATION: "vault" }, /^WINDLASS_ISOLATION .*"vault"/],
     [{ ...url, WINDLASS_JOB_UIDS: "70000" }, /^WINDLASS_JOB_UIDS .*"70000"/],
@@ -147,6 +151,13 @@ describe("windlass agent", () => {
     });
     expect(result.exitCode).toBe(78);
     expect(result.stderr).toMatch(/^windlass agent: WINDLASS_URL .*$/);
+  });
+
+  test("ends with 78 and one line for a work directory that cannot be made", async () => {
+    const env = { PATH: process.env["PATH"] ?? "", ...url, WINDLASS_WORK_DIR: "/dev/null/agent" };
+    const result = await windlass(["agent"], { env, extendEnv: false });
+    expect(result.exitCode).toBe(78);
+    expect(result.stderr).toMatch(/^windlass agent: .*"?\/dev\/null.*set WINDLASS_WORK_DIR.*$/);
   });
 
   test("prints its help and version, and ends with 2 for an unknown option", async () => {

@@ -97,6 +97,11 @@ describe.concurrent("signing in", () => {
     const odd = await windlass(["login", "--server", "windlass.example.com"], { env });
     expect(odd.exitCode).toBe(2);
     expect(odd.stderr).toContain("is not a server address");
+    const set = { ...env, WINDLASS_URL: "https://ada:s3cret@windlass.example.com" };
+    const setting = await windlass(["login"], { env: set });
+    expect(setting.exitCode).toBe(78);
+    expect(setting.stderr).toMatch(/^windlass: WINDLASS_URL must be an http or https address/);
+    expect(setting.stderr).not.toContain("s3cret");
     const none = await windlass(["login"], { env });
     expect(none.stderr).toContain("Missing server. Run: windlass login --server");
   });
