@@ -73,11 +73,16 @@ async function open(
   }
 }
 
-/** The database holds secrets: it and its logs, which get its mode, are for this user alone, also if they were made otherwise. */
+/**
+ * Gives the database and its logs mode 0600, because they hold secrets. Changes no directory that
+ * the setting names by mistake: SQLite refuses it.
+ */
 function makePrivate(file: string): void {
   if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
-  for (const path of [file, `${file}-wal`, `${file}-shm`])
-    if (existsSync(path) && (statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
+  for (const path of [file, `${file}-wal`, `${file}-shm`]) {
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (stat?.isFile() && (stat.mode & 0o077) !== 0) chmodSync(path, 0o600);
+  }
 }
 
 /** Repeats what finds the file locked until it works, or has taken too long. */

@@ -1,6 +1,6 @@
 /** Only one process at a time owns the data directory. Commands that may run beside it do. */
 import { existsSync } from "node:fs";
-import { chmod, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
@@ -110,6 +110,14 @@ describe("a store of another release", () => {
     const file = join(scratch, "damaged.db");
     await writeFile(file, "no database ".repeat(1000));
     await expect(openSqlite(file)).rejects.toThrow(`the database ${file} cannot be opened`);
+  });
+
+  it("that is a directory is refused, and the directory keeps its mode", async () => {
+    const directory = join(scratch, "directory");
+    await mkdir(directory, { mode: 0o755 });
+    const message = `the database ${directory} cannot be opened`;
+    await expect(openSqlite(directory)).rejects.toThrow(message);
+    expect((await stat(directory)).mode & 0o777).toBe(0o755);
   });
 });
 
