@@ -35,7 +35,7 @@ export function refuseHeads(app: FastifyInstance): void {
   app.server.on("checkExpectation", (request, response) =>
     app.server.emit("request", request, response),
   );
-  app.addHook("onRequest", ({ raw: { httpVersion, headers } }, _, done) => {
+  app.addHook("onRequest", ({ raw: { httpVersion, headers, rawHeaders } }, _, done) => {
     const { host, expect } = headers;
     // Both came with HTTP/1.1.
     if (httpVersion !== "1.1") done();
@@ -43,8 +43,20 @@ export function refuseHeads(app: FastifyInstance): void {
       done(
         new RefusalError("bad_request", "the request has no Host header: HTTP/1.1 requires one"),
       );
+    else if (hasTwoHosts(rawHeaders))
+      done(new RefusalError("bad_request", "the request has more than one Host header"));
     else if (expect !== undefined && !/\b100-continue\b/i.test(expect))
       done(new RefusalError("expectation_failed", "Expect can only be 100-continue: leave it out"));
     else done();
   });
+}
+
+/** Of two, a proxy may have judged the other one (RFC 9112, 3.2). Node shows the first and says nothing. */
+function hasTwoHosts(rawHeaders: readonly string[]): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    if (name.length === 4 && name.toLowerCase() === "host") count++;
+  }
+  return count > 1;
 }

@@ -476,6 +476,11 @@ describe("a connection", () => {
     ],
     ["no Host header", "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n", "bad_request"],
     [
+      "two Host headers",
+      "GET /healthz HTTP/1.1\r\nHost: x\r\nhost: x\r\nConnection: close\r\n\r\n",
+      "bad_request",
+    ],
+    [
       "an unknown expectation",
       `${post}Expect: foo\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}`,
       "expectation_failed",
