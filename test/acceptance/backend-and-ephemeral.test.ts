@@ -1,25 +1,21 @@
 /** Backends, ephemeral variables and files of variables, with a real agent and terraform. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
 const { plane } = planeForFile();
 let machine: UserMachine;
-let elsewhere: string;
+const elsewhere = folderForFile();
 beforeAll(async () => {
   // Both the test and the job write to the state file.
   machine = await userMachine(plane, { agent: { WINDLASS_ISOLATION: "process" } });
-  elsewhere = mkdtempSync(join(tmpdir(), "own-state-"));
 });
-afterAll(async () => {
-  await machine[Symbol.asyncDispose]();
-  rmSync(elsewhere, { recursive: true });
-});
+afterAll(() => machine[Symbol.asyncDispose]());
 
 describe("a configuration that declares a backend, without a choice", () => {
   const files = () => ({

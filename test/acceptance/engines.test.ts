@@ -3,44 +3,31 @@
  * terraform. The test shows that the agent treats both engines alike, not that OpenTofu behaves
  * like terraform.
  */
-import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { startAgent, type AgentProcess } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { newUser, type User } from "../helpers/user.ts";
-import { folderForFile } from "../helpers/folders.ts";
+import { pathWith, realTerraform } from "../helpers/terraform.ts";
+import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 
 const { plane } = planeForFile();
-let user: User;
-let agent: AgentProcess;
-const place = folderForFile();
-const engines = join(place, "bin");
+let machine: UserMachine;
 beforeAll(async () => {
-  user = await newUser(plane);
-  mkdirSync(engines);
-  chmodSync(engines, 0o755);
-  const real = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
-  writeFileSync(join(engines, "tofu"), `#!/bin/sh\nexec ${real} "$@"\n`, { mode: 0o755 });
-  agent = startAgent({
-    PATH: `${engines}:${process.env["PATH"]}`,
-    WINDLASS_URL: plane.url,
-    WINDLASS_WORK_DIR: join(place, "work"),
-    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
-    WINDLASS_CONCURRENCY: "2",
-    WINDLASS_JOB_PATHS: engines,
+  machine = await userMachine(plane, {
+    agent: (place) => ({
+      PATH: pathWith(join(place, "bin"), "tofu", `exec ${realTerraform()} "$@"`),
+      WINDLASS_CONCURRENCY: "2",
+      WINDLASS_JOB_PATHS: join(place, "bin"),
+    }),
   });
 });
-afterAll(async () => {
-  await agent[Symbol.asyncDispose]();
-});
+afterAll(() => machine[Symbol.asyncDispose]());
 
 test.concurrent.each(["terraform", "opentofu"] as const)(
   "jobs with %s have a plan summary and typed outputs, and a plan without changes succeeds",
   async (engine) => {
+    const { user } = machine;
     const source = { type: "inline", files: fixtureFiles("success-cluster") };
     const configuration_id = await user.configure({ source, engine });
     const plan = await user.queue({ job_type: "PLAN", configuration_id });

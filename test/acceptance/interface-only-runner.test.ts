@@ -4,16 +4,16 @@
  * way. Its jobs must succeed on our server.
  */
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../helpers/calls.ts";
 import { clientHeaders } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { addOwner, type Owner } from "../helpers/rows.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
 const files = {
   "main.tf": `
@@ -24,14 +24,10 @@ const files = {
 const { plane } = planeForFile();
 let owner: Owner;
 let client: Calls;
-let directory: string;
+const directory = folderForFile();
 beforeAll(async () => {
   owner = await addOwner(plane.context.store);
   client = callsOf(plane, await clientHeaders(plane, owner));
-  directory = await mkdtemp(join(tmpdir(), "runner-"));
-});
-afterAll(async () => {
-  await rm(directory, { recursive: true });
 });
 
 /** Sends one request as any HTTP client does. */

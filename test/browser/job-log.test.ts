@@ -6,6 +6,7 @@ import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../helpers/sample-data.ts";
 import { skipAt } from "../helpers/tools.ts";
+import { proving } from "../helpers/proving.ts";
 
 const { plane } = planeForFile();
 let fixture: SampleUser;
@@ -221,7 +222,6 @@ describe("the log of a job", () => {
     expect(shown?.replace(/1+/, "1…")).toBe("[1… … (the raw log has the rest)behind it");
   });
 
-  const proving = process.env["WINDLASS_PROVE"] === "1";
   const lines = proving ? 200_000 : 20_000;
 
   test(`${lines.toLocaleString("en")} lines are complete, scroll smoothly and need few elements`, async () => {

@@ -1,6 +1,5 @@
 /** The console with a real server, OAuth servers, agent, terraform and client. */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import type { Page } from "playwright-core";
@@ -15,14 +14,14 @@ import { spawnProviders, type ProviderProcesses } from "../helpers/oauth-provide
 import { newLink, spawnServer, type ServerProcess } from "../helpers/server-process.ts";
 import { windlass } from "../helpers/windlass.ts";
 import { skipAt } from "../helpers/tools.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
-let directory: string;
+const directory = folderForFile();
 let providers: ProviderProcesses;
 let server: ServerProcess;
 let url: string;
 let start: () => ServerProcess;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "server-"));
   const port = await freePort();
   providers = await spawnProviders(`http://127.0.0.1:${port}`);
   start = () => spawnServer(directory, { ...providers.settings, WINDLASS_PORT: String(port) });
@@ -32,7 +31,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
   await providers[Symbol.asyncDispose]();
-  await rm(directory, { recursive: true });
 });
 
 describe("in a browser", () => {

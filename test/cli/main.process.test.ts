@@ -4,6 +4,7 @@ import { execa } from "execa";
 import { describe, expect, it } from "vitest";
 import { root } from "../helpers/source-files.ts";
 import { bin, windlass } from "../helpers/windlass.ts";
+import { modulesOfCommand } from "../helpers/loaded-modules.ts";
 
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
   version: string;
@@ -73,16 +74,9 @@ describe("windlass", () => {
   });
 
   it("loads no dependency to print its version", async () => {
-    const { stdout } = await execa(process.execPath, [
-      "--input-type=module",
-      "--eval",
-      `import { registerHooks } from "node:module";
-       const loaded = [];
-       registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
-       process.argv.splice(1, 0, "windlass", "--version");
-       await import(${JSON.stringify(`file://${root}/main.ts`)});
-       console.log(JSON.stringify(loaded.filter((url) => url.includes("/node_modules/"))));`,
-    ]);
-    expect(stdout.split("\n")).toEqual([manifest.version, "[]"]);
+    const { output, loaded } = await modulesOfCommand("--version");
+    expect(output).toBe(manifest.version);
+    expect(loaded).toContain("main.ts");
+    expect(loaded.filter((path) => path.includes("node_modules/"))).toEqual([]);
   });
 });

@@ -22,7 +22,7 @@ const tokenStatus = async ({ worker_id, worker_token }: WorkerIdentity): Promise
 describe.concurrent("the command line", () => {
   test("creates a worker and rotates its token, with only the token on stdout", async () => {
     await using ada = await userMachine(plane);
-    const first = (await ada.json(
+    const first = await ada.json<WorkerIdentity>(
       "workers",
       "create",
       "runner-1",
@@ -30,18 +30,13 @@ describe.concurrent("the command line", () => {
       "eu",
       "--label",
       "gpu",
-    )) as WorkerIdentity;
+    );
     expect(Object.keys(first).toSorted()).toEqual(["worker_id", "worker_token"]);
     expect(await tokenStatus(first)).toBe(200);
     const shown = await ada.run("workers", "show", "runner-1");
     expect(shown.stdout).toMatch(/^labels +eu, gpu$/m);
     expect(shown.stdout).not.toContain(first.worker_token);
-    const second = (await ada.json(
-      "workers",
-      "rotate-token",
-      "runner-1",
-      "--yes",
-    )) as WorkerIdentity;
+    const second = await ada.json<WorkerIdentity>("workers", "rotate-token", "runner-1", "--yes");
     expect([await tokenStatus(first), await tokenStatus(second)]).toEqual([200, 200]);
     await ada.run("workers", "rotate-token", "runner-1", "--overlap", "0", "--yes");
     expect([await tokenStatus(first), await tokenStatus(second)]).toEqual([401, 401]);
@@ -85,10 +80,10 @@ describe.concurrent("the command line", () => {
 
   test("creates a registration token with the given uses and expiry", async () => {
     await using ada = await userMachine(plane);
-    const made = (await ada.json("tokens", "create", "--uses", "3", "--expires", "10")) as {
+    const made = await ada.json<{
       uses_left: number;
       expires_at: string;
-    };
+    }>("tokens", "create", "--uses", "3", "--expires", "10");
     expect(made.uses_left).toBe(3);
     expect(Date.parse(made.expires_at) - Date.now()).toBeLessThan(601_000);
     expect(await ada.run("tokens", "create", "--uses", "x")).toMatchObject({ exitCode: 2 });
@@ -98,9 +93,9 @@ describe.concurrent("the command line", () => {
   test("creates and changes a cloud identity, and prints the trust policy of its role", async () => {
     await using ada = await userMachine(plane);
     const role = "arn:aws:iam::123456789012:role/deploy";
-    const made = (await ada.json("identities", "create", "prod", "--role", role)) as {
+    const made = await ada.json<{
       external_id: string;
-    };
+    }>("identities", "create", "prod", "--role", role);
     const principal = "arn:aws:iam::210987654321:role/runners";
     const policy = await ada.run("identities", "trust-policy", "prod", "--principal", principal);
     expect(JSON.parse(policy.stdout as string)).toMatchObject({
@@ -115,7 +110,7 @@ describe.concurrent("the command line", () => {
       role_arn: `${role}2`,
       external_id: made.external_id,
     });
-    await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
+    await ada.user.configure({ name: "db", source: inline });
     await ada.run("configurations", "update", "db", "--identity", "prod");
     const kept = await ada.run("identities", "delete", "prod", "--yes");
     expect(kept).toMatchObject({ exitCode: 1 });
@@ -132,7 +127,7 @@ describe.concurrent("the command line", () => {
 
   test("refuses to print a state to a terminal, and reports a missing state", async () => {
     await using ada = await userMachine(plane);
-    await ada.user.configure({ name: "db", source: { type: "inline", files: { "main.tf": "" } } });
+    await ada.user.configure({ name: "db", source: inline });
     const none = await ada.run("state", "download", "db");
     expect(none).toMatchObject({ exitCode: 1, stdout: "" });
     expect(none.stderr).toContain("There is no state yet");
@@ -144,21 +139,21 @@ describe.concurrent("the command line", () => {
   test("lists and ends logins, and lists the audit log", async () => {
     await using ada = await userMachine(plane);
     await ada.run("zones", "create", "north");
-    const entries = (await ada.json(
+    const entries = await ada.json<object[]>(
       "audit",
       "list",
       "--action",
       "zone.create",
       "--limit",
       "1",
-    )) as object[];
+    );
     expect(entries).toMatchObject([{ target: { name: "north" } }]);
     const table = await ada.run("audit", "list", "--since", "2020-01-01");
     expect(table.stdout).toMatch(/zone\.create .*north/);
     expect(await ada.json("audit", "list", "--until", "2020-01-01")).toEqual([]);
     expect(await ada.run("audit", "list", "--since", "soon")).toMatchObject({ exitCode: 2 });
     expect((await ada.run("audit", "list", "--action", "zone.lose")).exitCode).toBe(1);
-    const logins = (await ada.json("logins", "list")) as { id: string; current: boolean }[];
+    const logins = await ada.json<{ id: string; current: boolean }[]>("logins", "list");
     const current = logins.find((login) => login.current);
     expect(await ada.run("logins", "delete", current?.id ?? "")).toMatchObject({ exitCode: 0 });
     expect((await ada.run("zones", "list")).exitCode).toBe(1);

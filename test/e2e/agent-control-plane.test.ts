@@ -2,8 +2,7 @@
  * A real agent and control plane with real terraform and a managed state. See also agent-cancel,
  * kill-table and agent-life in test/faults, and agent-many.
  */
-import { execFileSync } from "node:child_process";
-import { statSync, writeFileSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { create } from "tar";
 import { buffer } from "node:stream/consumers";
@@ -15,10 +14,9 @@ import { fixtureFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 import { root } from "../helpers/source-files.ts";
-import { folderForFile } from "../helpers/folders.ts";
+import { stubbornTerraform } from "../helpers/terraform.ts";
 
 const { plane } = planeForFile();
-const bins = folderForFile();
 
 const machineWithAgent = (settings: Record<string, string> = {}) =>
   userMachine(plane, { agent: settings });
@@ -172,7 +170,9 @@ describe.concurrent("an agent", () => {
   });
 
   test("exits at once on a third signal, and the next agent adopts its terraform", async () => {
-    await using machine = await machineWithAgent({ PATH: stubbornTerraform() });
+    await using machine = await userMachine(plane, {
+      agent: (place) => ({ PATH: stubbornTerraform(join(place, "bin")) }),
+    });
     const { user, agent, work } = machine;
     const configuration_id = await user.configure(ticking(3));
     const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
@@ -220,12 +220,3 @@ describe.concurrent("an agent", () => {
     expect(twin.log()).not.toContain("ready for jobs");
   });
 });
-
-/** A PATH with a terraform that ignores SIGINT, as one that hangs in a provider does. */
-function stubbornTerraform(): string {
-  const real = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
-  writeFileSync(join(bins, "terraform"), `#!/bin/sh\ntrap '' INT\n"${real}" "$@"\nexit $?\n`, {
-    mode: 0o755,
-  });
-  return `${bins}:${process.env["PATH"]}`;
-}

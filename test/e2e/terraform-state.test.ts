@@ -1,6 +1,5 @@
 /** Real terraform with a managed state, without the agent. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { execa } from "execa";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
@@ -16,6 +15,7 @@ import {
   type TestWorker,
 } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
+import { folderForFile } from "../helpers/folders.ts";
 const configuration = `
 terraform {
   backend "http" {}
@@ -40,20 +40,16 @@ const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;
 let proxy: LossyProxy;
-let directory: string;
+const directory = folderForFile();
 beforeAll(async () => {
   owner = await addOwner(plane.context.store);
   worker = await addTestWorker(plane, owner);
   proxy = await lossyProxy(plane.url);
-  directory = await mkdtemp(join(tmpdir(), "terraform-"));
   await writeFile(join(directory, "main.tf"), configuration);
   // Once for all tests: init records no address and no credentials of the backend.
   await terraform(await heldJob(), ["init"]);
 });
-afterAll(async () => {
-  await proxy.close();
-  await rm(directory, { recursive: true });
-});
+afterAll(() => proxy.close());
 
 let job: JobRow;
 beforeEach(async () => {

@@ -59,9 +59,9 @@ describe.concurrent("windlass up", () => {
     await terminal.shows("Deploy this plan?");
     terminal.type("n\r");
     expect(await terminal.exited).toBe(1);
-    const types = ((await ada.json("jobs", "list")) as Job[]).map(({ job_type }) => job_type);
+    const types = (await ada.json<Job[]>("jobs", "list")).map(({ job_type }) => job_type);
     expect(types).toEqual(["PLAN", "PLAN"]);
-    const deployed = (await ada.json("up", directory, "--name", "piped", "--yes")) as Job;
+    const deployed = await ada.json<Job>("up", directory, "--name", "piped", "--yes");
     expect(deployed).toMatchObject({ job_type: "DEPLOY", status: "SUCCESS" });
     // Without changes it still shows the outputs.
     const again = await ada.run("up", directory, "--name", "piped");

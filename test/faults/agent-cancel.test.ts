@@ -1,13 +1,5 @@
 /** Cancelling real applies: the delay of SIGINT, and what remains. */
-import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
@@ -20,8 +12,9 @@ import { levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 import type { User } from "../helpers/user.ts";
+import { proving } from "../helpers/proving.ts";
+import { stubbornTerraform } from "../helpers/terraform.ts";
 
-const proving = process.env["WINDLASS_PROVE"] === "1";
 const { working, lacking } = await levelsHere();
 skipAbsentLevels(lacking);
 
@@ -123,14 +116,3 @@ describe.concurrent.each(working)("at level %s", (level) => {
     expect(await locksOf(job)).toEqual([]);
   });
 });
-
-/** A PATH with a terraform that ignores SIGINT, as one that hangs in a provider does. */
-function stubbornTerraform(folder: string): string {
-  const real = execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
-  mkdirSync(folder);
-  writeFileSync(join(folder, "terraform"), `#!/bin/sh\ntrap '' INT\n"${real}" "$@"\nexit $?\n`, {
-    mode: 0o755,
-  });
-  chmodSync(folder, 0o755);
-  return `${folder}:${process.env["PATH"]}`;
-}

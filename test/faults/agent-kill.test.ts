@@ -18,6 +18,7 @@ import { describe, expect, test } from "vitest";
 import { scratch, startAgent, until, type AgentProcess } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { startInterfaceOnlyServer, ended } from "../helpers/interface-only-server.ts";
+import { proving } from "../helpers/proving.ts";
 
 /** Counts its applies in a file outside the workspace, and takes long enough to be killed. */
 const configuration = (counter: string): string => `
@@ -148,7 +149,7 @@ const more: readonly Moment[] = [
 ];
 
 describe("kill -9 of the agent", () => {
-  const all = process.env["WINDLASS_PROVE"] === "1" ? [...moments, ...more] : moments;
+  const all = proving ? [...moments, ...more] : moments;
   test.concurrent.each(all)("%s, the next agent completes the job", (_, marker, wait) =>
     killedWhen(marker, wait),
   );

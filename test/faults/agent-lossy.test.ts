@@ -2,7 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { scratch, startAgent, until } from "../helpers/agent-process.ts";
+import { until } from "../helpers/agent-process.ts";
 import { heldTerraform } from "../helpers/held-terraform.ts";
 import {
   archiveOf,
@@ -15,7 +15,7 @@ import {
 import { commandsOf } from "../helpers/kill-points.ts";
 import { faultProxy, type ProxiedCall } from "../helpers/fault-proxy.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { newUser } from "../helpers/user.ts";
+import { userMachine } from "../helpers/user-machine.ts";
 
 const { plane } = planeForFile({ WINDLASS_HEARTBEAT_SECONDS: "1" });
 
@@ -29,43 +29,40 @@ function kindOf({ method, path, body }: ProxiedCall): string {
 }
 
 /** A user whose agent calls through the proxy, with a terraform whose commands are counted. */
-async function machineBehindProxy(place: string, more: Record<string, string> = {}) {
-  const user = await newUser(plane);
+async function machineBehindProxy() {
   const proxy = await faultProxy(plane.url);
-  const terraform = heldTerraform(join(place, "bin"));
-  const work = join(place, "work");
-  const agent = startAgent({
-    WINDLASS_URL: proxy.url,
-    WINDLASS_WORK_DIR: work,
-    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
-    PATH: terraform.path,
-    // A sandbox would hide the script that counts the commands.
-    WINDLASS_ISOLATION: process.getuid?.() === 0 ? "uid" : "process",
-    ...more,
+  let terraform!: ReturnType<typeof heldTerraform>;
+  const owner = await userMachine(plane, {
+    agent: (place) => {
+      terraform = heldTerraform(join(place, "bin"));
+      // A sandbox would hide the script that counts the commands.
+      const WINDLASS_ISOLATION = process.getuid?.() === 0 ? "uid" : "process";
+      return { WINDLASS_URL: proxy.url, PATH: terraform.path, WINDLASS_ISOLATION };
+    },
   });
-  const source = await archiveOf(join(place, "source"), configuration(join(place, "bin")));
+  const { user, work, path } = owner;
+  const source = await archiveOf(join(path, "source"), configuration(join(path, "bin")));
   const configuration_id = await user.configure({
     source: { type: "archive", sha256: await user.upload(source) },
   });
-  await until(() => agent.log().includes("ready for jobs"));
+  await owner.ready();
   return {
     user,
     proxy,
     terraform,
     work,
-    agent,
+    path,
     configuration_id,
     [Symbol.asyncDispose]: async () => {
-      await agent[Symbol.asyncDispose]();
+      await owner[Symbol.asyncDispose]();
       await proxy.close();
     },
   };
 }
 
 test("each job runs once and has its whole log when every kind of call loses a request and a response", async () => {
-  using place = scratch();
-  await using one = await machineBehindProxy(place.path);
-  const { user, proxy, terraform, work, configuration_id } = one;
+  await using machine = await machineBehindProxy();
+  const { user, proxy, terraform, work, path, configuration_id } = machine;
   const lost = new Set<string>();
   let kept = "";
   let runs = "";
@@ -84,14 +81,14 @@ test("each job runs once and has its whole log when every kind of call loses a r
   let plan_job_id: string | undefined;
   for (const kind of ["PLAN", "DEPLOY of a plan"] as const) {
     terraform.forget();
-    const before = sideEffects(join(place.path, "bin"));
+    const before = sideEffects(join(path, "bin"));
     const job = await user.queue({
       job_type: kind === "PLAN" ? "PLAN" : "DEPLOY",
       configuration_id,
       ...(plan_job_id === undefined ? {} : { plan_job_id }),
     });
     plan_job_id = job.id;
-    [kept, runs] = [join(place.path, job.id), join(work, "jobs", job.id, "runs")];
+    [kept, runs] = [join(path, job.id), join(work, "jobs", job.id, "runs")];
     const end = await user.released(job);
     expect(end).toMatchObject({
       status: "SUCCESS",
@@ -100,7 +97,7 @@ test("each job runs once and has its whole log when every kind of call loses a r
       log_complete: true,
     });
     expect(terraform.ran().filter((command) => command !== "version")).toEqual(commandsOf[kind]);
-    await rightResult(user, kind, end, before, sideEffects(join(place.path, "bin")));
+    await rightResult(user, kind, end, before, sideEffects(join(path, "bin")));
     for (const stream of ["STDOUT", "STDERR"])
       expect(await user.log(job, stream)).toBe(written(kept, stream.toLowerCase()));
     await until(() => readdirSync(join(work, "jobs")).length === 0);

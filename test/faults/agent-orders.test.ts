@@ -13,8 +13,8 @@ import { heldTerraform } from "../helpers/held-terraform.ts";
 import { faultProxy } from "../helpers/fault-proxy.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
+import { proving } from "../helpers/proving.ts";
 
-const proving = process.env["WINDLASS_PROVE"] === "1";
 /** Milliseconds. Other tests run at the same time unless WINDLASS_PROVE=1 is set. */
 const bound = proving ? 2000 : 10_000;
 

@@ -9,8 +9,9 @@ import { expect, test } from "vitest";
 import { killedJob } from "../helpers/killed-job.ts";
 import { points, type Point } from "../helpers/kill-points.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
+import { proving } from "../helpers/proving.ts";
 
-const times = process.env["WINDLASS_PROVE"] === "1" ? 100 : 1;
+const times = proving ? 100 : 1;
 /** The number of concurrent jobs for two cores. */
 const lanes = 3;
 

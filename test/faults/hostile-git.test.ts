@@ -18,6 +18,7 @@ import { fetchCommit, fetchGit } from "../../agent/job/source/git.ts";
 import { hostileRefs, hostileUrls } from "../helpers/hostile-git.ts";
 import { folderForFile } from "../helpers/folders.ts";
 import { newWorkspace } from "../helpers/workspaces.ts";
+import { proving } from "../helpers/proving.ts";
 
 const place = folderForFile();
 const canary = join(place, "canary");
@@ -37,7 +38,7 @@ const settings = {
 };
 /** All of them take a minute, so every fifth runs unless WINDLASS_PROVE=1 is set. */
 const some = <T>(all: readonly T[]): readonly T[] =>
-  process.env["WINDLASS_PROVE"] === "1" ? all : all.filter((_, index) => index % 5 === 0);
+  proving ? all : all.filter((_, index) => index % 5 === 0);
 
 beforeAll(() => {
   mkdirSync(bin);

@@ -8,8 +8,8 @@ import { afterAll, describe, expect, test } from "vitest";
 import { kinds, points, type Kind, type Point } from "../helpers/kill-points.ts";
 import { killedJob } from "../helpers/killed-job.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
+import { proving } from "../helpers/proving.ts";
 
-const proving = process.env["WINDLASS_PROVE"] === "1";
 const passed = new Map<string, Set<Kind>>();
 
 const { plane } = planeForFile();

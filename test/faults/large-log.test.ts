@@ -5,17 +5,18 @@
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
-import { scratch, startAgent } from "../helpers/agent-process.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { newUser, type User } from "../helpers/user.ts";
+import { type User } from "../helpers/user.ts";
 import { folderForFile } from "../helpers/folders.ts";
+import { proving } from "../helpers/proving.ts";
+import { pathWith, realTerraform } from "../helpers/terraform.ts";
+import { userMachine } from "../helpers/user-machine.ts";
 
-const proving = process.env["WINDLASS_PROVE"] === "1";
 const megabytes = proving ? 1000 : 12;
 /** With WINDLASS_PROVE=1 the default limit. */
 const limitMebibytes = proving ? 256 : 6;
@@ -23,7 +24,7 @@ const limitMebibytes = proving ? 256 : 6;
 const { plane } = planeForFile();
 const place = folderForFile();
 const output = join(place, "output");
-const engines = join(place, "bin");
+let path: string;
 const timing = join(place, "milliseconds");
 /** Prints the output, and writes the milliseconds that this took to a file. */
 const print = `started=$(date +%s%N); cat ${output}; ended=$(date +%s%N); echo $(( (ended - started) / 1000000 )) > ${timing}`;
@@ -31,15 +32,12 @@ const print = `started=$(date +%s%N); cat ${output}; ended=$(date +%s%N); echo $
 beforeAll(async () => {
   writeOutput();
   // The real terraform, but its apply prints the large output instead of its own.
-  const { stdout } = spawnSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" });
-  const script = `#!/bin/sh
-case $1 in
-  apply) ${stdout.trim()} "$@" > /dev/null; code=$?; ${print}; exit $code;;
-  *) exec ${stdout.trim()} "$@";;
-esac
-`;
-  spawnSync("mkdir", ["-p", engines]);
-  writeFileSync(join(engines, "terraform"), script, { mode: 0o755 });
+  const real = realTerraform();
+  const script = `case $1 in
+  apply) ${real} "$@" > /dev/null; code=$?; ${print}; exit $code;;
+  *) exec ${real} "$@";;
+esac`;
+  path = pathWith(join(place, "bin"), "terraform", script);
 });
 
 test(`${megabytes} MB of output are stored byte for byte`, async () => {
@@ -63,24 +61,18 @@ test(`${megabytes} MB of output are stored up to the limit, and the rest is coun
 
 /** Runs a DEPLOY whose apply prints the output, and reads its log. */
 async function printThrough(limit: string) {
-  const user = await newUser(plane);
-  using work = scratch();
-  await using agent = startAgent({
-    PATH: `${engines}:${process.env["PATH"]}`,
-    WINDLASS_URL: plane.url,
-    WINDLASS_WORK_DIR: work.path,
-    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
+  await using machine = await userMachine(plane, {
     // At other levels a job cannot read the script.
-    WINDLASS_ISOLATION: "process",
-    WINDLASS_LOG_LIMIT_MIB: limit,
+    agent: { PATH: path, WINDLASS_ISOLATION: "process", WINDLASS_LOG_LIMIT_MIB: limit },
   });
+  const { user, agent } = machine;
   const files = { "main.tf": 'output "cluster_name" {\n  value = "loud"\n}\n' };
   const configuration_id = await user.configure({ source: { type: "inline", files } });
   const job = await user.queue({ job_type: "DEPLOY", configuration_id });
   expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
   const peakMebibytes = memoryPeak(agent.pid);
   const inJob = Number(readFileSync(timing, "utf8"));
-  spawnSync("sh", ["-c", `{ ${print}; } > ${join(work.path, "copy")}`]);
+  spawnSync("sh", ["-c", `{ ${print}; } > ${join(machine.path, "copy")}`]);
   const alone = Number(readFileSync(timing, "utf8"));
   return { ...(await readLog(user, job)), peakMebibytes, slowdown: inJob / alone };
 }

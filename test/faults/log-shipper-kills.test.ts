@@ -1,21 +1,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { redactorOf } from "../../agent/logs/redactor.ts";
 import { startLogServer, type LogServer } from "../agent/logs/log-server.ts";
+import { proving } from "../helpers/proving.ts";
+import { scratch } from "../helpers/agent-process.ts";
 
-const seeds = process.env["WINDLASS_PROVE"] === "1" ? 200 : 3;
+const seeds = proving ? 200 : 3;
 const secret = "s3cr3t-välue";
 
 /** Mulberry32: the same seed gives the same schedule. */
@@ -90,7 +84,8 @@ describe("a log shipper that is killed and restarted", () => {
     "sends each byte once and in order (seed %i)",
     async (seed) => {
       const random = randomOf(seed);
-      const directory = mkdtempSync(join(tmpdir(), "windlass-kill-"));
+      using place = scratch();
+      const directory = place.path;
       const server = await startLogServer();
       server.gapWait = 50;
       server.fault = async (_, response) => {
@@ -126,7 +121,6 @@ describe("a log shipper that is killed and restarted", () => {
       } finally {
         await written;
         await server.close();
-        rmSync(directory, { recursive: true, force: true });
       }
     },
   );

@@ -13,7 +13,7 @@ import { keep, written } from "../helpers/kill-jobs.ts";
 import { faultProxy, type ProxiedCall } from "../helpers/fault-proxy.ts";
 import { type Plane } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-const proving = process.env["WINDLASS_PROVE"] === "1";
+import { proving } from "../helpers/proving.ts";
 
 const { plane } = planeForFile();
 /** A worker is offline after two seconds, and its jobs are lost one second later. */

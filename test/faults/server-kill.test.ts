@@ -4,8 +4,7 @@
  * soon, and clients succeed that only repeat their calls.
  */
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -15,8 +14,9 @@ import { findBreaches, Acknowledged } from "../helpers/acknowledged.ts";
 import { Load } from "../helpers/load.ts";
 import { findUnserved } from "../helpers/find-unserved.ts";
 import { newLink, spawnServer } from "../helpers/server-process.ts";
+import { proving } from "../helpers/proving.ts";
+import { scratch } from "../helpers/agent-process.ts";
 
-const proving = process.env["WINDLASS_PROVE"] === "1";
 /** Each has a directory of its own, so that checking all of it after each kill stays cheap. */
 const schedules = proving ? 25 : 1;
 const killsAtStart = proving ? 5 : 2;
@@ -29,7 +29,8 @@ const nowhere = "http://127.0.0.1:1";
 test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
   "kill -9 loses no acknowledged change and leaves no partial one (seed %i)",
   async (seed) => {
-    const directory = await mkdtemp(join(tmpdir(), "server-kill-"));
+    using place = scratch();
+    const directory = place.path;
     const { databaseFile, artifactsDirectory } = readConfig({ WINDLASS_DATA_DIR: directory });
     const random = seeded(seed);
     let server = spawnServer(directory);
@@ -95,7 +96,6 @@ test.each(Array.from({ length: schedules }, (_, seed) => seed + 1))(
     } finally {
       server.kill("SIGKILL");
       await server.exited;
-      await rm(directory, { recursive: true });
     }
   },
   proving ? 600_000 : 240_000,

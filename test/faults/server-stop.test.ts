@@ -1,10 +1,7 @@
 /** SIGTERM of the real server: accepted requests get responses, and it ends in bounded time. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import { Agent, get, request, type ClientRequest, type IncomingMessage } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { WorkerCaller } from "../../control-plane/services/callers.ts";
@@ -19,18 +16,10 @@ import { findUnserved } from "../helpers/find-unserved.ts";
 import { addOwner } from "../helpers/rows.ts";
 import { newLink, spawnServer, type ServerProcess } from "../helpers/server-process.ts";
 import { cookieOf } from "../helpers/sign-in.ts";
+import { proving } from "../helpers/proving.ts";
+import { folderForEachTest } from "../helpers/folders.ts";
 
-const rounds = process.env["WINDLASS_PROVE"] === "1" ? 100 : 3;
-
-/** Runs a test over a data directory of its own. */
-async function inDirectory(test: (directory: string) => Promise<void>): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), "server-stop-"));
-  try {
-    await test(directory);
-  } finally {
-    await rm(directory, { recursive: true });
-  }
-}
+const rounds = proving ? 100 : 3;
 
 interface Runner {
   readonly url: string;
@@ -85,74 +74,77 @@ async function stop(server: ServerProcess): Promise<{ code: number | null; secon
 }
 
 describe("SIGTERM of the server", () => {
-  it("responds to every accepted request under load, and stores exactly the acknowledged changes", () =>
-    inDirectory(async (directory) => {
-      const load = new Load(seeded(7));
-      await using first = spawnServer(directory);
-      load.url = await first.ready;
-      await load.start(await newLink(directory));
-      let server = first;
-      for (let round = 0; round < rounds; round += 1) {
-        await sleep(200 + load.random() * 300);
-        expect(await stop(server)).toMatchObject({ code: 0 });
-        // The last responses are still being read by this process.
-        await sleep(50);
-        expect(load.failures).toEqual([]);
-        expect(findBreaches(directory, load.acknowledged)).toEqual([]);
-        expect(findUnacknowledged(directory, load.acknowledged)).toEqual([]);
-        expect(server.log()).not.toMatch(/"level":[56]0/);
-        server = spawnServer(directory);
-        load.url = await server.ready;
-      }
-      await using last = server;
-      await load.stop();
-      expect(load.failures).toEqual([]);
-      expect(await findUnserved(load)).toEqual([]);
-      expect(load.acknowledged.ended.size).toBeGreaterThan(2);
-      expect(await stop(last)).toMatchObject({ code: 0 });
-    }));
+  let directory: string;
+  folderForEachTest((path) => {
+    directory = path;
+  });
 
-  it("ends waiting claims, heartbeats and log streams at once, and refuses new connections", () =>
-    inDirectory(async (directory) => {
-      await using server = spawnServer(directory);
-      const { url, person, worker, job } = await newRunner(await server.ready, directory);
-      const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-      const slow = new Agent({ keepAlive: true, maxSockets: 1 });
-      const json = { ...worker, "content-type": "application/json" };
-      const claim = request(`${url}/api/jobs/claim?wait=30`, {
-        method: "POST",
-        headers: worker,
-        agent,
-      });
-      claim.end();
-      const beat = request(`${url}/api/workers/heartbeat?wait=30`, {
-        method: "POST",
-        headers: json,
-      });
-      beat.end(JSON.stringify({ version: "1.0.0" }));
-      const stream = get(`${url}${job}/logs/stream`, { headers: person, agent: false });
-      const streamed = bodyOf(await responseTo(stream));
-      // A post with an incomplete body keeps the server running until the other responses are read.
-      const post = request(`${url}${job}/logs`, { method: "POST", headers: json, agent: slow });
-      const text = JSON.stringify({ log_chunk: "x", stream_type: "STDOUT" });
-      post.write(text.slice(0, 5));
-      await sleep(200);
-      const startedAt = performance.now();
-      server.kill("SIGTERM");
-      const [claimed, beaten] = await Promise.all([responseTo(claim), responseTo(beat)]);
-      expect([claimed.statusCode, beaten.statusCode]).toEqual([204, 200]);
-      expect([claimed.headers.connection, beaten.headers.connection]).toEqual(["close", "close"]);
-      expect(await bodyOf(beaten)).toContain('"cancelled_job_ids":[]');
-      expect(await streamed).toMatch(/^event: status\n/);
-      // Without the signal they wait for 30 s.
-      expect(performance.now() - startedAt).toBeLessThan(25_000);
-      await expect(ask({ url }, "GET", "/readyz")).rejects.toThrow(/ECONNREFUSED/);
-      post.end(text.slice(5));
-      expect((await responseTo(post)).statusCode).toBe(201);
-      expect(await server.exited).toBe(0);
-      agent.destroy();
-      slow.destroy();
-    }));
+  it("responds to every accepted request under load, and stores exactly the acknowledged changes", async () => {
+    const load = new Load(seeded(7));
+    await using first = spawnServer(directory);
+    load.url = await first.ready;
+    await load.start(await newLink(directory));
+    let server = first;
+    for (let round = 0; round < rounds; round += 1) {
+      await sleep(200 + load.random() * 300);
+      expect(await stop(server)).toMatchObject({ code: 0 });
+      // The last responses are still being read by this process.
+      await sleep(50);
+      expect(load.failures).toEqual([]);
+      expect(findBreaches(directory, load.acknowledged)).toEqual([]);
+      expect(findUnacknowledged(directory, load.acknowledged)).toEqual([]);
+      expect(server.log()).not.toMatch(/"level":[56]0/);
+      server = spawnServer(directory);
+      load.url = await server.ready;
+    }
+    await using last = server;
+    await load.stop();
+    expect(load.failures).toEqual([]);
+    expect(await findUnserved(load)).toEqual([]);
+    expect(load.acknowledged.ended.size).toBeGreaterThan(2);
+    expect(await stop(last)).toMatchObject({ code: 0 });
+  });
+
+  it("ends waiting claims, heartbeats and log streams at once, and refuses new connections", async () => {
+    await using server = spawnServer(directory);
+    const { url, person, worker, job } = await newRunner(await server.ready, directory);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const slow = new Agent({ keepAlive: true, maxSockets: 1 });
+    const json = { ...worker, "content-type": "application/json" };
+    const claim = request(`${url}/api/jobs/claim?wait=30`, {
+      method: "POST",
+      headers: worker,
+      agent,
+    });
+    claim.end();
+    const beat = request(`${url}/api/workers/heartbeat?wait=30`, {
+      method: "POST",
+      headers: json,
+    });
+    beat.end(JSON.stringify({ version: "1.0.0" }));
+    const stream = get(`${url}${job}/logs/stream`, { headers: person, agent: false });
+    const streamed = bodyOf(await responseTo(stream));
+    // A post with an incomplete body keeps the server running until the other responses are read.
+    const post = request(`${url}${job}/logs`, { method: "POST", headers: json, agent: slow });
+    const text = JSON.stringify({ log_chunk: "x", stream_type: "STDOUT" });
+    post.write(text.slice(0, 5));
+    await sleep(200);
+    const startedAt = performance.now();
+    server.kill("SIGTERM");
+    const [claimed, beaten] = await Promise.all([responseTo(claim), responseTo(beat)]);
+    expect([claimed.statusCode, beaten.statusCode]).toEqual([204, 200]);
+    expect([claimed.headers.connection, beaten.headers.connection]).toEqual(["close", "close"]);
+    expect(await bodyOf(beaten)).toContain('"cancelled_job_ids":[]');
+    expect(await streamed).toMatch(/^event: status\n/);
+    // Without the signal they wait for 30 s.
+    expect(performance.now() - startedAt).toBeLessThan(25_000);
+    await expect(ask({ url }, "GET", "/readyz")).rejects.toThrow(/ECONNREFUSED/);
+    post.end(text.slice(5));
+    expect((await responseTo(post)).statusCode).toBe(201);
+    expect(await server.exited).toBe(0);
+    agent.destroy();
+    slow.destroy();
+  });
 
   it("responds with 503 and Retry-After to requests on open connections, including uploads", async () => {
     const plane = await startPlane();
@@ -196,50 +188,48 @@ describe("SIGTERM of the server", () => {
     await plane.close();
   });
 
-  it("accepts the rest of a 50 MB upload, and closes the connection of a client that does not read", () =>
-    inDirectory(async (directory) => {
-      await using server = spawnServer(directory, { WINDLASS_DRAIN_SECONDS: "120" });
-      const { url, worker, job } = await newRunner(await server.ready, directory);
-      const content = randomBytes(52_428_800);
-      const upload = request(`${url}${job}/plan-artifact`, {
-        method: "POST",
-        headers: { ...worker, "content-type": "application/octet-stream" },
-      });
-      upload.write(content.subarray(0, 20_000_000));
-      await sleep(200);
-      server.kill("SIGTERM");
-      await sleep(200);
-      upload.end(content.subarray(20_000_000));
-      expect((await responseTo(upload)).statusCode).toBe(201);
-      expect(await server.exited).toBe(0);
+  it("accepts the rest of a 50 MB upload, and closes the connection of a client that does not read", async () => {
+    await using server = spawnServer(directory, { WINDLASS_DRAIN_SECONDS: "120" });
+    const { url, worker, job } = await newRunner(await server.ready, directory);
+    const content = randomBytes(52_428_800);
+    const upload = request(`${url}${job}/plan-artifact`, {
+      method: "POST",
+      headers: { ...worker, "content-type": "application/octet-stream" },
+    });
+    upload.write(content.subarray(0, 20_000_000));
+    await sleep(200);
+    server.kill("SIGTERM");
+    await sleep(200);
+    upload.end(content.subarray(20_000_000));
+    expect((await responseTo(upload)).statusCode).toBe(201);
+    expect(await server.exited).toBe(0);
 
-      await using second = spawnServer(directory, { WINDLASS_DRAIN_SECONDS: "1" });
-      const stalled = get(`${await second.ready}${job}/plan-artifact`, {
-        headers: worker,
-        agent: false,
-      });
-      const answer = await responseTo(stalled);
-      answer.on("error", () => undefined).pause();
-      const { code, seconds } = await stop(second);
-      expect(code).toBe(0);
-      expect(seconds).toBeGreaterThan(0.9);
-      expect(seconds).toBeLessThan(60);
-      expect(second.log()).toContain("their connections are cut");
-      stalled.destroy();
-    }));
+    await using second = spawnServer(directory, { WINDLASS_DRAIN_SECONDS: "1" });
+    const stalled = get(`${await second.ready}${job}/plan-artifact`, {
+      headers: worker,
+      agent: false,
+    });
+    const answer = await responseTo(stalled);
+    answer.on("error", () => undefined).pause();
+    const { code, seconds } = await stop(second);
+    expect(code).toBe(0);
+    expect(seconds).toBeGreaterThan(0.9);
+    expect(seconds).toBeLessThan(60);
+    expect(second.log()).toContain("their connections are cut");
+    stalled.destroy();
+  });
 
-  it("ends at once on a second SIGTERM", () =>
-    inDirectory(async (directory) => {
-      await using server = spawnServer(directory);
-      const { url, worker, job } = await newRunner(await server.ready, directory);
-      const upload = request(`${url}${job}/plan-artifact`, {
-        method: "POST",
-        headers: { ...worker, "content-type": "application/octet-stream" },
-      });
-      upload.on("error", () => undefined).write("half");
-      await sleep(100);
-      server.kill("SIGTERM");
-      await sleep(300);
-      expect(await stop(server)).toMatchObject({ code: 1 });
-    }));
+  it("ends at once on a second SIGTERM", async () => {
+    await using server = spawnServer(directory);
+    const { url, worker, job } = await newRunner(await server.ready, directory);
+    const upload = request(`${url}${job}/plan-artifact`, {
+      method: "POST",
+      headers: { ...worker, "content-type": "application/octet-stream" },
+    });
+    upload.on("error", () => undefined).write("half");
+    await sleep(100);
+    server.kill("SIGTERM");
+    await sleep(300);
+    expect(await stop(server)).toMatchObject({ code: 1 });
+  });
 });

@@ -2,8 +2,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rmSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -14,8 +12,10 @@ import { ask } from "../helpers/plane.ts";
 import { findUnserved } from "../helpers/find-unserved.ts";
 import { newLink, spawnServer } from "../helpers/server-process.ts";
 import { fillDisk, needsRoot, smallDisk } from "../helpers/small-disk.ts";
+import { proving } from "../helpers/proving.ts";
+import { scratch } from "../helpers/agent-process.ts";
 
-const rounds = process.env["WINDLASS_PROVE"] === "1" ? 20 : 1;
+const rounds = proving ? 20 : 1;
 
 const statusOf = async (url: string, path: string) => {
   const startedAt = performance.now();
@@ -87,44 +87,41 @@ describe("the storage", () => {
   );
 
   it("when locked by another program, serves reads, refuses changes after a wait, and works again after the lock", async () => {
-    const directory = await mkdtemp(join(tmpdir(), "locked-"));
-    try {
-      await using server = spawnServer(directory);
-      const load = new Load(seeded(12));
-      load.url = await server.ready;
-      await load.start(await newLink(directory));
-      await untilAnswered(load);
-      const lock = await holdLock(join(directory, "windlass.db"));
-      const readiness = readyz(load.url, 503);
-      const slowest: number[] = [];
-      for (let n = 0; n < 20; n += 1) {
-        slowest.push((await statusOf(load.url, "/healthz")).milliseconds);
-        const started = performance.now();
-        const jobs = await ask(load, "GET", "/api/jobs?limit=1", { headers: load.person });
-        expect(jobs.status).toBe(200);
-        slowest.push(performance.now() - started);
-        await sleep(50);
-      }
-      // Only changes wait for the lock.
-      expect(Math.max(...slowest)).toBeLessThan(3000);
-      const locked = await readiness;
-      expect(locked.text).toContain("locked");
-      lock.stdin?.end();
-      await once(lock, "exit");
-      const freedAt = performance.now();
-      await readyz(load.url, 200);
-      await untilAnswered(load);
-      expect(performance.now() - freedAt).toBeLessThan(10_000);
-      await load.stop();
-      expect(load.failures).toEqual([]);
-      expect(load.refused).toBeGreaterThan(0);
-      expect(await findUnserved(load)).toEqual([]);
-      server.kill("SIGTERM");
-      expect(await server.exited).toBe(0);
-      expect(findBreaches(directory, load.acknowledged)).toEqual([]);
-    } finally {
-      await rm(directory, { recursive: true });
+    using place = scratch();
+    const directory = place.path;
+    await using server = spawnServer(directory);
+    const load = new Load(seeded(12));
+    load.url = await server.ready;
+    await load.start(await newLink(directory));
+    await untilAnswered(load);
+    const lock = await holdLock(join(directory, "windlass.db"));
+    const readiness = readyz(load.url, 503);
+    const slowest: number[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      slowest.push((await statusOf(load.url, "/healthz")).milliseconds);
+      const started = performance.now();
+      const jobs = await ask(load, "GET", "/api/jobs?limit=1", { headers: load.person });
+      expect(jobs.status).toBe(200);
+      slowest.push(performance.now() - started);
+      await sleep(50);
     }
+    // Only changes wait for the lock.
+    expect(Math.max(...slowest)).toBeLessThan(3000);
+    const locked = await readiness;
+    expect(locked.text).toContain("locked");
+    lock.stdin?.end();
+    await once(lock, "exit");
+    const freedAt = performance.now();
+    await readyz(load.url, 200);
+    await untilAnswered(load);
+    expect(performance.now() - freedAt).toBeLessThan(10_000);
+    await load.stop();
+    expect(load.failures).toEqual([]);
+    expect(load.refused).toBeGreaterThan(0);
+    expect(await findUnserved(load)).toEqual([]);
+    server.kill("SIGTERM");
+    expect(await server.exited).toBe(0);
+    expect(findBreaches(directory, load.acknowledged)).toEqual([]);
   });
 });
 

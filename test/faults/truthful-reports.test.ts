@@ -1,29 +1,19 @@
 /** The reports of jobs that fail or print a lot, with a real agent and control plane. */
 import { stripVTControlCharacters } from "node:util";
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startAgent, type AgentProcess } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { newUser, type User } from "../helpers/user.ts";
-import { folderForFile } from "../helpers/folders.ts";
+import { type User } from "../helpers/user.ts";
+import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 
 const { plane } = planeForFile();
+let machine: UserMachine;
 let user: User;
-let agent: AgentProcess;
-const place = folderForFile();
 beforeAll(async () => {
-  user = await newUser(plane);
-  agent = startAgent({
-    WINDLASS_URL: plane.url,
-    WINDLASS_WORK_DIR: join(place, "work"),
-    WINDLASS_REGISTRATION_TOKEN: await user.registrationToken(),
-    WINDLASS_WORKER_NAME: "truthful",
-  });
+  machine = await userMachine(plane, { agent: true });
+  ({ user } = machine);
 });
-afterAll(async () => {
-  await agent[Symbol.asyncDispose]();
-});
+afterAll(() => machine[Symbol.asyncDispose]());
 
 /** Runs a job of a fixture to its end. */
 async function run(job_type: "PLAN" | "DEPLOY", fixture: string, variables = {}) {

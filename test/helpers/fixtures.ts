@@ -1,6 +1,6 @@
 /** Terraform configurations for tests, as the sources of snapshots. */
-import { cpSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { root } from "./source-files.ts";
 
 /** Returns all files of `test/fixtures/<name>` by their path in it. */
@@ -24,5 +24,17 @@ export const inlineSnapshot = (name: string, more: object = {}): object => ({
 /** Copies `test/fixtures/<name>` to a directory and returns the directory. */
 export function copyFixture(name: string, directory: string): string {
   cpSync(join(root, "test/fixtures", name), directory, { recursive: true });
+  return directory;
+}
+
+/** Writes files below a directory, and returns that. */
+export function writeFiles(
+  directory: string,
+  files: Readonly<Record<string, string | Buffer>>,
+): string {
+  for (const [path, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true });
+    writeFileSync(join(directory, path), content);
+  }
   return directory;
 }

@@ -22,7 +22,7 @@ export interface UserMachine extends AsyncDisposable {
   /** Runs a command of the client in a pipe. */
   run(...words: string[]): ReturnType<typeof windlass>;
   /** Runs a command that must succeed, and returns its JSON. */
-  json(...words: string[]): Promise<never>;
+  json<T = never>(...words: string[]): Promise<T>;
   /** The agent process that was started last. */
   readonly agent: AgentProcess;
   /** Starts another agent process with the same settings. */
@@ -66,7 +66,7 @@ export async function userMachine(
       const { exitCode, stdout, stderr } = await run(...words, "--json");
       if (exitCode !== 0)
         throw new Error(`windlass ${words.join(" ")} (${exitCode}): ${stderr as string}`);
-      return JSON.parse(stdout as string) as never;
+      return JSON.parse(stdout as string);
     },
     get agent() {
       return agents.at(-1) as AgentProcess;

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { redactorOf } from "../../../agent/logs/redactor.ts";
 import { heapInUse } from "../../helpers/heap.ts";
-
-const proving = process.env["WINDLASS_PROVE"] === "1";
+import { proving } from "../../helpers/proving.ts";
 
 /** Cuts bytes that grow by the given steps, in pieces of at most `most` bytes. */
 function inPieces(

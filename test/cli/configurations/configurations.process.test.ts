@@ -1,9 +1,9 @@
 /** `windlass configurations` against a real server. */
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Configuration } from "../../../protocol/configurations.ts";
-import { fixtureFiles } from "../../helpers/fixtures.ts";
+import { fixtureFiles, writeFiles } from "../../helpers/fixtures.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { userMachine } from "../../helpers/user-machine.ts";
 import { openTerminal } from "../../helpers/terminal.ts";
@@ -11,18 +11,10 @@ import { windlass } from "../../helpers/windlass.ts";
 
 const { plane } = planeForFile();
 
-function fill(directory: string, files: Readonly<Record<string, string>>): string {
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(directory, path)), { recursive: true });
-    writeFileSync(join(directory, path), text);
-  }
-  return directory;
-}
-
 describe.concurrent("windlass configurations", () => {
   test("create --dir packs a directory that a runner can plan, and lists the files it left out", async () => {
     await using ada = await userMachine(plane, { agent: true });
-    const directory = fill(join(ada.path, "network"), {
+    const directory = writeFiles(join(ada.path, "network"), {
       ...fixtureFiles("success-cluster"),
       ".terraform/providers/huge": "x",
       "terraform.tfstate": "{}",
@@ -57,13 +49,7 @@ describe.concurrent("windlass configurations", () => {
       JSON.stringify({ name: "dns", labels: ["eu"], variables: { a: { value: 1 } } }),
     );
     const git = ["--git", "https://example.com/dns.git", "--ref", "v1", "--path", "live"];
-    const made = (await ada.json(
-      "configurations",
-      "create",
-      "--file",
-      file,
-      ...git,
-    )) as Configuration;
+    const made = await ada.json<Configuration>("configurations", "create", "--file", file, ...git);
     expect(made).toMatchObject({
       name: "dns",
       labels: ["eu"],
@@ -71,20 +57,14 @@ describe.concurrent("windlass configurations", () => {
       variables: { a: { value: 1 } },
     });
     const list = ["--var", 'b=["x","y"]', "--env", "HELM_DRIVER=eu-west-1", "--rename", "names"];
-    const changed = (await ada.json("configurations", "update", "dns", ...list)) as Configuration;
+    const changed = await ada.json<Configuration>("configurations", "update", "dns", ...list);
     expect(changed).toMatchObject({
       name: "names",
       labels: ["eu"],
       variables: { a: { value: 1 }, b: { value: ["x", "y"] } },
       environment: { HELM_DRIVER: "eu-west-1" },
     });
-    const less = (await ada.json(
-      "configurations",
-      "update",
-      "names",
-      "--unset",
-      "a",
-    )) as Configuration;
+    const less = await ada.json<Configuration>("configurations", "update", "names", "--unset", "a");
     expect(less.variables).toEqual({ b: { value: ["x", "y"] } });
     expect(await ada.run("configurations", "delete", "names")).toMatchObject({ exitCode: 2 });
     expect(await ada.run("configurations", "delete", "names", "--yes")).toMatchObject({
@@ -110,7 +90,7 @@ describe.concurrent("windlass configurations", () => {
     terminal.type(`${secret}\r`);
     expect(await terminal.exited).toBe(0);
     expect(terminal.raw() + String(piped.stdout) + String(piped.stderr)).not.toContain(secret);
-    const { variables } = (await ada.json("configurations", "show", "db")) as Configuration;
+    const { variables } = await ada.json<Configuration>("configurations", "show", "db");
     expect(variables).toEqual({
       password: { sensitive: true },
       token: { sensitive: true },
@@ -137,7 +117,7 @@ describe.concurrent("windlass configurations", () => {
 
   test("reports missing and wrong arguments and creates nothing", async () => {
     await using ada = await userMachine(plane);
-    const directory = fill(join(ada.path, "empty"), { "readme.md": "" });
+    const directory = writeFiles(join(ada.path, "empty"), { "readme.md": "" });
     const wrong: [string[], string][] = [
       [["create", "x"], "Missing source."],
       [["create", "x", "--dir", directory], "has no .tf files"],

@@ -1,26 +1,19 @@
 /** Packing a directory as an archive, reproducibly. */
-import { mkdirSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { list } from "tar";
 import { describe, expect, test } from "vitest";
 import { packDirectory } from "../../../cli/configurations/pack.ts";
 import { scratch } from "../../helpers/agent-process.ts";
-
-function fill(directory: string, files: Readonly<Record<string, string | Buffer>>): string {
-  for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(directory, path)), { recursive: true });
-    writeFileSync(join(directory, path), text);
-  }
-  return directory;
-}
+import { writeFiles } from "../../helpers/fixtures.ts";
 
 describe("packing a directory", () => {
   test("returns the same bytes for the same files, whatever their order and times", async () => {
     using place = scratch();
     const files = { "main.tf": "a", "modules/b/main.tf": "b", "@odd": "c" };
-    const one = fill(join(place.path, "one"), files);
-    const two = fill(
+    const one = writeFiles(join(place.path, "one"), files);
+    const two = writeFiles(
       join(place.path, "two"),
       Object.fromEntries(Object.entries(files).toReversed()),
     );
@@ -38,7 +31,7 @@ describe("packing a directory", () => {
 
   test("leaves out what .gitignore files exclude, at every depth, and honours negated patterns", async () => {
     using place = scratch();
-    const directory = fill(place.path, {
+    const directory = writeFiles(place.path, {
       "main.tf": "",
       ".gitignore": "*.log\n/build/\n!keep.log\n",
       "a.log": "",
@@ -79,7 +72,7 @@ describe("packing a directory", () => {
     const all = Object.fromEntries(
       [...secrets, "main.tf", ".terraform.lock.hcl"].map((path) => [path, ""]),
     );
-    const directory = fill(place.path, all);
+    const directory = writeFiles(place.path, all);
     expect((await packDirectory(directory)).files).toEqual([".terraform.lock.hcl", "main.tf"]);
     writeFileSync(join(directory, ".gitignore"), "!terraform.tfstate\n!.env\n");
     expect((await packDirectory(directory)).skipped).toContain("terraform.tfstate");
@@ -89,7 +82,10 @@ describe("packing a directory", () => {
 
   test("refuses symbolic links, and an archive over the limit, naming the largest files", async () => {
     using place = scratch();
-    const directory = fill(place.path, { "main.tf": "", "blob.bin": randomBytes(53_000_000) });
+    const directory = writeFiles(place.path, {
+      "main.tf": "",
+      "blob.bin": randomBytes(53_000_000),
+    });
     await expect(packDirectory(directory)).rejects.toThrow(
       /more than the limit of 50\.0 MiB.*\n +50\.5 MiB {2}blob\.bin/s,
     );

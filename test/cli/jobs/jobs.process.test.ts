@@ -9,6 +9,7 @@ import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { userMachine } from "../../helpers/user-machine.ts";
 import { openTerminal } from "../../helpers/terminal.ts";
 import { windlass } from "../../helpers/windlass.ts";
+import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 
 const { plane } = planeForFile();
 
@@ -31,9 +32,12 @@ describe.concurrent("windlass jobs", () => {
     const id = /--plan (\S+) --wait/.exec(String(plan.stderr))?.[1] ?? "";
     const shown = await ada.run("jobs", "show", id);
     expect(shown.stdout).toMatch(/^ +\+ terraform_data\.\w+/m);
-    const { plan_summary } = (await ada.json("jobs", "show", id, "--plan")) as {
-      plan_summary: { counts: { create: number } };
-    };
+    const { plan_summary } = await ada.json<{ plan_summary: PlanSummary }>(
+      "jobs",
+      "show",
+      id,
+      "--plan",
+    );
     expect(plan_summary.counts.create).toBeGreaterThan(0);
     expect(shown.stdout).toMatch(/^debug log +\d+ bytes, packed: windlass jobs debug-log /m);
     const debug = await ada.run("jobs", "debug-log", id);
@@ -51,7 +55,7 @@ describe.concurrent("windlass jobs", () => {
     expect(refused).toMatchObject({ exitCode: 1 });
     expect(refused.stderr).toContain(`${nowhere} cannot be written`);
 
-    const deployed = (await ada.json("jobs", "deploy", "--plan", id, "--wait")) as Job;
+    const deployed = await ada.json<Job>("jobs", "deploy", "--plan", id, "--wait");
     expect(deployed).toMatchObject({ status: "SUCCESS", plan_job_id: id });
     const none = await ada.run("jobs", "debug-log", deployed.id);
     expect(none).toMatchObject({ exitCode: 1, stdout: "" });
@@ -60,7 +64,7 @@ describe.concurrent("windlass jobs", () => {
     expect(again).toMatchObject({ exitCode: 1, stdout: "" });
     expect(again.stderr).toMatch(/^windlass: .*plan/i);
 
-    const listed = (await ada.json("jobs", "list", "--limit", "1")) as Job[];
+    const listed = await ada.json<Job[]>("jobs", "list", "--limit", "1");
     expect(listed.map(({ job_type }) => job_type)).toEqual(["DEPLOY"]);
     const table = await ada.run("jobs", "list", "--status", "success");
     expect(String(table.stdout).split("\n")).toHaveLength(3);
@@ -89,7 +93,7 @@ describe.concurrent("windlass jobs", () => {
     expect(job.status).toBe("FAILED");
     // With --json, stdout has the data and the log goes to stderr.
     expect(failed.stderr).toMatch(/windlass: The plan of "broken" failed after .*: plan failed/);
-    const again = (await ada.json("jobs", "retry", job.id)) as Job;
+    const again = await ada.json<Job>("jobs", "retry", job.id);
     expect(again).toMatchObject({ job_type: "PLAN" });
     expect(again.id).not.toBe(job.id);
     expect((await ada.run("jobs", "logs", again.id, "-f")).exitCode).toBe(1);
@@ -108,7 +112,7 @@ describe.concurrent("windlass jobs", () => {
     const { exitCode, stdout, stderr } = await run;
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
     const id = /windlass jobs logs (\S+) --follow\n/.exec(stderr as string)?.[1] ?? "";
-    const shown = (await ada.json("jobs", "show", id)) as Job;
+    const shown = await ada.json<Job>("jobs", "show", id);
     expect(shown).toMatchObject({ status: "QUEUED", waiting_reason: "no_matching_worker" });
     const cancelled = await ada.run("jobs", "cancel", id, "--wait");
     expect(cancelled).toMatchObject({ exitCode: 0 });

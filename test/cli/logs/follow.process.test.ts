@@ -1,15 +1,12 @@
 /** Following a log while its connections break. */
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import type { LogChunk } from "../../../protocol/jobs.ts";
 import { call } from "../../../protocol/transport.ts";
 import { followJob } from "../../../cli/logs/follow.ts";
 import { openApi } from "../../../cli/api/api.ts";
-import { until } from "../../helpers/agent-process.ts";
+import { until, scratch } from "../../helpers/agent-process.ts";
 import { addHeldJob, addTestWorker, clientHeaders } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { addOwner } from "../../helpers/rows.ts";
@@ -87,7 +84,8 @@ test("following continues after many cut connections and delivers each chunk onc
 });
 
 test("following continues after the server was killed and restarted", async () => {
-  const directory = mkdtempSync(join(tmpdir(), "server-"));
+  using place = scratch();
+  const directory = place.path;
   const first = spawnServer(directory);
   const url = await first.ready;
   const { headers: browser } = await ask({ url }, "GET", await newLink(directory));
@@ -136,5 +134,4 @@ test("following continues after the server was killed and restarted", async () =
   expect(said).toContain("Reconnected.");
   second.kill("SIGTERM");
   await second.exited;
-  rmSync(directory, { recursive: true });
 });
