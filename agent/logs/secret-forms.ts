@@ -107,6 +107,7 @@ const isTrail = (text: string, at: number): boolean =>
 function* textForms(text: string): Iterable<string> {
   yield* jsonForms(text);
   yield* urlForms(text.toWellFormed());
+  yield* xmlForms(text);
 }
 
 /** Unchanged, as JavaScript writes a JSON string, and as Go does, which escapes `<`, `>` and `&` too. */
@@ -127,6 +128,14 @@ function urlForms(text: string): Set<string> {
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   return new Set([lenient, strict, strict.replaceAll("%20", "+")]);
+}
+
+/** As text of XML and HTML; quotes are written in three ways. Providers log the bodies of SOAP and of some AWS calls. */
+function xmlForms(text: string): Set<string> {
+  const plain = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const quoted = (double: string, single: string): string =>
+    plain.replaceAll('"', double).replaceAll("'", single);
+  return new Set([plain, quoted("&quot;", "&apos;"), quoted("&#34;", "&#39;")]);
 }
 
 /**

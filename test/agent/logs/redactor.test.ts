@@ -53,6 +53,11 @@ describe("masking", () => {
     ).toBe('{"a":"***"}');
     expect(redact(`?x=${encodeURIComponent(secret)}&`, secret)).toBe("?x=***&");
     expect(redact(`?${new URLSearchParams({ x: secret }).toString()}&`, secret)).toBe("?x=***&");
+    const xml = "it&#39;s &#34;a&lt;b&gt; &amp; c";
+    const named = xml.replace("&#39;", "&apos;").replace("&#34;", "&quot;");
+    const unquoted = xml.replace("&#39;", "'").replace("&#34;", '"');
+    for (const form of [xml, named, unquoted])
+      expect(redact(`<p>${form}</p>`, "it's \"a<b> & c")).toBe("<p>***</p>");
     for (const before of ["", "u", "us", "use", "user"]) {
       for (const after of ["", "1", "12"]) {
         for (const encoding of ["base64", "base64url"] as const) {
