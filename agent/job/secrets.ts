@@ -21,10 +21,23 @@ export function secretsOf({ claim: { job }, journal, settings }: Known): string[
     ...(job.job_token ? [job.job_token] : []),
     settings.workerToken,
     ...secretsOfGitAccess(settings.gitAccess),
+    ...secretsOfProxies(settings.network),
     ...journal.entries.flatMap((entry) =>
       entry.at === "secrets" ? (open(entry.sealed, key) ?? []) : [],
     ),
   ];
+}
+
+/** Terraform gets the addresses of the agent's proxies, with their passwords. */
+function secretsOfProxies(network: Readonly<Record<string, string>>): string[] {
+  const addresses = Object.values(network).flatMap((text) => URL.parse(text) ?? []);
+  return [...new Set(addresses.map(({ password }) => password))].flatMap((password) => {
+    try {
+      return password === "" ? [] : [...new Set([password, decodeURIComponent(password)])];
+    } catch {
+      return [password];
+    }
+  });
 }
 
 /** False when the worker's token was changed while the job ran: what the job has learnt before that is not known any more. */

@@ -14,14 +14,18 @@ import { folderForFile } from "../../helpers/folders.ts";
 
 const place = folderForFile();
 
-const contextOf = (directory: string, workerToken: string) => {
+const contextOf = (
+  directory: string,
+  workerToken: string,
+  network: Record<string, string> = {},
+) => {
   mkdirSync(directory, { recursive: true });
   const masked: string[] = [];
   const claim = { job: { id: "job", job_token: "job-token", config_snapshot: {} } };
   const context = {
     claim,
     journal: openJournal(directory),
-    settings: { gitAccess: [], workerToken },
+    settings: { gitAccess: [], network, workerToken },
     log: { addSecrets: (more: string[]) => masked.push(...more) },
   };
   return { context: context as unknown as JobContext, masked };
@@ -52,6 +56,28 @@ test("with another worker token or a damaged entry, no secret is read and nothin
   const { context } = contextOf(directory, "wlw_rotated");
   expect(secretsOf(context)).toEqual(["job-token", "wlw_rotated"]);
   expect(knowsAllSecrets(context)).toBe(false);
+  context.journal.close();
+});
+
+test("passwords of the agent's proxies are secrets, as they are written and as they are meant", () => {
+  const proxy = "http://ada:p%40ss-word@proxy.example.com:3128";
+  const { context } = contextOf(join(place, "proxies"), "wlw_token", {
+    HTTPS_PROXY: proxy,
+    HTTP_PROXY: proxy,
+    NO_PROXY: "localhost,10.0.0.0/8",
+    SSL_CERT_FILE: "/etc/ca.pem",
+    https_proxy: "http://ada:100%25x%@proxy.example.com",
+  });
+  expect(secretsOf(context)).toEqual([
+    "job-token",
+    "wlw_token",
+    "p%40ss-word",
+    "p@ss-word",
+    "100%25x%",
+  ]);
+  expect(maskerOf(context)(`HTTPS_PROXY=${proxy}`)).toBe(
+    "HTTPS_PROXY=http://ada:***@proxy.example.com:3128",
+  );
   context.journal.close();
 });
 
