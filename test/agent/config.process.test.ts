@@ -153,7 +153,7 @@ describe("windlass agent", () => {
     expect(result.stderr).toMatch(/^windlass agent: WINDLASS_URL .*$/);
   });
 
-  test("ends with 78 and one line for a work directory that cannot be made", async () => {
+  test("ends with 78 and one line for a work directory that cannot be created", async () => {
     const env = { PATH: process.env["PATH"] ?? "", ...url, WINDLASS_WORK_DIR: "/dev/null/agent" };
     const result = await windlass(["agent"], { env, extendEnv: false });
     expect(result.exitCode).toBe(78);

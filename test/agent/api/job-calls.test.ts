@@ -1,47 +1,37 @@
-import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import { Agent } from "undici";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { Revocation } from "../../../agent/api/failures.ts";
 import { jobApi } from "../../../agent/api/job-calls.ts";
+import { listen } from "../../helpers/listen.ts";
+import { folderForFile } from "../../helpers/folders.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "job-calls-"));
-const file = join(folder, "debug-log.gz");
+const file = join(folderForFile(), "debug-log.gz");
 const dispatcher = new Agent();
-/** Cuts every connection, as a proxy does that takes no request of this size. */
+/** Closes every connection, as a proxy does that refuses requests of this size. */
 const server = createServer(({ socket }) => {
   onCall();
   socket.destroy();
 });
 let onCall: () => void;
+afterAll(() => dispatcher.close());
 
-beforeAll(async () => {
+test("the upload of a debug log stops after five failures while other calls succeed", async () => {
   writeFileSync(file, "packed");
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-});
-afterAll(async () => {
-  await dispatcher.close();
-  server.close();
-  rmSync(folder, { recursive: true });
-});
-
-test("the upload of a debug log is given up if it fails while the server takes other calls", async () => {
+  await using listening = await listen(server);
   const revocation = new Revocation(30, () => undefined);
   let calls = 0;
   onCall = () => {
     calls++;
-    // Before that the server is away, and failures do not count.
+    // No call has succeeded before, so the first failures do not count.
     if (calls > 20) revocation.accepted();
   };
   const api = jobApi(
     {
-      server: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      server: listening.url,
       headers: {},
       dispatcher,
       timeout: 30_000,

@@ -160,7 +160,7 @@ describe.concurrent("windlass agent doctor", () => {
     expect(exitCode).toBe(1);
   });
 
-  test("takes on a cloud role, and reports why it cannot", async () => {
+  test("reports why a cloud role cannot be taken on", async () => {
     const arn = "arn:aws:iam::123456789012:role/windlass";
     const HOME = place;
     const env = environment({ HOME, AWS_EC2_METADATA_DISABLED: "true", AWS_REGION: "eu-west-1" });

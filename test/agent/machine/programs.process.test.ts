@@ -5,7 +5,7 @@ import { ProgramError, runProgram } from "../../../agent/machine/programs.ts";
 const sh = (script: string, options = {}) => runProgram("sh", ["-c", script], options);
 
 describe("a program", () => {
-  test("gets its arguments without a shell, an empty input, and no variable of the agent", async () => {
+  test("gets its arguments without a shell, an empty stdin and no variable of the agent", async () => {
     expect(await runProgram("echo", ["$HOME;", "*"])).toBe("$HOME; *");
     expect(await sh("cat")).toBe("");
     const env = { PATH: "/usr/bin:/bin", ONLY: "this" };
@@ -14,7 +14,7 @@ describe("a program", () => {
     expect(process.env["HOME"]).toBeDefined();
   });
 
-  test("fails with its own words, and what it printed is kept", async () => {
+  test("fails with the text of its stderr, and keeps its stdout", async () => {
     const failed = sh("echo partial; echo 'no such thing' >&2; exit 3");
     await expect(failed).rejects.toThrow(ProgramError);
     await expect(failed).rejects.toMatchObject({
@@ -25,7 +25,7 @@ describe("a program", () => {
     await expect(sh("exit 3")).rejects.toThrow(/exit code 3/);
   });
 
-  test("that is missing fails with its code", async () => {
+  test("that does not exist fails with ENOENT", async () => {
     await expect(runProgram("windlass-is-absent", [])).rejects.toMatchObject({
       code: "ENOENT",
       message: expect.stringContaining("windlass-is-absent"),
@@ -33,7 +33,7 @@ describe("a program", () => {
     });
   });
 
-  test("is stopped when its time is over, when it is cancelled, and when it prints too much", async () => {
+  test("is killed at its time limit, when it is cancelled, and when it prints too much", async () => {
     await expect(sh("exec tail -f /dev/null", { timeout: 50 })).rejects.toThrow(/timed out/);
     const cancelled = sh("exec tail -f /dev/null", { signal: AbortSignal.timeout(50) });
     await expect(cancelled).rejects.toThrow(/cancel/);

@@ -12,7 +12,7 @@ test("a debug log is decompressed up to its limit", async () => {
   expect((await buffer(unpack(packed(text), limit))).equals(text)).toBe(true);
 });
 
-test("what decompresses to more than a runner sends is refused before it fills the disk", async () => {
+test("a debug log that decompresses over its limit is refused before it fills the disk", async () => {
   const body = packed(Buffer.alloc(4 * limit));
   let taken = 0;
   const read = async () => {
@@ -23,7 +23,7 @@ test("what decompresses to more than a runner sends is refused before it fills t
   expect(body.destroyed).toBe(true);
 });
 
-test("a body that breaks off, or is not gzip, is an error", async () => {
+test("a body that is truncated or not gzip is refused", async () => {
   await expect(buffer(unpack(Readable.from([gzipSync("text").subarray(0, 15)])))).rejects.toThrow(
     "unexpected end of file",
   );
