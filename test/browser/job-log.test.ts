@@ -1,5 +1,5 @@
 /** The log of a job in a real browser: its tools, hostile logs and very long logs. */
-import { readFile } from "node:fs/promises";
+import { text } from "node:stream/consumers";
 import type { Page } from "playwright-core";
 import { beforeAll, describe, expect, test } from "vitest";
 import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
@@ -47,6 +47,20 @@ const isAt = (text: string) => `(() => {
   const { top, bottom } = marked[0]?.getBoundingClientRect() ?? {};
   return marked.length === 1 && marked[0].textContent === ${JSON.stringify(text)} && top >= box.top && bottom <= box.bottom;
 })()`;
+
+/** Returns the number that is painted beside this line, from the layout of the browser. */
+async function numberBeside(page: Page, text: string): Promise<string | undefined> {
+  const devtools = await page.context().newCDPSession(page);
+  const { documents, strings } = await devtools.send("DOMSnapshot.captureSnapshot", {
+    computedStyles: [],
+  });
+  await devtools.detach();
+  const painted = (documents[0]?.layout.text ?? [])
+    .map((index) => strings[index] ?? "")
+    .filter((one) => one !== "");
+  // The line begins with its number and a coloured "+".
+  return painted[painted.indexOf(text) - 2];
+}
 
 describe("the log of a job", () => {
   skipAt(lackOfBrowser());
@@ -103,6 +117,7 @@ describe("the log of a job", () => {
     await page.mouse.click(x + 20, y + 5);
     await at("+ line 2003 of a long apply");
     expect(page.url()).toContain("#L2003");
+    expect(await numberBeside(page, " line 2003 of a long apply")).toBe("2003");
 
     await follow.check();
     await page.getByText(/^a very long line/).waitFor();
@@ -149,7 +164,7 @@ describe("the log of a job", () => {
     await page.getByText("This is the whole log. 3,300 lines.").waitFor();
     const download = page.waitForEvent("download");
     await page.getByRole("link", { name: "Raw log" }).click();
-    const raw = await readFile(await (await download).path(), "utf8");
+    const raw = await text(await (await download).createReadStream());
     expect(raw).toBe(`${numbered(1, 3000)}${long}\na late line\n${numbered(3003, 3300)}`);
     expect(complaints).toEqual([]);
   });
@@ -199,13 +214,13 @@ describe("the log of a job", () => {
     })()`);
     expect(seen).toEqual({
       tags: ["DIV", "SPAN"],
-      attributes: ["class", "data-time"],
+      attributes: ["class", "data-line", "data-time"],
       lines: 10_001,
       scripts: 2000,
       inOrder: true,
       last: "the last line",
     });
-    expect(await page.locator("windlass-log [style]:not(.block)").count()).toBe(0);
+    expect(await page.locator("windlass-log [style]").count()).toBe(0);
     expect(await page.title()).toBe("PLAN · Windlass");
     expect(complaints).toEqual([]);
   });
@@ -252,6 +267,11 @@ describe("the log of a job", () => {
     await page.reload();
     await untilShown(page, lines);
     expect(await page.evaluate(allNumbers)).toBe(lines);
+    for (const number of [1, 201, lines - 1]) {
+      await page.evaluate(`location.hash = "L${number}"`);
+      await untilTrue(page, isAt(`+ line ${number} of a long apply`));
+      expect(await numberBeside(page, ` line ${number} of a long apply`)).toBe(String(number));
+    }
     const figures = (await page.evaluate(scrollThrough)) as Record<string, number>;
     process.stdout.write(`${lines} lines: ${JSON.stringify({ ...figures, followed })}\n`);
     const [first, last] = [followed[0], followed.at(-1)];

@@ -35,11 +35,12 @@ export class Block {
   /** Where drawing goes on: at the last line that is drawn, because it may have grown. */
   #next = { line: 0, at: 0, look: 0, head: 0 };
   #marked = -1;
+  #before;
 
   /** @param {number} before the lines of the log before it */
   constructor(before) {
+    this.#before = before;
     this.element.className = "block asleep";
-    this.element.style.counterReset = `line ${before}`;
   }
 
   /** Begins a line. @param {string} stream @param {string} second */
@@ -104,6 +105,8 @@ export class Block {
   #paint(end) {
     const next = this.#next;
     const line = document.createElement("div");
+    // Not a CSS counter: `content-visibility` keeps a counter within its block.
+    line.dataset["line"] = String(this.#before + next.line + 1);
     while ((this.#heads[next.head + 1]?.line ?? Infinity) <= next.line) next.head += 1;
     const head = this.#heads[next.head];
     const said = this.#heads[next.head - 1]?.second;

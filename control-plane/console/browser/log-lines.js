@@ -149,14 +149,6 @@ export class LogLines {
     return block.line(index);
   }
 
-  /** @param {Element} line @returns {number} its number, counted from 1; 0 if it is none */
-  numberOf(line) {
-    const block = this.#byElement.get(line.parentElement ?? line);
-    if (!block) return 0;
-    const before = this.dropped + this.#blocks.indexOf(block) * blockSize;
-    return before + [...block.element.children].indexOf(line) + 1;
-  }
-
   /**
    * Which lines of the block of line `from` hold a text, in capitals or not, from that line on.
    * @param {string} wanted in small letters

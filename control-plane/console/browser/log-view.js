@@ -173,10 +173,11 @@ class WindlassLog extends HTMLElement {
 
   /** A click on a line's number is a link to it. @param {MouseEvent} event */
   #clicked(event) {
-    const target = /** @type {Element} */ (event.target);
-    if (target.parentElement?.className !== "block" || !this.lines) return;
+    const target = /** @type {HTMLElement} */ (event.target);
+    const number = target.dataset["line"];
+    if (number === undefined) return;
     if (event.clientX - target.getBoundingClientRect().left > 56) return;
-    location.hash = `L${this.lines.numberOf(target)}`;
+    location.hash = `L${number}`;
   }
 
   #goToHash() {
