@@ -32,6 +32,7 @@ const settings = () =>
     debugLogLimitBytes: 1e6,
     workerToken: "wlw_token",
     gitAccess: [],
+    network: {},
     sourceBytes: 1024 ** 3,
     patience: { init: patience, plan: patience, apply: patience },
   }) as unknown as JobSettings;
