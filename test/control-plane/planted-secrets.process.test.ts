@@ -76,7 +76,7 @@ async function call(method: string, path: string, sent: Sent = {}): Promise<Test
   });
   const name = `${method} ${path.slice(0, 60)}: ${answer.status}`;
   if (sent.status === undefined ? answer.status >= 400 : answer.status !== sent.status)
-    throw new Error(`${name} ${answer.body.toString()}`);
+    throw new Error(`${name} ${answer.text}`);
   const set = JSON.stringify(answer.headers);
   answers.push({ name, text: `${set}\n${answer.body.toString("latin1")}`, own });
   return answer;

@@ -6,10 +6,9 @@ import { expect, it } from "vitest";
 import { secretBox } from "../../control-plane/domain/secret-box.ts";
 import { seal, type Definition } from "../../control-plane/domain/snapshot.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
-import { callsOf } from "../helpers/calls.ts";
-import { ask, clientHeaders } from "../helpers/plane.ts";
+import { addTestUser } from "../helpers/test-user.ts";
+import { ask } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { addOwner } from "../helpers/rows.ts";
 
 const { createConfiguration, createJob, getConfiguration, updateConfiguration } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
@@ -17,9 +16,7 @@ const source = { type: "inline" as const, files: { "main.tf": "" } };
 const { plane } = planeForFile();
 
 async function person() {
-  const owner = await addOwner(plane.context.store);
-  const headers = await clientHeaders(plane, owner);
-  const client = callsOf(plane, headers);
+  const { owner, headers, client } = await addTestUser(plane);
   const body = { name: randomUUID(), zone_id: owner.zone, source };
   const { id } = await client.get(createConfiguration, { body });
   return { client, headers, id, params: { name: id } };

@@ -18,3 +18,18 @@ export function submit(
     body: typeof fields === "string" ? fields : new URLSearchParams(pairs).toString(),
   });
 }
+
+/** Returns the visible text of a page on one line. */
+export const words = ({ text }: Pick<TestResponse, "text">): string =>
+  text
+    .replaceAll(/<[^>]*>/g, " ")
+    .replaceAll(/&(amp|quot|lt|gt|#39);/g, (_, name: string) => entities[name] ?? "")
+    .replaceAll(/\s+/g, " ");
+
+const entities: Readonly<Record<string, string>> = {
+  amp: "&",
+  quot: '"',
+  lt: "<",
+  gt: ">",
+  "#39": "'",
+};

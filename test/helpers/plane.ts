@@ -183,6 +183,8 @@ export interface TestResponse {
   readonly status: number;
   readonly headers: Dispatcher.ResponseData["headers"];
   readonly body: Buffer;
+  /** The body as text. */
+  readonly text: string;
   /** The body as JSON. */
   json(): { code?: string } & Record<string, unknown>;
 }
@@ -211,6 +213,9 @@ export async function ask(
     status: answer.statusCode,
     headers: answer.headers,
     body,
+    get text() {
+      return body.toString();
+    },
     json: () => JSON.parse(body.toString()) as never,
   };
 }

@@ -157,7 +157,7 @@ describe("a backup of a running server", () => {
     expect(artifact.body.equals(plan)).toBe(true);
     for (const [index, state] of states.entries()) {
       const path = `/api/cli/configurations/${done.spec}/state/versions/${index + 1}`;
-      expect((await ask(again, "GET", path, { headers: client })).body.toString()).toBe(state);
+      expect((await ask(again, "GET", path, { headers: client })).text).toBe(state);
     }
     const archives = again.context.store.read.sql.selectFrom("archives").select("sha256");
     expect(await archives.execute()).toEqual([{ sha256 }]);
@@ -270,14 +270,17 @@ describe("the secrets in a backup", () => {
     const key = await readFile(join(plane.directory, "secrets", "WINDLASS_SECRET_KEY"), "utf8");
     const fresh = join(scratch, "fresh");
     const without = await command(["restore", file], fresh);
-    expect([without.exitCode, without.stderr]).toEqual([
-      78,
-      expect.stringContaining("WINDLASS_SECRET_KEY"),
-    ]);
+    expect(without).toMatchObject({
+      exitCode: 78,
+      stderr: expect.stringContaining("WINDLASS_SECRET_KEY"),
+    });
     const wrong = await command(["restore", file], fresh, {
       WINDLASS_SECRET_KEY: "x".repeat(40),
     });
-    expect([wrong.exitCode, wrong.stderr]).toEqual([78, expect.stringContaining("is not the one")]);
+    expect(wrong).toMatchObject({
+      exitCode: 78,
+      stderr: expect.stringContaining("is not the one"),
+    });
     expect(existsSync(fresh)).toBe(false);
     expect((await command(["restore", file], fresh, { WINDLASS_SECRET_KEY: key })).exitCode).toBe(
       0,
@@ -434,9 +437,9 @@ describe("a restore", () => {
     await backup();
     const before = await readdir(plane.directory);
     const busy = await command(["restore", file], plane.directory);
-    expect([busy.exitCode, busy.stderr]).toEqual([1, expect.stringContaining("is not empty")]);
+    expect(busy).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("is not empty") });
     const running = await command(["restore", "--force", file], plane.directory);
-    expect([running.exitCode, running.stderr]).toEqual([1, expect.stringContaining("stop it")]);
+    expect(running).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("stop it") });
     expect(await readdir(plane.directory)).toEqual(before);
 
     const fresh = join(scratch, "fresh");
@@ -445,10 +448,10 @@ describe("a restore", () => {
     const owner = await addOwner(old.context.store);
     await old.close();
     const forced = await command(["restore", "--force", file], fresh);
-    expect([forced.exitCode, forced.stderr]).toEqual([
-      0,
-      expect.stringContaining("before-restore-"),
-    ]);
+    expect(forced).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("before-restore-"),
+    });
     const aside = (await readdir(fresh)).find((name) => name.startsWith("before-restore-")) ?? "";
     const kept = await startOn(join(fresh, aside));
     const users = kept.context.store.read.sql.selectFrom("users").select("id");
@@ -463,10 +466,10 @@ describe("a restore", () => {
     await writeFile(join(fresh, "RESTORE-UNDER-WAY"), "");
     await rm(join(fresh, "windlass.db"));
     const started = await command([], fresh);
-    expect([started.exitCode, started.stderr]).toEqual([
-      78,
-      expect.stringContaining('run "windlass server restore --force FILE" again'),
-    ]);
+    expect(started).toMatchObject({
+      exitCode: 78,
+      stderr: expect.stringContaining('run "windlass server restore --force FILE" again'),
+    });
     expect((await command(["restore", "--force", file], fresh)).exitCode).toBe(0);
     await (await startOn(fresh)).close();
   });

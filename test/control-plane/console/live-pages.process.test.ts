@@ -7,6 +7,7 @@ import { endpoints } from "../../../protocol/endpoints.ts";
 import { scratch } from "../../helpers/agent-process.ts";
 import { callsOf } from "../../helpers/calls.ts";
 import { addTestWorker, ask, setJob } from "../../helpers/plane.ts";
+import { words } from "../../helpers/forms.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { openSampleUser, sampleSettings, type SampleUser } from "../../helpers/sample-data.ts";
 import { bearer } from "../../helpers/sign-in.ts";
@@ -21,19 +22,10 @@ beforeAll(async () => {
 
 /** The visible text of a page. */
 async function read(path: string, method = "GET"): Promise<string> {
-  const { status, body } = await ask(plane, method, path, { headers: fixture.headers });
+  const { status, text } = await ask(plane, method, path, { headers: fixture.headers });
   expect(status).toBe(200);
-  return textOf(body.toString());
+  return words({ text: text.replace(/^[^]*<main/, "").replace(/<footer[^]*$/, "") });
 }
-
-const textOf = (page: string): string =>
-  page
-    .replace(/^[^]*<main/, "")
-    .replace(/<footer[^]*$/, "")
-    .replaceAll(/<[^>]*>/g, " ")
-    .replaceAll(/&(amp|quot|lt|gt|#39);/g, (_, name: string) => entities[name] ?? "")
-    .replaceAll(/\s+/g, " ");
-const entities: Record<string, string> = { amp: "&", quot: '"', lt: "<", gt: ">", "#39": "'" };
 
 const run = async (name: string): Promise<string> => {
   await fixture.queue({ job_type: "DEPLOY", configuration_id: await fixture.configure(name) });
@@ -172,8 +164,8 @@ test("the settings page lists the connected accounts and offers the other provid
 test("the audit page filters by action", async () => {
   await run("audited");
   const cells = async (path: string) => {
-    const { body } = await ask(plane, "GET", path, { headers: fixture.headers });
-    return [...body.toString().matchAll(/<td><code>([^<]+)<\/code>/g)].map(([, name]) => name);
+    const { text } = await ask(plane, "GET", path, { headers: fixture.headers });
+    return [...text.matchAll(/<td><code>([^<]+)<\/code>/g)].map(([, name]) => name);
   };
   expect(new Set(await cells("/audit?action=job.create"))).toEqual(new Set(["job.create"]));
   expect((await cells("/audit?action=nonsense")).length).toBeGreaterThan(5);

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf } from "../../helpers/calls.ts";
 import { dump } from "../../helpers/store-dump.ts";
-import { submit as send, type Fields } from "../../helpers/forms.ts";
+import { type Fields, submit as send, words } from "../../helpers/forms.ts";
 import { writeState } from "../../helpers/places.ts";
 import { addTestWorker, ask, type TestResponse } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
@@ -24,13 +24,7 @@ const audit = async () => {
   const query = { limit: 1 };
   return (await fixture.person.get(endpoints.listAuditEntries, { query })).audit_entries[0];
 };
-const words = ({ body }: TestResponse): string =>
-  body
-    .toString()
-    .replaceAll(/<[^>]*>/g, " ")
-    .replaceAll("&#39;", "'")
-    .replaceAll("&quot;", '"')
-    .replaceAll(/\s+/g, " ");
+const statusAndWords = (answer: TestResponse) => `${answer.status} ${words(answer)}`;
 
 /** The fields of a new configuration. */
 const filled = (more: Fields = {}): Fields => ({
@@ -88,7 +82,7 @@ describe("a refused form shows the fault, keeps the typed values and changes not
     expect(refused.status).toBeLessThan(500);
     expect(words(refused)).toContain(`Nothing was changed.`);
     expect(words(refused)).toContain(said);
-    expect(refused.body.toString()).toContain(
+    expect(refused.text).toContain(
       `value="${(fields as { labels?: string }).labels ?? "kept-label"}"`,
     );
     expect(await dump(plane)).toEqual(before);
@@ -97,13 +91,10 @@ describe("a refused form shows the fault, keeps the typed values and changes not
   test("a taken name, and a role that is not an ARN", async () => {
     const before = await dump(plane);
     const taken = await submit("/zones", { name: "production" });
-    expect([taken.status, words(taken)]).toEqual([
-      409,
-      expect.stringContaining('There is a zone "production" already.'),
-    ]);
-    expect(taken.body.toString()).toContain('value="production"');
+    expect(statusAndWords(taken)).toMatch(/^409 .*There is a zone "production" already\./);
+    expect(taken.text).toContain('value="production"');
     const role = await submit("/identities", { name: "x", role_arn: "arn:aws:iam::1:role/x" });
-    expect([role.status, role.body.toString()]).toEqual([
+    expect([role.status, role.text]).toEqual([
       400,
       expect.stringMatching(
         /id="f-role_arn"[^>]*aria-describedby="f-role_arn-wrong[^>]*aria-invalid/,
@@ -117,10 +108,7 @@ describe("a refused form shows the fault, keeps the typed values and changes not
     const before = await dump(plane);
     for (const confirm of ["", "preciou", "PRECIOUS"]) {
       const refused = await submit(`/configurations/${id}/jobs`, { job_type: "DESTROY", confirm });
-      expect([refused.status, words(refused)]).toEqual([
-        400,
-        expect.stringContaining("This is not its name."),
-      ]);
+      expect(statusAndWords(refused)).toMatch(/^400 .*This is not its name\./);
     }
     const odd = await submit(`/configurations/${id}/jobs`, { job_type: "DESTROY_WORKER" });
     expect(odd.status).toBe(400);
@@ -181,7 +169,7 @@ describe("the forms of variables", () => {
     const shown: string[] = [];
     const send = async (fields: Fields) => {
       const answer = await set(id, fields);
-      shown.push(answer.body.toString(), (await page(`/configurations/${id}`)).body.toString());
+      shown.push(answer.text, (await page(`/configurations/${id}`)).text);
       return answer.status;
     };
     const secret = { sensitive: "on" };
@@ -210,10 +198,7 @@ describe("the forms of variables", () => {
     expect((await submit(path, { do: "set", name: "A_HOST", value: "y" })).status).toBe(303);
     expect((await read(id)).environment).toEqual({ A_HOST: "y" });
     const refused = await submit(path, { do: "add", name: "AWS_PROFILE", value: "z" });
-    expect([refused.status, words(refused)]).toEqual([
-      400,
-      expect.stringContaining("May not be set by a job."),
-    ]);
+    expect(statusAndWords(refused)).toMatch(/^400 .*May not be set by a job\./);
     expect((await submit(path, { do: "remove", name: "A_HOST" })).status).toBe(303);
     expect((await read(id)).environment).toEqual({});
   });
@@ -242,9 +227,9 @@ test("jobs and state versions are listed in pages, and a zone can be renamed and
     await fixture.person.get(endpoints.cancelJob, { params: { id: one } });
   }
   await writeState(plane, fixture, id);
-  const first = (await page(`/configurations/${id}`)).body.toString();
+  const first = (await page(`/configurations/${id}`)).text;
   const older = /href="(\/configurations\/[\w-]+\?jobs=[\w-]+)#/.exec(first)?.[1] ?? "";
-  const rest = (await page(older)).body.toString();
+  const rest = (await page(older)).text;
   const rows = (text: string) => text.match(/href="\/jobs\/[\w-]+">\s*(PLAN|DEPLOY)/g)?.length;
   expect([rows(first), rows(rest)]).toEqual([20, 3]);
   expect(rest).not.toContain("?jobs=");
@@ -255,10 +240,7 @@ test("jobs and state versions are listed in pages, and a zone can be renamed and
   expect(removed.headers["location"]).toBe("/zones");
   expect((await page(zone)).status).toBe(404);
   const kept = await submit(`/zones/${fixture.owner.zone}/delete`, {});
-  expect([kept.status, words(kept)]).toEqual([
-    409,
-    expect.stringContaining("The zone still has configurations."),
-  ]);
+  expect(statusAndWords(kept)).toMatch(/^409 .*The zone still has configurations\./);
 });
 
 test("all outputs are shown, a sensitive one by its name only", async () => {
@@ -274,7 +256,7 @@ test("all outputs are shown, a sensitive one by its name only", async () => {
     admin_password: { type: "string", sensitive: true },
   };
   expect(await deploy({ outputs })).toContain(
-    "admin_password sensitive: not kept here cluster_endpoint https://&lt;b&gt;.example.com sizes [1,2]",
+    "admin_password sensitive: not kept here cluster_endpoint https://<b>.example.com sizes [1,2]",
   );
   const all = await deploy({
     outputs,
@@ -311,16 +293,13 @@ test("a trust policy names the role's account or the given principal, which must
       undefined,
     );
   const renamed = await submit(made, { ...fields, name: "renamed", role_arn: "no" });
-  expect([renamed.status, renamed.body.toString()]).toEqual([
-    400,
-    expect.stringContaining('value="renamed"'),
-  ]);
+  expect(renamed).toMatchObject({ status: 400, text: expect.stringContaining('value="renamed"') });
   expect((await submit(made, { ...fields, name: "renamed" })).status).toBe(303);
   const id = made.split("/").at(-1) ?? "";
   const user = idOf(await create({ cloud_identity_id: id }));
   expect(words(await page(made))).toContain("It can be deleted when nothing uses it");
   const kept = await submit(`${made}/delete`, {});
-  expect([kept.status, words(kept)]).toEqual([409, expect.stringContaining('uses "renamed".')]);
+  expect(statusAndWords(kept)).toMatch(/^409 .*uses "renamed"\./);
   await submit(`/configurations/${user}/delete`, {});
   expect((await submit(`${made}/delete`, {})).headers["location"]).toBe("/identities");
 });

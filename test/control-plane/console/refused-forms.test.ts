@@ -28,6 +28,6 @@ describe("a form", () => {
     expect(answer.status).toBe(status);
     expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
     expect(answer.headers["content-security-policy"]).toContain("default-src 'none'");
-    expect(answer.body.toString()).toContain(`<h1>${title}</h1>`);
+    expect(answer.text).toContain(`<h1>${title}</h1>`);
   });
 });

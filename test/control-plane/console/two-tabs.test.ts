@@ -41,13 +41,13 @@ test("an edit of a configuration that was changed after the form was opened is r
   });
   expect((await send(path, fields({ ref: "v2" }))).status).toBe(303);
   const refused = await send(path, fields({ labels: "eu" }));
-  expect([refused.status, refused.body.toString()]).toEqual([
-    409,
-    expect.stringContaining("This was changed in another place"),
-  ]);
+  expect(refused).toMatchObject({
+    status: 409,
+    text: expect.stringContaining("This was changed in another place"),
+  });
   expect(await read(id)).toMatchObject({ source: { ref: "v2" }, labels: [] });
   // The refused form carries the current version: saving it again is deliberate.
-  const fresh = /name="seen" value="([^"]+)"/.exec(refused.body.toString())?.[1] ?? "none";
+  const fresh = /name="seen" value="([^"]+)"/.exec(refused.text)?.[1] ?? "none";
   expect((await send(path, fields({ labels: "eu", seen: fresh }))).status).toBe(303);
   const after = await read(id);
   expect(after.labels).toEqual(["eu"]);
@@ -81,14 +81,14 @@ test("a rename of a zone that was renamed after the form was opened is refused",
   const known = await seen(path, 'aria-labelledby="rename"');
   expect((await send(path, { name: "second", seen: known })).status).toBe(303);
   const refused = await send(path, { name: "third", seen: known });
-  expect([refused.status, refused.body.toString()]).toEqual([
-    409,
-    expect.stringContaining("This was changed in another place"),
-  ]);
+  expect(refused).toMatchObject({
+    status: 409,
+    text: expect.stringContaining("This was changed in another place"),
+  });
   expect(await fixture.person.get(endpoints.getZone, { params: { id } })).toMatchObject({
     name: "second",
   });
-  const fresh = /name="seen" value="([^"]+)"/.exec(refused.body.toString())?.[1] ?? "none";
+  const fresh = /name="seen" value="([^"]+)"/.exec(refused.text)?.[1] ?? "none";
   expect((await send(path, { name: "third", seen: fresh })).status).toBe(303);
 });
 

@@ -2,17 +2,10 @@
 import { beforeAll, expect, it } from "vitest";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../helpers/calls.ts";
-import {
-  addHeldJob,
-  addTestWorker,
-  ask,
-  clientHeaders,
-  jobCredential,
-  readJob,
-  type TestWorker,
-} from "../../helpers/plane.ts";
+import { addTestUser } from "../../helpers/test-user.ts";
+import { addHeldJob, ask, jobCredential, readJob, type TestWorker } from "../../helpers/plane.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addJob, addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
+import { addJob, addSpec, type Owner } from "../../helpers/rows.ts";
 import { openBrowser } from "../../helpers/sign-in.ts";
 
 const { plane } = planeForFile();
@@ -22,11 +15,8 @@ let worker: TestWorker;
 let client: Calls;
 let runner: Calls;
 beforeAll(async () => {
-  owner = await addOwner(plane.context.store);
+  ({ owner, worker, client, runner } = await addTestUser(plane));
   spec = await addSpec(plane.context.store, owner);
-  worker = await addTestWorker(plane, owner);
-  client = callsOf(plane, await clientHeaders(plane, owner));
-  runner = callsOf(plane, worker.headers);
 });
 
 const capital = (id: string) => ({ id: id.toUpperCase() });
@@ -113,7 +103,7 @@ it("upper-case ids work in the addresses of pages", async () => {
     body: { name: "seen" },
   });
   const page = await ask(plane, "GET", `/zones/${zone.id.toUpperCase()}`, browser);
-  expect([page.status, page.body.toString()]).toEqual([200, expect.stringContaining("seen")]);
+  expect(page).toMatchObject({ status: 200, text: expect.stringContaining("seen") });
 });
 
 it("the id of a configuration cannot be the name of another, and one that has such a name hides nothing", async () => {

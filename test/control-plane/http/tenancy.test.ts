@@ -402,7 +402,7 @@ it("every unauthorized caller is refused on every route and id, changes nothing 
     const text = JSON.stringify(body);
     const answer = await ask(plane, method, path, { headers, json: body });
     asked += 1;
-    const all = JSON.stringify(answer.headers) + answer.body.toString();
+    const all = JSON.stringify(answer.headers) + answer.text;
     const said = `${path} ${text}`;
     const shown = [...ids, ...words].filter((one) => all.includes(one) && !said.includes(one));
     if (!isFine(answer.status) || answer.status >= 500 || shown.length > 0)

@@ -7,9 +7,10 @@ import { createZone } from "../../../control-plane/services/zones/zones.ts";
 import { cancelJob } from "../../../control-plane/services/jobs/jobs.ts";
 import { endpoints } from "../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../helpers/calls.ts";
+import { addTestUser } from "../../helpers/test-user.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addHeldJob, addTestWorker, ask, clientHeaders, readJob } from "../../helpers/plane.ts";
-import { addJob, addOwner, type Owner } from "../../helpers/rows.ts";
+import { addHeldJob, ask, readJob } from "../../helpers/plane.ts";
+import { addJob, type Owner } from "../../helpers/rows.ts";
 import { origin } from "../../helpers/sign-in.ts";
 
 const { createZone: addZone, listAuditEntries: list } = endpoints;
@@ -22,11 +23,9 @@ const { plane: impatient } = planeForFile({
 
 /** A user who has created zones with these names, in this order. */
 async function person(...names: string[]) {
-  const owner = await addOwner(plane.context.store);
-  const headers = await clientHeaders(plane, owner);
-  const client = callsOf(plane, headers);
-  for (const name of names) await client.get(addZone, { body: { name } });
-  return { owner, headers, client };
+  const user = await addTestUser(plane);
+  for (const name of names) await user.client.get(addZone, { body: { name } });
+  return user;
 }
 
 const namesOf = async (client: Calls, query: object = {}): Promise<(string | null)[]> =>
@@ -69,12 +68,10 @@ describe("a list of audit entries", () => {
   });
 
   it("contains only the owner's entries", async () => {
-    const { owner } = await person("a");
+    const { client } = await person("a");
     const other = await person("theirs");
     expect(await namesOf(other.client)).toEqual(["theirs"]);
-    const target_id = (
-      await callsOf(plane, await clientHeaders(plane, owner)).get(list, { query: {} })
-    ).audit_entries[0]?.target.id;
+    const target_id = (await client.get(list, { query: {} })).audit_entries[0]?.target.id;
     expect(await namesOf(other.client, { target_id })).toEqual([]);
   });
 
@@ -146,11 +143,9 @@ describe("an audit entry", () => {
   });
 
   it("names the control plane as the actor of a timed decision", async () => {
-    const { store } = impatient.context;
-    const owner = await addOwner(store);
-    const worker = await addTestWorker(impatient, owner);
+    const { owner, worker, client } = await addTestUser(impatient);
     const job = await addHeldJob(impatient, owner, worker, { started_at: 1 });
-    const client = callsOf(impatient, await clientHeaders(impatient, owner));
+
     const deadline = Date.now() + 20_000;
     while ((await readJob(impatient, job)).status !== "FAILED" && Date.now() < deadline)
       await sleep(20);

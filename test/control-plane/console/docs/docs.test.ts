@@ -6,12 +6,12 @@ const { plane } = planeForFile();
 
 describe("the API documentation page", () => {
   it("loads only files of this server", async () => {
-    const { status, headers, body } = await ask(plane, "GET", "/docs");
+    const { status, headers, text } = await ask(plane, "GET", "/docs");
     expect(status).toBe(200);
     const policy = String(headers["content-security-policy"]);
     expect(policy).toContain("default-src 'none'; script-src 'self';");
     expect(policy).not.toMatch(/https?:|script-src[^;]*unsafe|upgrade-insecure-requests/);
-    const named = [...body.toString().matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url);
+    const named = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, url]) => url);
     const paths = named.filter((url) => url !== "data:,").map(String);
     expect(paths).toHaveLength(4);
     for (const path of paths) {

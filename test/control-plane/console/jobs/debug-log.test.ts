@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 
 const page = async (path: string): Promise<string> =>
-  (await ask(plane, "GET", path, { headers: fixture.headers })).body.toString();
+  (await ask(plane, "GET", path, { headers: fixture.headers })).text;
 
 test("the checkbox of each job form requests a debug log", async () => {
   const id = await fixture.configure("debugged");

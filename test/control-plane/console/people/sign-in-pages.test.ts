@@ -21,8 +21,8 @@ describe("approving a device without a script", () => {
     const device_code = randomUUID();
     const asked = await page(`/cli/login?device_code=${device_code}`, headers);
     expect(asked.status).toBe(200);
-    expect(asked.body.toString()).toContain("o&#39;neil&amp;sons@example.com");
-    expect(asked.body.toString()).toContain(`name="device_code" value="${device_code}"`);
+    expect(asked.text).toContain("o&#39;neil&amp;sons@example.com");
+    expect(asked.text).toContain(`name="device_code" value="${device_code}"`);
     expect(codeIn(asked)).toBeUndefined();
 
     const shown = await submit("/cli/login", { device_code }, headers);
@@ -77,7 +77,7 @@ describe("approving a device without a script", () => {
     await submit("/cli/login", fields, ada.headers);
     const taken = await submit("/cli/login", fields, eve.headers);
     expect(taken.status).toBe(409);
-    expect(taken.body.toString()).toContain("belongs to another user");
+    expect(taken.text).toContain("belongs to another user");
     for (const device_code of ["", "1", "<script>alert(1)</script>"]) {
       expect((await submit("/cli/login", { device_code }, ada.headers)).status).toBe(400);
       const asked = await page(
@@ -85,7 +85,7 @@ describe("approving a device without a script", () => {
         ada.headers,
       );
       expect(asked.status).toBe(400);
-      expect(asked.body.toString().match(/<script[^>]*>/g)).toEqual([
+      expect(asked.text.match(/<script[^>]*>/g)).toEqual([
         '<script type="module" src="/assets/live.js">',
       ]);
     }
@@ -138,7 +138,7 @@ test("every page forbids inline scripts, framing, caching and external content",
         "referrer-policy": "same-origin",
       },
     ]);
-    expect(answer.body.toString()).not.toMatch(
+    expect(answer.text).not.toMatch(
       /<script(?! type="module" src="\/assets\/\w+\.js">)|style=|\son\w+=/,
     );
   }

@@ -1,7 +1,7 @@
 /** The forms of a worker, sent without a browser. */
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { submit, type Fields } from "../../../helpers/forms.ts";
+import { type Fields, submit, words } from "../../../helpers/forms.ts";
 import { addTestWorker, ask } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
@@ -21,12 +21,9 @@ beforeEach(async () => {
 const send = (path: string, fields: Fields) =>
   submit(plane, `/workers/${id}/${path}`, fields, fixture.headers);
 const page = async (path = "") => {
-  const { status, body } = await ask(plane, "GET", `/workers/${id}${path}`, {
-    headers: fixture.headers,
-  });
-  const text = body.toString().replaceAll(/<[^>]*>/g, " ");
-  const marks = [...body.toString().matchAll(/name="seen" value="([^"]+)"/g)];
-  return { status, text: text.replaceAll(/\s+/g, " "), seen: marks.map(([, mark = ""]) => mark) };
+  const answer = await ask(plane, "GET", `/workers/${id}${path}`, { headers: fixture.headers });
+  const marks = [...answer.text.matchAll(/name="seen" value="([^"]+)"/g)];
+  return { status: answer.status, text: words(answer), seen: marks.map(([, mark = ""]) => mark) };
 };
 const read = () => fixture.person.get(endpoints.getWorker, { params: { id } });
 const teardowns = async () => {
@@ -49,7 +46,7 @@ test("the edit form changes name, labels and deploy configuration, and only chan
     metadata: { deploy_configuration: deployed },
   });
   expect((await page()).text).toContain(
-    `Another worker destroys module.worker, aws_instance.a[0] of &quot;of ${id}&quot;`,
+    `Another worker destroys module.worker, aws_instance.a[0] of "of ${id}"`,
   );
   await send("edit", { ...fields, all: "on" });
   const query = { target_id: id, limit: 1 };
@@ -109,7 +106,7 @@ describe("the edit form is refused with a message and changes nothing when", () 
       "There is no such configuration",
     ],
     ["the name is empty", () => ({ name: " ", all: "on" }), 400, "Must not be empty"],
-  ])("%s", async (_, make, status, words) => {
+  ])("%s", async (_, make, status, message) => {
     const before = await read();
     const refused = await send("edit", {
       name: "new",
@@ -117,9 +114,9 @@ describe("the edit form is refused with a message and changes nothing when", () 
       configuration_id: spec,
       ...make(),
     });
-    expect([refused.status, refused.body.toString().toLowerCase()]).toEqual([
+    expect([refused.status, refused.text.toLowerCase()]).toEqual([
       status,
-      expect.stringContaining(words.toLowerCase()),
+      expect.stringContaining(message.toLowerCase()),
     ]);
     expect(await read()).toEqual(before);
   });
@@ -151,7 +148,7 @@ test("a teardown needs the worker's name and destroys only what the page showed"
   expect([queued.status, await teardowns()]).toMatchObject([303, [{ status: "QUEUED" }]]);
   const [job] = await teardowns();
   const shown = await ask(plane, "GET", `/jobs/${job?.id}`, { headers: fixture.headers });
-  expect(shown.body.toString()).toContain("everything in the state of");
+  expect(shown.text).toContain("everything in the state of");
 });
 
 test("a cloud-hosted worker's page shows only name, status and version, and nothing can be changed", async () => {

@@ -1,40 +1,29 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { features, type Feature } from "../../../../protocol/features.ts";
 import { Claims } from "../../../../control-plane/services/claims/claims.ts";
 import { findWorkerCaller } from "../../../../control-plane/store/workers/workers.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import {
-  addTestWorker,
-  clientHeaders,
-  readJob,
-  setJob,
-  startPlane,
-  type Plane,
-  type TestWorker,
-} from "../../../helpers/plane.ts";
-import { addJob, addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+import { addRunner, addTestUser } from "../../../helpers/test-user.ts";
+import { addTestWorker, readJob, setJob, type TestWorker } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addJob, addSpec, type Owner } from "../../../helpers/rows.ts";
 import { origin } from "../../../helpers/sign-in.ts";
 
 const { claimJob, cancelJob, drainWorker, rotateWorkerToken, reportStatus, createJob } = endpoints;
 const { getJob, getWorker, heartbeat, updateConfiguration, updateWorker } = endpoints;
 
+const { plane } = planeForFile();
+
 describe("a claim", () => {
-  let plane: Plane;
   let owner: Owner;
   let worker: TestWorker;
   let runner: Calls;
   let client: Calls;
-  beforeAll(async () => {
-    plane = await startPlane();
-  });
-  afterAll(() => plane.close());
+
   beforeEach(async () => {
-    owner = await addOwner(plane.context.store);
-    worker = await addTestWorker(plane, owner);
-    runner = callsOf(plane, worker.headers);
-    client = callsOf(plane, await clientHeaders(plane, owner));
+    ({ owner, worker, runner, client } = await addTestUser(plane));
   });
   const claim = (calls: Calls, wait?: number, key?: string) =>
     calls.ask(
@@ -138,7 +127,7 @@ describe("a claim", () => {
     leaving.abort();
     await expect(left).rejects.toThrow(/abort/i);
     const job = await queue();
-    const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+    const other = await addRunner(plane, owner);
     expect((await claim(other, 5))?.job.id).toBe(job.id);
   });
 

@@ -6,16 +6,8 @@ import { setJob } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addArtifact, addJob } from "../../../helpers/rows.ts";
 
-const {
-  cancelJob,
-  claimJob,
-  createConfiguration,
-  createJob,
-  deleteConfiguration,
-  getConfiguration,
-  getJob,
-  updateConfiguration,
-} = endpoints;
+const { cancelJob, claimJob, createConfiguration, createJob, deleteConfiguration } = endpoints;
+const { getConfiguration, getJob, updateConfiguration } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
 
 const { plane, it: base } = planeForFile();

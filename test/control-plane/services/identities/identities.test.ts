@@ -3,18 +3,9 @@ import { endpoints } from "../../../../protocol/endpoints.ts";
 import { type Calls } from "../../../helpers/calls.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 
-const {
-  cancelJob,
-  claimJob,
-  createCloudIdentity,
-  createConfiguration,
-  createJob,
-  deleteCloudIdentity,
-  getCloudIdentity,
-  getTrustPolicy,
-  listCloudIdentities,
-  updateCloudIdentity,
-} = endpoints;
+const { cancelJob, claimJob, createCloudIdentity, createConfiguration, createJob } = endpoints;
+const { deleteCloudIdentity, getCloudIdentity, getTrustPolicy, listCloudIdentities } = endpoints;
+const { updateCloudIdentity } = endpoints;
 const role_arn = "arn:aws:iam::123456789012:role/deployer";
 const body = { name: "production", provider: "aws" as const, role_arn };
 

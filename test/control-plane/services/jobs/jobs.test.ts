@@ -1,25 +1,15 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { CreateConfiguration } from "../../../../protocol/configurations.ts";
-import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addTestWorker, ask, clientHeaders, setJob, setRows } from "../../../helpers/plane.ts";
+import { type Calls } from "../../../helpers/calls.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
+import { ask, setJob, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addArtifact, addJob, addOwner, type Owner } from "../../../helpers/rows.ts";
+import { addArtifact, addJob, type Owner } from "../../../helpers/rows.ts";
 
-const {
-  cancelJob,
-  claimJob,
-  createConfiguration,
-  createJob,
-  createZone,
-  getConfiguration,
-  getJob,
-  getZone,
-  listConfigurations,
-  listJobs,
-  listZones,
-  reportStatus,
-} = endpoints;
+const { cancelJob, claimJob, createConfiguration, createJob, createZone } = endpoints;
+const { getConfiguration, getJob, getZone, listConfigurations, listJobs, listZones } = endpoints;
+const { reportStatus } = endpoints;
 const unknownId = "01890000-0000-7000-8000-000000000000";
 const source = { type: "inline", files: { "main.tf": "" } } as const;
 
@@ -30,11 +20,8 @@ let otherClient: Calls;
 let headers: Record<string, string>;
 let runner: Calls;
 beforeEach(async () => {
-  owner = await addOwner(plane.context.store);
-  headers = await clientHeaders(plane, owner);
-  client = callsOf(plane, headers);
-  otherClient = callsOf(plane, await clientHeaders(plane, await addOwner(plane.context.store)));
-  runner = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+  ({ owner, headers, client, runner } = await addTestUser(plane));
+  ({ client: otherClient } = await addTestUser(plane));
 });
 const configure = (change: Partial<CreateConfiguration> = {}) =>
   client.get(createConfiguration, { body: { name: "c", zone_id: owner.zone, source, ...change } });

@@ -6,9 +6,10 @@ import { changeJob, writeJobs } from "../../../../control-plane/services/jobs/ch
 import { findJob } from "../../../../control-plane/store/jobs/jobs.ts";
 import { addLock, findLock } from "../../../../control-plane/store/states/states.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addTestWorker, clientHeaders } from "../../../helpers/plane.ts";
+import { addRunner, addTestUser } from "../../../helpers/test-user.ts";
+import { addTestWorker } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+import { addSpec, type Owner } from "../../../helpers/rows.ts";
 
 const { breakStateLock, cancelJob, claimJob, createJob, getConfiguration, getJob, reportStatus } =
   endpoints;
@@ -19,10 +20,8 @@ let runner: Calls;
 let client: Calls;
 let spec: string;
 beforeEach(async () => {
-  owner = await addOwner(plane.context.store);
+  ({ owner, client, runner } = await addTestUser(plane));
   spec = await addSpec(plane.context.store, owner);
-  runner = callsOf(plane, (await addTestWorker(plane, owner)).headers);
-  client = callsOf(plane, await clientHeaders(plane, owner));
 });
 
 /** Queues a job and claims it. Returns its path parameters. */
@@ -214,11 +213,8 @@ describe("a status report", () => {
 
   it("is accepted only from the job's holder and its current attempt", async () => {
     const job = await held();
-    const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
-    const otherRunner = callsOf(
-      plane,
-      (await addTestWorker(plane, await addOwner(plane.context.store))).headers,
-    );
+    const other = await addRunner(plane, owner);
+    const { runner: otherRunner } = await addTestUser(plane);
     const input = { params: job, body: { status: "SUCCESS" } } as const;
     expect(await other.refusal(reportStatus, input)).toBe("409 not_job_holder");
     expect(await otherRunner.refusal(reportStatus, input)).toBe("404 not_found");

@@ -13,6 +13,7 @@ import { endpoints } from "../../../../protocol/endpoints.ts";
 import { features } from "../../../../protocol/features.ts";
 import { debugLogLimit } from "../../../../protocol/limits.ts";
 import { callsOf } from "../../../helpers/calls.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -32,9 +33,7 @@ let owner: Owner;
 let worker: TestWorker;
 let person: Record<string, string>;
 beforeAll(async () => {
-  owner = await addOwner(plane.context.store);
-  worker = await addTestWorker(plane, owner);
-  person = await clientHeaders(plane, owner);
+  ({ owner, worker, headers: person } = await addTestUser(plane));
 });
 
 const held = (change = {}) =>
@@ -52,9 +51,7 @@ const content = gzipSync("2026-11-22T05:24:20Z [DEBUG] it\n");
 
 describe("the debug log of a job", () => {
   it("is requested when the job is created, and the claiming runner gets the request", async () => {
-    const user = await addOwner(plane.context.store);
-    const runner = callsOf(plane, (await addTestWorker(plane, user)).headers);
-    const client = callsOf(plane, await clientHeaders(plane, user));
+    const { owner: user, client, runner } = await addTestUser(plane);
     await runner.get(endpoints.heartbeat, { body: { version: "1.0.0", features: [...features] } });
     for (const debug of [true, false, undefined]) {
       const configuration_id = await addSpec(plane.context.store, user);

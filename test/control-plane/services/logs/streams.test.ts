@@ -7,17 +7,15 @@ import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { appendChunk } from "../../../../control-plane/store/logs/logs.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { LogChunk } from "../../../../protocol/jobs.ts";
-import { callsOf } from "../../../helpers/calls.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
 import {
   addHeldJob,
-  addTestWorker,
   ask,
   clientHeaders,
   type Plane,
   setRows,
   startPlane,
 } from "../../../helpers/plane.ts";
-import { addOwner } from "../../../helpers/rows.ts";
 import { proving } from "../../../helpers/proving.ts";
 import { openBrowser } from "../../../helpers/sign-in.ts";
 
@@ -117,16 +115,15 @@ const logsOf = (seen: Seen[]): LogChunk[] =>
   seen.flatMap(({ event, data }) => (event === "log" ? [JSON.parse(data) as LogChunk] : []));
 
 async function runningJob() {
-  const owner = await addOwner(plane.context.store);
-  const worker = await addTestWorker(plane, owner);
+  const { owner, headers, worker, runner } = await addTestUser(plane);
   const job = await addHeldJob(plane, owner, worker);
-  const runner = callsOf(plane, worker.headers);
+
   const params = { id: job.id };
   return {
     owner,
     jobId: job.id,
     path: `/api/jobs/${job.id}/logs/stream`,
-    headers: await clientHeaders(plane, owner),
+    headers,
     post: (log_chunk: string) =>
       runner.get(endpoints.appendLogs, { params, body: { log_chunk, stream_type: "STDOUT" } }),
     succeed: () => runner.get(endpoints.reportStatus, { params, body: { status: "SUCCESS" } }),
@@ -313,7 +310,7 @@ describe("the log stream", () => {
 
   it("is readable only by the job's owner", async () => {
     const { path, headers } = await runningJob();
-    const otherUser = await clientHeaders(plane, await addOwner(plane.context.store));
+    const { headers: otherUser } = await addTestUser(plane);
     expect((await ask(plane, "GET", path)).status).toBe(401);
     expect((await ask(plane, "GET", path, { headers: otherUser })).status).toBe(404);
     const { headers: browser } = await openBrowser(plane);

@@ -19,7 +19,7 @@ describe("the metrics", () => {
     const answer = await ask(plane, "GET", "/metrics");
     expect(answer.status).toBe(200);
     expect(answer.headers["content-type"]).toMatch(/^text\/plain; version=/);
-    const text = answer.body.toString();
+    const text = answer.text;
     const value = (name: string) =>
       Number(
         text
@@ -50,7 +50,7 @@ describe("the metrics", () => {
     for (let n = 0; n < 2; n += 1)
       await ask(plane, "PUT", `/api/jobs/${job.id}/status`, { headers, body: report });
     const parking = ask(plane, "POST", "/api/jobs/claim?wait=20", { headers: worker.headers });
-    const scrape = async () => (await ask(plane, "GET", "/metrics")).body.toString();
+    const scrape = async () => (await ask(plane, "GET", "/metrics")).text;
     await eventually(async () => expect(await scrape()).toMatch(/^windlass_claims_parked 1$/m));
     expect(await scrape()).toMatch(/^windlass_jobs_ended_total\{type="plan",status="failed"\} 1$/m);
     const bytes = /^windlass_database_bytes (\d+)$/m.exec(await scrape())?.[1];
@@ -64,7 +64,7 @@ describe("the metrics", () => {
   it("follow the Prometheus naming rules, and requests cannot add label values", async () => {
     for (let n = 0; n < 50; n += 1) await ask(plane, "GET", `/api/cli/zones/${n}?x=${n}`);
     for (let n = 0; n < 50; n += 1) await ask(plane, "PUT", `/nothing/${n}`);
-    const text = (await ask(plane, "GET", "/metrics")).body.toString();
+    const text = (await ask(plane, "GET", "/metrics")).text;
     expect(offences(text)).toEqual([]);
     const series = text.split("\n").filter((line) => line.startsWith("windlass_http_"));
     expect(series.length).toBeLessThan(500);

@@ -189,7 +189,7 @@ describe("accounts", () => {
     await goThrough(browser, "bitbucket");
     expect(await users()).toHaveLength(before + 2);
     const taken = await goThrough(browser, "gitlab");
-    expect([taken.status, taken.text]).toEqual([409, expect.stringContaining("another person")]);
+    expect(taken).toMatchObject({ status: 409, text: expect.stringContaining("another person") });
   });
 
   test("are joined to the user of an operator's link only when that user adds them", async () => {

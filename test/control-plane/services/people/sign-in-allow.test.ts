@@ -175,10 +175,10 @@ test("the same subject at another host is another user, and no token is sent to 
     const settings = await browser.visit(`${plane.url}/settings`);
     expect(settings.text).toContain("not offered here now");
     const answer = await browser.visit(`${plane.url}/api/cli/repositories/github`);
-    expect([answer.status, answer.text]).toEqual([
-      409,
-      expect.stringContaining("provider_not_connected"),
-    ]);
+    expect(answer).toMatchObject({
+      status: 409,
+      text: expect.stringContaining("provider_not_connected"),
+    });
     const eve = new TestBrowser();
     await signIn("github", eve);
     expect((await stored())[0]).toHaveLength((before ?? 0) + 1);

@@ -178,8 +178,8 @@ describe("an access token", () => {
       headers: bearer(ada.access_token),
       json: { name },
     });
-    expect((await zones(bearer(ada.access_token))).body.toString()).toContain(name);
-    expect((await zones(bearer(eve.access_token))).body.toString()).not.toContain(name);
+    expect((await zones(bearer(ada.access_token))).text).toContain(name);
+    expect((await zones(bearer(eve.access_token))).text).not.toContain(name);
   });
 });
 

@@ -68,7 +68,7 @@ test.for([
   for (const body of [Buffer.from("{plan"), inPieces(Buffer.from("{plan"))]) {
     const job = await addHeldJob(plane, owner, worker);
     expect((await upload(job, body, headers)).status).toBe(201);
-    expect((await download(job)).body.toString()).toBe("{plan");
+    expect((await download(job)).text).toBe("{plan");
   }
 });
 
@@ -92,8 +92,8 @@ test("the holder of a DEPLOY reads the artifact of its plan by the id of either 
     job_type: "DEPLOY",
     plan_job_id: plan.id,
   });
-  expect((await download(deploy, {}, other)).body.toString()).toBe("the plan");
-  expect((await download(plan, {}, other)).body.toString()).toBe("the plan");
+  expect((await download(deploy, {}, other)).text).toBe("the plan");
+  expect((await download(plan, {}, other)).text).toBe("the plan");
   await setJob(plane, deploy, { worker_id: null, status: "QUEUED" });
   expect((await download(deploy, {}, other)).status).toBe(404);
   expect((await download(plan, {}, other)).status).toBe(404);
@@ -177,7 +177,7 @@ test("an artifact is written once per attempt; the same bytes return the same re
   const other = await upload(job, Buffer.from("another plan"));
   expect([other.status, other.json().code]).toEqual([409, "artifact_exists"]);
   expect(await plane.blobs()).toBe(before);
-  expect((await download(job)).body.toString()).toBe("plan");
+  expect((await download(job)).text).toBe("plan");
 });
 
 test("of ten concurrent uploads exactly one is stored", async () => {
@@ -201,7 +201,7 @@ test("the artifact of a newer attempt replaces the older one", async () => {
   const late = await upload(job, Buffer.from("first"), { "x-job-attempt": "1" });
   expect([late.status, late.json().code]).toEqual([409, "not_job_holder"]);
   expect((await upload(job, Buffer.from("second"), { "x-job-attempt": "2" })).status).toBe(201);
-  expect((await download(job)).body.toString()).toBe("second");
+  expect((await download(job)).text).toBe("second");
   expect(await plane.blobs()).toBe(before);
 });
 

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { planSummaryLimit, type PlanSummary } from "../../../../protocol/plan-summary.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { addTestWorker, clientHeaders } from "../../../helpers/plane.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
+import { addHeldJob } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
+import { addJob, addSpec } from "../../../helpers/rows.ts";
 
 const { getPlanSummary, reportStatus, getJob } = endpoints;
 
@@ -25,19 +25,10 @@ const summary: PlanSummary = {
 
 /** A worker that runs a PLAN of its owner. */
 async function planning() {
-  const { store } = plane.context;
-  const owner = await addOwner(store);
-  const client = callsOf(plane, await clientHeaders(plane, owner));
-  const spec = await addSpec(store, owner);
-  const worker = await addTestWorker(plane, owner);
-  const plan = await addJob(store, owner, {
-    status: "PROCESSING",
-    spec_id: spec,
-    worker_id: worker.id,
-    attempt: 1,
-    started_at: 1,
-  });
-  return { owner, client, spec, plan, runner: callsOf(plane, worker.headers) };
+  const user = await addTestUser(plane);
+  const spec = await addSpec(plane.context.store, user.owner);
+  const job = { spec_id: spec, started_at: 1 };
+  return { ...user, spec, plan: await addHeldJob(plane, user.owner, user.worker, job) };
 }
 
 describe("the summary of a plan", () => {
@@ -67,10 +58,7 @@ describe("the summary of a plan", () => {
 
   it("is not found by other users", async () => {
     const { plan } = await planning();
-    const otherClient = callsOf(
-      plane,
-      await clientHeaders(plane, await addOwner(plane.context.store)),
-    );
+    const { client: otherClient } = await addTestUser(plane);
     expect(await otherClient.refusal(getPlanSummary, { params: { id: plan.id } })).toBe(
       "404 not_found",
     );

@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addTestWorker, ask, clientHeaders } from "../../../helpers/plane.ts";
-import { addOwner, addSpec } from "../../../helpers/rows.ts";
+import { ask } from "../../../helpers/plane.ts";
+import { addSpec } from "../../../helpers/rows.ts";
 import { bearer } from "../../../helpers/sign-in.ts";
 
 const { publishRelease, registerCloudWorker, heartbeat, claimJob, createJob, getWorker } =
@@ -19,15 +20,14 @@ describe("the release endpoints", () => {
   it.each([publishRelease, registerCloudWorker])(
     "refuse a caller without the secret: $path",
     async (endpoint) => {
-      const owner = await addOwner(plane.context.store);
-      const worker = await addTestWorker(plane, owner);
+      const { headers: client, worker } = await addTestUser(plane);
       const wrong = [
         {},
         bearer(`${secret}x`),
         bearer(secret.slice(1)),
         { authorization: `Basic ${secret}` },
         { authorization: secret },
-        await clientHeaders(plane, owner),
+        client,
         worker.headers,
       ];
       for (const headers of wrong)
@@ -47,14 +47,9 @@ describe("the release endpoints", () => {
   });
 
   it("report the highest version to workers, whatever the order of publication", async () => {
-    const worker = await addTestWorker(plane, await addOwner(plane.context.store));
-    const latest = async () =>
-      (
-        await callsOf(plane, worker.headers).get(heartbeat, {
-          query: {},
-          body: { version: "1.0.0" },
-        })
-      ).latest_version;
+    const { runner } = await addTestUser(plane);
+    const body = { version: "1.0.0" };
+    const latest = async () => (await runner.get(heartbeat, { query: {}, body })).latest_version;
     expect(await latest()).toBeNull();
     const seen = [];
     for (const version of ["1.9.0", "1.10.0-rc.1", "1.2.0", "1.10.0", "1.10.0-rc.2"]) {
@@ -80,8 +75,7 @@ describe("the release endpoints", () => {
       body: { name: "in the cloud", metadata: { region: "eu", deploy_configuration: {} } },
     });
     const runner = callsOf(plane, { "x-worker-id": worker_id, "x-worker-token": worker_token });
-    const owner = await addOwner(plane.context.store);
-    const client = callsOf(plane, await clientHeaders(plane, owner));
+    const { owner, headers, client } = await addTestUser(plane);
     const shown = await client.get(getWorker, { params: { id: worker_id } });
     expect(shown).toMatchObject({ name: "in the cloud", mode: "cloud-hosted", metadata: {} });
     const job = await client.get(createJob, {
@@ -94,7 +88,6 @@ describe("the release endpoints", () => {
     expect((await runner.get(claimJob, { query: {} })).job.id).toBe(job.id);
     for (const path of ["", "/drain", "/rotate-token"]) {
       const method = path === "" ? "DELETE" : "POST";
-      const headers = await clientHeaders(plane, owner);
       const answer = await ask(plane, method, `/api/cli/workers/${worker_id}${path}`, { headers });
       expect(answer.status).toBe(404);
     }

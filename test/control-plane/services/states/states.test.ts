@@ -61,7 +61,7 @@ test("a state is locked, read, written, unlocked and returned unchanged", async 
   expect([written.status, written.body.length]).toEqual([200, 0]);
   expect((await unlock(job)).status).toBe(200);
   const read = await call(job, "GET");
-  expect([read.status, read.body.toString()]).toEqual([200, text]);
+  expect([read.status, read.text]).toEqual([200, text]);
   expect(read.headers).toMatchObject({
     "content-type": "application/json",
     "content-md5": hash("md5", text, "base64"),
@@ -77,12 +77,12 @@ test("a LOCK repeated by its holder succeeds; other callers get the holder's loc
   expect((await lock(job)).status).toBe(200);
   expect((await lock(job)).status).toBe(200);
   const refused = await lock(job, "lock-2");
-  expect([refused.status, refused.body.toString()]).toEqual([423, lockDocument("lock-1")]);
+  expect([refused.status, refused.text]).toEqual([423, lockDocument("lock-1")]);
   expect(refused.headers["content-type"]).toMatch("application/json");
   await setJob(plane, job, { released_at: 1 });
   const next = await heldJob({ spec_id: job.spec_id });
   const sameId = await lock(next, "lock-1");
-  expect([sameId.status, sameId.body.toString()]).toEqual([423, lockDocument("lock-1")]);
+  expect([sameId.status, sameId.text]).toEqual([423, lockDocument("lock-1")]);
 });
 
 test("exactly one of twenty concurrent LOCKs succeeds", async () => {
@@ -97,7 +97,7 @@ test("an UNLOCK needs the holder's ID, succeeds without a lock, and is refused w
   expect((await unlock(job)).status).toBe(200);
   await lock(job);
   const wrong = await unlock(job, "lock-2");
-  expect([wrong.status, wrong.body.toString()]).toEqual([423, lockDocument("lock-1")]);
+  expect([wrong.status, wrong.text]).toEqual([423, lockDocument("lock-1")]);
   expect((await call(job, "UNLOCK")).status).toBe(400);
   expect((await call(job, "UNLOCK", { body: "" })).status).toBe(400);
   expect((await lock(job, "lock-2")).status).toBe(423);
@@ -161,7 +161,7 @@ test.for([
   const before = await plane.blobs();
   const refused = await post(job, text as string);
   expect([refused.status, refused.json().code]).toEqual([409, "state_conflict"]);
-  expect((await call(job, "GET")).body.toString()).toBe(stateText(5));
+  expect((await call(job, "GET")).text).toBe(stateText(5));
   expect(await plane.blobs()).toBe(before);
 });
 
@@ -276,7 +276,7 @@ test("a lost job can read its last state until it reports its end or another job
   });
   await post(job, stateText(1));
   await unlock(job);
-  expect((await call(job, "GET")).body.toString()).toBe(stateText(1));
+  expect((await call(job, "GET")).text).toBe(stateText(1));
   expect((await lock(job)).status).toBe(401);
   await setJob(plane, job, { presumed_lost_at: null });
   expect((await call(job, "GET")).status).toBe(401);

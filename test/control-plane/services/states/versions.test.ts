@@ -1,17 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { withSerial } from "../../../../control-plane/domain/state-serial.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import {
-  addHeldJob,
-  addTestWorker,
-  ask,
-  clientHeaders,
-  setJob,
-  stateHeaders,
-} from "../../../helpers/plane.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
+import { addHeldJob, ask, setJob, stateHeaders } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner, addSpec } from "../../../helpers/rows.ts";
+import { addSpec } from "../../../helpers/rows.ts";
 
 const { breakStateLock, claimJob, createJob, getJob, listStateVersions, rollBackState } = endpoints;
 
@@ -23,11 +16,8 @@ const state = (serial: number, lineage = "lineage") =>
 
 /** A configuration whose running job holds the lock and has written these serials. */
 async function written(...serials: number[]) {
-  const owner = await addOwner(plane.context.store);
-  const headers = await clientHeaders(plane, owner);
-  const client = callsOf(plane, headers);
+  const { owner, worker, ...user } = await addTestUser(plane);
   const spec = await addSpec(plane.context.store, owner);
-  const worker = await addTestWorker(plane, owner);
   const job = await addHeldJob(plane, owner, worker, { spec_id: spec, job_type: "DEPLOY" });
   const basic = stateHeaders(plane, job);
   const speak = (method: string, body: string, query = "") =>
@@ -37,7 +27,7 @@ async function written(...serials: number[]) {
     expect((await speak("POST", state(serial), "?ID=a")).status).toBe(200);
   const unlock = () => speak("UNLOCK", '{"ID":"a"}');
   const read = () => ask(plane, "GET", `/api/state/${spec}`, { headers: basic });
-  return { client, headers, spec, worker, job, unlock, read, params: { name: spec } };
+  return { ...user, spec, job, unlock, read, params: { name: spec } };
 }
 
 describe("the versions of a state", () => {
@@ -53,7 +43,7 @@ describe("the versions of a state", () => {
     expect(rest).toMatchObject({ state_versions: [{ serial: 1 }], next_cursor: null });
     const path = `/api/cli/configurations/${spec}/state/versions`;
     const download = await ask(plane, "GET", `${path}/2`, { headers });
-    expect(download.body.toString()).toBe(state(2));
+    expect(download.text).toBe(state(2));
     expect((await ask(plane, "GET", `${path}/3`, { headers })).status).toBe(404);
     expect((await ask(plane, "GET", `${path}/x`, { headers })).status).toBe(400);
   });
@@ -63,7 +53,7 @@ describe("the versions of a state", () => {
     await unlock();
     const made = await client.get(rollBackState, { params: { ...params, serial: "1" } });
     expect(made).toMatchObject({ serial: 8, job_id: null, lineage: "lineage" });
-    expect((await read()).body.toString()).toBe(state(8));
+    expect((await read()).text).toBe(state(8));
     const { state_versions } = await client.get(listStateVersions, { params, query: {} });
     expect(state_versions.map(({ serial }) => serial)).toEqual([8, 7, 2, 1]);
   });
@@ -77,26 +67,26 @@ describe("the versions of a state", () => {
 
   it("are not found by other users", async () => {
     const { spec, params } = await written(1);
-    const otherUser = await clientHeaders(plane, await addOwner(plane.context.store));
-    const { refusal } = callsOf(plane, otherUser);
+    const { headers, client } = await addTestUser(plane);
+    const { refusal } = client;
     expect(await refusal(listStateVersions, { params, query: {} })).toBe("404 not_found");
     expect(await refusal(breakStateLock, { params })).toBe("404 not_found");
     expect(await refusal(rollBackState, { params: { ...params, serial: "1" } })).toBe(
       "404 not_found",
     );
     const path = `/api/cli/configurations/${spec}/state/versions/1`;
-    expect((await ask(plane, "GET", path, { headers: otherUser })).status).toBe(404);
+    expect((await ask(plane, "GET", path, { headers })).status).toBe(404);
   });
 });
 
 describe("breaking a state lock", () => {
   it("lets a waiting claim take the job that waited for the lock", async () => {
-    const { client, params, spec, job, worker } = await written(1);
+    const { client, runner, params, spec, job } = await written(1);
     await setJob(plane, job, { status: "FAILED", ended_at: 1, released_at: 1 });
     const body = { job_type: "PLAN" as const, configuration_id: spec };
     const { id } = await client.get(createJob, { body });
     expect((await client.get(getJob, { params: { id } })).waiting_reason).toBe("state_locked");
-    const claim = callsOf(plane, worker.headers).get(claimJob, { query: { wait: 20 } });
+    const claim = runner.get(claimJob, { query: { wait: 20 } });
     await client.ask(breakStateLock, { params });
     expect((await claim).job.id).toBe(id);
     // Without a lock it succeeds and does nothing.

@@ -31,7 +31,7 @@ async function person() {
     const answer = await ask(plane, "POST", path, { headers: json, body: JSON.stringify(body) });
     return {
       status: answer.status,
-      body: JSON.parse(answer.body.toString()) as Record<string, unknown>,
+      body: JSON.parse(answer.text) as Record<string, unknown>,
     };
   };
   return { owner, headers, post };
@@ -58,7 +58,7 @@ describe("the quota", () => {
     expect(refused.body["detail"]).toContain("2 jobs");
     await ask(plane, "POST", `/api/cli/jobs/${String(first.body["id"])}/cancel`, { headers });
     expect((await create()).status).toBe(201);
-    const metrics = (await ask(plane, "GET", "/metrics")).body.toString();
+    const metrics = (await ask(plane, "GET", "/metrics")).text;
     expect(metrics).toContain('windlass_quota_refusals_total{quota="queued_jobs"}');
   });
 
@@ -142,7 +142,7 @@ it("log text above the quota is dropped and the posts still return 201", async (
   const append = async (seq: number, length: number) => {
     const body = JSON.stringify({ log_chunk: "x".repeat(length), stream_type: "STDOUT", seq });
     const answer = await ask(plane, "POST", `/api/jobs/${job.id}/logs`, { headers, body });
-    return { status: answer.status, id: (JSON.parse(answer.body.toString()) as { id: number }).id };
+    return { status: answer.status, id: (JSON.parse(answer.text) as { id: number }).id };
   };
   const first = await append(1, 900);
   const dropped = await append(2, 900);
@@ -154,13 +154,13 @@ it("log text above the quota is dropped and the posts still return 201", async (
   expect((await append(4, 10)).status).toBe(201);
   const report = JSON.stringify({ status: "SUCCESS", last_seq: 4 });
   const ended = await ask(plane, "PUT", `/api/jobs/${job.id}/status`, { headers, body: report });
-  expect(JSON.parse(ended.body.toString())).toMatchObject({
+  expect(JSON.parse(ended.text)).toMatchObject({
     status: "SUCCESS",
     log_complete: false,
   });
   const log = await ask(plane, "GET", `/api/jobs/${job.id}/logs`, { headers: worker.headers });
-  const { logs } = JSON.parse(log.body.toString()) as { logs: { log_chunk: string }[] };
+  const { logs } = JSON.parse(log.text) as { logs: { log_chunk: string }[] };
   expect(logs.map(({ log_chunk }) => log_chunk.length)).toEqual([900]);
-  const metrics = (await ask(plane, "GET", "/metrics")).body.toString();
+  const metrics = (await ask(plane, "GET", "/metrics")).text;
   expect(metrics).toMatch(/^windlass_log_dropped_bytes_total \d+$/m);
 });

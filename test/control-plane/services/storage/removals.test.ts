@@ -8,22 +8,13 @@ import { findUsage } from "../../../../control-plane/store/storage/quotas.ts";
 import { abandonSpec } from "../../../../control-plane/store/configurations/removals.ts";
 import { deleteWorker as deleteWorkerRow } from "../../../../control-plane/store/workers/workers.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf } from "../../../helpers/calls.ts";
-import { addHeldJob, addTestWorker, clientHeaders, readJob } from "../../../helpers/plane.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
+import { addHeldJob, addTestWorker, readJob } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+import { addSpec, type Owner } from "../../../helpers/rows.ts";
 
-const {
-  createConfiguration,
-  createZone,
-  deleteConfiguration,
-  deleteWorker,
-  deleteZone,
-  getJob,
-  getWorker,
-  listJobs,
-  retryJob,
-} = endpoints;
+const { createConfiguration, createZone, deleteConfiguration, deleteWorker } = endpoints;
+const { deleteZone, getJob, getWorker, listJobs, retryJob } = endpoints;
 const source = { type: "inline" as const, files: { "main.tf": "" } };
 /** More than two batches. */
 const many = 250;
@@ -56,9 +47,8 @@ const countSpecs = async (spec: string) =>
 
 describe("a configuration with a long history", () => {
   async function setUp() {
-    const owner = await addOwner(plane.context.store);
+    const { owner, client } = await addTestUser(plane);
     const spec = await addSpec(plane.context.store, owner);
-    const client = callsOf(plane, await clientHeaders(plane, owner));
     return { owner, spec, client, job: await addJobs(owner, spec) };
   }
 
@@ -131,9 +121,7 @@ describe("a configuration with a long history", () => {
 
 describe("a worker that holds many jobs", () => {
   async function setUp() {
-    const owner = await addOwner(plane.context.store);
-    const worker = await addTestWorker(plane, owner);
-    const client = callsOf(plane, await clientHeaders(plane, owner));
+    const { owner, worker, client } = await addTestUser(plane);
     const jobs = await Promise.all(
       Array.from({ length: 120 }, () => addHeldJob(plane, owner, worker, { started_at: 1 })),
     );

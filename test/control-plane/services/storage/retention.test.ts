@@ -8,10 +8,9 @@ import type { Context } from "../../../../control-plane/services/context.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
 import { day } from "../../../../common/units.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { callsOf } from "../../../helpers/calls.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
 import {
   addHeldJob,
-  addTestWorker,
   ask,
   clientHeaders,
   type Plane,
@@ -33,11 +32,11 @@ const later = (plane: Plane, days: number): Context => ({
 
 /** Runs a PLAN with a log, an artifact and this many versions of its state. */
 async function finishedPlan(plane: Plane, versions = 0) {
-  const owner = await addOwner(plane.context.store);
-  const worker = await addTestWorker(plane, owner);
+  const user = await addTestUser(plane);
+  const { owner, worker, runner } = user;
   const spec = await addSpec(plane.context.store, owner);
   const job = await addHeldJob(plane, owner, worker, { spec_id: spec });
-  const runner = callsOf(plane, worker.headers);
+
   const params = { id: job.id };
   const chunk = (seq: number) => ({
     log_chunk: `line ${seq}\n`,
@@ -60,7 +59,7 @@ async function finishedPlan(plane: Plane, versions = 0) {
   }
   await ask(plane, "UNLOCK", `/api/state/${spec}`, lock);
   await runner.ask(endpoints.reportStatus, { params, body: { status: "SUCCESS", last_seq: 2 } });
-  return { owner, worker, runner, spec, job, client: await clientHeaders(plane, owner) };
+  return { ...user, spec, job };
 }
 
 test("a running server removes expired rows and files by its settings, and readers are told", async () => {
@@ -72,31 +71,30 @@ test("a running server removes expired rows and files by its settings, and reade
     WINDLASS_RETENTION_STATE_DAYS: soon,
     WINDLASS_RETENTION_STATE_VERSIONS: "2",
   });
-  const { spec, job, client, runner } = await finishedPlan(plane, 5);
+  const { spec, job, client, headers, runner } = await finishedPlan(plane, 5);
   const archive = await ask(plane, "POST", "/api/cli/archives", {
-    headers: client,
+    headers,
     body: gzipSync("old"),
   });
   expect(archive.status).toBe(201);
   // The two newest versions of the state stay.
   await vi.waitFor(async () => expect(await plane.blobs()).toBe(2), { timeout: 15_000 });
-  const { log_pruned_at, log_complete, status } = await callsOf(plane, client).get(
-    endpoints.getJob,
-    { params: { id: job.id } },
-  );
+  const { log_pruned_at, log_complete, status } = await client.get(endpoints.getJob, {
+    params: { id: job.id },
+  });
   expect([status, log_complete, log_pruned_at]).toEqual(["SUCCESS", null, expect.any(String)]);
   const nothing = { logs: [], next_after: null, log_pruned_at };
   for (const query of [{}, { limit: 1 }, { after: 1 }]) {
     const asked = { params: { id: job.id }, query };
-    expect(await callsOf(plane, client).get(endpoints.getJobLogs, asked)).toEqual(nothing);
+    expect(await client.get(endpoints.getJobLogs, asked)).toEqual(nothing);
     expect(await runner.get(endpoints.readLogs, asked)).toEqual(nothing);
   }
-  const stream = await ask(plane, "GET", `/api/jobs/${job.id}/logs/stream`, { headers: client });
-  const events = stream.body.toString();
+  const stream = await ask(plane, "GET", `/api/jobs/${job.id}/logs/stream`, { headers });
+  const events = stream.text;
   expect(events).not.toContain("event: log");
   expect(events).toMatch(/event: end\ndata: .*"log_pruned_at":"2/);
   const deploy = { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id: job.id };
-  const refused = await ask(plane, "POST", "/api/jobs", { headers: client, json: deploy });
+  const refused = await ask(plane, "POST", "/api/jobs", { headers, json: deploy });
   expect([refused.status, refused.json()]).toEqual([
     400,
     expect.objectContaining({
@@ -104,13 +102,13 @@ test("a running server removes expired rows and files by its settings, and reade
       detail: expect.stringContaining("plan again"),
     }),
   ]);
-  const { state_versions: left } = await callsOf(plane, client).get(endpoints.listStateVersions, {
+  const { state_versions: left } = await client.get(endpoints.listStateVersions, {
     params: { name: spec },
   });
   expect(left.map(({ serial }) => serial)).toEqual([5, 4]);
   for (const { serial } of left) {
     const path = `/api/cli/configurations/${spec}/state/versions/${serial}`;
-    expect((await ask(plane, "GET", path, { headers: client })).json()).toMatchObject({ serial });
+    expect((await ask(plane, "GET", path, { headers })).json()).toMatchObject({ serial });
   }
   await plane.close();
 });
@@ -204,7 +202,7 @@ test("an archive that is uploaded again is kept as long as a new one", async () 
 
 test("a long log is removed in small batches, between which other writes proceed", async () => {
   const plane = await startPlane();
-  const { job, client } = await finishedPlan(plane);
+  const { job, client, headers } = await finishedPlan(plane);
   const { store } = plane.context;
   const log_chunk = "x".repeat(2000);
   for (let batch = 0; batch < 20; batch += 1)
@@ -241,10 +239,10 @@ test("a long log is removed in small batches, between which other writes proceed
   expect(await count()).toBeGreaterThan(0);
   // The rest is not served: readers are told that the log was removed.
   const path = `/api/jobs/${job.id}/logs/stream`;
-  const stream = await ask(plane, "GET", path, { headers: client });
-  expect(stream.body.toString()).not.toContain("xxx");
+  const stream = await ask(plane, "GET", path, { headers });
+  expect(stream.text).not.toContain("xxx");
   const asked = { params: { id: job.id } };
-  const { logs } = await callsOf(plane, client).get(endpoints.getJobLogs, asked);
+  const { logs } = await client.get(endpoints.getJobLogs, asked);
   expect(logs).toEqual([]);
   await retainOnce(later(plane, 91));
   expect(await count()).toBe(0);

@@ -6,7 +6,8 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import type { DeployConfiguration } from "../../../../protocol/deploy-configurations.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
-import { addTestWorker, clientHeaders, setRows } from "../../../helpers/plane.ts";
+import { addRunner, addTestUser } from "../../../helpers/test-user.ts";
+import { addTestWorker, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
 import type { TestWorker } from "../../../helpers/plane.ts";
@@ -20,10 +21,8 @@ let target: TestWorker;
 let spec: string;
 let client: Calls;
 beforeEach(async () => {
-  owner = await addOwner(plane.context.store);
-  target = await addTestWorker(plane, owner);
+  ({ owner, client, worker: target } = await addTestUser(plane));
   spec = await addSpec(plane.context.store, owner);
-  client = callsOf(plane, await clientHeaders(plane, owner));
 });
 
 const update = (body: object) => client.get(updateWorker, { params: target, body });
@@ -166,7 +165,7 @@ describe("an update of a worker", () => {
     };
     await set({ ...deploy_configuration, targets: ["module.b"] });
     await client.get(createJob, { body: teardown() });
-    const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+    const other = await addRunner(plane, owner);
     await other.get(endpoints.heartbeat, {
       body: { version: "1.0.0", features: ["backend_config"] },
     });
@@ -190,7 +189,7 @@ describe("a DESTROY_WORKER job", () => {
     await set({ configuration_id: spec });
     const job = await client.get(createJob, { body: teardown() });
     expect(job.config_snapshot).toMatchObject({ all: true });
-    const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+    const other = await addRunner(plane, owner);
     expect((await other.get(claimJob, {})).job).toMatchObject({ spec_id: spec, targets: [] });
   });
 
@@ -226,7 +225,7 @@ describe("a DESTROY_WORKER job", () => {
   it("cannot be retried if it would destroy something else now", async () => {
     await set({ configuration_id: spec, targets: ["module.worker"] });
     const job = await client.get(createJob, { body: teardown() });
-    const other = callsOf(plane, (await addTestWorker(plane, owner)).headers);
+    const other = await addRunner(plane, owner);
     await other.get(claimJob, {});
     await other.get(reportStatus, { params: job, body: { status: "FAILED" } });
     for (const changed of [{ configuration_id: spec }, { snapshot: { source } }]) {

@@ -5,6 +5,7 @@ import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf, type Calls } from "../../../helpers/calls.ts";
 import { hashToken } from "../../../../control-plane/domain/tokens.ts";
 import { updateWorker } from "../../../../control-plane/store/workers/workers.ts";
+import { addTestUser } from "../../../helpers/test-user.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import {
   addTestWorker,
@@ -14,21 +15,10 @@ import {
   readRow,
   type TestWorker,
 } from "../../../helpers/plane.ts";
-import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
+import { addSpec, type Owner } from "../../../helpers/rows.ts";
 
-const {
-  cancelJob,
-  claimJob,
-  createJob,
-  createRegistrationToken,
-  getJob,
-  getWorker,
-  heartbeat,
-  readWorker,
-  registerWorker,
-  reportStatus,
-  updateWorkerMetadata,
-} = endpoints;
+const { cancelJob, claimJob, createJob, createRegistrationToken, getJob, getWorker } = endpoints;
+const { heartbeat, readWorker, registerWorker, reportStatus, updateWorkerMetadata } = endpoints;
 const version = "1.2.3";
 /** OFFLINE after 1 s and lost 0.5 s later, so that a busy machine has time for a call. */
 const fast = {
@@ -41,14 +31,12 @@ const { plane } = planeForFile();
 const { plane: impatient } = planeForFile(fast);
 
 async function newUser(at: Plane) {
-  const owner = await addOwner(at.context.store);
-  const worker = await addTestWorker(at, owner);
-  const client = callsOf(at, await clientHeaders(at, owner));
+  const user = await addTestUser(at);
   const queue = async () =>
-    client.get(createJob, {
-      body: { job_type: "DEPLOY", configuration_id: await addSpec(at.context.store, owner) },
+    user.client.get(createJob, {
+      body: { job_type: "DEPLOY", configuration_id: await addSpec(at.context.store, user.owner) },
     });
-  return { owner, worker, client, runner: callsOf(at, worker.headers), queue };
+  return { ...user, queue };
 }
 
 describe("a worker", () => {
@@ -362,10 +350,7 @@ describe("a worker", () => {
   });
 
   it("is visible to its owner only; a cloud-hosted worker is visible to every user, without details", async () => {
-    const otherClient = callsOf(
-      plane,
-      await clientHeaders(plane, await addOwner(plane.context.store)),
-    );
+    const { client: otherClient } = await addTestUser(plane);
     for (const endpoint of [
       getWorker,
       endpoints.drainWorker,

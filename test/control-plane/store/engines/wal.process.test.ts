@@ -67,7 +67,7 @@ describe("the write-ahead log", () => {
         longest = Math.max(longest, plane.context.store.walBytes());
       }
       expect(longest).toBeLessThan(usualBytes);
-      const metrics = (await ask(plane, "GET", "/metrics")).body.toString();
+      const metrics = (await ask(plane, "GET", "/metrics")).text;
       const shown = Number(/^windlass_database_wal_bytes (\d+)$/m.exec(metrics)?.[1]);
       expect(shown).toBeGreaterThan(0);
       expect(shown).toBeLessThan(usualBytes);
