@@ -108,8 +108,10 @@ async function confirmPlan(
   const out = run.json ? say : print;
   if (plan_summary) for (const line of ["", ...planView(plan_summary), ""]) out(line);
   if (plan_summary?.applyable === false) {
-    if (run.json) showJob(run, planned);
-    else showOutputs(outputLines({ execution_metadata: { outputs: outputsOf(configuration) } }));
+    // Nothing is deployed, so the outputs are those of the last deployment.
+    const execution_metadata = { outputs: outputsOf(configuration) };
+    if (run.json) showJob(run, { ...planned, execution_metadata });
+    else showOutputs(outputLines({ execution_metadata }));
     return false;
   }
   const later = `To deploy exactly this plan later: windlass jobs deploy --plan ${planned.id} --wait`;
@@ -130,7 +132,7 @@ async function confirmPlan(
 }
 
 const outputsOf = ({ components }: Configuration): Record<string, unknown> =>
-  Object.fromEntries(components.map((one) => [one.name, one]));
+  Object.fromEntries(components.map(({ name, ...output }) => [name, output]));
 
 function showOutputs(lines: readonly string[]): void {
   if (lines.length > 0) for (const line of ["", "Outputs:", ...lines]) print(line);

@@ -68,6 +68,11 @@ describe.concurrent("windlass up", () => {
     expect(again).toMatchObject({ exitCode: 0 });
     expect(again.stdout).toMatch(/^Plan: no changes/m);
     expect(again.stdout).toMatch(/^ {2}cluster_name +.*= \w+$/m);
+    const unchanged = (await ada.json("up", directory, "--name", "piped", "--yes")) as Job;
+    expect(unchanged).toMatchObject({ job_type: "PLAN", status: "SUCCESS" });
+    expect(deployed.execution_metadata?.outputs).toHaveProperty("cluster_name");
+    const { outputs } = unchanged.execution_metadata ?? {};
+    expect(outputs).toEqual(deployed.execution_metadata?.outputs);
   });
 
   test("refuses a configuration with another type of source", async () => {
