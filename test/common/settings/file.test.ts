@@ -18,12 +18,12 @@ test("the file of a setting is read whole", () => {
   expect(readSettingFile("KEY_FILE", path)).toBe("");
 });
 
-test("a pipe to which nothing is written does not hold up the start", () => {
+test("a pipe to which no process writes is refused after a time limit", () => {
   const pipe = join(folder, "pipe");
   execFileSync("mkfifo", [pipe]);
   const message = `KEY_FILE cannot be read: nothing is written to this pipe`;
   expect(() => readSettingFile("KEY_FILE", pipe, 50)).toThrow(new ConfigError(message));
-  // With a writer that is silent.
+  // With a writer that writes nothing.
   const writer = openSync(pipe, "r+");
   try {
     expect(() => readSettingFile("KEY_FILE", pipe, 50)).toThrow(new ConfigError(message));

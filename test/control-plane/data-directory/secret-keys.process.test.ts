@@ -291,11 +291,11 @@ describe("rotate-key", () => {
   });
 });
 
-/** What a pipeline may write about a cloud-hosted worker. */
+/** Metadata that a pipeline may write for a cloud-hosted worker. */
 const freeMetadata = [
   JSON.stringify({ deploy_configuration: { snapshot: { variables: { a: { sealed: 5 } } } } }),
 ];
-/** What an older release took of a worker. */
+/** Metadata of a worker that an older release accepted. */
 const oddMetadata = [
   { variables: "text" },
   { variables: [null] },

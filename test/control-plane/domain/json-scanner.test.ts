@@ -20,7 +20,7 @@ function scan(bytes: Uint8Array, pieceBytes: number, levels = 50) {
   return { found, isEnded: scanner.isEnded };
 }
 
-/** Undefined if the scanner refuses the bytes or they are not whole. */
+/** Returns undefined if the scanner refuses the bytes or they are incomplete. */
 function accepted(bytes: Uint8Array, pieceBytes: number): unknown[] | undefined {
   try {
     const { found, isEnded } = scan(bytes, pieceBytes);
@@ -31,7 +31,7 @@ function accepted(bytes: Uint8Array, pieceBytes: number): unknown[] | undefined 
   }
 }
 
-test("hands out the first level, however the bytes arrive", () => {
+test("returns the first level, however the bytes are split", () => {
   const text = ` { "a" : -1.50e+3 , "b\\n\\u00e9" : "\\"x\\"" , "c":[1,[2],{"d":3}, null], "e":{"f":[]} ,"g":true}\n`;
   for (const pieceBytes of [1, 2, 5, 1000])
     expect(scan(Buffer.from(text), pieceBytes)).toEqual({
@@ -50,7 +50,7 @@ test("hands out the first level, however the bytes arrive", () => {
     });
 });
 
-test("hands out no long name and no long text", () => {
+test("returns no long name and no long text", () => {
   const text = "é".repeat(longest);
   const json = JSON.stringify({ [text]: 1, a: text, b: "x".repeat(longest - 2) });
   expect(scan(Buffer.from(json), 100).found).toEqual([
@@ -60,13 +60,13 @@ test("hands out no long name and no long text", () => {
   ]);
 });
 
-test("counts levels", () => {
+test("refuses more than 50 levels", () => {
   const nested = (levels: number) => Buffer.from(`{"a":${"[".repeat(levels - 1)}`);
   expect(scan(nested(50), 7).isEnded).toBe(false);
   expect(() => scan(nested(51), 7)).toThrow("too deep");
 });
 
-test("accepts the maps that JSON.parse accepts, and nothing else", () => {
+test("accepts exactly the maps that JSON.parse accepts", () => {
   const map = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 });
   const change = fc.record({
     at: fc.nat(),

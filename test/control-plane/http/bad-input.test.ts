@@ -167,71 +167,62 @@ describe("a request body", () => {
 describe("a request field", () => {
   const inline = { type: "inline", files: { "main.tf": "" } };
   const config = (more: object) => ({ name: "c", zone_id: mine.zone, source: inline, ...more });
+  const [jobs, configurations] = ["/api/jobs", "/api/cli/configurations"];
   it.each<[string, string, () => unknown, ProblemCode]>([
-    ["a job of no type", "/api/jobs", () => ({ configuration_id: spec }), "invalid_request"],
+    ["a job of no type", jobs, () => ({ configuration_id: spec }), "invalid_request"],
     [
       "an unknown job type",
-      "/api/jobs",
+      jobs,
       () => ({ job_type: "APPLY", configuration_id: spec }),
       "invalid_request",
     ],
     [
       "a malformed id",
-      "/api/jobs",
+      jobs,
       () => ({ job_type: "PLAN", configuration_id: "7" }),
       "invalid_request",
     ],
     [
       "another user's configuration",
-      "/api/jobs",
+      jobs,
       () => ({ job_type: "PLAN", configuration_id: foreign.spec }),
       "not_found",
     ],
     [
       "another user's worker",
-      "/api/jobs",
+      jobs,
       () => ({ job_type: "PLAN", configuration_id: spec, assigned_worker_id: foreign.worker }),
       "not_found",
     ],
     [
       "a plan that has not ended",
-      "/api/jobs",
+      jobs,
       () => ({ job_type: "DEPLOY", configuration_id: spec, plan_job_id: planJob }),
       "invalid_plan",
     ],
-    [
-      "another user's zone",
-      "/api/cli/configurations",
-      () => config({ zone_id: foreign.zone }),
-      "not_found",
-    ],
-    [
-      "an unknown engine",
-      "/api/cli/configurations",
-      () => config({ engine: "pulumi" }),
-      "invalid_request",
-    ],
+    ["another user's zone", configurations, () => config({ zone_id: foreign.zone }), "not_found"],
+    ["an unknown engine", configurations, () => config({ engine: "pulumi" }), "invalid_request"],
     [
       "a time that is text",
-      "/api/cli/configurations",
+      configurations,
       () => config({ timeout_seconds: "60" }),
       "invalid_request",
     ],
     [
       "a path outside the folder",
-      "/api/cli/configurations",
+      configurations,
       () => config({ source: { type: "inline", files: { "../x.tf": "" } } }),
       "invalid_request",
     ],
     [
       "an invalid variable name",
-      "/api/cli/configurations",
+      configurations,
       () => config({ variables: { "a b": { value: 1 } } }),
       "invalid_request",
     ],
     [
       "an environment that loads code",
-      "/api/cli/configurations",
+      configurations,
       () => config({ environment: { LD_PRELOAD: "x" } }),
       "forbidden_environment_name",
     ],

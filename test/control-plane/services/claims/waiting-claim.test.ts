@@ -25,7 +25,7 @@ const worker = {
   presented_hash: "current",
 } as unknown as WorkerCaller;
 
-/** A parked claim with one request, and a queue whose attempts end when the test says so. */
+/** Returns a parked claim with one request, and a queue whose attempt the test ends. */
 function park(waitMilliseconds = 60_000) {
   const [connection, server] = [new AbortController(), new AbortController()];
   const attempt = Promise.withResolvers<ClaimRow | null>();
@@ -59,7 +59,7 @@ describe("a waiting claim", () => {
     ["the server stops", "none"],
     ["the worker drains", "none"],
     ["the token is refused", "refused"],
-  ])("that is parked ends when %s, and is not woken any more", async (event, outcome) => {
+  ])("that is parked ends when %s, and cannot be woken afterwards", async (event, outcome) => {
     const parked = park();
     parked.events[event]();
     expect(await parked.outcome).toBe(outcome);
@@ -75,7 +75,7 @@ describe("a waiting claim", () => {
     ["the connection closes", "none", [job]],
     ["the worker drains", "none", [job]],
     ["the token is refused", "refused", [job]],
-  ])("that is woken when %s: %s", async (event, outcome, returned) => {
+  ])("that is woken, then %s: its outcome is %s", async (event, outcome, returned) => {
     const woken = park();
     const waking = woken.claim.wake(woken.queue);
     expect(woken.claim.wants(hint)).toBe(false);
@@ -92,7 +92,7 @@ describe("a waiting claim", () => {
     ["the connection closes", false],
     ["the worker drains", false],
     ["the token is refused", false],
-  ])("whose attempt finds no job, when %s, is parked again: %s", async (event, isParked) => {
+  ])("whose attempt finds no job, then %s: it is parked again: %s", async (event, isParked) => {
     const woken = park();
     const waking = woken.claim.wake(woken.queue);
     woken.events[event]();
@@ -103,7 +103,7 @@ describe("a waiting claim", () => {
     expect(await woken.outcome).toBe(event === "the token is refused" ? "refused" : "none");
   });
 
-  it("ends when its time is over; the job of an attempt under way returns to the queue", async () => {
+  it("ends after its wait, and the job of an attempt in progress returns to the queue", async () => {
     const { claim, queue, attempt, outcome, returned } = park(1);
     const waking = claim.wake(queue);
     expect(await outcome).toBe("none");
@@ -112,14 +112,14 @@ describe("a waiting claim", () => {
     expect(returned).toEqual([job]);
   });
 
-  it("fails with what its attempt fails with", async () => {
+  it("fails with the error of its attempt", async () => {
     const { claim, queue, attempt, outcome } = park();
     attempt.reject(new Error("the store is closed"));
     await claim.wake(queue);
     expect(await outcome).toBe("the store is closed");
   });
 
-  it("gives one job to all requests that joined it, and goes on when one of them leaves", async () => {
+  it("returns one job to all requests that joined it, also after one of them has left", async () => {
     const { claim, queue, attempt, outcome, events } = park();
     const other = claim.join({
       waitMilliseconds: 60_000,
@@ -137,7 +137,7 @@ describe("a waiting claim", () => {
     ["current", 2000, false],
     ["old", 999, false],
     ["old", 1000, true],
-  ])("that came with the %s token, at %i, has an expired one: %s", (presented, now, expired) => {
+  ])("with the %s token at time %i has an expired token: %s", (presented, now, expired) => {
     const caller = { ...worker, presented_hash: presented };
     const claim = new WaitingClaim(
       { worker: caller, key: undefined },
@@ -146,7 +146,7 @@ describe("a waiting claim", () => {
     expect(claim.hasExpiredToken(now)).toBe(expired);
   });
 
-  it("wants what its worker may take since it was renewed", () => {
+  it("accepts hints for the labels of its renewed worker", () => {
     const { claim, events } = park();
     const gpu = { ...hint, labels: ["gpu"] };
     expect(claim.wants(gpu)).toBe(false);

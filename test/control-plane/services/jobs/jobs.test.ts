@@ -10,6 +10,7 @@ import { addArtifact, addJob, type Owner } from "../../../helpers/rows.ts";
 const { cancelJob, claimJob, createConfiguration, createJob, createZone } = endpoints;
 const { getConfiguration, getJob, getZone, listConfigurations, listJobs, listZones } = endpoints;
 const { reportStatus } = endpoints;
+const [invalid, forbidden] = ["400 invalid_request", "400 forbidden_environment_name"];
 const unknownId = "01890000-0000-7000-8000-000000000000";
 const source = { type: "inline", files: { "main.tf": "" } } as const;
 
@@ -150,29 +151,25 @@ describe("a configuration", () => {
   });
 
   it.each<[string, object, string]>([
-    ["no source", { source: undefined }, "400 invalid_request"],
-    ["an unknown source", { source: { type: "ftp" } }, "400 invalid_request"],
-    ["an empty source", { source: { type: "inline", files: {} } }, "400 invalid_request"],
+    ["no source", { source: undefined }, invalid],
+    ["an unknown source", { source: { type: "ftp" } }, invalid],
+    ["an empty source", { source: { type: "inline", files: {} } }, invalid],
     [
       "an archive that does not exist",
       { source: { type: "archive", sha256: "a".repeat(64) } },
-      "400 invalid_request",
+      invalid,
     ],
-    ["an unknown field", { colour: "red" }, "400 invalid_request"],
-    ["an unknown engine", { engine: "pulumi" }, "400 invalid_request"],
-    ["a variable without a value", { variables: { a: {} } }, "400 invalid_request"],
-    ["a variable with a wrong name", { variables: { "a b": { value: 1 } } }, "400 invalid_request"],
-    ["a timeout of 0", { timeout_seconds: 0 }, "400 invalid_request"],
+    ["an unknown field", { colour: "red" }, invalid],
+    ["an unknown engine", { engine: "pulumi" }, invalid],
+    ["a variable without a value", { variables: { a: {} } }, invalid],
+    ["a variable with a wrong name", { variables: { "a b": { value: 1 } } }, invalid],
+    ["a timeout of 0", { timeout_seconds: 0 }, invalid],
     ["an unknown zone", { zone_id: unknownId }, "404 not_found"],
-    ["a malformed zone id", { zone_id: "zone" }, "400 invalid_request"],
-    ["PATH", { environment: { PATH: "/evil" } }, "400 forbidden_environment_name"],
-    ["LD_PRELOAD", { environment: { LD_PRELOAD: "x" } }, "400 forbidden_environment_name"],
-    [
-      "TF_CLI_ARGS_plan",
-      { environment: { TF_CLI_ARGS_plan: "-out=x" } },
-      "400 forbidden_environment_name",
-    ],
-    ["AWS_PROFILE", { environment: { AWS_PROFILE: "x" } }, "400 forbidden_environment_name"],
+    ["a malformed zone id", { zone_id: "zone" }, invalid],
+    ["PATH", { environment: { PATH: "/evil" } }, forbidden],
+    ["LD_PRELOAD", { environment: { LD_PRELOAD: "x" } }, forbidden],
+    ["TF_CLI_ARGS_plan", { environment: { TF_CLI_ARGS_plan: "-out=x" } }, forbidden],
+    ["AWS_PROFILE", { environment: { AWS_PROFILE: "x" } }, forbidden],
   ])("is refused with %s", async (_, change, refusal) => {
     const body = { name: "c", zone_id: owner.zone, source, ...change } as CreateConfiguration;
     expect(await client.refusal(createConfiguration, { body })).toBe(refusal);
@@ -217,13 +214,13 @@ describe("a job", () => {
   });
 
   it.each<[string, object, string]>([
-    ["no type", { job_type: undefined }, "400 invalid_request"],
-    ["an unknown type", { job_type: "APPLY" }, "400 invalid_request"],
-    ["no configuration", { configuration_id: undefined }, "400 invalid_request"],
+    ["no type", { job_type: undefined }, invalid],
+    ["an unknown type", { job_type: "APPLY" }, invalid],
+    ["no configuration", { configuration_id: undefined }, invalid],
     ["an unknown configuration", { configuration_id: unknownId }, "404 not_found"],
     ["an unknown worker", { assigned_worker_id: unknownId }, "404 not_found"],
-    ["a plan_job_id on a PLAN", { plan_job_id: unknownId }, "400 invalid_request"],
-    ["an unknown field", { force: true }, "400 invalid_request"],
+    ["a plan_job_id on a PLAN", { plan_job_id: unknownId }, invalid],
+    ["an unknown field", { force: true }, invalid],
   ])("is refused with %s", async (_, change, refusal) => {
     const spec = await configure();
     const body = { job_type: "PLAN", configuration_id: spec.id, ...change } as never;

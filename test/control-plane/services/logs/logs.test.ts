@@ -8,92 +8,75 @@ import { planeForFile } from "../../../helpers/plane-for-file.ts";
 const { appendLogs, cancelJob, claimJob, createJob, getJob, getJobLogs, readLogs, reportStatus } =
   endpoints;
 
+const [invalid, tooLarge] = ["400 invalid_request", "413 too_large"];
 type Params = { readonly id: string };
 
 const { plane, it: base } = planeForFile();
-const it = base
-  // Queues a job and claims it; returns its path parameters.
-  .extend("held", ({ client, runner, spec }) => async (): Promise<Params> => {
-    const body = { job_type: "PLAN", configuration_id: spec } as const;
-    const { id } = await client.get(createJob, { body });
-    await runner.get(claimJob, {});
-    return { id };
-  })
-  .extend(
-    "append",
-    ({ runner }) =>
-      (params: Params, body: AppendLogs) =>
-        runner.get(appendLogs, { params, body }),
-  )
-  .extend(
-    "report",
-    ({ runner }) =>
-      (params: Params, body: ReportStatus) =>
-        runner.get(reportStatus, { params, body }),
-  )
-  .extend(
-    "read",
-    ({ client }) =>
-      (params: Params, query = {}) =>
-        client.get(getJobLogs, { params, query }),
-  )
-  .extend(
-    "texts",
-    ({ read }) =>
-      async (params: Params) =>
-        (await read(params)).logs.map(({ log_chunk }) => log_chunk),
-  );
+// The log calls of the runner and the client of each test.
+const it = base.extend("log", ({ client, runner, spec }) => {
+  const read = (params: Params, query = {}) => client.get(getJobLogs, { params, query });
+  return {
+    /** Queues a job and claims it. Returns its path parameters. */
+    held: async (): Promise<Params> => {
+      const body = { job_type: "PLAN", configuration_id: spec } as const;
+      const { id } = await client.get(createJob, { body });
+      await runner.get(claimJob, {});
+      return { id };
+    },
+    append: (params: Params, body: AppendLogs) => runner.get(appendLogs, { params, body }),
+    report: (params: Params, body: ReportStatus) => runner.get(reportStatus, { params, body }),
+    read,
+    texts: async (params: Params) => (await read(params)).logs.map(({ log_chunk }) => log_chunk),
+  };
+});
 
 const chunk = (seq: number, log_chunk = `chunk ${seq}\n`) =>
   ({ log_chunk, stream_type: "STDOUT", seq }) as const;
 
 describe("the log of a job", () => {
   it("keeps unnumbered posts in their order, and the first post starts the job", async ({
-    held,
-    append,
-    read,
-    texts,
+    log,
     client,
     runner,
   }) => {
-    const job = await held();
+    const job = await log.held();
     for (const log_chunk of ["one\n", "two", ""])
-      await append(job, { log_chunk, stream_type: "STDERR" });
-    expect(await texts(job)).toEqual(["one\n", "two", ""]);
+      await log.append(job, { log_chunk, stream_type: "STDERR" });
+    expect(await log.texts(job)).toEqual(["one\n", "two", ""]);
     expect((await client.get(getJob, { params: job })).started_at).not.toBeNull();
-    const whole = await read(job);
+    const whole = await log.read(job);
     expect(whole.logs[0]).toMatchObject({ job_id: job.id, stream_type: "STDERR" });
     expect(await runner.get(readLogs, { params: job, query: {} })).toEqual(whole);
   });
 
-  it("is read in pages, after an id", async ({ held, append, read }) => {
-    const job = await held();
-    await append(job, { chunks: [1, 2, 3, 4, 5].map((seq) => chunk(seq)) });
-    const first = await read(job, { limit: 2 });
+  it("is read in pages, after an id", async ({ log }) => {
+    const job = await log.held();
+    await log.append(job, { chunks: [1, 2, 3, 4, 5].map((seq) => chunk(seq)) });
+    const first = await log.read(job, { limit: 2 });
     expect(first.logs).toHaveLength(2);
     expect(first.next_after).toBe(first.logs[1]!.id);
-    const rest = await read(job, { after: first.next_after });
+    const rest = await log.read(job, { after: first.next_after });
     expect(rest.logs.map(({ log_chunk }) => log_chunk)).toEqual([
       "chunk 3\n",
       "chunk 4\n",
       "chunk 5\n",
     ]);
     expect(rest.next_after).toBeNull();
-    expect((await read(job, { after: first.next_after, limit: 3 })).next_after).toBeNull();
+    expect((await log.read(job, { after: first.next_after, limit: 3 })).next_after).toBeNull();
   });
 
-  it("stores a numbered chunk once, however often it is sent", async ({ held, append, texts }) => {
-    const job = await held();
-    const first = await append(job, { chunks: [chunk(1), chunk(2)] });
-    expect(await append(job, { chunks: [chunk(1), chunk(2)] })).toEqual(first);
-    const second = await append(job, { chunks: [chunk(2), chunk(3)] });
+  it("stores a numbered chunk once, however often it is sent", async ({ log }) => {
+    const job = await log.held();
+    const first = await log.append(job, { chunks: [chunk(1), chunk(2)] });
+    expect(await log.append(job, { chunks: [chunk(1), chunk(2)] })).toEqual(first);
+    const second = await log.append(job, { chunks: [chunk(2), chunk(3)] });
     expect(second.id).toBeGreaterThan(first.id);
-    expect(await append(job, chunk(3))).toEqual(second);
-    expect(await texts(job)).toEqual(["chunk 1\n", "chunk 2\n", "chunk 3\n"]);
+    expect(await log.append(job, chunk(3))).toEqual(second);
+    expect(await log.texts(job)).toEqual(["chunk 1\n", "chunk 2\n", "chunk 3\n"]);
   });
 
-  it("returns 201 for a new chunk and 200 for a stored one", async ({ held, worker }) => {
-    const job = await held();
+  it("returns 201 for a new chunk and 200 for a stored one", async ({ log, worker }) => {
+    const job = await log.held();
     const post = () =>
       ask(plane, "POST", `/api/jobs/${job.id}/logs`, { headers: worker.headers, json: chunk(1) });
     expect((await post()).status).toBe(201);
@@ -101,18 +84,16 @@ describe("the log of a job", () => {
   });
 
   it("waits for a chunk whose predecessor is in transit, and refuses a gap", async ({
-    held,
-    append,
-    texts,
+    log,
     runner,
     worker,
   }) => {
-    const job = await held();
-    const second = append(job, chunk(2));
+    const job = await log.held();
+    const second = log.append(job, chunk(2));
     await pause(50);
-    await append(job, chunk(1));
+    await log.append(job, chunk(1));
     await second;
-    expect(await texts(job)).toEqual(["chunk 1\n", "chunk 2\n"]);
+    expect(await log.texts(job)).toEqual(["chunk 1\n", "chunk 2\n"]);
     expect(await runner.refusal(appendLogs, { params: job, body: chunk(4) })).toBe("409 log_gap");
     const answer = await ask(plane, "POST", `/api/jobs/${job.id}/logs`, {
       headers: worker.headers,
@@ -122,38 +103,32 @@ describe("the log of a job", () => {
   });
 
   it("keeps every character, and reports a cancellation in the response", async ({
-    held,
-    append,
-    texts,
+    log,
     client,
   }) => {
-    const job = await held();
+    const job = await log.held();
     const text = "\u0000 \u001b[31mred\u001b[0m \r\n \ufffd 🚀 \u2028";
-    await append(job, { log_chunk: text, stream_type: "STDOUT" });
-    expect(await texts(job)).toEqual([text]);
+    await log.append(job, { log_chunk: text, stream_type: "STDOUT" });
+    expect(await log.texts(job)).toEqual([text]);
     await client.get(cancelJob, { params: job });
-    expect(await append(job, { log_chunk: "late", stream_type: "STDOUT" })).toMatchObject({
+    expect(await log.append(job, { log_chunk: "late", stream_type: "STDOUT" })).toMatchObject({
       job_status: "CANCELLED",
     });
   });
 
-  it("accepts 1 MiB of text in one post, whatever its length as JSON", async ({
-    held,
-    append,
-    texts,
-  }) => {
-    const job = await held();
+  it("accepts 1 MiB of text in one post, whatever its length as JSON", async ({ log }) => {
+    const job = await log.held();
     const text = "\u0001".repeat(1024 ** 2);
-    await append(job, chunk(1, text));
-    expect(await texts(job)).toEqual([text]);
+    await log.append(job, chunk(1, text));
+    expect(await log.texts(job)).toEqual([text]);
   });
 
   it("keeps the step of a SYSTEM chunk, and ignores a malformed one", async ({
-    held,
+    log,
     client,
     runner,
   }) => {
-    const job = await held();
+    const job = await log.held();
     const step = { name: "plan", event: "started", at: "2026-11-21T10:15:02.120Z" } as const;
     const system = { stream_type: "SYSTEM", log_chunk: "" } as const;
     const wrong = [
@@ -174,72 +149,49 @@ describe("the log of a job", () => {
     expect(logs[1]).not.toHaveProperty("step");
   });
 
-  it("is complete when it has every chunk that the runner counted", async ({
-    held,
-    append,
-    report,
-    client,
-  }) => {
-    const job = await held();
-    await append(job, { chunks: [chunk(1), chunk(2)] });
-    expect(await report(job, { status: "SUCCESS", last_seq: 3 })).toMatchObject({
+  it("is complete when it has every chunk that the runner counted", async ({ log, client }) => {
+    const job = await log.held();
+    await log.append(job, { chunks: [chunk(1), chunk(2)] });
+    expect(await log.report(job, { status: "SUCCESS", last_seq: 3 })).toMatchObject({
       log_complete: false,
     });
-    await append(job, chunk(3));
+    await log.append(job, chunk(3));
     expect(await client.get(getJob, { params: job })).toMatchObject({ log_complete: true });
-    const other = await held();
-    expect(await report(other, { status: "SUCCESS" })).toMatchObject({ log_complete: null });
+    const other = await log.held();
+    expect(await log.report(other, { status: "SUCCESS" })).toMatchObject({ log_complete: null });
   });
 
-  it("is read whole, however long it is", async ({ held, append, texts }) => {
-    const job = await held();
+  it("is read whole, however long it is", async ({ log }) => {
+    const job = await log.held();
     for (let from = 1; from <= 1000; from += 200)
-      await append(job, { chunks: Array.from({ length: 200 }, (_, index) => chunk(from + index)) });
-    expect(await texts(job)).toEqual(
+      await log.append(job, {
+        chunks: Array.from({ length: 200 }, (_, index) => chunk(from + index)),
+      });
+    expect(await log.texts(job)).toEqual(
       Array.from({ length: 1000 }, (_, index) => `chunk ${index + 1}\n`),
     );
   });
 
   it.for<[string, unknown, string]>([
-    ["an empty body", {}, "400 invalid_request"],
-    ["no stream", { log_chunk: "x" }, "400 invalid_request"],
-    ["an unknown stream", { log_chunk: "x", stream_type: "STDLOG" }, "400 invalid_request"],
-    [
-      "a chunk that is not a string",
-      { log_chunk: 5, stream_type: "STDOUT" },
-      "400 invalid_request",
-    ],
-    [
-      "both forms",
-      { log_chunk: "x", stream_type: "STDOUT", chunks: [chunk(1)] },
-      "400 invalid_request",
-    ],
-    ["no chunks", { chunks: [] }, "400 invalid_request"],
-    [
-      "too many chunks",
-      { chunks: Array.from({ length: 201 }, (_, i) => chunk(i + 1)) },
-      "400 invalid_request",
-    ],
-    ["a chunk number of 0", { ...chunk(0) }, "400 invalid_request"],
-    ["1 MiB and 1 byte of text", chunk(1, "x".repeat(1024 ** 2 + 1)), "413 too_large"],
-    [
-      "512 Ki two-byte letters and one more",
-      chunk(1, "é".repeat(1024 ** 2 / 2 + 1)),
-      "413 too_large",
-    ],
+    ["an empty body", {}, invalid],
+    ["no stream", { log_chunk: "x" }, invalid],
+    ["an unknown stream", { log_chunk: "x", stream_type: "STDLOG" }, invalid],
+    ["a chunk that is not a string", { log_chunk: 5, stream_type: "STDOUT" }, invalid],
+    ["both forms", { log_chunk: "x", stream_type: "STDOUT", chunks: [chunk(1)] }, invalid],
+    ["no chunks", { chunks: [] }, invalid],
+    ["too many chunks", { chunks: Array.from({ length: 201 }, (_, i) => chunk(i + 1)) }, invalid],
+    ["a chunk number of 0", { ...chunk(0) }, invalid],
+    ["1 MiB and 1 byte of text", chunk(1, "x".repeat(1024 ** 2 + 1)), tooLarge],
+    ["512 Ki two-byte letters and one more", chunk(1, "é".repeat(1024 ** 2 / 2 + 1)), tooLarge],
     [
       "more than 1 MiB in chunks",
       { chunks: [chunk(1, "x".repeat(1024 ** 2)), chunk(2, "y")] },
-      "413 too_large",
+      tooLarge,
     ],
-    [
-      "a body of 7.9 MB",
-      { log_chunk: "x".repeat(7_900_000), stream_type: "STDOUT" },
-      "413 too_large",
-    ],
-  ])("refuses %s and stores nothing of it", async ([, body, refusal], { held, texts, runner }) => {
-    const job = await held();
+    ["a body of 7.9 MB", { log_chunk: "x".repeat(7_900_000), stream_type: "STDOUT" }, tooLarge],
+  ])("refuses %s and stores nothing of it", async ([, body, refusal], { log, runner }) => {
+    const job = await log.held();
     expect(await runner.refusal(appendLogs, { params: job, body: body as never })).toBe(refusal);
-    expect(await texts(job)).toEqual([]);
+    expect(await log.texts(job)).toEqual([]);
   });
 });

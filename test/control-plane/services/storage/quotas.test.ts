@@ -78,7 +78,7 @@ describe("the quota", () => {
     await create();
     const counted: string[] = [];
     const unlisten = context.wakeups.listen("quota", (quota) => counted.push(quota));
-    // They share a commit. The second one fails half way, so the first is judged twice.
+    // Both share a commit. The second one fails halfway, so the first one is run twice.
     const results = await Promise.allSettled([
       create(),
       context.store.write(async (tx) => {

@@ -13,6 +13,7 @@ import { addOwner, addSpec, type Owner } from "../../../helpers/rows.ts";
 import type { TestWorker } from "../../../helpers/plane.ts";
 
 const { claimJob, createJob, getWorker, reportStatus, retryJob, updateWorker } = endpoints;
+const invalid = "400 invalid_request";
 const source = { type: "git", url: "https://git.example.com/pools.git" } as const;
 
 const { plane } = planeForFile();
@@ -63,29 +64,25 @@ describe("an update of a worker", () => {
   });
 
   it.each<[string, () => unknown, string]>([
-    ["neither a configuration nor a snapshot", () => ({}), "400 invalid_request"],
-    ["only targets", () => ({ targets: ["module.a"] }), "400 invalid_request"],
-    ["both", () => ({ configuration_id: spec, snapshot: { source } }), "400 invalid_request"],
+    ["neither a configuration nor a snapshot", () => ({}), invalid],
+    ["only targets", () => ({ targets: ["module.a"] }), invalid],
+    ["both", () => ({ configuration_id: spec, snapshot: { source } }), invalid],
     ["an unknown configuration", () => ({ configuration_id: target.id }), "404 not_found"],
-    ["an unknown field", () => ({ configuration_id: spec, more: 1 }), "400 invalid_request"],
-    ["no targets", () => ({ configuration_id: spec, targets: [] }), "400 invalid_request"],
+    ["an unknown field", () => ({ configuration_id: spec, more: 1 }), invalid],
+    ["no targets", () => ({ configuration_id: spec, targets: [] }), invalid],
     [
       "targets and everything",
       () => ({ configuration_id: spec, targets: ["module.a"], all: true }),
-      "400 invalid_request",
+      invalid,
     ],
-    ["all set to false", () => ({ configuration_id: spec, all: false }), "400 invalid_request"],
+    ["all set to false", () => ({ configuration_id: spec, all: false }), invalid],
     [
       "too many targets",
       () => ({ configuration_id: spec, targets: Array.from({ length: 101 }, (_, i) => `a.b${i}`) }),
-      "400 invalid_request",
+      invalid,
     ],
-    ["a snapshot without a source", () => ({ snapshot: {} }), "400 invalid_request"],
-    [
-      "a managed snapshot",
-      () => ({ snapshot: { source, backend: "managed" } }),
-      "400 invalid_request",
-    ],
+    ["a snapshot without a source", () => ({ snapshot: {} }), invalid],
+    ["a managed snapshot", () => ({ snapshot: { source, backend: "managed" } }), invalid],
     [
       "an environment that could run code",
       () => ({ snapshot: { source, environment: { LD_PRELOAD: "/tmp/x.so" } } }),
@@ -94,12 +91,12 @@ describe("an update of a worker", () => {
     [
       "an archive that was not uploaded",
       () => ({ snapshot: { source: { type: "archive", sha256: "0".repeat(64) } } }),
-      "400 invalid_request",
+      invalid,
     ],
     [
       "a secret without its value",
       () => ({ snapshot: { source, variables: { a: { sensitive: true } } } }),
-      "400 invalid_request",
+      invalid,
     ],
     [
       "more than 64 KiB",
