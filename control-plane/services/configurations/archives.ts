@@ -12,9 +12,18 @@ import { findJob, findSnapshot } from "../../store/jobs/jobs.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { checkArchiveBytes, countRefusal } from "../storage/quotas.ts";
-import { contentOf, storeContent, type Content, type Recorded } from "../storage/stored-content.ts";
+import {
+  contentOf,
+  isReadable,
+  storeContent,
+  type Content,
+  type Recorded,
+} from "../storage/stored-content.ts";
 
-/** POST /api/cli/archives: kept once per owner and content. */
+/**
+ * POST /api/cli/archives: kept once per owner and content. Content that can no longer be read is
+ * replaced, so that uploading the same files again is a way out.
+ */
 export async function uploadArchive(
   context: Context,
   user: UserCaller,
@@ -24,17 +33,20 @@ export async function uploadArchive(
     const { sha256, size_bytes } = written;
     const now = context.now();
     const row = { owner_id: user.user_id, ...written, created_at: now, named_at: now };
+    const { owner_id: owner } = row;
+    const before = await context.store.read.first(findArchive, { owner, sha256 });
+    const replaced = before && !(await isReadable(context, before.blob)) ? before.blob : undefined;
     const stored = context.store.write(async (tx) => {
-      const { owner_id: owner } = row;
       if (!(await tx.first(findArchive, { owner, sha256 })))
         await checkArchiveBytes(context, tx, owner, size_bytes);
-      if (!(await addArchive(tx, row))) return false;
+      if (!(await addArchive(tx, row, replaced))) return false;
       const details = { size_bytes };
       const entry = { action: "archive.upload", id: sha256, details } as const;
       await recordOwn(tx, user, entry, row.created_at);
       return true;
     });
-    return { answer: { sha256, size_bytes }, stored: await countRefusal(context, stored) };
+    const answer = { sha256, size_bytes };
+    return { answer, stored: await countRefusal(context, stored), replaced };
   });
 }
 

@@ -36,6 +36,19 @@ export async function storeContent<T>(
   return recorded;
 }
 
+/** Whether all of a blob can be read. */
+export async function isReadable(
+  { blobs }: Pick<Context, "blobs">,
+  blob: string,
+): Promise<boolean> {
+  try {
+    for await (const _ of await blobs.read(blob));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Content to be sent: what it is, and how to read it or a part of it. */
 export interface Content {
   readonly sha256: string;

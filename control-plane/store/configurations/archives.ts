@@ -15,13 +15,28 @@ export const findArchive = statement<{ owner: string; sha256: string }, ArchiveR
       .where("sha256", "=", sha256),
 );
 
-/** Adds an archive, or begins its time anew if it is there; answers whether it is new for its owner. */
-export async function addArchive({ sql: db }: Queries, row: ArchiveRow): Promise<boolean> {
+/**
+ * Adds an archive, or begins its time anew if it is there and its blob is not `lost`. Returns whether
+ * its content is the new blob.
+ */
+export async function addArchive(
+  { sql: db }: Queries,
+  row: ArchiveRow,
+  lost = "",
+): Promise<boolean> {
   const added = await db
     .insertInto("archives")
     .values(row)
     .onConflict((conflict) =>
-      conflict.columns(["owner_id", "sha256"]).doUpdateSet({ named_at: row.named_at }),
+      conflict.columns(["owner_id", "sha256"]).doUpdateSet((set) => ({
+        named_at: row.named_at,
+        blob: set
+          .case()
+          .when("archives.blob", "=", lost)
+          .then(row.blob)
+          .else(set.ref("archives.blob"))
+          .end(),
+      })),
     )
     .returning("blob")
     .executeTakeFirstOrThrow();

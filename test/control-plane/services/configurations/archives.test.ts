@@ -66,6 +66,25 @@ test("the same archive is stored once per owner", async () => {
   expect(await plane.blobs()).toBe(before + 1);
 });
 
+test("an archive whose content is lost is whole again after the next upload", async () => {
+  const content = archive();
+  const sha256 = hash("sha256", content);
+  await upload(content);
+  const job = await jobFrom(sha256);
+  const { blob } = await plane.context.store.read.sql
+    .selectFrom("archives")
+    .select("blob")
+    .where("sha256", "=", sha256)
+    .executeTakeFirstOrThrow();
+  await plane.context.blobs.delete(blob);
+  expect((await download(job, worker)).json().code).toBe("unreadable");
+  const before = await plane.blobs();
+  const uploads = await Promise.all([upload(content), upload(content)]);
+  expect(uploads.map(({ status }) => status).toSorted()).toEqual([200, 201]);
+  expect((await download(job, worker)).body.equals(content)).toBe(true);
+  expect(await plane.blobs()).toBe(before + 1);
+});
+
 test("an archive cannot be read by another worker, by another owner's job, by a job with another source, or after the release", async () => {
   const content = archive();
   const sha256 = hash("sha256", content);
