@@ -1,4 +1,4 @@
-/** The image's build file: understood by a linter, and naming only what is there. No container engine is needed. */
+/** Checks the Dockerfile without a container engine. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { validate } from "dockerfile-utils";

@@ -2,14 +2,14 @@
 import { execa } from "execa";
 import { root } from "./source-files.ts";
 
-/** Runs `windlass <words>` and returns its output and the paths of the modules it loaded, from the root. */
+/** Runs `windlass <words>`. Returns its output, and its modules by their path from the root. */
 export const modulesOfCommand = (...words: string[]) =>
   modulesOf(`
     process.on("exit", () => { process.exitCode = 0; });
     process.argv.splice(1, 0, "windlass", ...${JSON.stringify(words)});
     await import("./main.ts");`);
 
-/** Runs a script in the root and returns its output and the paths of the modules it loaded, from the root. */
+/** Runs a script. Returns its output, and the modules that it loaded by their path from the root. */
 export async function modulesOf(script: string): Promise<{ output: string; loaded: string[] }> {
   const record = `
     import { registerHooks } from "node:module";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 export const realTerraform = (): string =>
   execFileSync("sh", ["-c", "command -v terraform"], { encoding: "utf8" }).trim();
 
-/** Writes a script to a new folder that the users of jobs can read. Returns a PATH that has it first. */
+/** Writes a script to a new folder that jobs can read. Returns a PATH with that folder first. */
 export function pathWith(folder: string, name: string, script: string): string {
   mkdirSync(folder);
   chmodSync(folder, 0o755);

@@ -1,4 +1,4 @@
-/** Programs that the agent runs besides terraform: their environment, their bounds and their errors. */
+/** Programs that the agent runs besides terraform: environment, limits and errors. */
 import { describe, expect, test } from "vitest";
 import { ProgramError, runProgram } from "../../../agent/machine/programs.ts";
 
