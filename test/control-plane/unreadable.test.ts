@@ -6,6 +6,7 @@ import { expect, it } from "vitest";
 import { secretBox } from "../../control-plane/domain/secret-box.ts";
 import { seal, type Definition } from "../../control-plane/domain/snapshot.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
+import { addState } from "../helpers/rows.ts";
 import { addTestUser } from "../helpers/test-user.ts";
 import { ask } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
@@ -71,13 +72,7 @@ it.each(["damaged", "missing"])(
       })(),
       1000,
     );
-    const row = { spec_id: id, serial: 1, lineage: "l", md5: "", size_bytes: text.length };
-    await plane.context.store.write((tx) =>
-      tx.sql
-        .insertInto("state_versions")
-        .values({ ...row, resources: 0, blob, job_id: null, created_at: 1 })
-        .execute(),
-    );
+    await addState(plane.context.store, { spec_id: id, blob, size_bytes: text.length });
     if (how === "missing") await plane.context.blobs.delete(blob);
     else {
       const names = await readdir(plane.directory, { recursive: true });

@@ -2,6 +2,8 @@
 import { v7 as uuid } from "uuid";
 import { newlyQueued, type JobRow } from "../../control-plane/domain/job.ts";
 import { newlyRegistered, type WorkerRow } from "../../control-plane/domain/worker.ts";
+import type { Insertable } from "kysely";
+import type { StateVersionsTable, Tables } from "../../control-plane/store/tables.ts";
 import type { Store } from "../../control-plane/store/db.ts";
 import { insertJob } from "../../control-plane/store/jobs/jobs.ts";
 import { insertSpec } from "../../control-plane/store/configurations/configurations.ts";
@@ -112,3 +114,36 @@ export async function addWorker(
   await store.write((tx) => insertWorker(tx, worker));
   return worker;
 }
+
+/** Inserts rows into a table, written out by the test. */
+export async function addRows<T extends keyof Tables>(
+  store: Store,
+  table: T,
+  ...rows: readonly Insertable<Tables[T]>[]
+): Promise<void> {
+  if (rows.length === 0) return;
+  await store.write((tx) =>
+    tx.sql
+      .insertInto(table)
+      .values(rows as never)
+      .execute(),
+  );
+}
+
+/** Adds a version of a configuration's managed state, without its content. */
+export const addState = (
+  store: Store,
+  change: { readonly spec_id: string; readonly blob: string } & Partial<
+    Insertable<StateVersionsTable>
+  >,
+): Promise<void> =>
+  addRows(store, "state_versions", {
+    serial: 1,
+    lineage: "l",
+    md5: "",
+    size_bytes: 1,
+    resources: 0,
+    job_id: null,
+    created_at: 1,
+    ...change,
+  });

@@ -4,7 +4,7 @@ import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { setJob } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addArtifact, addJob } from "../../../helpers/rows.ts";
+import { addArtifact, addJob, addRows, addState as addStateRow } from "../../../helpers/rows.ts";
 
 const { cancelJob, claimJob, createConfiguration, createJob, deleteConfiguration } = endpoints;
 const { getConfiguration, getJob, updateConfiguration } = endpoints;
@@ -28,22 +28,7 @@ const addState = async (spec_id: string, resources: number) => {
     })(),
     10,
   );
-  await plane.context.store.write((tx) =>
-    tx.sql
-      .insertInto("state_versions")
-      .values({
-        spec_id,
-        serial: 1,
-        lineage: "l",
-        md5: "",
-        size_bytes: 1,
-        resources,
-        blob,
-        job_id: null,
-        created_at: 1,
-      })
-      .execute(),
-  );
+  await addStateRow(plane.context.store, { spec_id, resources, blob });
 };
 
 describe("an update of a configuration", () => {
@@ -304,12 +289,8 @@ describe("a configuration", () => {
     const { name, id } = await configure();
     const lost = await addJob(plane.context.store, owner, { status: "FAILED", spec_id: id });
     await setJob(plane, lost, { released_at: 1 });
-    await plane.context.store.write((tx) =>
-      tx.sql
-        .insertInto("state_locks")
-        .values({ spec_id: id, lock_id: "a", job_id: lost.id, info: "{}", created_at: 1 })
-        .execute(),
-    );
+    const lock = { lock_id: "a", job_id: lost.id, info: "{}", created_at: 1 };
+    await addRows(plane.context.store, "state_locks", { spec_id: id, ...lock });
     expect(await client.refusal(deleteConfiguration, { params: { name } })).toBe(
       "423 state_locked",
     );

@@ -3,8 +3,9 @@ import { day } from "../../../../common/units.ts";
 import { pruneExpired } from "../../../../control-plane/services/people/logins.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { callsOf } from "../../../helpers/calls.ts";
+import { readRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addOwner } from "../../../helpers/rows.ts";
+import { addOwner, addRows } from "../../../helpers/rows.ts";
 import { bearer, openBrowser, signIn } from "../../../helpers/sign-in.ts";
 
 const { listLogins, listZones, refreshTokens, revokeLogin } = endpoints;
@@ -48,21 +49,14 @@ describe("pruning", () => {
     const { id: owner_id } = await addOwner(store);
     const now = Date.now();
     const tokens = { old: now - 31 * day, lately: now - 29 * day, working: now + day };
-    await store.write(async (tx) => {
-      for (const [token_hash, expires_at] of Object.entries(tokens)) {
-        await tx.sql
-          .insertInto("registration_tokens")
-          .values({ token_hash, owner_id, uses_left: 1, created_at: 1, expires_at })
-          .execute();
-        await tx.sql
-          .insertInto("login_links")
-          .values({ token_hash, email: "a@example.com", created_at: 1, expires_at, used_at: null })
-          .execute();
-      }
-    });
+    for (const [token_hash, expires_at] of Object.entries(tokens)) {
+      const token = { token_hash, created_at: 1, expires_at };
+      await addRows(store, "registration_tokens", { ...token, owner_id, uses_left: 1 });
+      await addRows(store, "login_links", { ...token, email: "a@example.com", used_at: null });
+    }
     await pruneExpired(plane.context);
     const left = async (table: "registration_tokens" | "login_links") =>
-      (await store.read.sql.selectFrom(table).select("token_hash").execute())
+      (await readRows(plane, table))
         .map(({ token_hash }) => token_hash)
         .filter((hash) => hash in tokens)
         .toSorted();

@@ -9,9 +9,9 @@ import { abandonSpec } from "../../../../control-plane/store/configurations/remo
 import { deleteWorker as deleteWorkerRow } from "../../../../control-plane/store/workers/workers.ts";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { addTestUser } from "../../../helpers/test-user.ts";
-import { addHeldJob, addTestWorker, readJob } from "../../../helpers/plane.ts";
+import { addHeldJob, addTestWorker, readJob, readRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addSpec, type Owner } from "../../../helpers/rows.ts";
+import { addRows, addSpec, type Owner } from "../../../helpers/rows.ts";
 
 const { createConfiguration, createZone, deleteConfiguration, deleteWorker } = endpoints;
 const { deleteZone, getJob, getWorker, listJobs, retryJob } = endpoints;
@@ -21,8 +21,6 @@ const many = 250;
 
 const { plane } = planeForFile();
 
-const rows = () => plane.context.store.read.sql;
-
 async function addJobs(owner: Owner, spec: string): Promise<string> {
   const job = await addHeldJob(plane, owner, await addTestWorker(plane, owner), {
     status: "FAILED",
@@ -31,19 +29,13 @@ async function addJobs(owner: Owner, spec: string): Promise<string> {
     ended_at: 1,
     released_at: 1,
   });
-  await plane.context.store.write((tx) =>
-    tx.sql
-      .insertInto("jobs")
-      .values(Array.from({ length: many - 1 }, () => ({ ...job, id: randomUUID() })))
-      .execute(),
-  );
+  const more = Array.from({ length: many - 1 }, () => ({ ...job, id: randomUUID() }));
+  await addRows(plane.context.store, "jobs", ...more);
   return job.id;
 }
 
-const countJobs = async (spec: string) =>
-  (await rows().selectFrom("jobs").select("id").where("spec_id", "=", spec).execute()).length;
-const countSpecs = async (spec: string) =>
-  (await rows().selectFrom("specs").select("id").where("id", "=", spec).execute()).length;
+const countJobs = async (spec: string) => (await readRows(plane, "jobs", { spec_id: spec })).length;
+const countSpecs = async (spec: string) => (await readRows(plane, "specs", { id: spec })).length;
 
 describe("a configuration with a long history", () => {
   async function setUp() {
@@ -80,14 +72,12 @@ describe("a configuration with a long history", () => {
     const { owner, spec } = await setUp();
     const version = { spec_id: spec, serial: 1, lineage: "l", md5: "", resources: 0, job_id: null };
     const size = { size_bytes: 7, created_at: 1 };
-    await plane.context.store.write(async (tx) => {
-      await tx.sql
-        .insertInto("state_versions")
-        .values(
-          Array.from({ length: many }, (_, n) => ({ ...version, ...size, blob: `${spec}${n}` })),
-        )
-        .execute();
-    });
+    const versions = Array.from({ length: many }, (_, n) => ({
+      ...version,
+      ...size,
+      blob: `${spec}${n}`,
+    }));
+    await addRows(plane.context.store, "state_versions", ...versions);
     const batches = await plane.context.store.write(async (tx) => {
       await abandonSpec(tx, spec);
       const left: object[] = [];

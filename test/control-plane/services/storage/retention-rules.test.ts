@@ -10,8 +10,9 @@ import { day } from "../../../../common/units.ts";
 import type { Retention } from "../../../../control-plane/domain/retention.ts";
 import type { Context } from "../../../../control-plane/services/context.ts";
 import { retainOnce } from "../../../../control-plane/services/storage/retention.ts";
+import { readRows, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { addJob, addOwner, addSpec, addWorker } from "../../../helpers/rows.ts";
+import { addJob, addOwner, addRows, addSpec, addState, addWorker } from "../../../helpers/rows.ts";
 
 const { plane } = planeForFile({
   // The server's own housekeeping, which starts later, must find nothing to remove.
@@ -106,114 +107,78 @@ function rowOf({ type, state, released, late }: Past, now: number): Partial<JobR
   }
 }
 
-async function build(context: Context, { jobs, archives, states }: World) {
-  const now = context.now();
+async function build({ jobs, archives, states }: World) {
+  const { store } = plane.context;
+  const now = plane.context.now();
   const at = (days: number) => now - days * day;
-  const owner = await addOwner(context.store);
+  const owner = await addOwner(store);
   const digests = archives.map(sha256);
   const ids: string[] = [];
-  const stateSpec = await addSpec(context.store, owner);
+  // Concurrent writes share commits.
+  const writes: Promise<void>[] = [];
+  const stateSpec = await addSpec(store, owner);
   for (const job of jobs) {
-    const spec_id = await addSpec(context.store, owner);
+    const spec_id = await addSpec(store, owner);
     const plan_job_id = job.plan === null ? null : (ids[job.plan] ?? null);
-    const { id } = await addJob(context.store, owner, { ...rowOf(job, now), spec_id, plan_job_id });
+    const { id } = await addJob(store, owner, { ...rowOf(job, now), spec_id, plan_job_id });
     ids.push(id);
-    await context.store.write(async ({ sql: db }) => {
-      if (job.chunk !== null)
-        await db
-          .insertInto("log_chunks")
-          .values({
-            job_id: id,
-            seq: 1,
-            stream_type: "STDOUT",
-            log_chunk: "x",
-            created_at: at(job.chunk),
-          })
-          .execute();
-      if (job.artifact)
-        await db
-          .insertInto("plan_artifacts")
-          .values({
-            job_id: id,
-            attempt: 1,
-            blob: blob(),
-            size_bytes: 1,
-            sha256: "",
-            created_at: at(40.5),
-          })
-          .execute();
-      if (job.locks)
-        await db
-          .insertInto("state_locks")
-          .values({ spec_id, job_id: id, lock_id: "l", info: "{}", created_at: at(40) })
-          .execute();
-      if (job.archive !== null)
-        await db
-          .updateTable("job_snapshots")
-          .set({
-            config_snapshot: JSON.stringify({
-              source: { type: "archive", sha256: digests[job.archive] },
-            }),
-          })
-          .where("job_id", "=", id)
-          .execute();
-    });
+    if (job.chunk !== null) {
+      const chunk = { seq: 1, stream_type: "STDOUT", log_chunk: "x" } as const;
+      writes.push(
+        addRows(store, "log_chunks", { job_id: id, ...chunk, created_at: at(job.chunk) }),
+      );
+    }
+    if (job.artifact) {
+      const artifact = { attempt: 1, blob: blob(), size_bytes: 1, sha256: "" };
+      writes.push(
+        addRows(store, "plan_artifacts", { job_id: id, ...artifact, created_at: at(40.5) }),
+      );
+    }
+    if (job.locks) {
+      const lock = { lock_id: "l", info: "{}", created_at: at(40) };
+      writes.push(addRows(store, "state_locks", { spec_id, job_id: id, ...lock }));
+    }
+    if (job.archive !== null) {
+      const source = { type: "archive", sha256: digests[job.archive] };
+      const config_snapshot = JSON.stringify({ source });
+      writes.push(setRows(plane, "job_snapshots", { config_snapshot }, { job_id: id }));
+    }
   }
   for (const [index, { seen, by }] of archives.entries()) {
     const digest = digests[index] ?? "";
     const source = { type: "archive", sha256: digest };
     if (by === "worker")
-      await addWorker(context.store, owner, {
+      await addWorker(store, owner, {
         metadata: JSON.stringify({ deploy_configuration: { snapshot: { source } } }),
       });
-    const spec = by === "spec" ? await addSpec(context.store, owner) : undefined;
-    await context.store.write(async ({ sql: db }) => {
-      await db
-        .insertInto("archives")
-        .values({
-          owner_id: owner.id,
-          sha256: digest,
-          blob: blob(),
-          size_bytes: 1,
-          created_at: at(45),
-          named_at: at(seen),
-        })
-        .execute();
-      if (spec !== undefined)
-        await db
-          .updateTable("specs")
-          .set({ definition: JSON.stringify({ source }) })
-          .where("id", "=", spec)
-          .execute();
-    });
+    if (by === "spec") {
+      const spec = await addSpec(store, owner);
+      writes.push(
+        setRows(plane, "specs", { definition: JSON.stringify({ source }) }, { id: spec }),
+      );
+    }
+    const archive = { owner_id: owner.id, sha256: digest, blob: blob(), size_bytes: 1 };
+    writes.push(addRows(store, "archives", { ...archive, created_at: at(45), named_at: at(seen) }));
   }
   const oldestFirst = states.toSorted((a, b) => b - a);
-  await context.store.write(async ({ sql: db }) => {
-    for (const [index, days] of oldestFirst.entries())
-      await db
-        .insertInto("state_versions")
-        .values({
-          spec_id: stateSpec,
-          serial: index + 1,
-          lineage: "l",
-          md5: "",
-          size_bytes: 1,
-          resources: 0,
-          blob: blob(),
-          job_id: null,
-          created_at: at(days),
-        })
-        .execute();
-  });
+  for (const [index, days] of oldestFirst.entries())
+    writes.push(
+      addState(store, {
+        spec_id: stateSpec,
+        serial: index + 1,
+        blob: blob(),
+        created_at: at(days),
+      }),
+    );
+  await Promise.all(writes);
   return { ids, digests, stateSpec, oldestFirst };
 }
 
 test("retention removes all that is old and unused, and nothing else", async () => {
   await fc.assert(
     fc.asyncProperty(world, async (given) => {
-      const { store } = plane.context;
       const context: Context = { ...plane.context, retention };
-      const { ids, digests, stateSpec, oldestFirst } = await build(context, given);
+      const { ids, digests, stateSpec, oldestFirst } = await build(given);
       await retainOnce(context);
 
       const isOver = ({ state }: Past) => state === "ended" || state === "unstarted";
@@ -247,24 +212,17 @@ test("retention removes all that is old and unused, and nothing else", async () 
         ),
       };
 
-      const db = store.read.sql;
       const jobsOf = (rows: readonly { job_id: string }[]) =>
         ids.filter((id) => rows.some(({ job_id }) => job_id === id));
-      const jobs = await db.selectFrom("jobs").select(["id", "log_pruned_at"]).execute();
-      const archives = await db.selectFrom("archives").select("sha256").execute();
+      const jobs = await readRows(plane, "jobs");
+      const archives = await readRows(plane, "archives");
+      const states = await readRows(plane, "state_versions", { spec_id: stateSpec });
       expect({
-        artifacts: jobsOf(await db.selectFrom("plan_artifacts").select("job_id").execute()),
+        artifacts: jobsOf(await readRows(plane, "plan_artifacts")),
         pruned: ids.filter((id) => jobs.find((job) => job.id === id)?.log_pruned_at !== null),
-        logs: jobsOf(await db.selectFrom("log_chunks").select("job_id").execute()),
+        logs: jobsOf(await readRows(plane, "log_chunks")),
         archives: digests.filter((digest) => archives.some((row) => row.sha256 === digest)),
-        states: (
-          await db
-            .selectFrom("state_versions")
-            .select("serial")
-            .where("spec_id", "=", stateSpec)
-            .orderBy("serial")
-            .execute()
-        ).map(({ serial }) => serial),
+        states: states.map(({ serial }) => serial),
       }).toEqual(expected);
     }),
     {

@@ -22,7 +22,7 @@ import {
   startPlane,
   stateHeaders,
 } from "../../../helpers/plane.ts";
-import { addOwner, addSpec } from "../../../helpers/rows.ts";
+import { addOwner, addRows, addSpec } from "../../../helpers/rows.ts";
 
 /** The server's context this many days later. */
 const later = (plane: Plane, days: number): Context => ({
@@ -146,9 +146,7 @@ test("no file is removed while a backup reads the files", async () => {
   await finishedPlan(plane);
   await retainOnce(later(plane, 31));
   const until = String(Date.now() + 60 * day);
-  await plane.context.store.write(({ sql: db }) =>
-    db.insertInto("facts").values({ name: "backup:it", value: until }).execute(),
-  );
+  await addRows(plane.context.store, "facts", { name: "backup:it", value: until });
   await retainOnce(later(plane, 31));
   expect(await plane.blobs()).toBe(1);
   await retainOnce(later(plane, 61));
@@ -204,21 +202,13 @@ test("a long log is removed in small batches, between which other writes proceed
   const plane = await startPlane();
   const { job, client, headers } = await finishedPlan(plane);
   const { store } = plane.context;
-  const log_chunk = "x".repeat(2000);
+  const log = { stream_type: "STDOUT", log_chunk: "x".repeat(2000) } as const;
+  const chunk = { job_id: job.id, ...log, created_at: 1 };
   for (let batch = 0; batch < 20; batch += 1)
-    await store.write(({ sql: db }) =>
-      db
-        .insertInto("log_chunks")
-        .values(
-          Array.from({ length: 200 }, (_, n) => ({
-            job_id: job.id,
-            seq: batch * 200 + n + 3,
-            stream_type: "STDOUT" as const,
-            log_chunk,
-            created_at: 1,
-          })),
-        )
-        .execute(),
+    await addRows(
+      store,
+      "log_chunks",
+      ...Array.from({ length: 200 }, (_, n) => ({ ...chunk, seq: batch * 200 + n + 3 })),
     );
   const count = async () => (await readRows(plane, "log_chunks")).length;
   const stop = new AbortController();
