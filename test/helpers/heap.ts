@@ -1,7 +1,10 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** Returns the bytes in use on the heap after a full collection, so that no result depends on when the engine collects. */
+/**
+ * Returns the bytes in use on the heap after a full collection, so that no result depends on when
+ * the engine collects.
+ */
 export function heapInUse(): number {
   collect ??= exposeCollector();
   collect();

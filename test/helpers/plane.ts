@@ -130,7 +130,7 @@ export function stateHeaders(plane: Plane, job: JobRow): { readonly authorizatio
   };
 }
 
-/** Reads the rows of a table in which these columns have these values, in the order of insertion. */
+/** Reads the rows of a table with these values of columns, in the order of insertion. */
 export async function readRows<T extends keyof Tables>(
   { context }: Pick<Plane, "context">,
   table: T,
@@ -142,7 +142,7 @@ export async function readRows<T extends keyof Tables>(
   return (await query.orderBy(sql`rowid`).execute()) as unknown as Row<T>[];
 }
 
-/** Reads the one row of a table in which these columns have these values. */
+/** Reads the only row of a table with these values of columns. */
 export async function readRow<T extends keyof Tables>(
   plane: Pick<Plane, "context">,
   table: T,
@@ -156,7 +156,7 @@ export async function readRow<T extends keyof Tables>(
   return row;
 }
 
-/** Changes the rows of a table in which these columns have these values, without checking any rule. */
+/** Changes the rows of a table with these values of columns, without checking any rule. */
 export async function setRows<T extends keyof Tables>(
   { context }: Pick<Plane, "context">,
   table: T,
