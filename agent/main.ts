@@ -53,7 +53,7 @@ export async function main(args: string[]): Promise<void> {
     return fail(`windlass agent has no command "${option}"\n\n${usage()}`, 2);
   try {
     const config = readConfig();
-    const log = openLog(config);
+    const log = await openLog(config);
     for (const warning of config.warnings) log.warn(warning);
     const result = await runAgent(config, log, listenToSignals(log, config.stopSeconds));
     if (config.once) process.exitCode = result === "SUCCESS" ? 0 : 1;

@@ -11,19 +11,14 @@ export interface LogSettings {
 const waitingBytes = mebibyte;
 
 /** Written synchronously, so that the last line before an exit is there. */
-export function openLog({ logLevel, logFormat }: LogSettings): Logger {
+export async function openLog({ logLevel, logFormat }: LogSettings): Promise<Logger> {
   const options = { level: logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  if (logFormat === "json") {
-    const destination = pino.destination({ dest: 2, sync: true, maxLength: waitingBytes });
-    // A log on a full disk must not end the process: the lines wait for space.
-    destination.on("error", () => undefined);
-    return pino(options, destination);
-  }
-  return pino({
-    ...options,
-    transport: {
-      target: "pino-pretty",
-      options: { destination: 2, translateTime: "yyyy-mm-dd HH:MM:ss.l o", sync: true },
-    },
-  });
+  const stderr = pino.destination({ dest: 2, sync: true, maxLength: waitingBytes });
+  // A full disk or a closed reader must not end the process: the lines wait.
+  stderr.on("error", () => undefined);
+  if (logFormat === "json") return pino(options, stderr);
+  // Not as pino's transport: that is a thread, which holds up the exit for 10 s once the reader is gone.
+  const { prettyFactory } = await import("pino-pretty");
+  const pretty = prettyFactory({ translateTime: "yyyy-mm-dd HH:MM:ss.l o" });
+  return pino(options, { write: (line: string) => void stderr.write(pretty(line)) });
 }

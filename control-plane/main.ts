@@ -68,7 +68,7 @@ async function serve(config: ServerConfig): Promise<void> {
     import("../common/log.ts"),
     import("./server.ts"),
   ]);
-  const log = openLog(config);
+  const log = await openLog(config);
   for (const warning of config.warnings) log.warn(warning);
   const server = await startServer(config, log);
   log.info(
