@@ -1,4 +1,7 @@
-/** The Idempotency-Key of the claim under way, on disk: a claim whose answer was lost, to the network or to a kill, is repeated with it. */
+/**
+ * Keeps the Idempotency-Key of the current claim on disk: a claim whose response was lost, to the
+ * network or to a crash, is repeated with it.
+ */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { readIfExists } from "../common/files.ts";
@@ -6,11 +9,14 @@ import { writeWhole } from "./machine/files.ts";
 
 export interface ClaimKey {
   current(): string;
-  /** The claimed job is in a journal. A power cut may bring the old key back: its answer is then known already. */
+  /**
+   * The claimed job is in a journal. After a power failure the old key may be back: the response to
+   * it is then a job that the agent already holds.
+   */
   renew(): void;
 }
 
-/** Takes over the key of a claim that was under way when the agent died, or makes a new one. */
+/** Reads the key of a claim that was under way when the agent died, or makes a new one. */
 export function openClaimKey(workDir: string): ClaimKey {
   const path = join(workDir, "claim-key");
   let key = readIfExists(path)?.trim();

@@ -18,19 +18,22 @@ export interface ClaimLoop {
   readonly contact: Contact;
   /** Ends the loop: no new work. */
   readonly noMoreWork: AbortSignal;
-  /** Mean milliseconds between questions to a server that does not let a request wait. */
+  /** Mean milliseconds between claims at a server that does not keep a request open. */
   readonly pollEvery: number;
   /** Ends after the first job. */
   readonly once: boolean;
-  /** Keeps the job on disk and starts it; it gives the slot back at its end. False: it runs already. */
+  /**
+   * Writes the job to disk and starts it; its end frees the slot. Returns false if it is running
+   * already.
+   */
   start(claim: ClaimedJob): Promise<boolean>;
-  /** Resolves when there is room for one more job. */
+  /** Resolves when there is enough disk space for one more job. */
   room(signal: AbortSignal): Promise<void>;
 }
 
 const waitSeconds = 30;
 
-/** Resolves when there is to be no more work. */
+/** Resolves when the agent is to claim no more jobs. */
 export async function claimLoop(loop: ClaimLoop): Promise<void> {
   const { api, slots, key, log, contact, noMoreWork } = loop;
   let refusals = 0;
@@ -39,7 +42,7 @@ export async function claimLoop(loop: ClaimLoop): Promise<void> {
     try {
       await slots.take(noMoreWork);
     } catch {
-      // Only the signal ends the waiting for a slot.
+      // Only the signal ends this wait.
       return;
     }
     let started = false;
@@ -55,10 +58,10 @@ export async function claimLoop(loop: ClaimLoop): Promise<void> {
       } else if (claim) {
         log.error(
           { job: (claim.job as { id?: unknown } | undefined)?.id },
-          "a claimed job is not understood",
+          "a claimed job cannot be read and is ignored",
         );
       }
-      // From here on the journal has the job: the next claim is another one.
+      // From here on the job is in its journal, so the next claim is a new one.
       if (claim) key.renew();
       else if (performance.now() - asked < 1000) {
         await sleep(pollDelay(loop.pollEvery, Math.random()), undefined, { signal: noMoreWork });
@@ -78,7 +81,7 @@ export async function claimLoop(loop: ClaimLoop): Promise<void> {
   }
 }
 
-/** Ids become names of folders, so they are looked at even from a server that one trusts. */
+/** Ids become names of folders, so they are checked even though the server is trusted. */
 function isUsable({ job }: ClaimedJob): boolean {
   const isIdOrNone = (id: unknown): boolean => id === null || id === undefined || isId(id);
   return (

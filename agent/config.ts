@@ -1,6 +1,7 @@
 /**
- * Reads the agent's settings; nothing else here reads the environment. common/settings/agent.ts declares them, docs/settings.md, "The
- * agent", describes them. Rules about several settings stand here.
+ * Reads the agent's settings; no other file of the agent reads the environment.
+ * common/settings/agent.ts declares them, and docs/settings.md, "The agent", describes them. Rules
+ * that involve several settings are here.
  */
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
@@ -36,9 +37,9 @@ export interface AgentConfig extends IsolationConfig, LogSettings {
   readonly concurrency: number;
   readonly labels: readonly string[];
   readonly once: boolean;
-  /** From the first SIGTERM until running jobs are stopped; Infinity: they may end. */
+  /** From the first SIGTERM until running jobs are cancelled; Infinity: never. */
   readonly stopSeconds: number;
-  /** The level that is asked for; undefined: the strongest that works. */
+  /** The level that the setting names; undefined: the strongest that works. */
   readonly isolation: Level | undefined;
   readonly heartbeatSeconds: number;
   /** In milliseconds. */
@@ -54,9 +55,9 @@ export interface AgentConfig extends IsolationConfig, LogSettings {
   readonly sourceBytes: number;
   readonly freeDiskBytes: number;
   readonly enginePublicKeys: string | undefined;
-  /** None: nothing is served. */
+  /** Undefined: nothing is served. */
   readonly statusAddress: Address | undefined;
-  /** What systemd tells its service; undefined and false elsewhere. */
+  /** What systemd passes to its service; undefined and false elsewhere. */
   readonly systemd: {
     readonly socket: string | undefined;
     readonly watchdogSeconds: number | undefined;
@@ -77,22 +78,23 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
   if (url === undefined)
     throw new MissingSettingError(
       "WINDLASS_URL",
-      "the address of the control plane, like https://windlass.example.com",
+      "set it to the address of the control plane, such as https://windlass.example.com",
     );
   const allowHttp = read("WINDLASS_ALLOW_HTTP");
   if (!allowHttp && isPlainHttp(url))
     throw new ConfigError(
-      "WINDLASS_URL must be an https address: over http the worker's token and every secret of its jobs are readable on the network. WINDLASS_ALLOW_HTTP=1 permits it",
+      "WINDLASS_URL must be an https address, because over http the worker's token and all secrets of its jobs can be read on the network. WINDLASS_ALLOW_HTTP=1 allows http",
     );
   const workerId = read("WINDLASS_WORKER_ID");
   const workerToken = read("WINDLASS_WORKER_TOKEN");
   if ((workerId === undefined) !== (workerToken === undefined))
     throw new ConfigError(
-      "WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN are set together or not at all",
+      "WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN must be set together: set both or neither",
     );
   /**
-   * From the first SIGINT to the second, by what terraform is doing; and from the second to SIGKILL. Together they leave a minute of the
-   * fifteen after which the server gives the state of a cancelled job to the next one, for the log and the state that is left.
+   * From the first SIGINT to the second, for each command of terraform; and from the second to
+   * SIGKILL. Together they take at most 14 of the 15 minutes after which the server gives the state
+   * of a cancelled job to the next one. The last minute is for the log and the state.
    */
   const grace = {
     init: read("WINDLASS_INIT_GRACE_SECONDS") * second,
@@ -146,8 +148,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): AgentC
 }
 
 /**
- * The starter hands the agent's own AWS keys on in a pipe, because the environment that a process starts with stays readable in /proc.
- * The SDK finds them in the environment of this process, which is not that one.
+ * `bin/windlass` passes the agent's own AWS keys through a pipe, because the environment with which
+ * a process starts stays readable in /proc. Changes of `process.env`, where the AWS SDK finds them,
+ * do not show there.
  */
 function restoreAwsSecrets(text: string | undefined, environment: NodeJS.ProcessEnv): void {
   const [secret, session] = text?.split("\n") ?? [];
@@ -177,7 +180,7 @@ function isolationOf(
   );
   if (isolation) return isolation;
   throw new ConfigError(
-    `WINDLASS_JOB_UIDS must be ${expected(agentSettings.WINDLASS_JOB_UIDS)}: from 1 up, the smaller one first, not "${userRange}"`,
+    `WINDLASS_JOB_UIDS must be ${expected(agentSettings.WINDLASS_JOB_UIDS)}: the first id at least 1 and not above the second, not "${userRange}"`,
   );
 }
 
@@ -221,7 +224,10 @@ function networkOf(environment: NodeJS.ProcessEnv): Record<string, string> {
   return found;
 }
 
-/** Whether what is sent to this address can be read on the network: http to a host that is not this machine. */
+/**
+ * Whether what is sent to this address can be read on the network: http to a host that is not this
+ * machine.
+ */
 function isPlainHttp(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   const isLoopback =

@@ -1,4 +1,7 @@
-/** Tells the server that the agent is alive, and learns which of its jobs are cancelled. The last loop to stop. */
+/**
+ * Sends heartbeats, which tell the server that the agent is alive and return which of its jobs are
+ * cancelled. This loop stops last.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 import type { Heartbeat } from "../protocol/workers.ts";
@@ -19,12 +22,18 @@ export interface HeartbeatLoop {
   onAccepted(): void;
 }
 
-/** Longest time that a request is left open. */
+/** The longest time that a request is left open. */
 const waitSeconds = 30;
-/** Between two answers that come at once, while jobs are held: a cancel is heard within two seconds. */
+/**
+ * The pause after a heartbeat that returned at once, while the agent holds jobs: it learns of a
+ * cancel within two seconds.
+ */
 const shortPause = 1000;
 
-/** Says that the agent lives, until told to stop; while it holds jobs, one request stays open to hear of cancels. */
+/**
+ * Sends heartbeats until the signal. While the agent holds jobs, one request stays open, so that it
+ * learns of a cancel at once.
+ */
 export async function heartbeatLoop(loop: HeartbeatLoop): Promise<void> {
   const { api, log, stop } = loop;
   let interval = loop.interval;
@@ -42,7 +51,7 @@ export async function heartbeatLoop(loop: HeartbeatLoop): Promise<void> {
       if (typeof seconds === "number" && seconds > 0) interval = seconds;
       reportsCancels = Array.isArray(answer.cancelled_job_ids);
       if (reportsCancels) loop.onCancelled(answer.cancelled_job_ids ?? []);
-      // The next one stays open and is the next heartbeat at the same time.
+      // The next heartbeat stays open, and also reports that the agent is alive.
       pause = reportsCancels && holdsJobs ? shortPause : interval * 1000;
     } catch (error) {
       if (stop.aborted) return;
@@ -50,7 +59,7 @@ export async function heartbeatLoop(loop: HeartbeatLoop): Promise<void> {
       log.warn(
         { error: (error as Error).message },
         inUse
-          ? "another agent runs with this identity; waiting for it to end"
+          ? "another agent uses this identity; waiting for it to end"
           : "the heartbeat was refused",
       );
     }

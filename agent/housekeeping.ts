@@ -1,4 +1,7 @@
-/** Keeps the work directory from growing: what dead jobs left, and what is kept for later jobs beyond its limits. */
+/**
+ * Keeps the work directory from growing: removes what ended jobs left, and engines and packages
+ * beyond the limits of the cache.
+ */
 import type { Logger } from "pino";
 import { closeTemporary } from "./job/isolation/temporary.ts";
 import { removeTree } from "./job/isolation/wipe.ts";
@@ -6,15 +9,15 @@ import { keepWithin, removePartials, type CacheLimits } from "./job/shared-cache
 import { workspaceAt } from "./job/workspace.ts";
 
 export interface Housekeeping {
-  /** Before any job runs. */
+  /** Runs before the first job. */
   begin(): void;
-  /** Removes these folders of jobs that are not here any more. */
+  /** Removes these folders of jobs that the agent no longer holds. */
   sweep(workspaces: readonly string[]): Promise<void>;
-  /** Whenever a job has ended: what it used may go now. */
+  /** Runs when a job has ended, because what it used may now be removed. */
   trim(): void;
 }
 
-/** Removes what ended jobs left. What cannot be removed is logged and tried again at the next occasion. */
+/** Removes what ended jobs left. What cannot be removed is logged and tried again next time. */
 export function openHousekeeping(
   { workDir, cache }: { readonly workDir: string; readonly cache: CacheLimits },
   log: Logger,
@@ -22,9 +25,12 @@ export function openHousekeeping(
   const trim = (): void => {
     try {
       const removed = keepWithin(workDir, cache);
-      if (removed.length > 0) log.info({ removed }, "removed what was kept for later jobs");
+      if (removed.length > 0) log.info({ removed }, "removed engines and packages from the cache");
     } catch (error) {
-      log.error({ error: (error as Error).message }, "what is kept for later jobs was not trimmed");
+      log.error(
+        { error: (error as Error).message },
+        "the cache of engines and packages could not be trimmed",
+      );
     }
   };
   return {
@@ -37,10 +43,10 @@ export function openHousekeeping(
         try {
           closeTemporary(workspaceAt(path));
           await removeTree(path);
-          log.info({ path }, "removed what a dead job had left");
+          log.info({ path }, "removed files of an ended job");
         } catch (error) {
           const { message } = error as Error;
-          log.error({ path, error: message }, "what a dead job left cannot be removed");
+          log.error({ path, error: message }, "files of an ended job cannot be removed");
         }
       }
     },

@@ -1,6 +1,7 @@
 /**
- * The agent's identity at the control plane: from the settings, from the work directory, or registered now. A kept token is sent only to
- * the server that gave it, which proves at a new address that it is the same.
+ * The agent's identity at the control plane: from the settings, from the work directory, or from a
+ * registration now. A stored token is sent only to the server that issued it; at a new address the
+ * server must first prove that it is the same.
  */
 import { createHmac, hash, randomUUID } from "node:crypto";
 import { hostname } from "node:os";
@@ -42,14 +43,17 @@ export async function identify(
     repeat({ url, log, signal }, () => isProvedAt(url, identity, signal));
   if (elsewhere && (await isProved(elsewhere))) {
     keep(elsewhere);
-    log.info({ server: config.url, before: elsewhere.server }, "the server has a new address");
+    log.info(
+      { server: config.url, before: elsewhere.server },
+      "the control plane has a new address",
+    );
     return elsewhere;
   }
   if (config.registrationToken === undefined) {
     throw new ConfigError(
       elsewhere
-        ? `WINDLASS_URL is ${config.url}, but ${path} belongs to ${elsewhere.server}, and the server does not prove to be the same: set WINDLASS_REGISTRATION_TOKEN to register there`
-        : "WINDLASS_REGISTRATION_TOKEN is not set: it registers the agent once (or set WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN)",
+        ? `the agent is registered at ${elsewhere.server} (${path}), and ${config.url} does not prove to be the same control plane: set WINDLASS_URL back, or set WINDLASS_REGISTRATION_TOKEN to register there`
+        : "WINDLASS_REGISTRATION_TOKEN is not set and this agent is not registered: set it, or set WINDLASS_WORKER_ID and WINDLASS_WORKER_TOKEN",
     );
   }
   const identity = await register(config, isolation, log, signal);
@@ -58,7 +62,10 @@ export async function identify(
   return identity;
 }
 
-/** Returns the identity of the settings, or of an earlier registration at this address. Throws `ConfigError` if the file is damaged. */
+/**
+ * Returns the identity of the settings, or of an earlier registration at this address. Throws
+ * `ConfigError` if the file is damaged.
+ */
 export function knownIdentity({
   workerId,
   workerToken,
@@ -70,18 +77,24 @@ export function knownIdentity({
   return kept?.server === url ? kept : undefined;
 }
 
-/** Returns the identity that the work directory keeps, and which server gave it. Throws `ConfigError` if the file is damaged. */
+/**
+ * Returns the identity that the work directory keeps, and the server that issued it. Throws
+ * `ConfigError` if the file is damaged.
+ */
 export const keptIdentity = ({ workDir }: Pick<AgentConfig, "workDir">): Kept | undefined =>
   readKept(keptIn(workDir));
 
-/** Whether the server at this address proves that it knows the worker. The token is not sent to one that does not. */
+/**
+ * Whether the server at this address proves that it knows the worker. The agent sends its token
+ * only to a server that does.
+ */
 export async function isProvedAt(
   url: string,
   { workerId, workerToken }: Identity,
   signal: AbortSignal,
 ): Promise<boolean> {
   const nonce = randomUUID();
-  // The control plane stores the token's hash and can make the same digest.
+  // The control plane stores the token's hash, so it can compute the same digest.
   const hmac = createHmac("sha256", hash("sha256", workerToken, "hex"));
   const proof = hmac.update(`windlass worker proof\n${nonce}`).digest("base64url");
   try {
@@ -89,7 +102,7 @@ export async function isProvedAt(
     const answer = await call(url, endpoints.proveWorker, { body }, { signal });
     return answer?.proof === proof;
   } catch (error) {
-    // A server that does not know this endpoint refuses the call.
+    // A server without this endpoint refuses the call.
     if (error instanceof ProblemError && sortFailure(error).kind !== "retry") return false;
     throw error;
   }
@@ -98,8 +111,8 @@ export async function isProvedAt(
 const keptIn = (workDir: string): string => join(workDir, "identity.json");
 
 /**
- * Names this installation, so that the server can tell a restart from a second agent with the same identity. The host is part of
- * it: a copied disk on another machine is a second agent.
+ * Names this installation, so that the server can distinguish a restart from a second agent with
+ * the same identity. The host is part of it: on another machine, a copied disk is a second agent.
  */
 export function instanceId(workDir: string): string {
   const path = join(workDir, "instance-id");
@@ -125,14 +138,14 @@ async function register(
       tries++;
       return call(url, endpoints.registerWorker, { body }, { headers, signal });
     });
-    if (!answer) throw new Error("the server answered nothing to the registration");
+    if (!answer) throw new Error("the response to the registration has no identity");
     return { workerId: answer.worker_id, workerToken: answer.worker_token };
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     if (error.status !== 401)
       throw new Error(`the registration was refused: ${error.message}`, { cause: error });
-    // The answer to an earlier try may be lost, and with it the identity that was made.
-    const hint = tries > 1 ? "; an earlier try may have used it up: make a new one" : "";
+    // The response to an earlier attempt may have been lost, and the identity with it.
+    const hint = tries > 1 ? "; an earlier attempt may have used it up: create a new token" : "";
     throw new ConfigError(`WINDLASS_REGISTRATION_TOKEN was refused: ${error.message}${hint}`);
   }
 }
@@ -143,7 +156,7 @@ interface Repetition {
   readonly signal: AbortSignal;
 }
 
-/** Repeats a call until it is answered or refused. */
+/** Repeats a call until there is a response or a refusal. */
 const repeat = <T>({ url, log, signal }: Repetition, once: () => Promise<T>): Promise<T> =>
   retry(once, {
     signal,
@@ -169,7 +182,7 @@ function readKept(path: string): Kept | undefined {
     const { server, workerId, workerToken } = JSON.parse(text) as Partial<Kept>;
     if (server && workerId && workerToken) return { server, workerId, workerToken };
   } catch {
-    // Falls through: not JSON is as bad as a missing field.
+    // Falls through: a file that is not JSON is treated like one with a missing field.
   }
   throw new ConfigError(`${path} is damaged: remove it and register again`);
 }

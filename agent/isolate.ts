@@ -1,4 +1,7 @@
-/** How this agent keeps jobs apart: what they may read besides their own, and the level, found out by trying. */
+/**
+ * Chooses how this agent keeps jobs apart: the isolation level, found out by trying, and the paths
+ * that jobs may read.
+ */
 import type { AgentConfig } from "./config.ts";
 import { chooseIsolation } from "./job/isolation/choose.ts";
 import type { IsolationSettings } from "./job/isolation/isolation.ts";
@@ -6,11 +9,14 @@ import { makeOpen, storeFolder } from "./job/providers/store.ts";
 
 export interface Isolated {
   readonly settings: IsolationSettings;
-  /** Why not a stronger level: one line each. */
+  /** What each stronger level needs: one line each. */
   readonly missing: readonly string[];
 }
 
-/** Throws `IsolationMissing`. With another work directory it is a trial that leaves the agent's own unchanged. */
+/**
+ * Throws `IsolationMissing`. With another work directory this is a trial, which leaves the agent's
+ * own unchanged.
+ */
 export async function isolate(config: AgentConfig, workDir = config.workDir): Promise<Isolated> {
   const { path, users, container, limits, providerMirror } = config;
   const store = storeFolder(workDir);

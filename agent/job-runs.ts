@@ -1,4 +1,7 @@
-/** The jobs that this agent holds: started from a claim, or found in the work directory at the start. */
+/**
+ * The jobs that this agent holds: started from a claim, or found in the work directory at its
+ * start.
+ */
 import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,10 +18,13 @@ import { runJob, type JobResult } from "./job/run-job.ts";
 import { jobDirectory, workspaceId, workspacesFolder } from "./job/workspace.ts";
 import { minute } from "../common/units.ts";
 
-/** An agent that is alive this long after it went on with a job, in milliseconds, was not ended by that. */
+/**
+ * If the agent is alive this many milliseconds after it continued a job, the job has not crashed
+ * it.
+ */
 const steadyAfter = minute;
 
-/** For the count of crashes alone: a full disk must not keep the job from going on. */
+/** Only for counting crashes: a full disk must not keep the job from continuing. */
 function mark(journal: Journal, at: "adopted" | "steady"): void {
   try {
     journal.append({ at });
@@ -33,7 +39,7 @@ interface Running {
   stop: JobStop;
 }
 
-/** A job that an earlier process has left. */
+/** A job that an earlier process left. */
 interface Left {
   readonly claim: ClaimedJob;
   readonly journal: Journal;
@@ -72,7 +78,7 @@ export class JobRuns {
     return this.#changed.promise;
   }
 
-  /** Reads the journals of the jobs that an earlier process left, and touches nothing else of them. */
+  /** Reads the journals of the jobs that an earlier process left, and changes nothing of them. */
   find(): void {
     const folder = join(this.#options.settings.workDir, "jobs");
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -82,8 +88,8 @@ export class JobRuns {
   }
 
   /**
-   * Continues the jobs that were found. Returns how many. `running`: only those whose command runs on this machine, which proves that they
-   * are this agent's.
+   * Continues the jobs that were found. Returns how many. `running`: only those whose command runs
+   * on this machine, which proves that they are this agent's.
    */
   adopt(which: "running" | "all"): number {
     const isOurs = ({ claim, journal }: Left): boolean =>
@@ -92,7 +98,7 @@ export class JobRuns {
     this.#left = this.#left.filter((left) => !found.includes(left));
     for (const { claim, journal } of found) {
       const { id, job_type } = claim.job;
-      this.#options.log.info({ job: id, type: job_type }, "job found, going on with it");
+      this.#options.log.info({ job: id, type: job_type }, "job found, continuing it");
       mark(journal, "adopted");
       this.#run(claim, journal);
       setTimeout(() => {
@@ -108,7 +114,10 @@ export class JobRuns {
     return last !== undefined && isRunning(join(directory, "runs", last.run));
   }
 
-  /** Folders of jobs that are not here any more. None while a journal is unreadable: its job may be alive in any of them. */
+  /**
+   * Folders of jobs that the agent no longer holds. None while a journal is unreadable, because its
+   * job may use any of them.
+   */
   leftWorkspaces(): string[] {
     const folder = workspacesFolder(this.#options.settings.workDir);
     if (this.#isAnyUnreadable || !existsSync(folder)) return [];
@@ -124,7 +133,7 @@ export class JobRuns {
     try {
       journal = openJournal(directory);
     } catch (error) {
-      // The other jobs go on; the server misses this one and decides it.
+      // The other jobs continue. The server no longer hears of this one and decides how it ended.
       this.#isAnyUnreadable = true;
       log.error({ job: id, error: (error as Error).message }, "the journal of a job is unreadable");
       return;
@@ -139,12 +148,16 @@ export class JobRuns {
     }
   }
 
-  /** Writes the claim down and starts the job. False: it is held already, a repeated answer. */
+  /**
+   * Writes the claim to disk and starts the job. Returns false if the agent already holds it: the
+   * response was a repeated one.
+   */
   async start(claim: ClaimedJob): Promise<boolean> {
     const { id, job_type, attempt } = claim.job;
     const held = this.#running.get(id);
     if (held && held.claim.job.attempt === attempt) return false;
-    // The server gave it away and back: the former attempt is refused everywhere and ends by itself.
+    // The server gave the job to another worker and back. The former attempt is refused everywhere
+    // and ends by itself.
     await held?.done;
     await this.#workspaceFree(claim);
     const { workDir } = this.#options.settings;
@@ -162,7 +175,10 @@ export class JobRuns {
     return true;
   }
 
-  /** A PLAN may still be wiped here when the DEPLOY of that plan is given out, and both work in one place. */
+  /**
+   * The PLAN may still be cleaned up when the DEPLOY of that plan is claimed; both use the same
+   * folder.
+   */
   async #workspaceFree({ job }: ClaimedJob): Promise<void> {
     const other = [...this.#running.values()].find(
       ({ claim }) => workspaceId(claim.job) === workspaceId(job),
@@ -197,7 +213,10 @@ export class JobRuns {
     });
   }
 
-  /** A full disk or a defect of ours must not lose a job: it is taken up from its journal again, as after a restart. */
+  /**
+   * A full disk or a defect of ours must not lose a job: it continues from its journal, as after a
+   * restart.
+   */
   async #untilDone(running: Running, journal: Journal): Promise<JobResult> {
     const { api, settings, log } = this.#options;
     const { id, attempt } = running.claim.job;
@@ -212,18 +231,19 @@ export class JobRuns {
       } catch (error) {
         const told = { job: id, error: (error as Error).stack };
         if (journal.find("reported")) {
-          // Its end is told; what is left on the disk must not keep the slot from other jobs.
+          // The end of the job is reported. What is left on the disk must not keep the slot from
+          // other jobs.
           journal.close();
           log.error(told, "the job could not be cleaned up; the next start tries again");
           return (journal.find("ended")?.report.status as JobResult | undefined) ?? "ABANDONED";
         }
-        log.error(told, "the job is interrupted; going on soon");
+        log.error(told, "the job was interrupted and continues soon");
         await sleep(backoff(tries, Math.random()));
         journal.close();
         journal = openJournal(jobDirectory(settings.workDir, id));
         const { signal } = running.stop;
         running.stop = new JobStop(journal);
-        // The journal may not have had room for it.
+        // A full disk may have kept the journal from recording it.
         if (signal.aborted) running.stop.request(signal.reason as StopReason);
       }
     }

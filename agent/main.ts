@@ -36,7 +36,10 @@ Example:
     windlass agent
 `;
 
-/** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration or revoked identity. */
+/**
+ * The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration or revoked
+ * identity.
+ */
 export async function main(args: string[]): Promise<void> {
   const [option, ...rest] = args;
   if (option === "--help" || option === "-h") return void process.stdout.write(usage());
@@ -68,11 +71,15 @@ export async function main(args: string[]): Promise<void> {
     const isStop = (error as Error).name === "AbortError";
     if (!isStop) fail(`windlass agent: ${(error as Error).message}`, isConfiguration ? 78 : 1);
   }
-  // Does not wait for a terraform, which the next start continues with, or for a request whose response is not needed.
+  // Does not wait for a terraform, which the next start continues with, or for a request whose
+  // response is not needed.
   process.exit();
 }
 
-/** Turns signals into the two stops. `stopSeconds` after the first signal, the running jobs are cancelled. */
+/**
+ * Turns signals into the two stops. `stopSeconds` after the first signal, the running jobs are
+ * cancelled.
+ */
 function listenToSignals(log: Logger, stopSeconds: number): RunnerSignals {
   const noMoreWork = new AbortController();
   const stopWork = new AbortController();

@@ -1,4 +1,7 @@
-/** One agent from start to end: lock, identity, the jobs that are there, the two loops, and an orderly stop. */
+/**
+ * Runs one agent from start to end: lock, identity, jobs of an earlier process, the two loops, and
+ * an orderly stop.
+ */
 import { mkdirSync } from "node:fs";
 import { arch, hostname, platform } from "node:os";
 import type { Logger } from "pino";
@@ -29,7 +32,7 @@ import { Slots } from "./slots.ts";
 import { openHousekeeping } from "./housekeeping.ts";
 import { version } from "../common/version.ts";
 
-/** Two signals: take no new work, and stop the work that is running. */
+/** Two signals: take no new work, and stop the running work. */
 export interface RunnerSignals {
   readonly noMoreWork: AbortSignal;
   readonly stopWork: AbortSignal;
@@ -40,7 +43,9 @@ export class IdentityRevokedError extends Error {
   override readonly name = "IdentityRevokedError";
 }
 
-/** Runs until a signal ends it, or after one job where that is set. Returns the last job's result. */
+/**
+ * Runs until a signal ends it, or after one job where that is set. Returns the last job's result.
+ */
 export async function runAgent(
   config: AgentConfig,
   log: Logger,
@@ -138,8 +143,8 @@ async function work(
   const housekeeping = openHousekeeping(config, log);
   housekeeping.begin();
   jobs.find();
-  // The lock on the work directory keeps every other agent from what runs here, so it is watched also while the server is away: its
-  // timeout, its credentials, its log. Only what is reported waits.
+  // No other agent can use the work directory, so these jobs are continued even while the server is
+  // away, with their timeouts, credentials and logs. Only reports wait.
   const alive = jobs.adopt("running");
   const stop = (): void => jobs.stop(revoked.aborted ? "revoked" : "agent stopped");
   stopWork.addEventListener("abort", stop);
@@ -176,16 +181,20 @@ async function work(
     noMoreWork.addEventListener("abort", resolve);
     if (noMoreWork.aborted) resolve(undefined);
   });
-  // Before that, other jobs in this directory may be another agent's: it may be a copy, whose original runs elsewhere.
+  // Before the server has accepted the identity, jobs without a running command may be another
+  // agent's: this directory may be a copy, and the original runs elsewhere.
   const isAccepted = (await Promise.race([accepted.promise, drained])) === "accepted";
   if (!isAccepted && !revoked.aborted && jobs.left().length > 0)
-    log.warn({ jobs: jobs.left() }, "not accepted yet; these jobs are left to the next start");
+    log.warn(
+      { jobs: jobs.left() },
+      "the server has not accepted the identity; the next start continues these jobs",
+    );
   if (isAccepted && isolation === "process" && (await servesEveryone(api, noMoreWork, log))) {
     over.abort();
     await heartbeats;
     await leave(api, body(), log);
     throw new IsolationMissing(
-      "a cloud-hosted worker runs jobs of every user and refuses isolation process: see docs/isolation.md for what a stronger level needs",
+      "a cloud-hosted worker runs jobs of all users and refuses the isolation level process: docs/isolation.md says what a stronger level needs",
     );
   }
   const adopted = alive + (isAccepted || revoked.aborted ? jobs.adopt("all") : 0);
@@ -233,7 +242,10 @@ async function servesEveryone(
   }
 }
 
-/** Frees the identity for the next agent at once. One that is killed, or leaves jobs to the next start, does not come here. */
+/**
+ * Frees the identity for the next agent at once. An agent that is killed, or leaves jobs to the
+ * next start, does not get here.
+ */
 async function leave(
   api: ReturnType<typeof createApi>,
   body: Heartbeat,
@@ -278,7 +290,8 @@ function jobSettings(
     debugLogLimitBytes: config.debugLogLimitBytes,
     retry: config.retry,
     patience: {
-      // Init holds no lock and may hang on a backend that does not answer: killed at once after its grace.
+      // Init has no lock and may hang on a backend that does not respond, so it is killed right
+      // after its grace.
       init: { first: grace.init, second: 0 },
       plan: { first: grace.plan, second: grace.kill },
       apply: { first: grace.apply, second: grace.kill },

@@ -1,4 +1,7 @@
-/** How many jobs may run at once. A slot is taken before a job is asked for, so a claimed job never waits. */
+/**
+ * How many jobs may run at once. A slot is taken before a job is claimed, so a claimed job never
+ * waits.
+ */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
@@ -7,7 +10,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** Resolves with a slot in hand; rejects when the signal ends the waiting. */
+  /** Resolves when a slot is taken; rejects when the signal ends the wait. */
   async take(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (this.#free > 0) return void this.#free--;
@@ -26,7 +29,7 @@ export class Slots {
     }
   }
 
-  /** Takes one even if there is none: for jobs that run already when the agent starts. */
+  /** Takes a slot even if none is free: for jobs that already run when the agent starts. */
   takeAnyway(): void {
     this.#free--;
   }

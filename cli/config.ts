@@ -1,6 +1,6 @@
 /**
- * Reads the client's settings; nothing else in cli/ reads the environment. common/settings/client.ts declares them, docs/settings.md,
- * "The client", describes them.
+ * Reads the client's settings; nothing else in cli/ reads the environment.
+ * common/settings/client.ts declares them, docs/settings.md, "The client", describes them.
  */
 import { homedir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** The control plane as the agent calls it: one method per endpoint. What may be repeated is repeated here, so that no caller has to. */
+/**
+ * The control plane as the agent calls it: one method per endpoint. Calls that may be repeated are
+ * repeated here, so that no caller has to.
+ */
 import type { ClaimedJob } from "../../protocol/executions.ts";
 import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import { call, send } from "../../protocol/transport.ts";
@@ -16,23 +19,34 @@ export interface ApiOptions extends Persistence {
 }
 
 export interface AgentApi {
-  /** Null: no job. With `wait` the server may keep the request that many seconds. */
+  /**
+   * Returns null if there is no job. With `wait`, the server may keep the request open for that
+   * many seconds.
+   */
   claim(wait: number, idempotencyKey: string, signal: AbortSignal): Promise<ClaimedJob | null>;
-  /** The answer of a server that knows only the interface may have any shape. */
+  /** The response of a server that knows only the published interface may have any shape. */
   heartbeat(body: Heartbeat, wait: number, signal: AbortSignal): Promise<Partial<HeartbeatAnswer>>;
-  /** Says that this agent ends and holds no job. Not answered in time, the server finds out by itself. */
+  /**
+   * Reports that this agent ends and holds no job. Not repeated: without this call the server
+   * notices by itself.
+   */
   leave(body: Heartbeat): Promise<void>;
-  /** Whether this worker serves every user. A server that does not say so has no such workers. */
+  /**
+   * Whether this worker runs jobs of every user. A server that does not say so has no such workers.
+   */
   isCloudHosted(signal: AbortSignal): Promise<boolean>;
   forJob(jobId: string, attempt: number | undefined): JobApi;
-  /** Breaks off what is under way. */
+  /** Aborts the running calls. */
   close(): Promise<void>;
 }
 
-/** In milliseconds; what waits for the end of this process should not wait long for a server that is away. */
+/**
+ * In milliseconds. Short, because the end of this process should not wait long for a server that is
+ * away.
+ */
 const leaveTimeout = 5000;
 
-/** All calls of one agent: each repeated for as long as a later try could succeed, and not longer. */
+/** All calls of one agent. Each is repeated for as long as a later attempt could succeed. */
 export function createApi(options: ApiOptions): AgentApi {
   const { server } = options;
   const dispatcher = dispatcherOf(options.network);

@@ -1,4 +1,7 @@
-/** How calls are made: repeated until they are answered or refused, and read without hope for a certain shape. */
+/**
+ * Makes calls: repeats them until there is a response or a refusal, and accepts responses of any
+ * shape.
+ */
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
 import { ProblemError } from "../../protocol/transport.ts";
@@ -12,12 +15,11 @@ export interface Persistence {
   readonly retry: BackoffLimits;
 }
 
-/** An answer that takes longer, in milliseconds, is asked for again. */
+/** The time that a response may take, in milliseconds; then the call is repeated. */
 export const answerTimeout = 30_000;
 
 /**
- * Repeats a call until it is answered or refused. `mostTries`: gives up after so many that failed while the control plane accepted other
- * calls; while it is away, failures do not count.
+ * * Repeats a call until there is a response or a refusal. `mostTries`: gives up after this many failures while the control plane accepts other * calls; while it is away, failures do not count.
  */
 export async function persist<T>(
   { log, revocation, retry: limits }: Persistence,
@@ -52,14 +54,17 @@ export async function persist<T>(
       const delay = backoff(tries, Math.random(), wish, limits);
       log.warn(
         { call: what, tries, error: describe(error), retry_in_ms: Math.round(delay) },
-        "the control plane did not take this call; it is tried again",
+        "a call of the control plane failed; it is repeated",
       );
       return delay;
     },
   });
 }
 
-/** Answers that the interface does not show: an object where there is one, nothing for any other text. */
+/**
+ * Reads a response that the interface does not define: an object if it is one, else an empty
+ * object.
+ */
 export async function readLeniently(answer: Dispatcher.ResponseData): Promise<object> {
   const text = await answer.body.text();
   try {
@@ -70,7 +75,7 @@ export async function readLeniently(answer: Dispatcher.ResponseData): Promise<ob
   }
 }
 
-/** An error in one line. */
+/** Returns an error as one line. */
 export const describe = (error: unknown): string =>
   error instanceof ProblemError
     ? `${error.status} ${error.code ?? ""} ${error.message}`

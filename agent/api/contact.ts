@@ -1,9 +1,18 @@
-/** When the control plane was last heard. Time is the machine's uptime, which no change of the clock moves. */
+/**
+ * Remembers when the control plane last responded. Time is the machine's uptime, which no change of
+ * the clock affects.
+ */
 
-/** What is listened to: that the agent is known to live, and that it may get jobs. */
+/**
+ * The kinds of calls that are watched: the heartbeat, which shows that the agent lives, and the
+ * claims, which bring jobs.
+ */
 export type Line = "heartbeat" | "claim";
 
-/** Remembers per line how long it has been silent. A line that is not used now counts as heard. */
+/**
+ * Remembers for each kind of call how long there was no response. A kind that is not in use counts
+ * as responding.
+ */
 export class Contact {
   readonly #now: () => number;
   readonly #heard: Record<Line, number>;
@@ -15,22 +24,22 @@ export class Contact {
     this.#heard = { heartbeat: now(), claim: now() };
   }
 
-  /** The control plane has answered on this line. */
+  /** The control plane has responded to a call of this kind. */
   heard(line: Line): void {
     this.#heard[line] = this.#now();
   }
 
-  /** Nothing is asked on this line for now, such as claims while every slot is taken. */
+  /** No calls of this kind are made for now, such as claims while every slot is taken. */
   rest(line: Line): void {
     this.#idle.add(line);
   }
 
-  /** The line is used again; its silence counts from now. */
+  /** Calls of this kind are made again; the silence counts from now. */
   resume(line: Line): void {
     if (this.#idle.delete(line)) this.heard(line);
   }
 
-  /** Seconds since the line that was silent longest was heard. */
+  /** Returns the seconds since the last response, of the kind of call that had none for longest. */
   silence(): number {
     const lines = (Object.keys(this.#heard) as Line[]).filter((line) => !this.#idle.has(line));
     return Math.max(0, ...lines.map((line) => this.#now() - this.#heard[line])) / 1000;

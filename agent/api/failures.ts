@@ -1,13 +1,18 @@
-/** What a failed call means, decided once and by type and status, never by text. */
+/** Decides what a failed call means, by its type and status and never by its text. */
 import { ProblemError } from "../../protocol/transport.ts";
 import { JobRefused } from "../job/job-refused.ts";
 
 export type Failure =
-  /** Not answered, or not now: the same call again, later. `after` is the server's wish in seconds. */
+  /**
+   * No response, or none for now: the same call may succeed later. `after`: the server's
+   * `Retry-After` in seconds.
+   */
   | { readonly kind: "retry"; readonly after: number }
-  /** Wrong credential: again as well, until it is certain that the identity is revoked. */
+  /**
+   * A wrong credential: the call is repeated too, until it is certain that the identity is revoked.
+   */
   | { readonly kind: "unauthorized" }
-  /** The answer will not change. */
+  /** The same call would fail again. */
   | { readonly kind: "give up" };
 
 /** Sorts an error of a call by its type and status, never by its text. */
@@ -18,12 +23,16 @@ export function sortFailure(error: unknown): Failure {
     return isPassing ? { kind: "retry", after: error.retryAfter ?? 0 } : { kind: "give up" };
   }
   if (error instanceof JobRefused) return { kind: "give up" };
-  // Everything else is the network or a half answer; what is wrong with our own request undici says by this code.
+  // Everything else is a network failure or an incomplete response. Undici reports a fault in our
+  // own request by this code.
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return code === "UND_ERR_INVALID_ARG" ? { kind: "give up" } : { kind: "retry", after: 0 };
 }
 
-/** Three 401 in a row, the first and the last at least this far apart, mean that the identity is revoked. */
+/**
+ * Three 401 in a row, the first and the last at least this far apart, mean that the identity is
+ * revoked.
+ */
 export class Revocation {
   readonly #period: number;
   readonly #onRevoked: () => void;
@@ -38,7 +47,7 @@ export class Revocation {
     this.#onRevoked = onRevoked;
   }
 
-  /** Stays true: from then on a 401 is an answer that will not change. */
+  /** Stays true: from then on, repeating a call that got 401 is of no use. */
   get isRevoked(): boolean {
     return this.#isRevoked;
   }

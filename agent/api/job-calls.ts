@@ -1,4 +1,4 @@
-/** What a job asks of the control plane, over HTTP. */
+/** Implements what a job needs of the control plane, over HTTP. */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, readFileSync, statSync } from "node:fs";
 import { Transform } from "node:stream";
@@ -21,17 +21,19 @@ export interface JobCalls extends Persistence {
   readonly timeout: number;
 }
 
-/** When an upload is given up that fails although the control plane takes other calls: a proxy may refuse its size. */
+/**
+ * When to give up an upload that fails although other calls succeed: a proxy may refuse its size.
+ */
 interface Patience {
   readonly tries: number;
-  /** Of one try. */
+  /** The longest time of one attempt. */
   readonly milliseconds: number;
 }
 
-/** At its limit it needs a line of 1 Mbit/s. */
+/** Enough for a debug log of the largest size at 1 Mbit/s. */
 const debugLogPatience: Patience = { tries: 5, milliseconds: 15 * minute };
 
-/** The calls of one job; `headers` say whose and which attempt. */
+/** The calls of one job; `headers` name the worker and the attempt. */
 export function jobApi(calls: JobCalls, id: string): JobApi {
   const { server, revocation } = calls;
   const params = { id };
@@ -65,7 +67,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
     try {
       await settle(persist(calls, what, signal, once, patience?.tries));
     } catch (error) {
-      // Only this attempt can have stored it: an upload whose answer was lost.
+      // Only this attempt can have stored it: the response to an earlier upload was lost.
       if (!(error instanceof JobRefused && error.code === "artifact_exists")) throw error;
     }
   };
@@ -76,7 +78,7 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
       await settle(persist(calls, `report ${report.status}`, forever, once));
     },
     appendLogs: async (chunks, signal) => {
-      // A server of the bare interface takes one chunk a post; `seq` says nothing to it.
+      // A server that knows only the published interface takes one chunk a post and ignores `seq`.
       const [only] = chunks;
       const body = chunks.length === 1 && only ? only : { chunks };
       try {
@@ -120,14 +122,14 @@ export function jobApi(calls: JobCalls, id: string): JobApi {
         });
         if (statusCode === 200) return await isState(body);
         await body.dump();
-        if (statusCode >= 500 || statusCode === 429) throw new Error(`answered ${statusCode}`);
-        // A server without managed states has none of this one either.
+        if (statusCode >= 500 || statusCode === 429) throw new Error(`responded ${statusCode}`);
+        // A server without managed states has none of this configuration either.
         return false;
       }),
   };
 }
 
-/** Terraform writes less than this where there is neither a resource nor an output. */
+/** Terraform writes less than this for a state that has neither a resource nor an output. */
 const emptyStateLimit = 16 * kibibyte;
 
 async function isState(body: Dispatcher.ResponseData["body"]): Promise<boolean> {
@@ -136,7 +138,7 @@ async function isState(body: Dispatcher.ResponseData["body"]): Promise<boolean> 
   for await (const part of body) {
     parts.push(part as Buffer);
     bytes += (part as Buffer).length;
-    // What is left is not read; the connection ends with it.
+    // The rest is not read; the connection is closed with it.
     if (bytes > emptyStateLimit) return true;
   }
   if (bytes === 0) return false;
@@ -144,7 +146,7 @@ async function isState(body: Dispatcher.ResponseData["body"]): Promise<boolean> 
   return resources === undefined || resources.length > 0;
 }
 
-/** Puts a refusal into the words of the job's own interface. */
+/** Turns a refusal into the error that the job's own interface declares. */
 async function settle<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -159,7 +161,10 @@ async function settle<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** Into a file, whole and with the right digest, or an error that is worth a retry; false when there is nothing. */
+/**
+ * Writes a whole file with the right digest, or throws an error that is worth a retry. Returns
+ * false if the server has no such file.
+ */
 async function download(
   server: string,
   endpoint: typeof endpoints.downloadPlanArtifact | typeof endpoints.downloadSource,
@@ -177,7 +182,7 @@ async function download(
     const expected = answer.headers["content-digest"];
     if (typeof expected === "string" && expected.startsWith("sha-256=:")) {
       if ((await digestOf(file)) !== expected)
-        throw new Error("the content was damaged on its way");
+        throw new Error("the content was damaged in transit: its digest differs");
     }
     return true;
   } catch (error) {
@@ -186,7 +191,7 @@ async function download(
   }
 }
 
-/** Nothing that the control plane hands out is larger than a plan artifact. */
+/** The control plane sends nothing larger than a plan artifact. */
 function limited(bytes: number): Transform {
   let seen = 0;
   return new Transform({

@@ -1,4 +1,7 @@
-/** `windlass agent doctor`: checks everything that an agent needs, and prints one line for each check. */
+/**
+ * `windlass agent doctor`: checks everything that an agent needs, and prints one line for each
+ * check.
+ */
 import { parseArgs, styleText } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import type { AgentConfig } from "../config.ts";

@@ -1,6 +1,9 @@
 /** The result of a check: one line, and advice if something needs to be done. */
 
-/** `skipped`: the check could not be made, and the text says why. An agent works with every state but `failed`. */
+/**
+ * `skipped`: the check could not be made, and the text says why. An agent works with every state
+ * but `failed`.
+ */
 export type State = "ok" | "warning" | "failed" | "skipped";
 
 export interface Finding {

@@ -1,4 +1,7 @@
-/** Checks what jobs need on this machine: the work directory, an engine, git, isolation, a cloud role. */
+/**
+ * Checks what jobs need on this machine: the work directory, an engine, git, isolation, a cloud
+ * role.
+ */
 import { accessSync, constants, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Engine } from "../../protocol/configurations.ts";
@@ -128,7 +131,10 @@ export async function isolation(config: AgentConfig): Promise<Finding> {
   }
 }
 
-/** Describes the limits of the running agent, which may be in another control group than this process, or of an agent started here. */
+/**
+ * Describes the limits of the running agent, which may be in another control group than this
+ * process, or of an agent started here.
+ */
 function limitsOf({ workDir, systemd }: AgentConfig): string {
   const holder = holderOf(workDir);
   const { folder, lack } = holder
@@ -137,7 +143,10 @@ function limitsOf({ workDir, systemd }: AgentConfig): string {
   return `${limitsBy(folder)}${folder ? ` in ${folder}` : ""}${lack ? `: ${lack}` : ""}`;
 }
 
-/** Returns the folder of the work directory, which itself stays unchanged. Without `users` that folder may not be writable, so it is the work directory. */
+/**
+ * Returns the folder of the work directory, which itself stays unchanged. Without `users` that
+ * folder may not be writable, so it is the work directory.
+ */
 function trialFolder({ workDir, users }: AgentConfig): string {
   let folder = users ? dirname(workDir) : workDir;
   while (!existsSync(folder)) folder = dirname(folder);

@@ -1,4 +1,7 @@
-/** Checks what the agent needs to use the control plane: network, proxy, certificate, clock, identity. */
+/**
+ * Checks what the agent needs to use the control plane: network, proxy, certificate, clock,
+ * identity.
+ */
 import { calledEndpoints as endpoints } from "../../protocol/endpoint-paths.ts";
 import { ProblemError, send } from "../../protocol/transport.ts";
 import type { AgentConfig } from "../config.ts";
@@ -72,7 +75,10 @@ const adviceFor: Readonly<Record<string, string>> = {
   EPROTO: "the server does not use TLS there: check whether WINDLASS_URL must begin with http://",
 };
 
-/** Compares the clocks by the `Date` header, which has whole seconds. Certificates and AWS need a right clock; jobs do not. */
+/**
+ * Compares the clocks by the `Date` header, which has whole seconds. Certificates and AWS need a
+ * right clock; jobs do not.
+ */
 function clockOf(date: string, now: number): Finding {
   const seconds = Math.round((now - Date.parse(date)) / 1000);
   if (Number.isNaN(seconds))

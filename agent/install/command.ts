@@ -54,7 +54,8 @@ export async function installCommand(args: string[]): Promise<number> {
       WINDLASS_LABELS: parsed.labels,
       WINDLASS_CONCURRENCY: parsed.concurrency,
     };
-    // Checks the values now, not at the first start of the service. The file may already have the address.
+    // Checks the values now, not at the first start of the service. The file may already have the
+    // address.
     readConfig({ WINDLASS_URL: "http://localhost", ...given(settings) });
     await install({
       settings,

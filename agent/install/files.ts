@@ -8,12 +8,18 @@ export interface InstallSettings {
   readonly WINDLASS_CONCURRENCY?: string | undefined;
 }
 
-/** The first systemd that can restart a service while processes of it are left in its control group. */
+/**
+ * The first systemd that can restart a service while processes of it are left in its control group.
+ */
 const delegatingSystemd = 254;
 
-/** Returns the unit with the command of this installation, for this version of systemd. Throws if the path cannot be written in a unit. */
+/**
+ * Returns the unit with the command of this installation, for this version of systemd. Throws if
+ * the path cannot be written in a unit.
+ */
 export function unitOf(template: string, command: string, systemd: number): string {
-  // A quote, a dollar or a percent sign would mean something else there (systemd.service(5), "Command lines").
+  // A quote, a dollar or a percent sign would mean something else there (systemd.service(5),
+  // "Command lines").
   if (!/^\/[A-Za-z0-9_.+@/-]+$/.test(command)) {
     throw new Error(
       `${command} cannot be written in a unit file: install Windlass in a folder whose path has only letters, digits, and . _ + @ -`,

@@ -35,8 +35,8 @@ const folder = join(import.meta.dirname, "../../systemd");
 const oldestSystemd = 250;
 
 /**
- * Writes the files and, on a running system, starts the service. Throws `InstallError` before anything is changed,
- * and `ProgramError` if a program of systemd fails.
+ * Writes the files and, on a running system, starts the service. Throws `InstallError` before
+ * anything is changed, and `ProgramError` if a program of systemd fails.
  */
 export async function install(installation: Installation): Promise<void> {
   const { root, say } = installation;
@@ -83,7 +83,8 @@ export async function install(installation: Installation): Promise<void> {
   await runProgram("systemctl", ["daemon-reload"]);
   if (!installation.start) return say(`to start it: systemctl enable --now ${unit}`);
   await runProgram("systemctl", ["enable", unit]);
-  // A running agent gets the new unit and settings. Its terraform keeps running, and the new process continues with it.
+  // A running agent gets the new unit and settings. Its terraform keeps running, and the new
+  // process continues with it.
   await runProgram("systemctl", ["restart", "--no-block", unit]);
   say(`enabled and started. To watch it: systemctl status ${unit}; journalctl -fu ${unit}`);
 }

@@ -1,4 +1,4 @@
-/** What every step of a job gets to see. */
+/** Everything that a step of a job can use. */
 import type { ClaimedJob } from "../../protocol/executions.ts";
 import type { BackoffLimits } from "../../common/backoff.ts";
 import type { JobLog } from "../logs/job-log.ts";
@@ -22,28 +22,36 @@ export interface JobSettings {
   /** Proxies and certificates that terraform needs in this network. */
   readonly network: Readonly<Record<string, string>>;
   readonly cloud: CloudSettings;
-  /** For git and for the modules that `init` fetches with it; never for what runs of the job itself. */
+  /**
+   * For git, and for the modules that `init` fetches with it; never for anything else of the job.
+   */
   readonly gitAccess: readonly GitAccess[];
-  /** Whether git may use `http:`, where what it fetches can be changed on the way. */
+  /** Whether git may use `http:`, where others on the network can change what is fetched. */
   readonly allowHttp: boolean;
   readonly engineMirror: string | undefined;
-  /** Where alone providers come from: a folder, or an https address; undefined: their registries. */
+  /**
+   * The only place from which providers come: a folder, or an https address; undefined: their
+   * registries.
+   */
   readonly providerMirror: string | undefined;
-  /** Of all engines and provider packages that are kept for later jobs; 0: no packages are kept. */
+  /**
+   * Limits of all engines and provider packages that are kept for later jobs; 0: no packages are
+   * kept.
+   */
   readonly cacheBytes: number;
-  /** What a git source and the modules of a job may take on the disk while they are fetched. */
+  /** The disk space that a git source and the modules of a job may take. */
   readonly sourceBytes: number;
-  /** What stays free on the disk. */
+  /** The disk space that stays free. */
   readonly freeDiskBytes: number;
   readonly engineOffline: boolean;
   readonly enginePublicKeys: string | undefined;
   readonly logLimitBytes: number;
-  /** Of terraform's debug log; the rest is dropped. */
+  /** Limit of terraform's debug log; the rest is dropped. */
   readonly debugLogLimitBytes: number;
-  /** Of log posts that are not answered. */
+  /** Pauses between repeated log posts. */
   readonly retry: BackoffLimits;
   readonly patience: Readonly<Record<"init" | "plan" | "apply", StopPatience>>;
-  /** The worker's token: never for a job, and masked should it ever turn up in a log. */
+  /** The worker's token: never given to a job, and masked in logs. */
   readonly workerToken: string;
 }
 
@@ -55,39 +63,50 @@ export interface JobContext {
   readonly journal: Journal;
   readonly workspace: Workspace;
   readonly isolation: Isolation;
-  /** `jobs/<id>`. */
+  /** The folder `jobs/<id>`. */
   readonly directory: string;
   /** Facts of all steps that are done. */
   readonly facts: Facts;
-  /** Aborted, with a `StopReason`, when the job is to be stopped. */
+  /** Aborted with a `StopReason` when the job must stop. */
   readonly stop: AbortSignal;
-  /** Aborted when the outcome is decided: what a step keeps running beside the job ends. */
+  /**
+   * Aborted when the outcome is decided: ends what a step has left running, such as the endpoint
+   * for credentials.
+   */
   readonly over: AbortSignal;
   readonly steps: readonly Step[];
   /** Number of the running step in the list, from 1; orders the run directories. */
   position: number;
-  /** The next command's wrapper, which waits. */
+  /** The waiting wrapper of the next command. */
   prepared?: PreparedRun | undefined;
 }
 
 export interface Step {
   readonly name: string;
-  /** The arguments of the terraform command that the step runs first, where they are known beforehand. */
+  /**
+   * The arguments of the terraform command that the step runs first, if they are known beforehand.
+   */
   command?(context: JobContext): readonly string[] | undefined;
-  /** Runs even when the job is being stopped, because what happened before it must be told. */
+  /** Runs even while the job is being stopped, because it reports what happened before. */
   readonly always?: boolean;
-  /** May be run again after a crash, so it starts from nothing or finds what is there. */
+  /** May run again after a crash, so it starts over or uses what is already there. */
   run(context: JobContext): Promise<Facts>;
-  /** In place of `run` when a former agent has done the step: brings back what it kept in memory. */
+  /**
+   * Runs in place of `run` if a former agent has done the step: restores what that agent had in
+   * memory.
+   */
   resume?(context: JobContext, facts: Facts): void;
 }
 
-/** A step failed; the message is what the user reads as the job's `error_message`. */
+/** A step failed. Users read the message as the job's `error_message`. */
 export class StepFailed extends Error {
   override readonly name: string = "StepFailed";
 }
 
-/** The outcome of an apply is unknown: the machine went down, or the wrapper that records the exit code was killed. */
+/**
+ * The outcome of an apply is unknown: the machine went down, or the wrapper that records the exit
+ * code was killed.
+ */
 export class OutcomeUnknown extends StepFailed {
   override readonly name = "OutcomeUnknown";
 }
@@ -102,7 +121,7 @@ export class JobStopped extends Error {
   }
 }
 
-/** A fact that an earlier step of the list has found. */
+/** Returns a fact that an earlier step has found. */
 export function known<K extends keyof Facts>(context: JobContext, fact: K): NonNullable<Facts[K]> {
   const value = context.facts[fact];
   if (value === undefined || value === null) throw new Error(`the step list lacks "${fact}"`);

@@ -1,4 +1,7 @@
-/** What the steps of a job find out for later steps. Each step's facts are journaled, so they must be plain JSON. */
+/**
+ * The facts that steps find out for later steps. They are written to the journal, so they must be
+ * plain JSON.
+ */
 import type { Engine } from "../../protocol/configurations.ts";
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
 import type { EndpointAddress } from "./credentials/endpoint.ts";
@@ -6,8 +9,9 @@ import type { PlanSummary } from "../../protocol/plan-summary.ts";
 import type { PlanManifest, SourceRevision } from "./plan/manifest.ts";
 
 /**
- * Where the state is kept. `managed`: in the control plane, by terraform's `http` backend. `local`: in a file of the work directory, for a
- * server that knows only the interface. `own`: where the configuration declares.
+ * Where the state is kept. `managed`: in the control plane, by terraform's `http` backend. `local`:
+ * in a file of the work directory, for a server that knows only the published interface. `own`: in
+ * the backend that the configuration declares.
  */
 export type BackendKind = "managed" | "local" | "own";
 
@@ -15,17 +19,20 @@ export interface Facts {
   source?: SourceRevision;
   /** The folder of the source in which terraform runs, absolute. */
   folder?: string;
-  /** A lock file came with the source or the plan: init must not change it. */
+  /** The source or the plan has a lock file, which init must not change. */
   locked?: boolean;
   engine?: { engine: Engine; version: string; path: string };
   /** Where the state is kept. */
   backend?: BackendKind;
-  /** Of the downloaded plan; null when there is none and this job makes its own. */
+  /** Of the downloaded plan; null if there is none and this job makes its own. */
   manifest?: PlanManifest | null;
-  /** Whether the plan that this job made changes anything. */
+  /** Whether the plan of this job changes anything. */
   changes?: boolean;
   summary?: PlanSummary;
   metadata?: ExecutionMetadata;
-  /** Where terraform asks for cloud credentials; it holds this in its environment, so it is the same for every agent of the job. */
+  /**
+   * The endpoint for cloud credentials. Terraform has it in its environment, so it is the same for
+   * every agent of the job.
+   */
   credentials?: EndpointAddress;
 }

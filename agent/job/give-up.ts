@@ -1,6 +1,7 @@
 /**
- * Ends a job that has ended its agent again and again. Nothing of it is read that a configuration controls: its command is stopped, the
- * control plane is told, and the rest of the agent's jobs go on.
+ * Gives up a job that has crashed its agent again and again. Reads nothing that a configuration
+ * controls: stops the job's command and reports to the control plane, so that the agent's other
+ * jobs can continue.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -9,14 +10,16 @@ import type { JobContext } from "./context.ts";
 import type { Journal } from "./journal.ts";
 import { openRun } from "./terraform/process.ts";
 
-/** Starts of an agent that went on with the job, did nothing more of it and ended within a minute. */
+/**
+ * Starts of an agent that continued the job, recorded nothing more of it and ended within a minute.
+ */
 export const crashLimit = 3;
 
-/** How many of the last starts that was so for. */
+/** Returns how many of the last starts in a row were such. */
 export const crashesIn = ({ entries }: Journal): number =>
   entries.length - 1 - entries.findLastIndex(({ at }) => at !== "adopted");
 
-/** Stops what still runs of the job and returns what to report. */
+/** Stops what still runs of the job and returns the report. */
 export async function giveUp({
   journal,
   directory,
@@ -37,8 +40,8 @@ export async function giveUp({
   return {
     status: "FAILED",
     error_message:
-      `the agent ended ${crashLimit} times in a row while it worked on this job, and gives it up; the last command was ${run ?? "none"}. ` +
-      "The agent's own log says why it ended: a value of the configuration may be too large for its memory",
+      `the agent crashed ${crashLimit} times in a row while it worked on this job and gives the job up; the last command was ${run ?? "none"}. ` +
+      "The agent's own log says why it crashed. A value of the configuration may be too large for its memory",
     ...(hasApplied ? { outcome_unknown: true } : {}),
   };
 }

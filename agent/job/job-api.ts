@@ -1,4 +1,7 @@
-/** What a job needs of the control plane, declared by its user. An implementation retries each call until it gets a response. */
+/**
+ * What a job needs of the control plane, declared here by its user. An implementation retries each
+ * call until there is a response.
+ */
 import type { ReportStatus } from "../../protocol/executions.ts";
 import type { LogSink } from "../logs/delivery.ts";
 
@@ -6,11 +9,13 @@ export interface JobApi extends LogSink {
   reportStatus(report: ReportStatus): Promise<void>;
   uploadPlan(file: string, signal: AbortSignal): Promise<void>;
   uploadDebugLog(file: string): Promise<void>;
-  /** Into a new file; false when there is no plan. */
+  /** Writes the plan into a new file. Returns false if there is none. */
   downloadPlan(file: string, signal: AbortSignal): Promise<boolean>;
   downloadSource(file: string, signal: AbortSignal): Promise<void>;
-  /** Address of the managed state of a spec, for terraform's `http` backend. */
+  /** The address of the managed state of a configuration, for terraform's `http` backend. */
   stateAddress(specId: string): string;
-  /** Whether the control plane keeps a state of this spec that knows of anything. */
+  /**
+   * Whether the control plane keeps a state of this configuration that has any resource or output.
+   */
   hasState(specId: string, jobToken: string, signal: AbortSignal): Promise<boolean>;
 }

@@ -1,6 +1,7 @@
 /**
- * Reads what a job may have put in the place of its files: a link to the agent's own, a pipe that never ends, a file without an end. The
- * agent has rights that the job has not, so it follows a path only within the workspace and takes only plain files.
+ * Reads files that a job may have replaced: by a link to a file of the agent, a pipe that never
+ * ends, or an endless file. The agent has rights that the job lacks, so it opens only plain files
+ * whose path stays within the workspace.
  */
 import {
   closeSync,
@@ -22,12 +23,12 @@ import { mebibyte } from "../../common/units.ts";
 /** Configurations and backend records are far smaller. */
 const readLimit = 16 * mebibyte;
 
-/** The text of a file in the workspace; undefined when there is none. */
+/** Returns the text of a file in the workspace, or undefined if there is none. */
 export function readJobFile(root: string, path: string, limit = readLimit): string | undefined {
   const file = openJobFile(root, path);
   if (file === undefined) return undefined;
   try {
-    if (fstatSync(file).size > limit) throw refusal(path, `it is over ${limit} bytes`);
+    if (fstatSync(file).size > limit) throw refusal(path, `it is larger than ${limit} bytes`);
     return readFileSync(file, "utf8");
   } finally {
     closeSync(file);
@@ -35,8 +36,9 @@ export function readJobFile(root: string, path: string, limit = readLimit): stri
 }
 
 /**
- * Copies a file of the workspace to a place of the agent's, mode 0600. False when there is none. Throws StepFailed when it is larger
- * than this many bytes, its holes counted: they would take space in the copy.
+ * Copies a file of the workspace to a file of the agent, with mode 0600. Returns false if there is
+ * none. Throws StepFailed if it has more than this many bytes, including its holes, which would
+ * take space in the copy.
  */
 export async function copyJobFile(
   root: string,
@@ -49,18 +51,18 @@ export async function copyJobFile(
   const { size } = fstatSync(file);
   if (size > limit) {
     closeSync(file);
-    throw refusal(from, `it has ${size} bytes, over ${limit}`);
+    throw refusal(from, `it has ${size} bytes, more than ${limit}`);
   }
   rmSync(to, { force: true });
-  // A process of the job that is left may still write to it.
+  // A process of the job may still be running and write to it.
   const content = createReadStream(from, { fd: file, end: Math.max(0, size - 1) });
   await pipeline(content, createWriteStream(to, { flags: "wx", mode: 0o600 }));
   return true;
 }
 
 /**
- * Opens a plain file of the workspace, to be read or to be cut. Undefined when there is none; throws StepFailed for anything else
- * that the job has put in its place.
+ * Opens a plain file of the workspace, to read it or to cut it. Returns undefined if there is none.
+ * Throws StepFailed for anything else at this path.
  */
 export function openJobFile(
   root: string,
@@ -71,7 +73,7 @@ export function openJobFile(
   let file: number;
   try {
     real = realpathSync(path);
-    // Opening a pipe would otherwise wait for a writer.
+    // Without this flag, opening a pipe would wait for a writer.
     file = openSync(real, access | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
@@ -84,14 +86,14 @@ export function openJobFile(
     !real.startsWith(`${realpathSync(root)}${sep}`) || truePath(file, real) !== real
       ? "it leads out of the workspace"
       : !stat.isFile() || stat.nlink > 1
-        ? "it is not a plain file"
+        ? "it is not a regular file"
         : undefined;
   if (lack === undefined) return file;
   closeSync(file);
   throw refusal(path, lack);
 }
 
-/** What was opened, whatever the path has become meanwhile. */
+/** The file that was opened, whatever the path has become since. */
 function truePath(file: number, otherwise: string): string {
   return process.platform === "linux" ? readlinkSync(`/proc/self/fd/${file}`) : otherwise;
 }

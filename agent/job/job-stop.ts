@@ -1,6 +1,6 @@
 import { JournalFailed, type Journal, type StopReason } from "./journal.ts";
 
-/** Why and when a job is to be stopped: remembered in the journal, so that a restart does not forget it. */
+/** Remembers in the journal why and when a job must stop, so that a restart does not forget it. */
 export class JobStop {
   readonly #controller = new AbortController();
   readonly #journal: Journal;
@@ -20,7 +20,7 @@ export class JobStop {
     try {
       if (!this.#journal.find("reported")) this.#journal.append({ at: "stopping", reason });
     } catch (error) {
-      // On a full disk it is stopped all the same.
+      // On a full disk, the job is stopped without the entry.
       if (!(error instanceof JournalFailed)) throw error;
     }
     this.#controller.abort(reason);

@@ -1,6 +1,7 @@
 /**
- * What a job has done so far, one JSON line per fact, appended before or after the deed as its meaning asks. The agent that comes
- * back reads it and runs the same list of steps again; nothing else is needed for recovery.
+ * What a job has done so far: one JSON line per entry, appended before or after the act that it
+ * records. A restarted agent reads it and runs the same list of steps again; recovery needs nothing
+ * else.
  */
 import {
   closeSync,
@@ -18,7 +19,7 @@ import { syncDirectory } from "../machine/files.ts";
 import type { Facts } from "./facts.ts";
 import type { Level } from "./isolation/isolation.ts";
 
-/** Why a running job is to be stopped. */
+/** Why a running job must stop. */
 export type StopReason =
   | "cancelled"
   | "timed out"
@@ -29,37 +30,49 @@ export type StopReason =
 
 export type Entry =
   | { readonly at: "claimed"; readonly claim: ClaimedJob }
-  /** How the job is set apart, by which user of its own: the same after every restart. */
+  /** How the job is isolated, and as which user: the same after every restart. */
   | { readonly at: "placed"; readonly level: Level; readonly user: number | null }
-  /** The server answered the PROCESSING report. `boot` and `uptime` (seconds) tell how long ago that was, whatever the clock did. */
+  /**
+   * The server acknowledged the PROCESSING report. `boot` and `uptime` (seconds) tell how long ago
+   * that was, however the clock was changed.
+   */
   | { readonly at: "started"; readonly boot: string | null; readonly uptime: number }
   /** A new agent process continues the job. */
   | { readonly at: "adopted" }
-  /** That agent has been alive for a while since. */
+  /** That agent process has run for a while since. */
   | { readonly at: "steady" }
   | { readonly at: "begun"; readonly step: string }
-  /** Before a command is started. After a reboot, one without an exit code may have run or not. */
+  /**
+   * Written before a command is started. After a reboot, a command without an exit code may or may
+   * not have run.
+   */
   | {
       readonly at: "run";
       readonly run: string;
       readonly logged: boolean;
       readonly boot: string | null;
     }
-  /** Before the first SIGINT, so that a restarted agent does not send what terraform takes for the second. */
+  /**
+   * Written before the first SIGINT, so that a restarted agent does not send another one, which
+   * terraform would take for the second.
+   */
   | { readonly at: "interrupted"; readonly run: string }
   | { readonly at: "done"; readonly step: string; readonly facts: Facts }
   /** What the job has learnt and its log must not show; see secrets.ts. */
   | { readonly at: "secrets"; readonly sealed: string }
   | { readonly at: "stopping"; readonly reason: StopReason }
-  /** The outcome is decided and the log has its last line. */
+  /** The outcome is decided, and the log has its last line. */
   | { readonly at: "ended"; readonly report: ReportStatus }
-  /** The server has acknowledged the end, or has said that the job is not ours: only cleaning up is left. */
+  /**
+   * The server has acknowledged the end, or has reported that another worker holds the job: only
+   * the cleanup is left.
+   */
   | { readonly at: "reported" };
 
 export interface Journal {
   readonly entries: readonly Entry[];
   append(entry: Entry): void;
-  /** Resolves when everything so far is on disk: for what must not be forgotten by a power cut. */
+  /** Resolves when everything so far is on disk: for entries that must survive a power failure. */
   flush(): Promise<void>;
   find<A extends Entry["at"]>(
     at: A,
@@ -69,14 +82,20 @@ export interface Journal {
   close(): void;
 }
 
-/** Nothing can be written down: a full disk, most likely. The job goes on from what is written once there is room. */
+/**
+ * The entry cannot be written, most likely because the disk is full. Once there is space, the job
+ * continues from the entries before.
+ */
 export class JournalFailed extends Error {
   override readonly name = "JournalFailed";
 }
 
 const sync = promisify(fsync);
 
-/** Opens the journal of a job directory, making it if it is not there. A last line that a crash cut short is dropped. */
+/**
+ * Opens the journal of a job directory, and creates it if there is none. A last line that a crash
+ * cut short is dropped.
+ */
 export function openJournal(directory: string): Journal {
   const path = join(directory, "journal.ndjson");
   const text = existsSync(path) ? readFileSync(path, "utf8") : "";
@@ -93,12 +112,13 @@ export function openJournal(directory: string): Journal {
   return {
     entries,
     append(entry) {
-      // The descriptor may be another file's by now.
+      // The descriptor may belong to another file by now.
       if (isClosed) throw new JournalFailed("the journal is closed");
       const line = Buffer.from(`${JSON.stringify(entry)}\n`);
       try {
-        // A full disk may take a part and say nothing.
-        if (writeSync(file, line) < line.length) throw new Error("the journal is cut: disk full?");
+        // A full disk may take a part without an error.
+        if (writeSync(file, line) < line.length)
+          throw new Error("the journal was written only in part; the disk may be full");
       } catch (error) {
         ftruncateSync(file, length);
         throw new JournalFailed((error as Error).message, { cause: error });

@@ -1,15 +1,19 @@
-/** A quick look for a word in a folder's terraform files, to spare most jobs a question to terraform itself. */
+/** Searches a folder's terraform files for a word, which saves most jobs a run of terraform. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readJobFile } from "./job-files.ts";
 import { mebibyte } from "../../common/units.ts";
 
-/** Of all files of a folder. More is not looked through, because everything else of the agent waits meanwhile. */
+/**
+ * Of all files of a folder. More is not searched, because everything else of the agent waits
+ * meanwhile.
+ */
 const lookLimit = 8 * mebibyte;
 
 /**
- * Whether a terraform file of the folder may contain one of the words as an identifier. False is certain: an identifier of HCL has no other
- * spelling. A file that cannot be read, JSON that escapes characters, and more than 8 MiB of files count as containing it.
+ * Whether a terraform file of the folder may contain one of the words as an identifier. False is
+ * certain, because an identifier of HCL has only one spelling. A file that cannot be read, JSON
+ * with escaped characters, and more than 8 MiB of files count as containing it.
  */
 export function mentions(root: string, folder: string, words: readonly string[]): boolean {
   const word = new RegExp(`(?<![\\w-])(?:${words.join("|")})(?![\\w-])`);

@@ -1,4 +1,4 @@
-/** What a job left behind, as the control plane is told. */
+/** Builds the report of a job's end. */
 import { readFile, stat } from "node:fs/promises";
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
 import { withinLimit } from "../logs/secret-forms.ts";
@@ -22,14 +22,15 @@ interface Output {
 
 export interface Outputs {
   readonly metadata: ExecutionMetadata;
-  /** Values of sensitive outputs, for the log's masker and nothing else. */
+  /** Values of sensitive outputs, only for masking the log. */
   readonly secrets: string[];
 }
 
-/** Reads `output -json`. Throws StepFailed when it is too large. */
+/** Reads the output of `output -json`. Throws StepFailed if it is too large. */
 export async function metadataOf(file: string): Promise<Outputs> {
   const { size } = await stat(file);
-  if (size > fileLimit) throw new StepFailed(`${size} bytes of outputs are over ${fileLimit}`);
+  if (size > fileLimit)
+    throw new StepFailed(`the outputs have ${size} bytes, more than ${fileLimit}`);
   return metadataFrom(JSON.parse(await readFile(file, "utf8")) as Record<string, Output>);
 }
 
@@ -67,7 +68,7 @@ export function metadataFrom(all: Readonly<Record<string, Output>>): Outputs {
 
 const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 
-/** Outputs are read last, when terraform prints nothing more that could show a value. */
+/** Outputs are read last: terraform prints nothing afterwards that could show a value. */
 function bounded(secrets: readonly string[]): string[] {
   let room = secretsLimit;
   return secrets.filter((secret) => {
@@ -76,7 +77,7 @@ function bounded(secrets: readonly string[]): string[] {
   });
 }
 
-/** Every text and number in a value, for the masker. */
+/** Returns every text and number in a value, for masking. */
 export function texts(value: unknown): string[] {
   if (typeof value === "string") return [value];
   if (typeof value === "number") return [String(value)];

@@ -1,7 +1,9 @@
 /**
- * Runs one job from its journal: a fresh one, and one that a former agent left behind, by the same steps in the same order.
+ * Runs one job from its journal, a new one or one that a former agent left, by the same steps in
+ * the same order.
  *
- * claimed → PROCESSING reported → steps → outcome decided → log delivered → end reported → everything of the job wiped
+ * claimed → PROCESSING reported → steps → outcome decided → log delivered → end reported → all
+ * files of the job removed
  */
 import { rm } from "node:fs/promises";
 import type { ReportStatus } from "../../protocol/executions.ts";
@@ -32,7 +34,7 @@ import { checkSecrets, maskerOf, secretsOf } from "./secrets.ts";
 import { stepsOf } from "./steps.ts";
 import { jobDirectory, workspaceOf } from "./workspace.ts";
 
-/** `ABANDONED`: the job is not ours (any more); nothing was reported. */
+/** `ABANDONED`: another worker or attempt holds the job; nothing was reported. */
 export type JobResult = "SUCCESS" | "FAILED" | "CANCELLED" | "ABANDONED";
 
 export interface JobRun {
@@ -43,7 +45,7 @@ export interface JobRun {
   readonly stop: JobStop;
 }
 
-/** Runs the job to its acknowledged end and leaves nothing of it on this machine. */
+/** Runs the job to its acknowledged end and removes everything of it from this machine. */
 export async function runJob({ journal, settings, api, stop }: JobRun): Promise<JobResult> {
   const { claim } = journal.find("claimed") ?? {};
   if (!claim) throw new Error("the journal has no claim");
@@ -60,7 +62,7 @@ export async function runJob({ journal, settings, api, stop }: JobRun): Promise<
     journal.append({ at: "reported" });
   }
   journal.close();
-  // The journal goes last: while it is there, a restarted agent continues with the cleaning up.
+  // The journal is removed last: while it exists, a restarted agent continues the cleanup.
   await isolation.wipe();
   await rm(directory, { recursive: true, force: true });
   return result;
@@ -72,8 +74,7 @@ type Base = Pick<JobContext, Given>;
 async function perform(base: Base, stop: JobStop): Promise<JobResult> {
   const { api, journal } = base;
   const gaveUp = new AbortController();
-  // Opening sends nothing, so it may happen while the start is reported.
-  // Each is waited for, whatever becomes of the others: the next try must find nothing of this one still at work.
+  // Opening the log sends nothing, so it may happen while the start is reported.
   const [started, opened, flushed] = await Promise.allSettled([
     reportStart(base),
     openLog(base, stop, gaveUp),
@@ -103,7 +104,10 @@ async function perform(base: Base, stop: JobStop): Promise<JobResult> {
   }
 }
 
-/** False if the job was cancelled or given to another runner. Nothing has run then, and nothing may run. */
+/**
+ * Returns false if the job was cancelled or given to another worker. Nothing has run then, and
+ * nothing may run.
+ */
 async function reportStart({ api, journal }: Base): Promise<boolean> {
   if (journal.find("started")) return true;
   try {
@@ -116,7 +120,10 @@ async function reportStart({ api, journal }: Base): Promise<boolean> {
   return true;
 }
 
-/** The job goes on without its log when that cannot be continued: what terraform does and its outcome matter more. */
+/**
+ * If the log cannot be continued, the job continues without it: what terraform does and its outcome
+ * matter more.
+ */
 async function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Promise<JobLog> {
   const { claim, settings, directory, api } = base;
   const options: JobLogOptions = {
@@ -142,7 +149,10 @@ async function openLog(base: Base, stop: JobStop, gaveUp: AbortController): Prom
   }
 }
 
-/** What a former agent has run is shipped to its end; the run of a step that is not done is taken up by that step. */
+/**
+ * Ships the rest of what a former agent has run. The run of a step that is not done is continued by
+ * that step.
+ */
 function resumeLog({ journal, log, settings, isolation }: Base & { log: JobLog }): void {
   const done = journal.entries.findLastIndex(({ at }) => at === "done" || at === "ended");
   for (const entry of journal.entries.slice(0, Math.max(0, done))) {
@@ -151,11 +161,11 @@ function resumeLog({ journal, log, settings, isolation }: Base & { log: JobLog }
   if (journal.find("ended")) return;
   const isRestart = journal.find("begun") !== undefined;
   const title = `${settings.title}, isolation ${isolation.level}`;
-  log.system(isRestart ? `${title}, was restarted; the job goes on` : title);
+  log.system(isRestart ? `${title}, was restarted; the job continues` : title);
   if (isolation.level === "process" && !isRestart) log.system(`Warning: ${processWarning}`);
 }
 
-/** Runs the steps and says what came of them. From here on nothing changes the outcome. */
+/** Runs the steps and returns the outcome, which nothing changes from then on. */
 async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<ReportStatus> {
   const { journal, log, claim } = base;
   const steps = stepsOf(claim.job.job_type);
@@ -177,7 +187,7 @@ async function decide(base: Base & { log: JobLog }, stop: AbortSignal): Promise<
       ...(summary ? { plan_summary: summary } : {}),
     };
   } catch (error) {
-    // Whether the step has succeeded is not lost: it is found again, by what it left.
+    // The result of the step is not lost: it is found again by the files that the step left.
     if (error instanceof JournalFailed) throw error;
     report = failure(base, error as Error, name, stop);
   } finally {
@@ -198,7 +208,8 @@ async function doneOrRun(step: Step, context: JobContext): Promise<Facts> {
     return done.facts;
   }
   if (!journal.find("begun", (entry) => entry.step === step.name)) {
-    // One that has begun is entered again even then: its terraform may be running and has to be seen to its end.
+    // A step that has begun runs again even then, because its terraform may still be running and
+    // must be waited for.
     const isStopped = stop.aborted && !(step.always && stop.reason !== "not the holder");
     if (isStopped) throw new JobStopped(stop.reason as StopReason);
     journal.append({ at: "begun", step: step.name });
@@ -213,7 +224,7 @@ const stopReasons: Partial<Record<StopReason, string>> = {
   revoked: "the token of the worker was revoked",
 };
 
-/** The first reason to stop explains the end; what terraform said about it comes after. */
+/** The first reason to stop comes first in the message; terraform's own error follows. */
 function failure(base: Base, error: Error, step: string, stop: AbortSignal): ReportStatus {
   const isOurs = error instanceof StepFailed || error instanceof JobStopped;
   const said = isOurs ? error.message : `${step}: the agent failed: ${error.message}`;
@@ -223,7 +234,7 @@ function failure(base: Base, error: Error, step: string, stop: AbortSignal): Rep
   if (!stop.aborted) return { status: "FAILED", error_message: message(said), ...unknown };
   const detail = error instanceof StepFailed ? `; ${said}` : "";
   if (stop.reason === "timed out") {
-    const text = `timed out after ${timeoutOf(base)} s, during ${step}${detail}`;
+    const text = `timed out after ${timeoutOf(base)} s during ${step}${detail}`;
     return { status: "FAILED", error_message: message(text), ...unknown };
   }
   const why = stopReasons[stop.reason as StopReason] ?? "cancelled";
@@ -241,7 +252,9 @@ function damageIn(error: unknown, { error_message }: ReportStatus): Partial<Repo
   return { error_message: error_message === undefined ? lost : `${error_message}; ${lost}` };
 }
 
-/** Undefined when the server takes no more of the log: then the end is reported without it. */
+/**
+ * Returns undefined if the server accepts no more of the log: then the end is reported without it.
+ */
 async function lastSeq(log: JobLog, gaveUp: AbortSignal): Promise<number | undefined> {
   try {
     return gaveUp.aborted ? undefined : await log.drained(gaveUp);
@@ -258,7 +271,7 @@ async function reportEnd(api: JobApi, report: ReportStatus): Promise<JobResult> 
     if (!(error instanceof JobRefused)) throw error;
     const { execution_metadata, plan_summary, ...bare } = report;
     if (error.reason !== "refused" || !(execution_metadata || plan_summary)) return "ABANDONED";
-    // Better an end without its outputs than a job that never ends.
+    // A report without outputs is better than a job that never ends.
     return reportEnd(api, bare);
   }
   return report.status as JobResult;
@@ -266,13 +279,19 @@ async function reportEnd(api: JobApi, report: ReportStatus): Promise<JobResult> 
 
 /** `error_message` on the wire takes 8192 characters. */
 const messageLimit = 8000;
-/** What a timer takes; a longer wait ends with the next restart of the agent. */
+/**
+ * The longest time that a timer accepts; a longer limit applies after the next restart of the
+ * agent.
+ */
 const timerLimit = 2 ** 31 - 1;
 
 const timeoutOf = ({ claim: { job } }: Base): number =>
   job.timeout_seconds ?? job.config_snapshot.timeout_seconds ?? timeoutSecondsDefault;
 
-/** Milliseconds left, counted by the machine's uptime, which no change of the clock moves. */
+/**
+ * Returns the milliseconds that are left, counted by the machine's uptime, which no change of the
+ * clock affects.
+ */
 function remaining(base: Base): number {
   const started = base.journal.find("started");
   const spent = started?.boot === bootId() ? uptime() - (started?.uptime ?? 0) : 0;

@@ -1,6 +1,7 @@
 /**
- * What the log of a job must not show. What a job learns on its way has to be known to the next agent too, which may ship the rest of the
- * log, so it stands in the journal, sealed: the key comes from the worker's token, and the job's files alone give nothing away.
+ * Masks the secrets of a job in its log. The next agent, which may ship the rest of the log, must
+ * know the secrets that the job has learnt, so they are in the journal, sealed. The key comes from
+ * the worker's token, so the job's files alone disclose nothing.
  */
 import { hkdfSync } from "node:crypto";
 import { seal, unseal } from "../../common/sealed-box.ts";
@@ -13,7 +14,10 @@ import { texts } from "./outcome.ts";
 
 type Known = Pick<JobContext, "claim" | "journal" | "settings">;
 
-/** Sensitive variables in every text that they hold, the tokens, and what this agent and those before it have learnt. */
+/**
+ * The texts in sensitive variables, the tokens, and the secrets that this agent and earlier ones
+ * have learnt.
+ */
 export function secretsOf({ claim: { job }, journal, settings }: Known): string[] {
   const key = keyOf(settings.workerToken, job.id);
   return [
@@ -28,7 +32,7 @@ export function secretsOf({ claim: { job }, journal, settings }: Known): string[
   ];
 }
 
-/** Terraform gets the addresses of the agent's proxies, with their passwords. */
+/** Returns the passwords in the addresses of the agent's proxies, which terraform gets too. */
 function secretsOfProxies(network: Readonly<Record<string, string>>): string[] {
   const addresses = Object.values(network).flatMap((text) => URL.parse(text) ?? []);
   return [...new Set(addresses.map(({ password }) => password))].flatMap((password) => {
@@ -40,19 +44,22 @@ function secretsOfProxies(network: Readonly<Record<string, string>>): string[] {
   });
 }
 
-/** False when the worker's token was changed while the job ran: what the job has learnt before that is not known any more. */
+/**
+ * False if the worker's token was changed while the job ran: what the job had learnt before cannot
+ * be decrypted.
+ */
 export function knowsAllSecrets({ claim, journal, settings }: Known): boolean {
   const key = keyOf(settings.workerToken, claim.job.id);
   return journal.entries.every((entry) => entry.at !== "secrets" || open(entry.sealed, key));
 }
 
-/** Before anything of the job runs: what could not be masked must not be there. */
+/** Called before anything of the job runs: what cannot be masked must not exist. */
 export function checkSecrets({ claim: { job } }: Pick<Known, "claim">): void {
   const all = sensitiveTexts(job);
   if (withinLimit(all).length < all.length)
     throw new StepFailed(
-      `what is sensitive of the configuration has over ${secretLinesLimit} lines and texts, too many to be masked in the log: ` +
-        "read them from a file or a secret store, or mark only what is secret as sensitive",
+      `the sensitive values of the configuration have more than ${secretLinesLimit} lines and texts, too many to be masked in the log: ` +
+        "read them from a file or a secret store, or mark only secret values as sensitive",
     );
 }
 
@@ -69,23 +76,29 @@ function sensitiveTexts({ config_snapshot }: Known["claim"]["job"]): string[] {
   ];
 }
 
-/** The texts under these names; a server that does not say which are sensitive leaves that to the names. */
+/**
+ * Returns the texts under these names. If the server does not say which are sensitive, the names
+ * decide.
+ */
 const secretTexts = (
   all: Readonly<Record<string, string>>,
   names: readonly string[] = Object.keys(all).filter(isSecretEnvironmentName),
 ): string[] => names.flatMap((name) => (Object.hasOwn(all, name) ? texts(all[name]) : []));
 
-/** Takes these secrets out of texts that are not the log. */
+/** Masks these secrets in texts that are not the log. */
 export function maskerFor(secrets: readonly string[]): (text: string) => string {
   const { redact } = redactorOf(secrets);
   return (text) => redact(Buffer.from(text));
 }
 
-/** Takes the secrets of the job out of texts that are not the log. */
+/** Masks the secrets of the job in texts that are not the log. */
 export const maskerOf = (context: Known): ((text: string) => string) =>
   maskerFor(secretsOf(context));
 
-/** Makes the log mask these secrets from now on, also after a restart. Throws if they cannot be recorded; the caller must then not print them. */
+/**
+ * Masks these secrets in the log from now on, also after a restart. Throws if they cannot be
+ * recorded; the caller must then not print them.
+ */
 export function conceal(
   { claim, journal, settings, log }: Known & Pick<JobContext, "log">,
   secrets: readonly string[],

@@ -1,6 +1,7 @@
 /**
- * What jobs share on this machine, kept within its limits: engines and provider packages. The least recently used goes first, and never
- * one that a job uses: every job's workspace has links to what it was given, made before it is used.
+ * Keeps the engines and provider packages that jobs share on this machine within their limits. The
+ * least recently used are removed first, and never one that a job uses: every job's workspace has
+ * links to what it was given, and these are made before it is used.
  */
 import {
   existsSync,
@@ -26,7 +27,7 @@ export interface CacheLimits {
   readonly days: number;
 }
 
-/** Where downloaded engines are kept. */
+/** The folder of downloaded engines. */
 export const engineCache = (workDir: string): string => join(workDir, "engines");
 
 interface Kept {
@@ -37,7 +38,10 @@ interface Kept {
   remove(): void;
 }
 
-/** Removes what is over the limits; all in one go, so that no job can be given what is on its way out. Answers what went. */
+/**
+ * Removes what is over the limits, synchronously, so that no job gets what is being removed.
+ * Returns what was removed.
+ */
 export function keepWithin(workDir: string, { bytes, days }: CacheLimits): string[] {
   const held = heldPaths(workDir);
   const kept = [...engines(workDir), ...packages(workDir)].toSorted((a, b) => a.used - b.used);
@@ -53,7 +57,7 @@ export function keepWithin(workDir: string, { bytes, days }: CacheLimits): strin
   return removed;
 }
 
-/** Removes what an agent that was killed had begun to copy. Only while no job runs. */
+/** Removes incomplete copies of an agent that was killed. Only while no job runs. */
 export function removePartials(workDir: string): void {
   const store = storeFolder(workDir);
   if (!existsSync(store)) return;
@@ -62,7 +66,10 @@ export function removePartials(workDir: string): void {
   }
 }
 
-/** Remembers that the job uses this engine. False: it has just been removed, look again. One that is not of the cache needs no word. */
+/**
+ * Records that the job uses this engine. Returns false if it has just been removed and must be
+ * looked for again. An engine outside the cache needs no record.
+ */
 export function holdEngine(workDir: string, workspace: Workspace, path: string): boolean {
   if (!path.startsWith(`${engineCache(workDir)}${sep}`)) return true;
   const link = engineLink(workspace);
@@ -120,7 +127,7 @@ function engines(workDir: string): Kept[] {
         used,
         remove() {
           rmSync(path);
-          // Not while another job installs it again: the lock for that is inside.
+          // Not while another job installs it again: that job holds a lock in this folder.
           removeEmpty(folder, root);
         },
       };

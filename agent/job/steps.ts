@@ -1,4 +1,4 @@
-/** What each type of job does, in order. Read these lists and you know the product. */
+/** The steps of each type of job, in order. These lists summarise what the product does. */
 import { chmodSync } from "node:fs";
 import { dirname, sep } from "node:path";
 import type { JobType } from "../../protocol/jobs.ts";
@@ -11,7 +11,7 @@ import { fetchSource } from "./source/source.ts";
 import { apply, checkPlan, checkTeardown, init, plan, readOutputs } from "./terraform/steps.ts";
 import { emptyFolder } from "./workspace.ts";
 
-/** An empty workspace, whatever an earlier try left there. */
+/** An empty workspace, whatever an earlier attempt left there. */
 const prepareWorkspace: Step = {
   name: "workspace",
   run: async ({ workspace }) => {
@@ -28,7 +28,7 @@ const findEngine: Step = {
       const cacheDirectory = engineCache(settings.workDir);
       for (;;) {
         const found = await resolveEngine(
-          // Plans do not cross versions.
+          // A plan works only with the engine version that made it.
           { engine, constraint: facts.manifest?.engine_version ?? constraint },
           {
             path: settings.path,
@@ -51,14 +51,17 @@ const findEngine: Step = {
   },
 };
 
-/** An engine that the agent has fetched is run by whichever user a job has. */
+/** The user of the job runs the engine that the agent has downloaded. */
 function openFolders(path: string, cacheDirectory: string): void {
   for (let at = dirname(path); at.startsWith(`${cacheDirectory}${sep}`); at = dirname(at)) {
     chmodSync(at, 0o755);
   }
 }
 
-/** `downloadPlan` finds none when a DEPLOY plans and applies in one go; `plan` then makes it. */
+/**
+ * `downloadPlan` finds no plan for a DEPLOY that plans and applies in one job; `plan` then makes
+ * it.
+ */
 const lists: Readonly<Record<JobType, readonly Step[]>> = {
   PLAN: [
     prepareWorkspace,
@@ -102,5 +105,5 @@ const lists: Readonly<Record<JobType, readonly Step[]>> = {
   ],
 };
 
-/** The steps of a job of this type, in order. */
+/** Returns the steps of a job of this type, in order. */
 export const stepsOf = (type: JobType): readonly Step[] => lists[type];

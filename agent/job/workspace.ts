@@ -1,6 +1,7 @@
 /**
- * The folder in which a job's terraform lives: everything that terraform may read and write, and nothing of the agent's. The path is
- * the same for a PLAN and the DEPLOY of that plan, because `path.cwd` is baked into plans.
+ * The folder of a job's terraform: everything that terraform may read and write, and nothing of the
+ * agent's. The path is the same for a PLAN and the DEPLOY of that plan, because plans contain
+ * `path.cwd`.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -11,37 +12,42 @@ export interface Workspace {
   readonly source: string;
   readonly home: string;
   readonly temporary: string;
-  /** What is unpacked from a plan artifact, or where terraform writes the plan. */
+  /** The plan file: unpacked from a plan artifact, or written by terraform. */
   readonly artifact: string;
-  /** What is packed into a plan artifact: the agent's own copies, which the job cannot change any more. */
+  /** The files for a plan artifact: the agent's own copies, which the job can no longer change. */
   readonly packed: string;
   readonly plan: string;
   readonly variables: string;
   /** Settings of the backend for `init`. */
   readonly backendConfig: string;
   readonly cliConfig: string;
-  /** Where terraform writes its debug log; there only if the job asks for one. */
+  /** Where terraform writes the debug log of a job that asks for one. */
   readonly debug: string;
   /** The dependency lock file as it came with the source. */
   readonly lock: string;
-  /** Links to what the job was given of the engines and providers that jobs share. */
+  /** Links to the shared engines and providers that the job was given. */
   readonly shared: string;
-  /** All of the above that are folders, the root first. The job may write in those that it is given. */
+  /**
+   * All of the above that are folders, the root first. The job may write to those that it is given.
+   */
   readonly folders: Readonly<Record<"root" | "source" | "home" | "temporary" | "artifact", string>>;
 }
 
-/** Where journal, log and runs of a job are kept. */
+/** The folder of a job's journal, log and runs. */
 export const jobDirectory = (workDir: string, jobId: string): string =>
   join(workDir, "jobs", jobId);
 
-/** The folders that a job works in: the same ones for a PLAN and the DEPLOY of that plan, because plans hold paths. */
+/**
+ * The folders in which a job works: the same ones for a PLAN and the DEPLOY of that plan, because
+ * plans contain paths.
+ */
 export const workspaceOf = (workDir: string, { job }: ClaimedJob): Workspace =>
   workspaceAt(join(workspacesFolder(workDir), workspaceId(job)));
 
-/** Where the workspaces of all jobs are. */
+/** The folder of all workspaces. */
 export const workspacesFolder = (workDir: string): string => join(workDir, "workspaces");
 
-/** Jobs with the same one cannot be here at the same time. */
+/** Two jobs with the same one cannot run here at the same time. */
 export const workspaceId = (job: ClaimedJob["job"]): string => job.plan_job_id ?? job.id;
 
 /** The parts of the workspace at this path. */
@@ -68,21 +74,21 @@ export function workspaceAt(root: string): Workspace {
   };
 }
 
-/** State that the agent keeps itself, for a server that knows nothing of managed state. */
+/** A state that the agent keeps itself, for a server without managed state. */
 export const localState = (workDir: string, specId: string): string =>
   join(workDir, "state", specId, "terraform.tfstate");
 
-/** The folder of it, for a job whose server knows nothing of managed state. */
+/** The folder of that state, for a job whose server has no managed state. */
 export const localStateFolder = (workDir: string, { job }: ClaimedJob): string | undefined =>
   job.attempt === undefined && job.spec_id ? dirname(localState(workDir, job.spec_id)) : undefined;
 
-/** Where a state goes that could be saved nowhere else. */
+/** The folder of states that could be saved nowhere else. */
 export const rescuedState = (workDir: string, jobId: string): string =>
   join(workDir, "rescued-states", `${jobId}.tfstate`);
 
 /**
- * Makes it a folder with nothing in it: a step that was cut short begins again. Synchronous, like all small file work of a job:
- * the detour through the thread pool takes longer than the work itself.
+ * Makes it an empty folder, because a step that was interrupted starts over. Synchronous, like all
+ * small file work of a job: the detour through the thread pool takes longer than the work itself.
  */
 export function emptyFolder(path: string): void {
   rmSync(path, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /**
- * Walks the sources of a log in order and cuts what is there into chunks. A source is left only when it is over, so nothing of a
- * later one comes before it.
+ * Walks the sources of a log in order and cuts new output into chunks. Leaves a source only when it
+ * is over, so nothing of a later source comes before it.
  */
 import { join } from "node:path";
 import type { LogStep } from "../../protocol/jobs.ts";
@@ -10,14 +10,14 @@ import type { Sources } from "./sources.ts";
 import { readPiece, Spool, type Positions } from "./spool.ts";
 import { kibibyte } from "../../common/units.ts";
 
-/** The size of a chunk: few enough for the server, small enough for a page that shows it. */
+/** The size of a chunk: large enough to need few of them, small enough for a page that shows it. */
 export const chunkBytes = 32 * kibibyte;
 
 export interface ChunkerOptions {
-  /** `jobs/<id>`. */
+  /** The folder `jobs/<id>`. */
   readonly directory: string;
   readonly sources: Sources;
-  /** What an earlier process cut. */
+  /** The chunks of an earlier process. */
   readonly entries: readonly Entry[];
   readonly redactor: () => Redactor;
   readonly volumeLimit: number;
@@ -25,7 +25,7 @@ export interface ChunkerOptions {
   isEnded(run: string): boolean;
 }
 
-/** A chunk: what is written down about it, but for its number, and its text. */
+/** A chunk: its record, except for the number, and its text. */
 export interface Chunk {
   readonly entry: Omit<Entry, "seq">;
   readonly text: string;
@@ -34,11 +34,11 @@ export interface Chunk {
 
 export class Chunker {
   readonly #options: ChunkerOptions;
-  /** Index of the source that is being read. */
+  /** The index of the source that is being read. */
   #at = 0;
   #spool: Spool | undefined;
   #positions = atStart();
-  /** Bytes of output that may still be shipped. */
+  /** The bytes of output that may still be shipped. */
   #room: number;
 
   constructor(options: ChunkerOptions) {
@@ -47,24 +47,25 @@ export class Chunker {
     for (const entry of options.entries) this.#replay(entry);
   }
 
-  /** All sources are cut to their end. */
+  /** Whether all sources are cut to their end. */
   get done(): boolean {
     return this.#at >= this.#options.sources.list.length;
   }
 
-  /** About how many bytes wait to be cut. Sources behind the current one are not counted: there is always a current one. */
+  /** Returns about how many bytes wait to be cut. Sources after the current one are not counted. */
   waiting(): number {
     const source = this.#options.sources.list[this.#at];
     if (!source) return 0;
     if ("system" in source) return Buffer.byteLength(source.system) + 1;
-    // Asked before looking: what an ended run wrote is all there when it is looked at after its end.
+    // Checked before the files are read: what an ended run wrote is complete if it is read after
+    // the end.
     const ended = this.#options.isEnded(source.run);
     const bytes = this.#open(source.run).look(ended);
-    // The end itself is news, even without a byte: the next source may wait behind it.
+    // The end of a source is progress even without a byte, because the next source may be waiting.
     return this.#room === 0 && !ended ? 0 : Math.max(bytes, ended ? 1 : 0);
   }
 
-  /** The next chunk of what `waiting` saw; undefined when there is none until something changes. */
+  /** Returns the next chunk of what `waiting` has seen, or undefined until something changes. */
   take(): Chunk | undefined {
     for (;;) {
       const source = this.#options.sources.list[this.#at];
@@ -87,7 +88,7 @@ export class Chunker {
     }
   }
 
-  /** The text of a chunk that an earlier process cut. */
+  /** Returns the text of a chunk that an earlier process has cut. */
   textOf(entry: Entry): string {
     if (entry.text !== undefined) return entry.text;
     const source = this.#options.sources.list[entry.at];
@@ -99,18 +100,21 @@ export class Chunker {
     return readPiece(this.#directoryOf(source.run), this.#options.redactor(), piece);
   }
 
-  /** The step that starts or ends with a chunk that an earlier process cut. */
+  /** Returns the step that starts or ends with a chunk that an earlier process has cut. */
   stepOf({ at, text }: Entry): LogStep | undefined {
     const source = text === undefined ? this.#options.sources.list[at] : undefined;
     return source && "system" in source ? source.step : undefined;
   }
 
-  /** Gives back the disk space of output beyond the log's limit. */
+  /** Frees the disk space of output beyond the log's limit. */
   release(): void {
     this.#spool?.release(this.#room);
   }
 
-  /** Calls once when the current run may have written something. True when that must be looked for once more. */
+  /**
+   * Calls once when the current run may have written something. Returns true if the caller must
+   * check once more.
+   */
   watch(onChange: () => void): boolean {
     return this.#spool?.watch(onChange) ?? false;
   }
@@ -124,7 +128,8 @@ export class Chunker {
     const limit = Math.min(chunkBytes, this.#room);
     const piece = spool.take(this.#options.redactor(), limit);
     if (!piece) {
-      // Room for a few bytes, but the next character or masked region does not fit: the log is full.
+      // A few bytes are left, but the next character or masked region does not fit: the log is
+      // full.
       if (this.#room < chunkBytes && spool.left > this.#room) this.#room = 0;
       return undefined;
     }
@@ -167,7 +172,7 @@ export class Chunker {
   }
 }
 
-/** A mark of a step adds nothing to what people read. */
+/** The mark of a step adds nothing to what users read. */
 const lineOf = (text: string): string => (text === "" ? "" : `${text}\n`);
 
 const atStart = (): Positions => ({

@@ -1,4 +1,7 @@
-/** Brings posts to the server: each is repeated until it is acknowledged, refused for good, or the log is closed. */
+/**
+ * Delivers posts to the server: repeats each until it is acknowledged, refused for good, or the log
+ * is closed.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { SequencedChunk } from "../../protocol/executions.ts";
 import type { JobStatus } from "../../protocol/jobs.ts";
@@ -6,9 +9,12 @@ import { ProblemError } from "../../protocol/transport.ts";
 import { backoff, type BackoffLimits } from "../../common/backoff.ts";
 import { sortFailure } from "../api/failures.ts";
 
-/** Where chunks go. Declared here, by its user; `agent/api/job-calls.ts` implements it. */
+/** The receiver of chunks, declared here by its user; `agent/api/job-calls.ts` implements it. */
 export interface LogSink {
-  /** One attempt. Throws ProblemError when the server refuses, or a network error; the shipper decides what to repeat. */
+  /**
+   * Makes one attempt. Throws ProblemError if the server refuses, or a network error; the shipper
+   * decides what to repeat.
+   */
   appendLogs(chunks: SequencedChunk[], signal: AbortSignal): Promise<{ job_status: JobStatus }>;
 }
 
@@ -17,18 +23,19 @@ export type Post = readonly SequencedChunk[];
 export interface DeliveryOptions {
   readonly sink: LogSink;
   readonly retry: BackoffLimits;
-  /** An answer that takes longer, in milliseconds, is not waited for. */
+  /** The time that a response may take, in milliseconds; then the post is repeated. */
   readonly patience: number;
-  /** Ends everything. */
+  /** Stops everything. */
   readonly closed: AbortSignal;
-  /** Chunks of these numbers once more, for a server that has lost them. */
+  /** Returns chunks of these numbers again, for a server that has lost them. */
   recall(first: number, last: number): Iterable<Post>;
   onAnswer(post: Post, status: Awaited<ReturnType<LogSink["appendLogs"]>>): void;
 }
 
 /**
- * Resolves when the server has stored the post; rejects when it refuses it for good, or when closed. `before` is the post ahead of this
- * one: after a failure it goes first, because the server takes chunks only in their order.
+ * Resolves when the server has stored the post. Rejects if the server refuses it for good, or when
+ * the log is closed. `before` is the preceding post: after a failure it goes first, because the
+ * server accepts chunks only in order.
  */
 export async function deliver(
   post: Post,
@@ -52,7 +59,8 @@ export async function deliver(
       const wasAlone = isAlone;
       await before;
       if (gap !== undefined && !wasAlone) continue;
-      // With nothing outstanding before it the gap is real: the server no longer has what it had acknowledged.
+      // No earlier post is outstanding, so the gap is real: the server has lost chunks that it had
+      // acknowledged.
       const first = post[0]?.seq ?? 0;
       if (gap !== undefined && gap < first) await refill(gap, first - 1, options);
       const wish = failure.kind === "retry" ? failure.after : 0;
@@ -75,7 +83,7 @@ async function attempt(
   closed.throwIfAborted();
   closed.addEventListener("abort", abort, { once: true });
   const timer = setTimeout(
-    () => controller.abort(new Error(`the server did not answer for ${patience} ms`)),
+    () => controller.abort(new Error(`the server did not respond within ${patience} ms`)),
     patience,
   );
   try {

@@ -1,4 +1,4 @@
-/** The log of one job, as its steps see it. */
+/** The log of one job, as its steps use it. */
 import type { LogStep } from "../../protocol/jobs.ts";
 import { Chunker } from "./chunker.ts";
 import { Offsets } from "./offsets.ts";
@@ -11,7 +11,7 @@ export interface JobLogOptions extends Pick<
   ShipperOptions,
   "sink" | "batching" | "onJobStatus" | "onGiveUp"
 > {
-  /** `jobs/<id>`; its `runs/<name>/{stdout,stderr}` are shipped. */
+  /** The folder `jobs/<id>`; its `runs/<name>/{stdout,stderr}` are shipped. */
   readonly directory: string;
   /** Values that must not appear in the log. More can be added later. */
   readonly secrets: readonly string[];
@@ -19,13 +19,16 @@ export interface JobLogOptions extends Pick<
   readonly volumeLimit?: number;
 }
 
-/** What a job does with its log. */
+/** How a job writes to its log. */
 export interface JobLog {
   /** Appends one SYSTEM line; the newline is added. `starts`: the step that starts with it. */
   system(text: string, starts?: string): void;
-  /** Tells that a step ended, without a line. */
+  /** Records that a step has ended, without a line. */
   stepEnded(name: string): void;
-  /** Ships `runs/<name>/{stdout,stderr}` until `ended` resolves and both are read to their end. The same name again, after a restart, goes on. */
+  /**
+   * Ships `runs/<name>/{stdout,stderr}` until `ended` resolves and both are read to their end. A
+   * call with the same name after a restart continues.
+   */
   run(name: string, ended: Promise<void>): void;
   addSecrets(secrets: readonly string[]): void;
   /** Resolves when everything so far is acknowledged, with the number of chunks. */
@@ -35,8 +38,8 @@ export interface JobLog {
 }
 
 /**
- * Opens the log of a job directory; what an earlier process left unsent is sent again with the same numbers. Throws DamagedFileError
- * when it cannot be told any more what was sent.
+ * Opens the log of a job directory, and sends again, with the same numbers, what an earlier process
+ * left unsent. Throws DamagedFileError if it is no longer known what was sent.
  */
 export async function openJobLog(
   options: JobLogOptions,
@@ -48,12 +51,12 @@ export async function openJobLog(
   const entries = offsets.entries();
   const secrets = new Set(options.secrets);
   let redactor = redactorOf([...secrets]);
-  /** Runs whose end this process is told; the others were started by an earlier one. */
+  /** Runs that this process watches to their end; the others were started by an earlier one. */
   const heard = new Set<string>();
   const drains = new Set<PromiseWithResolvers<number>>();
   let refusal: { error: unknown } | undefined;
   let isClosed = false;
-  /** A server that knows only the interface is told no steps. */
+  /** A server that knows only the published interface gets no steps. */
   const stepOf = (name: string, event: LogStep["event"]): LogStep | undefined =>
     options.batching ? { name, event, at: steadyTime() } : undefined;
 
@@ -63,7 +66,8 @@ export async function openJobLog(
     entries,
     redactor: () => redactor,
     volumeLimit: options.volumeLimit ?? usualVolumeLimit,
-    // A run that no command reports on is over once a later one runs or the log is to end: runs of a job follow one another.
+    // A run that no command watches is over once a later one runs or the log is to end, because the
+    // runs of a job follow one another.
     isEnded: (run) =>
       sources.find(run)?.ended === true ||
       (!heard.has(run) && (drains.size > 0 || sources.isFollowed(run, heard))),
@@ -110,7 +114,7 @@ export async function openJobLog(
         sources.end(name);
         shipper.notify();
       };
-      // However it ended: nothing more will be written.
+      // However the command ended, nothing more will be written.
       ended.then(end, end);
       shipper.notify();
     },
@@ -144,7 +148,10 @@ export async function openJobLog(
   };
 }
 
-/** A log that takes everything and ships nothing: for a job whose record of what was shipped is damaged. */
+/**
+ * A log that accepts everything and ships nothing: for a job whose record of what was shipped is
+ * damaged.
+ */
 export const silentLog: JobLog = {
   system: () => undefined,
   stepEnded: () => undefined,
@@ -163,9 +170,12 @@ function openOffsets(directory: string, sources: Sources): Offsets {
   }
 }
 
-/** The time by the clock as it was when the agent started: how long a step takes does not depend on a change of the clock. */
+/**
+ * The time by the clock at the agent's start plus the monotonic clock: the duration of a step does
+ * not depend on clock changes.
+ */
 const steadyTime = (): string => new Date(performance.timeOrigin + performance.now()).toISOString();
 
 const usualVolumeLimit = 256 * mebibyte;
-/** The agent's own lines are short; an error of a tool that it quotes need not be. */
+/** The agent's own lines are short, but the error of a tool that it quotes may not be. */
 const systemLineLimit = 64 * kibibyte;

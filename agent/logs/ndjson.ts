@@ -1,4 +1,7 @@
-/** An append-only file of JSON lines that survives a kill and a full disk: what was written is whole, or is not there. */
+/**
+ * An append-only file of JSON lines that survives a kill and a full disk: an entry is either
+ * complete or absent.
+ */
 import {
   closeSync,
   existsSync,
@@ -9,7 +12,10 @@ import {
   writeSync,
 } from "node:fs";
 
-/** A line in the middle of the file is not what the agent wrote: another program changed it, or the disk lost it. */
+/**
+ * A line in the middle of the file is not what the agent wrote: another program changed it, or the
+ * disk lost it.
+ */
 export class DamagedFileError extends Error {
   override readonly name = "DamagedFileError";
 }
@@ -17,14 +23,14 @@ export class DamagedFileError extends Error {
 export interface Ndjson<T> {
   /** All lines that are in the file. Throws DamagedFileError. */
   read(): T[];
-  /** Throws, and leaves the file as it was, when the disk takes no more. */
+  /** Appends. Throws, and leaves the file unchanged, if the disk is full. */
   append(values: readonly T[]): void;
   close(): void;
 }
 
 /**
- * Opens the file, making it if it is not there; a last line that a crash cut short is dropped. Throws DamagedFileError, and holds
- * nothing open then.
+ * Opens the file, and creates it if there is none; a last line that a crash cut short is dropped.
+ * Throws DamagedFileError, and then leaves nothing open.
  */
 export function openNdjson<T extends object>(path: string): Ndjson<T> {
   const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
@@ -75,7 +81,7 @@ function parseObject(line: string): object | undefined {
   }
 }
 
-/** The disk takes no more: a state that passes, unlike other errors of a file. */
+/** Whether the disk is full, which may change, unlike other errors of a file. */
 export function isDiskFull(error: unknown): boolean {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return code === "ENOSPC" || code === "EDQUOT";

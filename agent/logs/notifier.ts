@@ -1,4 +1,7 @@
-/** Wakes the one loop that waits for it. A notification that comes before a wait ends that wait at once. */
+/**
+ * Wakes the one loop that waits for it. A notification that comes before a wait ends that wait at
+ * once.
+ */
 export class Notifier {
   #isNotified = false;
   #wake: (() => void) | undefined;

@@ -1,9 +1,11 @@
 /**
- * Which numbers were given to which parts of the log. Written before a chunk is sent, so that after a crash the same parts are sent
- * under the same numbers, and the server, which stores a number once, ends up with each part once. Kept in `shipped.ndjson`.
+ * Records which numbers were given to which parts of the log. Written before a chunk is sent, so
+ * that after a crash the same parts are sent under the same numbers. The server stores each number
+ * once, and so each part once. Kept in `shipped.ndjson`.
  *
- * It survives a kill of the agent. After a power cut its last lines may be missing although the server has those chunks; terraform is
- * gone then as well, and the job is reported as such.
+ * The record survives a kill of the agent. After a power failure its last lines may be missing
+ * although the server has those chunks; terraform has ended then as well, and the job is reported
+ * as such.
  */
 import { join } from "node:path";
 import type { StreamType } from "../../protocol/jobs.ts";
@@ -21,14 +23,14 @@ export interface Entry {
   readonly skip?: number;
   readonly tail?: number;
   readonly carry?: number;
-  /** A line that stands in no source: how much of the run's output was dropped. */
+  /** A line that is in no source: how much of the run's output was dropped. */
   readonly text?: string;
 }
 
 type Line = Entry | { readonly ack: number };
 
 export class Offsets {
-  /** The last number given. */
+  /** The last number that was given. */
   lastSeq = 0;
   /** All numbers up to this one are stored at the server. */
   acknowledged = 0;
@@ -59,7 +61,7 @@ export class Offsets {
       this.#file.append([{ ack: seq }]);
     } catch (error) {
       if (!isDiskFull(error)) throw error;
-      // Without this line a restarted agent sends the chunk once more, and the server skips it.
+      // Without this line, a restarted agent sends the chunk once more, and the server skips it.
     }
   }
 

@@ -1,10 +1,11 @@
 /**
- * Output as a secret may hide in it: the bytes unchanged; the bytes without line breaks, for base64 and hex that a tool has broken
- * over lines; and with every run of white space as one blank, for text that terraform has wrapped or indented. A line break includes
- * the margin of the next line: blanks, the bar that terraform draws beside its errors, and the colour of that bar.
+ * The views of the output in which secrets are searched: unchanged; without line breaks, for base64
+ * and hex that a tool has broken over lines; and with every run of white space as one blank, for
+ * text that terraform has wrapped or indented. A line break includes the margin of the next line:
+ * blanks, the bar that terraform draws beside its errors, and the colour of that bar.
  */
 
-/** Bytes, and where each of them stands in the output. */
+/** The bytes of a view, and the place of each in the output. */
 export interface View {
   readonly bytes: Buffer;
   placeOf(index: number): number;
@@ -15,7 +16,10 @@ const [bar, boxBar] = [0x7c, Buffer.from("│")];
 const marginLimit = 48;
 const whiteSpaceLimit = 128;
 
-/** Bytes of output that a pattern may take up in a view: lines of 16 characters or more, with a margin each. */
+/**
+ * The bytes of output that a pattern may take in a view: lines of 16 characters or more, with a
+ * margin each.
+ */
 export function extentOf(length: number): number {
   return length + Math.ceil(length / 16) * (2 + marginLimit);
 }
@@ -24,20 +28,23 @@ export function asItIs(bytes: Buffer): View {
   return { bytes, placeOf: (index) => index };
 }
 
-/** Without line breaks. Only the first of several in a row is left out: an empty line ends what stood before it. */
+/**
+ * The view without line breaks. Only the first of several in a row is left out, because an empty
+ * line ends the text before it.
+ */
 export function withoutBreaks(bytes: Buffer): View {
   const view = joined.start(bytes);
   let from = 0;
   for (let at = lineEnd(bytes, 0); at < bytes.length; at = lineEnd(bytes, from + 1)) {
     view.copy(from, at);
-    // The byte behind a break stays, even when it begins another one.
+    // The byte after a break stays, even if it begins another break.
     from = breakEnd(bytes, at);
   }
   view.copy(from, bytes.length);
   return view.finish();
 }
 
-/** With one blank for every run of blanks, tabs and line breaks. */
+/** The view with one blank for every run of blanks, tabs and line breaks. */
 export function withSingleBlanks(bytes: Buffer): View {
   const view = collapsed.start(bytes);
   let from = 0;
@@ -57,11 +64,11 @@ export function withSingleBlanks(bytes: Buffer): View {
 const isWhiteSpace = new Uint8Array(256);
 for (const byte of [blank, tab, newline, carriageReturn]) isWhiteSpace[byte] = 1;
 
-/** The next newline or carriage return. */
+/** Returns the next newline or carriage return. */
 function lineEnd(bytes: Buffer, from: number): number {
   const at = bytes.indexOf(newline, from);
   const end = at < 0 ? bytes.length : at;
-  // A carriage return counts only in front of a newline, or at the very end.
+  // A carriage return counts only before a newline, or at the very end.
   return end > from && bytes[end - 1] === carriageReturn ? end - 1 : end;
 }
 
@@ -80,11 +87,11 @@ function whiteSpaceEnd(bytes: Buffer, start: number): number {
   return end;
 }
 
-/** The first byte behind the line break that begins here; the same place when none does. */
+/** Returns the first byte after the line break that begins here, or the same place if none does. */
 function breakEnd(bytes: Buffer, start: number): number {
   let end = start;
   if (bytes[end] === carriageReturn) {
-    // At the very end it may yet become one.
+    // At the very end, a line break may still follow.
     if (end + 1 === bytes.length) return bytes.length;
     end++;
   }
@@ -98,18 +105,21 @@ function breakEnd(bytes: Buffer, start: number): number {
   return end;
 }
 
-/** The first byte behind a blank, a bar or a colour; the same place where none is. */
+/** Returns the first byte after a blank, a bar or a colour, or the same place if there is none. */
 function marginEnd(bytes: Buffer, start: number): number {
   const byte = bytes[start];
   if (byte === blank || byte === tab || byte === bar) return start + 1;
   if (byte === escape) return colourEnd(bytes, start);
   if (byte !== boxBar[0]) return start;
-  // At the very end, the start of the bar may yet become one.
+  // At the very end, the start of the bar may still become one.
   const end = Math.min(bytes.length, start + boxBar.length);
   return boxBar.compare(bytes, start, end, 0, end - start) === 0 ? end : start;
 }
 
-/** The first byte behind `ESC [ 31 m` and its like; the end of the bytes when it may yet become one. */
+/**
+ * Returns the first byte after `ESC [ 31 m` and the like, or the end of the bytes if it may still
+ * become one.
+ */
 function colourEnd(bytes: Buffer, start: number): number {
   let end = start + 1;
   if (end === bytes.length) return end;
@@ -123,12 +133,14 @@ function colourEnd(bytes: Buffer, start: number): number {
 const isColourParameter = (byte: number): boolean =>
   (byte >= 0x30 && byte <= 0x39) || byte === 0x3b;
 
-/** Memory of a view, used again for the next output: all work on a view is synchronous. */
+/**
+ * The memory of a view, used again for the next output, because all work on a view is synchronous.
+ */
 class ViewMemory {
   #source: Buffer = Buffer.alloc(0);
   #bytes = Buffer.alloc(0);
   #length = 0;
-  /** Where each stretch of the view starts, and how far it is from its place in the output. */
+  /** Where each stretch of the view starts, and its distance from the place in the output. */
   #starts: number[] = [];
   #shifts: number[] = [];
 

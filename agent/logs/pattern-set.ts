@@ -1,20 +1,21 @@
 /**
- * Finds any of many byte patterns. Everything lives in typed arrays outside of the JavaScript heap, which is small in the agent, and
- * the cost of a search does not grow with the number of patterns: a table of the first two bytes rejects almost every place, a
- * filter of the first six almost all of the rest, and a binary search decides.
+ * Finds any of many byte patterns. Everything is in typed arrays outside the JavaScript heap, which
+ * is small in the agent. The cost of a search does not grow with the number of patterns: a table of
+ * the first two bytes rejects almost every place, a filter of the first six almost all of the rest,
+ * and a binary search decides.
  */
 
-/** Bytes of the shortest pattern that a set takes. */
+/** The length of the shortest pattern that a set accepts, in bytes. */
 const shortestPattern = 6;
 
 export class PatternSet {
-  /** Bytes of the longest pattern; 0 in an empty set. */
+  /** The length of the longest pattern; 0 in an empty set. */
   readonly longest: number = 0;
   /** All patterns one after the other, in lexicographic order and without duplicates. */
   readonly #bytes: Buffer;
   /** Where each pattern starts; one more entry for the end of the last. */
   readonly #starts: Uint32Array;
-  /** The longest other pattern that this one starts with; -1: none. */
+  /** The longest other pattern with which this one starts; -1: none. */
   readonly #parents: Int32Array;
   readonly #pairs = new Uint8Array(65_536);
   /** One bit for each hash of the first six bytes. */
@@ -44,7 +45,10 @@ export class PatternSet {
     }
   }
 
-  /** The first place from `from` on at which a pattern may start; the length of the bytes when there is none. */
+  /**
+   * Returns the first place from `from` on at which a pattern may start, or the length of the
+   * bytes.
+   */
   nextCandidate(bytes: Buffer, from: number): number {
     const pairs = this.#pairs;
     const last = bytes.length - shortestPattern;
@@ -56,7 +60,10 @@ export class PatternSet {
     return bytes.length;
   }
 
-  /** The longest pattern that starts at this place and for which `accepts(length)` holds; its length, or 0. */
+  /**
+   * Returns the length of the longest pattern that starts at this place and for which
+   * `accepts(length)` is true, or 0.
+   */
   matchAt(bytes: Buffer, start: number, accepts: (length: number) => boolean): number {
     const rest = Math.min(this.longest, bytes.length - start);
     let index = this.#insertionPoint(bytes, start, rest) - 1;
@@ -69,7 +76,9 @@ export class PatternSet {
     return 0;
   }
 
-  /** Whether the bytes from this place to their end are the start of a pattern, but not all of it. */
+  /**
+   * Whether the bytes from this place to their end are the start of a pattern, but not all of it.
+   */
   mayGrowAt(bytes: Buffer, start: number): boolean {
     const rest = bytes.length - start;
     if (rest >= this.longest) return false;
@@ -78,7 +87,9 @@ export class PatternSet {
     return next < this.#parents.length && this.#common(next, bytes, start, rest) === rest;
   }
 
-  /** The first pattern that is greater than these bytes. A pattern that equals them is not. */
+  /**
+   * Returns the first pattern that is greater than these bytes. A pattern that equals them is not.
+   */
   #insertionPoint(bytes: Buffer, start: number, length: number): number {
     let low = 0;
     let high = this.#parents.length;

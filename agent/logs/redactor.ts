@@ -1,6 +1,7 @@
 /**
- * Masks secrets in output, on bytes, and says where output may be cut so that masking the parts gives what masking the whole
- * would give. Everything here is a pure function of its arguments and the secrets: after a crash it gives the same again.
+ * Masks secrets in output, on bytes, and finds places to cut the output so that masking the parts
+ * gives the same as masking the whole. Everything here depends only on the arguments and the
+ * secrets, so after a crash the results are the same.
  */
 import { asItIs, extentOf, withoutBreaks, withSingleBlanks, type View } from "./output-views.ts";
 import { PatternSet } from "./pattern-set.ts";
@@ -9,29 +10,36 @@ import { formsOf } from "./secret-forms.ts";
 const mask = "***";
 const newline = 0x0a;
 
-/** Where to cut. A cut may go through a masked region: then both sides must be told, because neither sees the whole secret. */
+/**
+ * A place to cut. A cut may go through a masked region: then both sides must know, because neither
+ * sees the whole secret.
+ */
 export interface Cut {
-  /** Bytes before the cut; 0 when nothing may be shipped yet. */
+  /** The bytes before the cut; 0 if nothing may be shipped yet. */
   readonly length: number;
-  /** The last bytes before the cut belong to a region that goes on behind it. */
+  /** The last bytes before the cut belong to a region that continues after it. */
   readonly tail: number;
   /** The first bytes behind the cut belong to that region. */
   readonly carry: number;
 }
 
 export interface Redactor {
-  /** Bytes behind a cut that must be seen to know that no secret goes through it. */
+  /** The bytes after a cut that must be seen to know that no secret goes through it. */
   readonly lookahead: number;
-  /** The text with every secret replaced. `skip` is the carry of the cut before these bytes, `tail` that of the cut behind them. */
+  /**
+   * Returns the text with every secret masked. `skip` is the carry of the cut before these bytes,
+   * `tail` that of the cut after them.
+   */
   redact(bytes: Buffer, skip?: number, tail?: number): string;
   /**
-   * The last safe cut at or before `limit`, and the redacted text before it. Unless `final`, what may be the start of a secret or of a
-   * UTF-8 sequence is held back. A long stretch is cut behind a newline if there is one in its second half.
+   * Returns the last safe cut at or before `limit`, and the masked text before it. Unless `final`,
+   * what may be the start of a secret or of a UTF-8 sequence is held back. A long stretch is cut
+   * after a newline if there is one in its second half.
    */
   cut(bytes: Buffer, limit: number, final: boolean, skip?: number): Cut & { readonly text: string };
 }
 
-/** A redactor for these secrets. */
+/** Returns a redactor for these secrets. */
 export function redactorOf(secrets: readonly string[]): Redactor {
   const forms = formsOf(secrets);
   const searches: Search[] = [
@@ -45,7 +53,7 @@ export function redactorOf(secrets: readonly string[]): Redactor {
   ].filter(({ patterns }) => patterns.longest > 0);
   const longest = Math.max(1, ...searches.map((one) => one.extentOf(one.patterns.longest)));
   return {
-    // At least one byte, which tells whether a long stretch goes on.
+    // At least one byte, which shows whether a long stretch continues.
     lookahead: Math.max(1, longest - 1),
     redact(bytes, skip = 0, tail = 0) {
       const known: Region[] = [];
@@ -55,7 +63,8 @@ export function redactorOf(secrets: readonly string[]): Redactor {
       return render(bytes, merge([...known, ...regions]), skip > 0);
     },
     cut(bytes, limit, final, skip = 0) {
-      // One look for the cut and the text: looking for secrets is the most expensive thing that happens to a byte here.
+      // Searches once for both the cut and the text, because the search is the most expensive work
+      // for each byte.
       const { regions: found, possibleStart } = look(searches, bytes);
       let length = Math.min(limit, final ? bytes.length : possibleStart);
       if (length < bytes.length && length >= 16_384) {
@@ -79,15 +88,18 @@ export function redactorOf(secrets: readonly string[]): Redactor {
   };
 }
 
-/** Patterns, and the view of the output in which they are looked for. */
+/** Patterns, and the view of the output in which they are searched. */
 interface Search {
   readonly viewOf: (bytes: Buffer) => View;
   readonly patterns: PatternSet;
-  /** Bytes of output that a pattern of this length may take up. */
+  /** The bytes of output that a pattern of this length may take. */
   readonly extentOf: (length: number) => number;
 }
 
-/** Every place of every pattern, overlapping ones included, and the first place from which the rest could be the start of one. */
+/**
+ * Returns every place of every pattern, overlapping ones included, and the first place from which
+ * the rest could be the start of one.
+ */
 function look(
   searches: readonly Search[],
   bytes: Buffer,
@@ -121,7 +133,7 @@ function look(
   return { regions, possibleStart };
 }
 
-/** `isInside`: the first region began before these bytes, and its stars stand in the text before. */
+/** `isInside`: the first region began before these bytes, and the text before has its stars. */
 function render(bytes: Buffer, regions: readonly Region[], isInside: boolean): string {
   let text = "";
   let end = 0;
@@ -138,7 +150,10 @@ interface Region {
   readonly end: number;
 }
 
-/** Joins regions that overlap. Neighbours that only touch stay apart: between them a cut is allowed, so the result may not depend on it. */
+/**
+ * Joins regions that overlap. Regions that only touch stay separate: a cut is allowed between them,
+ * so the result may not depend on it.
+ */
 function merge(regions: Region[]): Region[] {
   if (regions.length < 2) return regions;
   const merged: { start: number; end: number }[] = [];
@@ -150,7 +165,10 @@ function merge(regions: Region[]): Region[] {
   return merged;
 }
 
-/** Goes back in front of a UTF-8 sequence that is not complete at `length`. In front of a lead byte every cut is safe. */
+/**
+ * Goes back to before a UTF-8 sequence that is not complete at `length`. Before a lead byte every
+ * cut is safe.
+ */
 function characterEnd(bytes: Buffer, length: number): number {
   for (let back = 1; back <= 3 && back <= length; back++) {
     const byte = bytes[length - back] ?? 0;

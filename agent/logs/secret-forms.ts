@@ -1,31 +1,41 @@
-/** The forms in which a secret turns up in output. Pure. */
+/** The forms in which a secret may appear in output. Pure. */
 import { kibibyte } from "../../common/units.ts";
 
 /**
- * A secret shorter than this is not masked. Values such as `1`, `true` or `admin` stand in any log by chance: masking each would
- * make the log unreadable, tell the value by where the stars are, and protect nothing, because so short a value is guessed.
+ * A shorter secret is not masked. Values such as `1`, `true` or `admin` appear in any log by
+ * chance. Masking them would make the log unreadable, disclose the value by the places of the
+ * stars, and protect nothing, because so short a value can be guessed.
  */
 const shortestSecret = 6;
 
-/** A longer secret is masked piece by piece, so that the bytes held back behind a cut stay few whatever the secret. */
+/**
+ * A longer secret is masked in pieces, so that few bytes are held back after a cut, whatever the
+ * secret.
+ */
 const pieceLength = 1024;
-/** Beyond this, only the forms that a tool gives a whole file: a certificate or key is smaller, and memory has a limit. */
+/**
+ * For a larger secret, only the forms that a tool gives a whole file are searched: certificates and
+ * keys are smaller, and memory is limited.
+ */
 const largeSecret = 64 * kibibyte;
-/** A secret with more lines is masked by its longer lines and as a whole. */
+/** A secret with more lines is masked as a whole and by its longer lines. */
 const manyLines = 10_000;
 const longLine = 16;
 
-/** What to look for in each view of the output. */
+/** What to search in each view of the output. */
 export interface SecretForms {
   /** In the unchanged bytes. */
   readonly plain: () => Iterable<Buffer>;
   /** In the bytes without line breaks: base64 and hex. */
   readonly encoded: () => Iterable<Buffer>;
-  /** In the bytes with single blanks: forms that have a blank or a line break in them. */
+  /** In the bytes with single blanks: forms that contain a blank or a line break. */
   readonly spaced: () => Iterable<Buffer>;
 }
 
-/** The forms of all secrets, made one at a time: together they can be many times as large as the secrets. */
+/**
+ * Returns the forms of all secrets, one at a time, because together they can be many times as large
+ * as the secrets.
+ */
 export function formsOf(secrets: readonly string[]): SecretForms {
   // A secret read from a file often ends in a newline that is not printed with it.
   const texts = [...new Set(secrets.flatMap((secret) => [secret, secret.trim()]))].filter(
@@ -60,12 +70,12 @@ export function formsOf(secrets: readonly string[]): SecretForms {
 }
 
 /**
- * Making the patterns of a text takes about 40 µs for each of its lines, a tenth of that in a large text, and everything else of the agent
- * waits meanwhile.
+ * Making the patterns of a text takes about 40 µs for each of its lines, a tenth of that in a large
+ * text, during which the agent does nothing else.
  */
 export const secretLinesLimit = 10_000;
 
-/** The texts, in their order, for as long as together they have no more lines than can be looked for. */
+/** Returns the first texts that together have no more lines than can be searched. */
 export function withinLimit(secrets: readonly string[]): string[] {
   let room = secretLinesLimit;
   return secrets.filter((text) => {
@@ -75,7 +85,10 @@ export function withinLimit(secrets: readonly string[]): string[] {
   });
 }
 
-/** Terraform indents what has several lines, so key material is found line by line too. */
+/**
+ * Terraform indents values of several lines, so keys and certificates are searched line by line
+ * too.
+ */
 function linesOf(text: string): string[] {
   const lines = text.split("\n");
   if (lines.length < 2) return [];
@@ -85,7 +98,10 @@ function linesOf(text: string): string[] {
   );
 }
 
-/** Cuts between characters. The last piece overlaps the one before it, so that none is too short to be told from ordinary text. */
+/**
+ * Cuts between characters. The last piece overlaps the one before, so that none is too short to
+ * distinguish from ordinary text.
+ */
 function* piecesOf(text: string): Iterable<string> {
   for (let start = 0; start < text.length;) {
     const isLast = start + pieceLength >= text.length;
@@ -100,7 +116,7 @@ function* piecesOf(text: string): Iterable<string> {
   }
 }
 
-/** The second half of a character that JavaScript keeps as two. */
+/** The second half of a character that JavaScript stores as two. */
 const isTrail = (text: string, at: number): boolean =>
   at > 0 && at < text.length && (text.codePointAt(at - 1) ?? 0) > 0xffff;
 
@@ -110,7 +126,10 @@ function* textForms(text: string): Iterable<string> {
   yield* xmlForms(text);
 }
 
-/** Unchanged, as JavaScript writes a JSON string, and as Go does, which escapes `<`, `>` and `&` too. */
+/**
+ * Unchanged, as JavaScript writes a JSON string, and as Go does, which escapes `<`, `>` and `&`
+ * too.
+ */
 function jsonForms(text: string): Set<string> {
   const json = JSON.stringify(text).slice(1, -1);
   const go = json.replace(
@@ -120,7 +139,10 @@ function jsonForms(text: string): Set<string> {
   return new Set([text, json, go]);
 }
 
-/** As `encodeURIComponent`, and as Go's and a form's stricter escaping with `+` or `%20` for a blank. */
+/**
+ * As `encodeURIComponent`, and as Go's and a form's stricter escaping with `+` or `%20` for a
+ * blank.
+ */
 function urlForms(text: string): Set<string> {
   const lenient = encodeURIComponent(text);
   const strict = lenient.replace(
@@ -139,8 +161,9 @@ function xmlForms(text: string): Set<string> {
 }
 
 /**
- * Base64 of a text that contains the secret shows it in one of three ways, as the secret starts at a byte 0, 1 or 2 of a group of
- * three. Characters that also depend on the bytes before or after are left off.
+ * Base64 of a text that contains the secret shows it in one of three forms, because the secret may
+ * start at byte 0, 1 or 2 of a group of three. Characters that also depend on the bytes before or
+ * after are left out.
  */
 function* encodedForms(secret: Buffer, isLarge: boolean): Iterable<Buffer> {
   for (const before of [0, 1, 2]) {

@@ -1,6 +1,7 @@
 /**
- * Sends a log to the server: takes chunks from the chunker when there is something to send, a place in flight and it is time; numbers
- * them, writes the numbers down, and hands them to `deliver`. Memory holds what is in flight and nothing else.
+ * Sends a log to the server: takes chunks from the chunker when there is something to send, fewer
+ * posts than the limit are in flight, and it is time; numbers them, writes the numbers down, and
+ * hands them to `deliver`. Memory holds only what is in flight.
  */
 import type { SequencedChunk } from "../../protocol/executions.ts";
 import type { JobStatus, LogStep } from "../../protocol/jobs.ts";
@@ -15,11 +16,11 @@ import { minute } from "../../common/units.ts";
 
 /** In milliseconds. Tests scale them. */
 export interface Timing {
-  /** Between the starts of two posts, unless a full one waits. */
+  /** Between the starts of two posts, unless a full one is ready. */
   readonly pace: number;
-  /** Between two looks at a run that announces nothing. */
+  /** Between two checks of a run that sends no notifications. */
   readonly poll: number;
-  /** For an answer. */
+  /** How long a response may take. */
   readonly patience: number;
   readonly retry: BackoffLimits;
 }
@@ -31,12 +32,12 @@ export const usualTiming: Timing = {
   retry: retryLimits(),
 };
 
-/** Chunks of one post to a server that takes several. */
+/** The chunks of one post to a server that accepts several. */
 const postChunks = 8;
 
 export interface ShipperOptions {
   readonly sink: LogSink;
-  /** The server takes `chunks`, steps and parallel posts (its claim carried `attempt`). */
+  /** The server accepts `chunks`, steps and parallel posts (its claim had `attempt`). */
   readonly batching: boolean;
   readonly chunker: Chunker;
   readonly sources: Sources;
@@ -44,11 +45,17 @@ export interface ShipperOptions {
   readonly timing: Timing;
   /** Whether a caller waits for the end of the log, so that pacing must not delay it. */
   isDraining(): boolean;
-  /** Everything there is was sent and acknowledged. */
+  /** Everything was sent and acknowledged. */
   onIdle(): void;
-  /** Called with each answer's `job_status`: how a cancel arrives while there is output. */
+  /**
+   * Called with each response's `job_status`: while there is output, the agent learns of a cancel
+   * this way.
+   */
   onJobStatus(status: JobStatus): void;
-  /** The server refuses this log for good (not the holder, unknown job, …); nothing more is sent. */
+  /**
+   * The server refuses this log for good (another worker holds the job, unknown job, …); nothing
+   * more is sent.
+   */
   onGiveUp(error: unknown): void;
 }
 
@@ -73,7 +80,7 @@ export class LogShipper {
     this.#work = this.#loop();
   }
 
-  /** Something may have changed: look. */
+  /** Something may have changed; the loop checks. */
   notify(): void {
     this.#notifier.notify();
   }
@@ -96,11 +103,11 @@ export class LogShipper {
     }
   }
 
-  /** Sends one post if it can. Answers how long to wait for something to change; 0: look again at once. */
+  /** Sends one post if it can. Returns how long to wait for a change; 0: check again at once. */
   #step(): number {
     const { chunker, batching, timing } = this.#options;
     chunker.release();
-    // Looked at again without a hint: while the server is away, a job may go on writing.
+    // Checked again without a notification, because a job may write while the server is away.
     if (this.#inFlight.size >= (batching ? 2 : 1)) return timing.poll;
     if (this.#resend.length > 0) {
       this.#send(this.#postOf(this.#resend.splice(0, this.#postChunks)));
@@ -137,7 +144,10 @@ export class LogShipper {
     return { entries, post };
   }
 
-  /** False while the disk takes no more. What was not written down must not be sent: a restart would number it differently. */
+  /**
+   * Returns false while the disk is full. What was not written down must not be sent, because a
+   * restart would number it differently.
+   */
   #save(made: { entries: Entry[]; post: Post }): boolean {
     const { sources, offsets } = this.#options;
     try {
@@ -162,7 +172,7 @@ export class LogShipper {
       closed: this.#closed.signal,
       recall: (first, last) => this.#recall(first, last),
       onAnswer: (sent, { job_status: status }) => {
-        // A stored number says that all before it are stored.
+        // A number that is stored means that all before it are stored.
         offsets.acknowledge(sent.at(-1)?.seq ?? 0);
         onJobStatus(status);
       },
@@ -177,7 +187,10 @@ export class LogShipper {
       });
   }
 
-  /** Nothing to send: arms the watch, and looks once more behind it, because what came in between gave no notification. */
+  /**
+   * Nothing to send: starts the watch, and checks once more, because what was written in between
+   * gave no notification.
+   */
   #rest(): number {
     const { chunker, timing, onIdle } = this.#options;
     if (chunker.done) {

@@ -1,4 +1,7 @@
-/** What a job's log consists of, in order: lines of the agent and outputs of runs. Kept in `log.ndjson`. */
+/**
+ * What a job's log consists of, in order: lines of the agent and outputs of runs. Kept in
+ * `log.ndjson`.
+ */
 import { join } from "node:path";
 import type { LogStep } from "../../protocol/jobs.ts";
 import { isDiskFull, openNdjson, type Ndjson } from "./ndjson.ts";
@@ -30,7 +33,7 @@ export class Sources {
     this.#append({ system: text, ...(step ? { step } : {}) });
   }
 
-  /** Adds a run; one that is known already stays where it is. */
+  /** Adds a run; a known one keeps its place. */
   run(name: string): void {
     if (!this.find(name)) this.#append({ run: name });
   }
@@ -46,13 +49,13 @@ export class Sources {
     );
   }
 
-  /** Whether one of these runs stands behind this one. */
+  /** Whether one of these runs comes after this one. */
   isFollowed(name: string, runs: ReadonlySet<string>): boolean {
     const at = this.list.findIndex((source) => "run" in source && source.run === name);
     return this.list.slice(at + 1).some((source) => "run" in source && runs.has(source.run));
   }
 
-  /** Writes down what a full disk refused before. Throws as long as it refuses. */
+  /** Writes the lines that a full disk refused before. Throws as long as the disk is full. */
   save(): void {
     if (this.#unsaved.length === 0) return;
     this.#file.append(this.#unsaved);
@@ -70,8 +73,8 @@ export class Sources {
       this.save();
     } catch (error) {
       if (!isDiskFull(error)) throw error;
-      // A job must not fail because a line about it could not be kept: the line waits in memory, and nothing after it is sent
-      // until it is saved, because the numbers of chunks refer to it.
+      // A job must not fail because a line about it could not be stored. The line waits in memory,
+      // and nothing after it is sent until it is saved, because the numbers of chunks refer to it.
     }
   }
 

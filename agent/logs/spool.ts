@@ -1,4 +1,7 @@
-/** The output of one run: two files that grow, read in safe pieces in about the order in which they were written. */
+/**
+ * Reads the output of one run: two files that grow, in safe pieces, in about the order in which
+ * they were written.
+ */
 import {
   closeSync,
   fstatSync,
@@ -31,25 +34,31 @@ interface Tail {
   position: number;
   /** … up to here nothing may be taken until there is more … */
   tried: number;
-  /** … this is how much of it is taken before the other stream has its turn … */
+  /** … this much of it is taken before the other stream's turn … */
   turn: number;
-  /** … and this its size when it was last looked at. */
+  /** … and this was its size at the last check. */
   size: number;
-  /** Up to here the disk space of what can never be shipped was given back. */
+  /** Up to here the disk space of what can never be shipped was freed. */
   released: number;
   carry: number;
 }
 
-/** Disk space is given back in steps of this size, because each takes a process. */
+/** Disk space is freed in steps of this size, because each step starts a process. */
 const releaseStep = 16 * mebibyte;
 
-/** Where reading goes on: bytes shipped, and how many of the next belong to a masked region that was shipped. */
+/**
+ * Where reading continues: the bytes shipped, and how many of the next belong to a masked region
+ * that was shipped.
+ */
 export type Positions = Record<OutputStream, { position: number; carry: number }>;
 
 /** More than any redactor looks ahead. */
 const readAhead = mebibyte;
 
-/** All reads of all spools go through one buffer, so memory does not grow with the log. Reads and their use are synchronous. */
+/**
+ * All reads of all spools use one buffer, so memory does not grow with the log. Reads and their use
+ * are synchronous.
+ */
 let buffer = Buffer.allocUnsafeSlow(64 * kibibyte);
 
 export class Spool {
@@ -67,12 +76,15 @@ export class Spool {
     });
   }
 
-  /** Looks how far the files have grown; `ended`: they will not grow any more. Answers the bytes that wait. */
+  /**
+   * Checks how far the files have grown. `ended`: they will not grow any more. Returns the bytes
+   * that wait.
+   */
   look(ended: boolean): number {
     for (const tail of this.#tails) {
       tail.file ??= openIfExists(join(this.#directory, tail.stream.toLowerCase()));
       if (tail.file !== undefined) tail.size = Math.max(tail.size, fstatSync(tail.file).size);
-      // What was held back is the end now.
+      // What was held back is now the end.
       if (ended && !this.#ended) tail.tried = tail.position;
     }
     this.#ended ||= ended;
@@ -80,8 +92,9 @@ export class Spool {
   }
 
   /**
-   * Gives back the disk space of output that can never be shipped, because at most `room` more bytes are: a job may write without end.
-   * The files keep their size, so that what is dropped is counted exactly. Where the file system cannot do it, the space stays taken.
+   * Frees the disk space of output that can never be shipped, because at most `room` more bytes
+   * are: a job may write without end. The files keep their size, so that the dropped bytes are
+   * counted exactly. If the file system does not support it, the space stays in use.
    */
   release(room: number): void {
     for (const tail of this.#tails) {
@@ -94,19 +107,20 @@ export class Spool {
     }
   }
 
-  /** Bytes that were seen and not taken. */
+  /** The bytes that were seen and not taken. */
   get left(): number {
     return this.#tails.reduce((sum, tail) => sum + tail.size - tail.position, 0);
   }
 
-  /** The run has ended and everything it wrote was seen by `look`. */
+  /** The run has ended, and `look` has seen everything that it wrote. */
   get ended(): boolean {
     return this.#ended;
   }
 
   /**
-   * The next piece of at most `limit` bytes of what `look` saw: what was in stdout, then what was in stderr, so an error stands behind
-   * what led to it and neither starves the other. Undefined when nothing may be shipped before more is there.
+   * Returns the next piece, at most `limit` bytes, of what `look` has seen: first of stdout, then
+   * of stderr, so that an error comes after what led to it and neither stream starves the other.
+   * Returns undefined if nothing may be shipped before there is more.
    */
   take(redactor: Redactor, limit: number): Piece | undefined {
     const piece = this.#takeTurn(redactor, limit);
@@ -135,8 +149,9 @@ export class Spool {
   }
 
   /**
-   * Calls once when something in the run's directory changes: a run that writes line by line is not to cost an event a line. True when
-   * the watch is new, so that what changed just before it must be looked for.
+   * Calls once when something in the run's directory changes, so that a run that writes line by
+   * line does not cost one event a line. Returns true if the watch is new: the caller must check
+   * for changes just before it.
    */
   watch(onChange: () => void): boolean {
     if (this.#watcher) return false;
@@ -146,7 +161,8 @@ export class Spool {
         this.unwatch();
         onChange();
       });
-      // Out of inotify watches, or a file system without them: then the slow poll finds what is new.
+      // No inotify watches are left, or the file system has none: then slow polling finds what is
+      // new.
       watcher.on("error", () => this.unwatch());
       this.#watcher = watcher;
       return true;
@@ -169,7 +185,7 @@ export class Spool {
   }
 }
 
-/** The text of a range that was cut before. */
+/** Returns the text of a range that was cut before. */
 export function readPiece(
   directory: string,
   redactor: Redactor,

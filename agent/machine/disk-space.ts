@@ -1,9 +1,9 @@
-/** How much room there is where jobs run, and waiting until it is enough. */
+/** Measures the free disk space for jobs, and waits until it is enough. */
 import { statfsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Logger } from "pino";
 
-/** Bytes that this user may still write to the disk of this path. */
+/** Returns the bytes that this user may still write to the disk of this path. */
 export function freeBytes(path: string): number {
   const { bavail, bsize } = statfsSync(path);
   return bavail * bsize;
@@ -11,14 +11,14 @@ export function freeBytes(path: string): number {
 
 export interface DiskFloorOptions {
   readonly workDir: string;
-  /** With less than this no job is taken. */
+  /** With less free space, the agent takes no job. */
   readonly bytes: number;
-  /** Milliseconds from one look to the next while there is too little. */
+  /** Milliseconds between two checks while there is too little. */
   readonly every: number;
   readonly log: Logger;
 }
 
-/** Keeps an agent without room from taking jobs that it could not end well. Those that run go on. */
+/** Keeps an agent with too little disk space from taking jobs. Running jobs continue. */
 export class DiskFloor {
   readonly #options: DiskFloorOptions;
   #isLow = false;
@@ -27,12 +27,12 @@ export class DiskFloor {
     this.#options = options;
   }
 
-  /** Whether jobs are not taken for now, for want of room. */
+  /** Whether the agent takes no jobs for now because of too little space. */
   get isLow(): boolean {
     return this.#isLow;
   }
 
-  /** Resolves as soon as there is room; rejects when the signal ends the waiting. */
+  /** Resolves as soon as there is enough space; rejects when the signal ends the wait. */
   async wait(signal: AbortSignal): Promise<void> {
     const { workDir, bytes, every, log } = this.#options;
     for (;;) {
@@ -41,10 +41,10 @@ export class DiskFloor {
       if (isLow && !this.#isLow) {
         log.warn(
           { free, floor: bytes, path: workDir },
-          "too little disk is free: no jobs are taken until there is more (WINDLASS_FREE_DISK_MIB)",
+          "too little disk space is free: taking no jobs until there is more than WINDLASS_FREE_DISK_MIB",
         );
       }
-      if (!isLow && this.#isLow) log.info({ free }, "enough disk is free again: taking jobs");
+      if (!isLow && this.#isLow) log.info({ free }, "enough disk space is free again: taking jobs");
       this.#isLow = isLow;
       if (!isLow) return;
       await sleep(every, undefined, { signal });

@@ -1,9 +1,12 @@
-/** Small file habits of the agent: whole or not at all, private, and durable where it matters. */
+/** Small file operations of the agent: atomic, private, and durable where it matters. */
 import { closeSync, fsyncSync, openSync, renameSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { runProgram } from "./programs.ts";
 
-/** Writes a file of mode 0600 so that a reader sees the old or the new content; `durable`: also after a power cut. */
+/**
+ * Writes a file of mode 0600 so that a reader sees either the old or the new content; `durable`:
+ * also after a power failure.
+ */
 export function writeWhole(path: string, content: string, durable?: "durable"): void {
   const temporary = `${path}.${process.pid}.tmp`;
   const file = openSync(temporary, "w", 0o600);
@@ -17,7 +20,7 @@ export function writeWhole(path: string, content: string, durable?: "durable"): 
   if (durable) syncDirectory(dirname(path));
 }
 
-/** Makes the names in a directory survive a power cut. */
+/** Makes the names in a directory durable. */
 export function syncDirectory(path: string): void {
   const directory = openSync(path, "r");
   try {
@@ -27,7 +30,10 @@ export function syncDirectory(path: string): void {
   }
 }
 
-/** Gives back the disk space of a part of a file and keeps its size. False where the file system or the machine cannot do it. */
+/**
+ * Frees the disk space of a part of a file and keeps its size. Returns false if the file system or
+ * the machine cannot do it.
+ */
 export function punchHole(path: string, offset: number, length: number): Promise<boolean> {
   const range = ["--punch-hole", "--offset", String(offset), "--length", String(length)];
   return runProgram("fallocate", [...range, "--", path]).then(

@@ -1,9 +1,11 @@
 /**
- * One agent per work directory: a kernel lock (flock(2)) on a file in it. Every process that can open the file sees the lock, also from
- * another PID namespace, such as a second container on the same volume, and the kernel frees it when the holder dies, however it dies.
+ * Allows one agent per work directory, by a kernel lock (flock(2)) on a file in it. Every process
+ * that can open the file sees the lock, even from another PID namespace, such as a second container
+ * on the same volume, and the kernel releases it when the holder ends, however it ends.
  *
- * Node has no flock(2). The program `flock` locks the open file that it inherits, and exits; the lock belongs to the open file and so
- * stays with this process. Node opens files close-on-exec, so a terraform that outlives the agent does not keep the lock.
+ * Node has no flock(2). The program `flock` locks the open file that it inherits, and exits. The
+ * lock belongs to the open file, so it stays with this process. Node opens files close-on-exec, so
+ * a terraform that outlives the agent does not keep the lock.
  */
 import { spawn } from "node:child_process";
 import {
@@ -22,7 +24,7 @@ import { isDeepStrictEqual } from "node:util";
 import { readIfExists } from "../../common/files.ts";
 import { identityOf, isAlive, type ProcessIdentity } from "./process-identity.ts";
 
-/** Another process holds the lock. */
+/** Another process has the lock. */
 export class LockHeldError extends Error {
   override readonly name = "LockHeldError";
 }
@@ -36,7 +38,10 @@ interface Holder extends ProcessIdentity {
   readonly host?: string;
 }
 
-/** Locks a directory and returns the function that releases it. Throws `LockHeldError` or `LockUnavailableError`. */
+/**
+ * Locks a directory and returns the function that releases it. Throws `LockHeldError` or
+ * `LockUnavailableError`.
+ */
 export async function lockDirectory(directory: string): Promise<() => void> {
   const path = join(directory, "lock");
   const own = identityOf(process.pid);
@@ -44,9 +49,10 @@ export async function lockDirectory(directory: string): Promise<() => void> {
     const file = openLockFile(path, directory);
     try {
       if (!(await isLockable(file))) throw heldBy(path, directory);
-      // A holder that released the lock has removed the file: lock the one that has the name now.
+      // A holder that released the lock has removed the file. The lock must be on the file that has
+      // the name now.
       if (isFileAt(file, path)) {
-        // Agents of version 0.1 hold no kernel lock; the file names the process.
+        // Agents of version 0.1 take no kernel lock; the file names the process.
         const holder = holderOf(directory);
         if (holder && !isSameProcess(holder, own)) throw heldBy(path, directory);
         ftruncateSync(file);
@@ -93,7 +99,11 @@ async function isLockable(file: number): Promise<boolean> {
   child.stderr?.setEncoding("utf8").on("data", (text: string) => (said += text));
   child.once("error", (error: NodeJS.ErrnoException) => {
     const advice = error.code === "ENOENT" ? "it is not on the PATH: install util-linux" : error;
-    reject(new LockUnavailableError(`the program flock locks directories here; ${advice}`));
+    reject(
+      new LockUnavailableError(
+        `the agent needs the program flock to lock its work directory: ${advice}`,
+      ),
+    );
   });
   child.once("close", (code) => {
     if (code === 0 || code === 1) resolve(code === 0);
@@ -113,10 +123,10 @@ const isSameProcess = ({ pid, start, boot }: ProcessIdentity, own?: ProcessIdent
 function heldBy(path: string, directory: string): LockHeldError {
   const holder = parse(readIfExists(path));
   const who = holder ? ` (pid ${holder.pid} on ${holder.host ?? "this machine"})` : "";
-  return new LockHeldError(`another agent${who} works in ${directory}`);
+  return new LockHeldError(`another agent${who} uses ${directory}`);
 }
 
-/** Undefined for a file that is half-written or of no known form. */
+/** Returns undefined for a file that is incomplete or has an unknown form. */
 function parse(text: string | undefined): Holder | undefined {
   try {
     const holder: unknown = JSON.parse(text ?? "");

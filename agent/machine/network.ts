@@ -1,19 +1,26 @@
-/** How the agent reaches anything outside: through the proxies and with the authorities that this network needs. */
+/**
+ * Connects the agent to other machines: through the proxies and with the certificate authorities
+ * that this network needs.
+ */
 import { readFileSync } from "node:fs";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { Agent, EnvHttpProxyAgent, setGlobalDispatcher, type Dispatcher } from "undici";
 import { invalidProxyMessage, proxyAddress } from "../../common/proxy-address.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 
-/** Proxies and certificates by their usual names (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`, …), as `config.ts` found them. */
+/**
+ * Proxies and certificates by their usual names (`HTTPS_PROXY`, `NO_PROXY`, `SSL_CERT_FILE`, …), as
+ * `config.ts` found them.
+ */
 export type Network = Readonly<Record<string, string>>;
 
 const connectTimeout = 10_000;
 
 /**
- * From here on every connection of this process trusts also the authorities in `SSL_CERT_FILE`, which terraform and git read as well,
- * and requests without a dispatcher of their own use the proxies. Throws `ConfigError` when the file cannot be read or holds no certificate,
- * or a proxy has no address.
+ * Makes every connection of this process also trust the authorities in `SSL_CERT_FILE`, which
+ * terraform and git read as well, and makes requests without a dispatcher of their own use the
+ * proxies. Throws `ConfigError` if the file cannot be read or contains no certificate, or if a
+ * proxy has no address.
  */
 export function useNetwork(network: Network): void {
   const file = network["SSL_CERT_FILE"] ?? network["ssl_cert_file"];
@@ -31,13 +38,13 @@ function certificatesIn(file: string): string[] {
     throw new ConfigError(`SSL_CERT_FILE cannot be read: ${(error as Error).message}`);
   }
   const found = text.match(pem);
-  if (!found) throw new ConfigError(`SSL_CERT_FILE: ${file} holds no certificate`);
+  if (!found) throw new ConfigError(`SSL_CERT_FILE: ${file} contains no certificate`);
   return found;
 }
 
 const pem = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** Connections of one owner, who closes them. */
+/** Returns connections for one owner, who closes them. */
 export function dispatcherOf(network: Network): Dispatcher {
   const connect = { timeout: connectTimeout };
   if (!hasProxy(network)) return new Agent({ connect });

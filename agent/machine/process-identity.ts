@@ -1,5 +1,5 @@
 /**
- * Which process is meant. A pid alone is used again by the kernel; pid, start time and boot together are not. Where there is no
+ * Identifies a process. The kernel reuses a pid, but not pid, start time and boot together. Without
  * `/proc` (macOS) only the pid is known, and a restarted agent trusts it.
  */
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ export interface ProcessIdentity {
   readonly boot: string | null;
 }
 
-/** Reads two lines as the process wrapper writes them: `/proc/PID/stat` (or a bare pid), and the boot's id. */
+/** Parses two lines of the process wrapper: `/proc/PID/stat` (or only a pid), and the boot's id. */
 export function parseIdentity(text: string): ProcessIdentity | undefined {
   const [line = "", boot = ""] = text.split("\n");
   const pid = Number(/^\d+\b/.exec(line)?.[0]);
@@ -20,7 +20,10 @@ export function parseIdentity(text: string): ProcessIdentity | undefined {
   return { pid, start, boot: boot === "" ? null : boot };
 }
 
-/** The identity of a process that runs now; undefined when there is none (a zombie has ended and counts as none). */
+/**
+ * Returns the identity of a running process, or undefined if there is none. A zombie counts as
+ * ended.
+ */
 export function identityOf(pid: number): ProcessIdentity | undefined {
   const line = readProc(`/proc/${pid}/stat`);
   if (line === undefined) {
@@ -32,19 +35,21 @@ export function identityOf(pid: number): ProcessIdentity | undefined {
     : parseIdentity(`${line.trimEnd()}\n${bootId() ?? ""}`);
 }
 
-/** The pid of a process's parent; undefined when there is no such process, or no `/proc`. */
+/**
+ * Returns the pid of a process's parent, or undefined without such a process or without `/proc`.
+ */
 export function parentOf(pid: number): number | undefined {
   const parent = Number(statFields(readProc(`/proc/${pid}/stat`) ?? "")[1]);
   return parent > 0 ? parent : undefined;
 }
 
-/** Whether this very process still runs. */
+/** Whether exactly this process is still running. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const now = identityOf(identity.pid);
   return now !== undefined && now.start === identity.start && now.boot === identity.boot;
 }
 
-/** A word that changes with every boot of the machine; null where there is no `/proc`. */
+/** Returns a text that changes with every boot of the machine, or null without `/proc`. */
 export function bootId(): string | null {
   boot ??= { id: readProc("/proc/sys/kernel/random/boot_id")?.trim() ?? null };
   return boot.id;
@@ -52,7 +57,10 @@ export function bootId(): string | null {
 
 let boot: { id: string | null } | undefined;
 
-/** The fields after the name, which stands in parentheses and may contain anything: state first. */
+/**
+ * The fields after the name, which is in parentheses and may contain anything; the state comes
+ * first.
+ */
 function statFields(line: string): string[] {
   const end = line.lastIndexOf(")");
   return end < 0

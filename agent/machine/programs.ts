@@ -10,7 +10,10 @@ export interface ProgramOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A program could not be started, failed, ran too long or printed too much. The message has its own words. */
+/**
+ * A program could not be started, failed, ran too long or printed too much. The message has its own
+ * words.
+ */
 export class ProgramError extends Error {
   override readonly name = "ProgramError";
   /** Of the attempt to start it, such as `ENOENT`. */
@@ -31,13 +34,17 @@ const outputLimit = mebibyte;
 /** Characters of a program's own words in a message. */
 const wordsLimit = 2000;
 
-/** Runs a program to its end, without a shell, and returns its standard output. Throws `ProgramError`. */
+/**
+ * Runs a program to its end, without a shell, and returns its standard output. Throws
+ * `ProgramError`.
+ */
 export async function runProgram(
   program: string,
   args: readonly string[],
   { env = { PATH: systemPath }, cwd, timeout, signal }: ProgramOptions = {},
 ): Promise<string> {
-  // Loaded by the first program that is run: it takes 40 ms and 2 MB, which an agent without jobs saves.
+  // Loaded by the first program that is run: it takes 40 ms and 2 MB, which an agent without jobs
+  // saves.
   const { execa } = await import("execa");
   const result = await execa(program, args, {
     extendEnv: false,

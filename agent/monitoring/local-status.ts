@@ -1,6 +1,7 @@
 /**
- * The agent's status on its own machine, without names and secrets: `/healthz` says that the event loop works, `/readyz` that the control
- * plane answers, `/metrics` is for Prometheus. A supervisor restarts by `/healthz` alone.
+ * Serves the agent's status on its own machine, without names and secrets: `/healthz` shows that
+ * the event loop works, `/readyz` that the control plane responds, and `/metrics` is for
+ * Prometheus. A supervisor must restart the agent by `/healthz` alone.
  */
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
@@ -14,24 +15,24 @@ export interface LocalStatusOptions {
   readonly host: string;
   readonly port: number;
   readonly contact: Contact;
-  /** A longer silence of the control plane means not ready. */
+  /** After a longer silence of the control plane, the agent is not ready. */
   readonly silenceSeconds: number;
   readonly isolation: string;
   readonly slots: number;
   readonly workDir: string;
   running(): number;
-  /** Whether no jobs are taken for want of room. */
+  /** Whether the agent takes no jobs because of too little disk space. */
   isDiskLow(): boolean;
 }
 
 export interface LocalStatus {
-  /** Where it listens, like `http://127.0.0.1:9185`. */
+  /** The address on which it listens, such as `http://127.0.0.1:9185`. */
   readonly url: string;
   ended(type: string, result: JobResult): void;
   close(): Promise<void>;
 }
 
-/** Listens on this machine. Throws when the address is taken. */
+/** Starts the server. Throws if the address is in use. */
 export async function openLocalStatus(options: LocalStatusOptions): Promise<LocalStatus> {
   const { contact } = options;
   const { registry, ended } = metricsOf(options);
@@ -99,16 +100,20 @@ function metricsOf(options: LocalStatusOptions): {
     registers,
   }).set({ version: version(), isolation: options.isolation }, 1);
   gauge("windlass_agent_slots", "Jobs that may run at the same time.", () => options.slots);
-  gauge("windlass_agent_jobs_running", "Jobs that this agent holds.", options.running);
-  gauge("windlass_agent_contact_age_seconds", "Time since the control plane last answered.", () =>
+  gauge(
+    "windlass_agent_jobs_running",
+    "Jobs that this agent has claimed and that have not ended.",
+    options.running,
+  );
+  gauge("windlass_agent_contact_age_seconds", "Time since the control plane last responded.", () =>
     options.contact.silence(),
   );
-  gauge("windlass_agent_disk_free_bytes", "Free bytes where jobs run.", () =>
+  gauge("windlass_agent_disk_free_bytes", "Free bytes on the disk of the work directory.", () =>
     freeBytes(options.workDir),
   );
   gauge(
     "windlass_agent_disk_low",
-    "1 while no jobs are taken because too little disk is free.",
+    "1 while the agent takes no jobs because too little disk space is free.",
     () => (options.isDiskLow() ? 1 : 0),
   );
   const jobs = new Counter({

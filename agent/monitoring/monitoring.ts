@@ -1,4 +1,7 @@
-/** What this machine monitors its agent by: systemd's watchdog, and `/healthz`, `/readyz` and `/metrics` where they are enabled. */
+/**
+ * Lets the machine monitor its agent: systemd's watchdog, and `/healthz`, `/readyz` and `/metrics`
+ * if they are enabled.
+ */
 import type { Logger } from "pino";
 import type { AgentConfig } from "../config.ts";
 import type { Contact } from "../api/contact.ts";
@@ -6,7 +9,7 @@ import type { JobResult } from "../job/run-job.ts";
 import { openWatchdog } from "./watchdog.ts";
 
 export interface Monitoring extends AsyncDisposable {
-  /** A job has ended here. */
+  /** A job has ended. */
   ended(type: string, result: JobResult): void;
 }
 
@@ -17,10 +20,13 @@ export interface Monitored {
   isDiskLow(): boolean;
 }
 
-/** Silence of the control plane, in heartbeats, after which the agent is not ready: the server calls it OFFLINE after two as well. */
+/**
+ * Silence of the control plane, in heartbeats, after which the agent is not ready. After the same
+ * time the server shows the worker as OFFLINE.
+ */
 const silentHeartbeats = 2;
 
-/** Starts what the settings ask for. Throws when the address for it is taken. */
+/** Starts what the settings enable. Throws if the address is in use. */
 export async function openMonitoring(
   config: AgentConfig,
   log: Logger,
@@ -28,7 +34,7 @@ export async function openMonitoring(
 ): Promise<Monitoring> {
   const { socket, watchdogSeconds: periodSeconds } = config.systemd;
   const watchdog = openWatchdog({ socket, periodSeconds, contact, log });
-  // Loaded where it is used: most agents of a laptop or a pipeline serve nothing.
+  // Loaded only if it is used: most agents on a laptop or in a pipeline serve nothing.
   const status = config.statusAddress
     ? await (
         await import("./local-status.ts")

@@ -1,6 +1,7 @@
 /**
- * systemd's readiness and watchdog (`sd_notify(3)`). The watchdog judges liveness: a timer of the event loop feeds it, so an agent whose
- * loop is blocked is restarted, and one whose control plane is away is not.
+ * systemd's readiness and watchdog (`sd_notify(3)`). The watchdog checks liveness: a timer of the
+ * event loop sends keep-alive messages. So systemd restarts an agent whose loop is blocked, but not
+ * one whose control plane is away.
  */
 import { execFile } from "node:child_process";
 import type { Logger } from "pino";
@@ -20,11 +21,11 @@ export interface WatchdogOptions {
   readonly log: Logger;
 }
 
-/** Without a `NOTIFY_SOCKET`, does nothing. */
+/** Does nothing without a `NOTIFY_SOCKET`. */
 export function openWatchdog({ socket, periodSeconds, contact, log }: WatchdogOptions): Watchdog {
   if (socket === undefined) return { ready: () => undefined, stop: () => undefined };
   const notify = (...facts: string[]): void => {
-    // Node has no Unix datagrams; systemd's own program sends them.
+    // Node has no Unix datagrams, so systemd's own program sends the messages.
     const env = { NOTIFY_SOCKET: socket, PATH: "/usr/bin:/bin" };
     execFile("systemd-notify", ["--no-block", ...facts], { env }, (error) => {
       if (error) log.warn({ error: error.message }, "systemd could not be notified");
@@ -38,7 +39,7 @@ export function openWatchdog({ socket, periodSeconds, contact, log }: WatchdogOp
       const status =
         silence < pause * 2
           ? "in contact with the control plane"
-          : `no answer from the control plane for ${Math.round(silence)} s`;
+          : `no response from the control plane for ${Math.round(silence)} s`;
       notify("WATCHDOG=1", `STATUS=${status}`);
     }, pause * 1000);
   }

@@ -1,4 +1,7 @@
-/** Tables of the client. Apart from `output.ts`, which a command loads before it knows whether it prints one. */
+/**
+ * Tables of the client. Apart from `output.ts`, which a command loads before it knows whether it
+ * prints one.
+ */
 import { stripVTControlCharacters } from "node:util";
 import stringWidth from "string-width";
 

@@ -4,7 +4,9 @@ import { proxies } from "./network.ts";
 import type { Settings } from "./setting.ts";
 
 const period = { type: "number", unit: "seconds", min: 0.01 } as const;
-/** 15 minutes after a cancel that was not acknowledged, the server gives the state to the next job. */
+/**
+ * 15 minutes after a cancel that was not acknowledged, the server gives the state to the next job.
+ */
 const stopLimit =
   "At most 780, because the server gives the state to the next job 15 minutes after a cancel that was not acknowledged";
 

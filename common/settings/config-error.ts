@@ -1,4 +1,6 @@
-/** A setting is wrong; the message names it and says what to do. The process ends with exit code 78. */
+/**
+ * A setting is wrong; the message names it and says what to do. The process ends with exit code 78.
+ */
 export class ConfigError extends Error {
   override readonly name: string = "ConfigError";
 }

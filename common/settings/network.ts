@@ -1,4 +1,7 @@
-/** The proxies of a network, by the names that other programs use too. They may also be in lower case. */
+/**
+ * The proxies of a network, by the names that other programs use too. They may also be in lower
+ * case.
+ */
 import type { Settings } from "./setting.ts";
 
 const proxy = {

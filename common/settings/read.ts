@@ -9,8 +9,8 @@ import { expected, mostDays, type Setting, type Settings, type Value } from "./s
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Returns a function that reads one of these settings. An empty value counts as not set. A wrong value throws `ConfigError`, whose
- * message never repeats a secret.
+ * Returns a function that reads one of these settings. An empty value counts as not set. A wrong
+ * value throws `ConfigError`, whose message never repeats a secret.
  */
 export const settingsReader =
   <const S extends Settings>(settings: S, environment: Environment) =>

@@ -1,4 +1,7 @@
-/** The registry of all settings: what each role reads, in the groups and the order of `--help` and docs/settings.md. */
+/**
+ * The registry of all settings: what each role reads, in the groups and the order of `--help` and
+ * docs/settings.md.
+ */
 import { agent, isolation, sources } from "./agent.ts";
 import { client } from "./client.ts";
 import { controlPlane, providers, quotas, retention } from "./server.ts";

@@ -1,4 +1,7 @@
-/** What the registry says of a setting. Plain data, because an idle agent should not load a schema library. */
+/**
+ * What the registry says of a setting. Plain data, because an idle agent should not load a schema
+ * library.
+ */
 
 interface Described {
   /** What the setting is or does, on one line: for `--help` and docs/settings.md. */
@@ -31,7 +34,10 @@ export type Setting = Described &
     | ({ readonly type: "text"; readonly default?: string } & Text)
     | { readonly type: "path" }
     | { readonly type: "url" }
-    /** An address of which only one scheme is supported, such as `sqlite:`; read as the path behind it. */
+    /**
+     * An address of which only one scheme is supported, such as `sqlite:`; read as the path behind
+     * it.
+     */
     | { readonly type: "location"; readonly scheme: string }
     /** The path of a file; read as its content. */
     | { readonly type: "file" }

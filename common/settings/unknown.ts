@@ -6,8 +6,9 @@ import { registry, type Role } from "./registry.ts";
 const testNames = ["WINDLASS_PROVE", "WINDLASS_TEST_SEED"];
 
 /**
- * Returns a warning for each name in the environment that begins with `WINDLASS_` and is no setting of any role: one environment may
- * hold the settings of several. A suggestion is a setting of this role where one is close.
+ * Returns a warning for each name in the environment that begins with `WINDLASS_` and is no setting
+ * of any role: one environment may hold the settings of several. A suggestion is a setting of this
+ * role where one is close.
  */
 export function unknownSettings(
   role: Role,

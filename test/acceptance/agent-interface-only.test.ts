@@ -227,7 +227,7 @@ describe("with a server that has only the published endpoints", () => {
     expect(lastReport(deploy)).toMatchObject({
       status: "FAILED",
       error_message: expect.stringContaining(
-        'knows no cloud provider "moon", only aws, gcp, azure',
+        'this agent does not support the cloud provider "moon", only aws, gcp, azure',
       ),
     });
     expect(server.log(deploy, "STDOUT")).toBe("");

@@ -47,7 +47,7 @@ resource "terraform_data" "a" {}
     const params = { name: configuration_id };
     const body = { backend: "managed" as const };
     await user.call(endpoints.updateConfiguration, { params, body });
-    expect(await creates()).toEqual([1, expect.stringContaining("It is not used")]);
+    expect(await creates()).toEqual([1, expect.stringContaining("is not used")]);
   });
 
   test("is FAILED with what to do when its state would be lost with the workspace", async () => {
@@ -58,7 +58,7 @@ resource "terraform_data" "a" {}
     });
     const plan = await user.released(await user.queue({ job_type: "PLAN", configuration_id }));
     expect(plan.status).toBe("FAILED");
-    expect(plan.error_message).toContain("Choose one: --backend managed");
+    expect(plan.error_message).toContain("Choose a backend: --backend managed");
   });
 });
 
@@ -81,7 +81,7 @@ test("a backend that is no longer declared is replaced by a managed state only a
     expect(await run(type)).toMatchObject({
       status: "FAILED",
       error_message: expect.stringMatching(
-        /declare none any more.*--backend managed .*--backend own/,
+        /no longer declare one.*--backend managed .*--backend own/,
       ),
     });
   expect(readFileSync(state, "utf8")).toBe(deployed);

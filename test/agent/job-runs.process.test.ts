@@ -105,6 +105,6 @@ test("a job whose agent ended three times in a row is stopped and reported as FA
   await jobs.allDone();
   expect(await apply.ended).toEqual({ kind: "exited", code: 1 });
   expect(reports).toMatchObject([{ status: "FAILED", outcome_unknown: true }]);
-  expect(reports[0]?.error_message).toContain("the agent ended 3 times in a row");
+  expect(reports[0]?.error_message).toContain("the agent crashed 3 times in a row");
   expect(existsSync(directory)).toBe(false);
 });

@@ -234,7 +234,7 @@ describe("the log of a job", () => {
     await page.goto(`${plane.url}/jobs/${id}`);
     await untilShown(page, 2);
     const shown = await page.locator(".lines").textContent();
-    expect(shown?.replace(/1+/, "1…")).toBe("[1… … (the raw log has the rest)behind it");
+    expect(shown?.replace(/1+/, "1…")).toBe("[1… … (the rest is in the raw log)behind it");
   });
 
   const lines = proving ? 200_000 : 20_000;

@@ -61,7 +61,7 @@ describe("every page", () => {
     );
     await fixture.end(running ?? "", "SUCCESS");
     expect(await fixture.start()).toBe(waiting);
-    await page.getByText("Nothing waits.").waitFor();
+    await page.getByText("No job is waiting.").waitFor();
     expect(await page.evaluate<string>("getSelection().toString()")).toBe("Waiting");
     expect(await page.locator("time").first().getAttribute("title")).toMatch(/ UTC · ./);
     expect(await page.locator(`a[href="/jobs/${running}"]`).count()).toBe(1);

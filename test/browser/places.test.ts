@@ -107,7 +107,7 @@ describe("in a browser", () => {
     await page.locator(".entry", { hasText: "password" }).click();
     await page.getByLabel("New value").fill("[hunter2");
     await press(page, "Save");
-    await page.getByText("Begins with [ and is no JSON").waitFor();
+    await page.getByText("Begins with [ but is not valid JSON").waitFor();
     expect(await page.getByLabel("New value").inputValue()).toBe("");
     expect(await findingsOf(page)).toEqual([]);
     expect(await page.content()).not.toContain("hunter2");
@@ -148,7 +148,7 @@ describe("in a browser", () => {
     await press(page, "Roll back to 1");
     await page.getByText("Wait for the job that holds the lock, or unlock it.").waitFor();
     await open(page, "Unlock");
-    await press(page, "It does not run any more: unlock");
+    await press(page, "It is no longer running: unlock");
     await page.getByText("Its state is locked").waitFor({ state: "detached" });
     await open(page, "Roll back");
     await press(page, "Roll back to 1");

@@ -33,7 +33,7 @@ describe("in a browser", () => {
     await page.getByRole("button", { name: "Take jobs again" }).click();
     await page.getByText("New token…").click();
     await page.getByLabel("End the old token at once").check();
-    await page.getByRole("button", { name: "Make a new token" }).click();
+    await page.getByRole("button", { name: "Create a new token" }).click();
     const rotated = (await page.locator(".secret").textContent())?.trim() ?? "";
     const headers = { "x-worker-id": String(made.json()["worker_id"]) };
     const beat = (secret: string) =>

@@ -216,7 +216,7 @@ describe.concurrent("an agent", () => {
       WINDLASS_WORKER_ID: workerId,
       WINDLASS_WORKER_TOKEN: workerToken,
     });
-    await until(() => twin.log().includes("another agent runs with this identity"));
+    await until(() => twin.log().includes("another agent uses this identity"));
     expect(twin.log()).not.toContain("ready for jobs");
   });
 });

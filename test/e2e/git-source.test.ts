@@ -131,7 +131,7 @@ test("a module over the size limit fails the job, and the error names the settin
   const source = { type: "git", url: `https://${host.host}/team/heavy` };
   const job = await run({ job_type: "PLAN", config_snapshot: { source } });
   const message =
-    /^modules: what was fetched takes \d+ MiB on the disk, and 8 MiB are allowed: .*WINDLASS_SOURCE_MIB/;
+    /^modules: the fetched files take \d+ MiB on the disk, more than the limit of 8 MiB: .*WINDLASS_SOURCE_MIB/;
   expect(job.reports.at(-1)).toMatchObject({
     status: "FAILED",
     error_message: expect.stringMatching(message),

@@ -94,10 +94,10 @@ describe.concurrent("an agent", () => {
     await until(() => processesOf(work).length === 0);
 
     const second = owner.restart();
-    await until(() => second.log().includes("the control plane did not take this call"));
+    await until(() => second.log().includes("a call of the control plane failed"));
     second.kill("SIGTERM");
     expect(await second.exited).toBe(0);
-    expect(second.log()).toContain("left to the next start");
+    expect(second.log()).toContain("the next start continues these jobs");
     expect(second.log()).not.toContain("job found");
     expect(contentOf(work)).toEqual([job.id, job.id, "of-another-job"]);
 
@@ -121,7 +121,7 @@ describe.concurrent("an agent", () => {
     proxy.onRequest = ({ path }) => path.includes("/api/state/");
 
     const second = owner.restart();
-    await until(() => second.log().includes("going on with it"));
+    await until(() => second.log().includes("continuing it"));
     finish();
     const journal = join(work, "jobs", job.id, "journal.ndjson");
     await until(() => readFileSync(journal, "utf8").includes('"at":"ended"'));
@@ -191,6 +191,6 @@ describe.concurrent("an agent", () => {
     });
     await user.queue({ job_type: "PLAN", configuration_id });
     expect(await next.exited).toBe(0);
-    expect(next.log()).not.toContain("another agent runs with this identity");
+    expect(next.log()).not.toContain("another agent uses this identity");
   });
 });

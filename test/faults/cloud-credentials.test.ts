@@ -270,7 +270,7 @@ describe.concurrent("a job", () => {
       expect(end).toMatchObject({ status: "FAILED" });
       expect(end.error_message).toMatch(/the agent has no credentials: /);
       expect(await here.user.log(job, "SYSTEM")).toContain(
-        "STS gives no credentials, trying again",
+        "STS returns no credentials; trying again",
       );
     });
 
@@ -287,7 +287,7 @@ describe.concurrent("a job", () => {
       here.owner.agent.kill("SIGKILL");
       await here.owner.agent.exited;
       here.owner.restart();
-      await until(() => here.owner.agent.log().includes("going on with it"));
+      await until(() => here.owner.agent.log().includes("continuing it"));
       expect(endpointOf(here, job)).toEqual(before);
       expect(await here.user.released(job)).toMatchObject({ status: "SUCCESS", attempt: 1 });
       expect(s3.refused).toEqual([]);

@@ -30,7 +30,7 @@ const enqueue = () =>
     job_type: "PLAN",
     config_snapshot: { source: { type: "inline", files: { "main.tf": "" } } },
   });
-const low = (log: string): number => log.split("too little disk is free").length - 1;
+const low = (log: string): number => log.split("too little disk space is free").length - 1;
 
 test("an agent with too little disk space takes no job, sends heartbeats, and reports why", async () => {
   const job = enqueue();
@@ -74,7 +74,7 @@ test("an agent takes jobs again as soon as there is space", async (context) => {
   expect(job.claims).toBe(0);
   rmSync(ballast);
   await until(() => ["SUCCESS", "FAILED"].includes(job.status));
-  expect(agent.log()).toContain("enough disk is free again");
+  expect(agent.log()).toContain("enough disk space is free again");
 });
 
 test("an agent removes orphaned files of ended jobs at its start, but no rescued states", async () => {

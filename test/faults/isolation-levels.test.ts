@@ -232,7 +232,7 @@ test("the default level is the strongest that works, with the reasons why strong
     4 - 1 - ["process", "uid", "bubblewrap", "container"].indexOf(choice.level),
   );
   expect(choice.missing[0]).toBe(
-    "container: WINDLASS_CONTAINER_IMAGE is not set: the image that jobs run in",
+    "container: WINDLASS_CONTAINER_IMAGE is not set: set it to the image in which jobs run",
   );
 });
 
@@ -246,7 +246,7 @@ describe.skipIf(settings.users === undefined)("root, where only `process` works"
   test("must choose it explicitly", async () => {
     await expect(chooseIsolation(bare)).rejects.toThrow(IsolationMissing);
     await expect(chooseIsolation(bare)).rejects.toThrow(
-      "set WINDLASS_ISOLATION=process if every configuration may do what root may",
+      "set WINDLASS_ISOLATION=process if every configuration may do everything that root may do",
     );
     expect(await chooseIsolation(bare, "process")).toEqual({ level: "process", missing: [] });
   });
@@ -347,14 +347,14 @@ test("level uid is refused when users cannot reach the work directory, with the 
   const users = [70_000, 70_001] as const;
   const inside = { ...isolationSettings(join(closed, "work")), users };
   await expect(chooseIsolation(inside, "uid")).rejects.toThrow(
-    `who cannot go through ${closed}: allow it (chmod o+x)`,
+    `who cannot enter ${closed}: allow it (chmod o+x)`,
   );
   chmodSync(closed, 0o711);
 });
 
 test("level uid is refused without root", async () => {
   await expect(chooseIsolation({ ...settings, users: undefined }, "uid")).rejects.toThrow(
-    "it needs root, to run jobs as other users",
+    "it needs an agent that runs as root",
   );
 });
 
@@ -396,6 +396,6 @@ test("a work directory that other users may write is refused, and its mode uncha
   mkdirSync(shared);
   chmodSync(shared, 0o1777);
   const inShared = { ...settings, workDir: shared };
-  await expect(chooseIsolation(inShared)).rejects.toThrow("a work directory of its own");
+  await expect(chooseIsolation(inShared)).rejects.toThrow("can be written by other users");
   expect(statSync(shared).mode & 0o7777).toBe(0o1777);
 });

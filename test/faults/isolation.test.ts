@@ -242,7 +242,7 @@ test("a cloud-hosted worker refuses to run jobs at level process", async () => {
       WINDLASS_WORKER_TOKEN: worker_token,
     });
     expect(await agent.exited).toBe(78);
-    expect(agent.log()).toContain("a cloud-hosted worker runs jobs of every user and refuses");
+    expect(agent.log()).toContain("a cloud-hosted worker runs jobs of all users and refuses");
   } finally {
     await plane.close();
   }
@@ -254,7 +254,7 @@ describe("a chosen level that does not work", () => {
     await using agent = startAgent(settingsFor(work, "container"));
     expect(await agent.exited).toBe(78);
     expect(agent.log()).toBe(
-      "windlass agent: WINDLASS_ISOLATION=container does not work here: WINDLASS_CONTAINER_IMAGE is not set: the image that jobs run in\n",
+      "windlass agent: WINDLASS_ISOLATION=container does not work here: WINDLASS_CONTAINER_IMAGE is not set: set it to the image in which jobs run\n",
     );
   });
 });

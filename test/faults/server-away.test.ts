@@ -135,7 +135,7 @@ test("a plan is uploaded when the server is back, and can be deployed", async ()
   let tries = 0;
   const configuration_id = await user.configure({ source: printing("echo once") });
   const job = await user.queue({ job_type: "PLAN", configuration_id });
-  await until(() => (owner.agent.log().match(/upload plan.*tried again/g) ?? []).length >= 3);
+  await until(() => (owner.agent.log().match(/upload plan.*repeated/g) ?? []).length >= 3);
   const kept = one.keep(job);
   tries = 3;
   isAway = false;

@@ -215,7 +215,7 @@ describe("SIGTERM of the server", () => {
     expect(code).toBe(0);
     expect(seconds).toBeGreaterThan(0.9);
     expect(seconds).toBeLessThan(60);
-    expect(second.log()).toContain("their connections are cut");
+    expect(second.log()).toContain("closing the connections of clients");
     stalled.destroy();
   });
 

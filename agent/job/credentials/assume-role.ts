@@ -1,21 +1,27 @@
-/** Takes a role on at AWS STS, with the agent's own credentials as the SDK finds them. The SDK is loaded by the first job that needs it. */
+/**
+ * Assumes a role at AWS STS, with the agent's own credentials as the SDK finds them. The SDK is
+ * loaded by the first job that needs it.
+ */
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 
 export interface Role {
   readonly arn: string;
-  /** What the role's trust policy asks for. */
+  /** The external id, which the role's trust policy requires. */
   readonly externalId: string | undefined;
   /** Names the session in the account's own records (CloudTrail). */
   readonly session: string;
-  /** Session tags: who looks at the account sees the job. Empty ones are left off. */
+  /** Session tags, which show in the account which job did what. Empty ones are left out. */
   readonly tags: Readonly<Record<string, string | null>>;
 }
 
 export interface StsSettings {
-  /** `AWS_REGION` and its like. Without a region here and in the SDK's own files it is the usual one of the role's partition. */
+  /**
+   * `AWS_REGION` and related settings. Without a region here and in the SDK's own files, the
+   * default region of the role's partition is used.
+   */
   readonly aws: Readonly<Record<string, string>>;
-  /** `HTTPS_PROXY` and its like. */
+  /** `HTTPS_PROXY` and related settings. */
   readonly network: Readonly<Record<string, string>>;
 }
 
@@ -23,19 +29,22 @@ export interface SessionCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken: string;
-  /** Milliseconds that they are good for, counted from now. */
+  /** For how many milliseconds from now the credentials are valid. */
   readonly life: number;
 }
 
-/** Asks once. Throws `RoleRefused`, or another error when asking again may help. */
+/** Makes one call. Throws `RoleRefused`, or another error if a later call may succeed. */
 export type AssumeRole = (signal: AbortSignal) => Promise<SessionCredentials>;
 
-/** Asking again would change nothing. The message says which role and external id, what AWS answered, and what to check. */
+/**
+ * A later call would fail too. The message names role and external id, quotes the response of AWS,
+ * and says what to check.
+ */
 export class RoleRefused extends Error {
   override readonly name = "RoleRefused";
 }
 
-/** Prepares to take the role on, again and again. */
+/** Returns a function that assumes the role, and can be called again and again. */
 export function roleAssumer(role: Role, settings: StsSettings): AssumeRole {
   let prepared: ReturnType<typeof prepare> | undefined;
   return async (signal) => {
@@ -45,8 +54,8 @@ export function roleAssumer(role: Role, settings: StsSettings): AssumeRole {
       const { Credentials } = await client.send(command, { abortSignal: signal });
       const { AccessKeyId, SecretAccessKey, SessionToken, Expiration } = Credentials ?? {};
       if (!AccessKeyId || !SecretAccessKey || !SessionToken || !Expiration)
-        throw new Error("the answer holds no credentials");
-      // This machine's clock may be hours off: the SDK has learnt by how much from the answer.
+        throw new Error("the response has no credentials");
+      // This machine's clock may be hours off. The SDK has learnt by how much from the response.
       const now = Date.now() + client.config.systemClockOffset;
       return {
         accessKeyId: AccessKeyId,
@@ -83,7 +92,8 @@ async function prepare(role: Role, { aws, network }: StsSettings) {
     RoleArn: role.arn,
     ExternalId: role.externalId,
     RoleSessionName: role.session,
-    // Not transitive: every role that terraform takes on from this one would have to allow tags too.
+    // Not transitive: otherwise every role that terraform assumes from this one would have to allow
+    // tags too.
     Tags: Object.entries(role.tags).flatMap(([Key, Value]) => (Value ? [{ Key, Value }] : [])),
   });
   return { client, command };
@@ -94,7 +104,7 @@ const usualRegion = (arn: string): string => {
   return arn.startsWith("arn:aws-us-gov:") ? "us-gov-west-1" : "us-east-1";
 };
 
-/** What the SDK throws: with metadata when AWS has answered. */
+/** An error of the SDK: with metadata if AWS has responded. */
 interface SdkError extends Error {
   readonly $metadata?: { readonly httpStatusCode?: number; readonly clockSkewCorrected?: boolean };
 }
@@ -103,7 +113,8 @@ function isFinal({ name, $metadata }: SdkError): boolean {
   if (name === "CredentialsProviderError") return true;
   const { httpStatusCode: status, clockSkewCorrected } = $metadata ?? {};
   if (status === undefined || status >= 500 || status === 429 || status === 408) return false;
-  // STS throttles with 400. A wrong clock is known after the first answer, and the next try is right.
+  // STS throttles with status 400. After the first response a wrong clock is known, and the next
+  // call is right.
   return status >= 400 && !clockSkewCorrected && !/Throttl|TooManyRequests|RequestLimit/.test(name);
 }
 
@@ -111,8 +122,8 @@ function refusal(role: Role, { name, message }: SdkError): string {
   const which = `the role ${role.arn} with the external id ${role.externalId ?? "(none)"}`;
   if (name === "CredentialsProviderError") {
     return (
-      `the agent has no AWS credentials of its own with which to take on ${which} (${message}). ` +
-      "Give its machine an instance role, or the agent one of the other sources that AWS SDKs read"
+      `the agent has no AWS credentials of its own with which to assume ${which} (${message}). ` +
+      "Give its machine an instance role, or the agent another source of credentials that AWS SDKs read"
     );
   }
   return `AWS refused ${which}: ${name}: ${message.replace(/\.?\s*$/, "")}. ${advice(name, message)}`;
@@ -120,13 +131,13 @@ function refusal(role: Role, { name, message }: SdkError): string {
 
 function advice(name: string, message: string): string {
   if (message.includes("sts:TagSession")) {
-    return "The agent tags its sessions with the job: allow sts:TagSession in the role's trust policy and to the agent's own identity";
+    return "The agent tags its sessions: allow sts:TagSession in the role's trust policy and to the agent's own identity";
   }
   if (/^(InvalidClientTokenId|ExpiredToken|SignatureDoesNotMatch|IncompleteSignature)/.test(name)) {
-    return "The agent's own AWS credentials are at fault: check them on its machine";
+    return "The agent's own AWS credentials are not valid: check them on its machine";
   }
   return (
-    "Check that the role exists, that its trust policy names the agent's own identity and this very external id, and that both the " +
+    "Check that the role exists, that its trust policy names the agent's own identity and exactly this external id, and that both the " +
     "policy and the agent's own permissions allow sts:AssumeRole and sts:TagSession"
   );
 }

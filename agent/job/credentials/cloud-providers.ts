@@ -1,13 +1,13 @@
 /**
- * The clouds of which the agent knows how terraform finds its credentials, and what of the agent's environment such a job gets for it:
- * places, ids and files, never a secret. At `aws` the agent takes on a role for the job; at the others the
- * machine has an identity of its own, and the job uses it.
+ * The cloud providers that the agent supports, and which of its own variables terraform gets for
+ * each: names of places, ids and files, never a secret. For `aws` the agent assumes a role; for the
+ * others, the job uses the identity of the agent's machine.
  */
 
 export const cloudProviders = ["aws", "gcp", "azure"] as const;
 export type CloudProvider = (typeof cloudProviders)[number];
 
-/** By provider: variables of terraform's environment. */
+/** By provider: variables for terraform's environment. */
 export type CloudSettings = Readonly<Record<CloudProvider, Readonly<Record<string, string>>>>;
 
 const names: Readonly<Record<CloudProvider, RegExp>> = {
@@ -17,7 +17,7 @@ const names: Readonly<Record<CloudProvider, RegExp>> = {
     /^(ARM_(TENANT_ID|CLIENT_ID|SUBSCRIPTION_ID|ENVIRONMENT|USE_MSI|USE_OIDC|USE_AKS_WORKLOAD_IDENTITY|OIDC_TOKEN_FILE_PATH)|AZURE_(TENANT_ID|CLIENT_ID|AUTHORITY_HOST|FEDERATED_TOKEN_FILE))$/,
 };
 
-/** What jobs of each provider get of the agent's environment. */
+/** The agent's variables that jobs of each provider get. */
 export function cloudSettings(environment: Readonly<Record<string, string | undefined>>) {
   const of = (provider: CloudProvider): Record<string, string> =>
     Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Cloud credentials of a job: what terraform gets to work with, and how. */
+/** Gives a job's terraform its cloud credentials. */
 import { randomBytes } from "node:crypto";
 import { roleAssumer } from "./assume-role.ts";
 import { cloudProviders, type CloudProvider } from "./cloud-providers.ts";
@@ -8,12 +8,13 @@ import type { StopReason } from "../journal.ts";
 import { RoleSession } from "./role-session.ts";
 import { conceal } from "../secrets.ts";
 
-/** How long failures that may pass keep a job from its start, in milliseconds. */
+/** For how many milliseconds temporary failures are retried before the job fails. */
 const patience = 120_000;
 
 /**
- * Takes the role of the job's cloud identity on before terraform starts, so that a wrong one fails here and says why. The credentials
- * stay in this process: terraform asks for them, again and again, at an endpoint on loopback.
+ * Assumes the role of the job's cloud identity before terraform starts, so that a wrong role fails
+ * here with a clear message. The credentials stay in this process; terraform reads them from an
+ * endpoint on loopback, again and again.
  */
 export const obtainCredentials: Step = {
   name: "credentials",
@@ -22,7 +23,7 @@ export const obtainCredentials: Step = {
     const provider = providerOf(context);
     if (provider === undefined) return {};
     if (provider !== "aws") {
-      log.system(`Cloud identity: what this machine itself is at ${provider}`);
+      log.system(`Cloud identity: this machine's own identity at ${provider}`);
       return {};
     }
     const session = openSession(context);
@@ -46,7 +47,10 @@ export const obtainCredentials: Step = {
   },
 };
 
-/** The part of terraform's environment by which it finds its cloud credentials. A job without an identity has none. */
+/**
+ * The part of terraform's environment that leads to its cloud credentials. Empty for a job without
+ * an identity.
+ */
 export function cloudEnvironment(context: JobContext): Record<string, string> {
   const provider = providerOf(context);
   if (provider === undefined) return {};
@@ -63,7 +67,7 @@ function providerOf({ claim: { cloud_identity } }: JobContext): CloudProvider | 
   const provider = cloudProviders.find((known) => known === named);
   if (provider) return provider;
   throw new StepFailed(
-    `credentials: the agent knows no cloud provider "${cloud_identity.provider}", only ${cloudProviders.join(", ")}`,
+    `credentials: this agent does not support the cloud provider "${cloud_identity.provider}", only ${cloudProviders.join(", ")}`,
   );
 }
 
@@ -71,7 +75,7 @@ function openSession(context: JobContext): RoleSession {
   const { claim, settings, log, over } = context;
   const { id, spec_id, zone_id } = claim.job;
   const { role_arn, external_id } = claim.cloud_identity ?? {};
-  if (!role_arn) throw new StepFailed("credentials: the cloud identity names no role to take on");
+  if (!role_arn) throw new StepFailed("credentials: the cloud identity names no role");
   const tags = { "windlass:job": id, "windlass:spec": spec_id, "windlass:zone": zone_id };
   const role = { arn: role_arn, externalId: external_id, session: id, tags };
   return new RoleSession({

@@ -1,6 +1,7 @@
 /**
- * Where a job's terraform asks for its credentials: a loopback address of its own, as AWS SDKs know it from containers. Terraform holds
- * address and token in its environment for as long as it runs, so an agent that adopts it opens the same ones again.
+ * The endpoint from which a job's terraform reads its credentials: a loopback address for this job,
+ * as AWS SDKs use it in containers. Terraform has the address and the token in its environment for
+ * as long as it runs, so an agent that adopts it opens the same ones again.
  */
 import { createHash, randomInt, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -10,27 +11,35 @@ import type { RoleSession } from "./role-session.ts";
 
 const path = "/credentials";
 const host = "127.0.0.1";
-/** Below the ports that Linux gives to outgoing connections: none of those takes it while a killed agent is away. */
+/**
+ * Below the ports that Linux gives to outgoing connections, so that none of those takes the port
+ * while a killed agent is away.
+ */
 const ports = { from: 20_000, to: 32_000 };
 const portTries = 100;
-/** With more, the oldest one that asks nothing is closed. */
+/** Beyond this number, the oldest idle connection is closed. */
 const mostConnections = 100;
-/** How soon a taken port is tried again, in milliseconds. */
+/** The pause before a taken port is tried again, in milliseconds. */
 const retryEvery = 500;
 
-/** What terraform is told, and what the next agent must know. */
+/** The address and the token, which terraform and the next agent need. */
 export interface EndpointAddress {
   readonly port: number;
   readonly token: string;
 }
 
-/** The variables by which AWS SDKs find the endpoint. The token opens nothing but it, on this machine, while the job runs. */
+/**
+ * The variables by which AWS SDKs find the endpoint. The token opens only this endpoint, only on
+ * this machine, and only while the job runs.
+ */
 export const endpointEnvironment = ({ port, token }: EndpointAddress): Record<string, string> => ({
   AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://${host}:${port}${path}`,
   AWS_CONTAINER_AUTHORIZATION_TOKEN: token,
 });
 
-/** Opens an endpoint on a free port, and answers which. It is closed when `over` is aborted. */
+/**
+ * Opens an endpoint on a free port and returns its address. It is closed when `over` is aborted.
+ */
 export async function openEndpoint(
   session: RoleSession,
   token: string,
@@ -47,18 +56,21 @@ export async function openEndpoint(
   }
 }
 
-/** Opens the endpoint of a terraform that runs. While another process holds the port, opening it is retried, because terraform knows no other. */
+/**
+ * Opens the endpoint of a terraform that is already running. While another process has the port,
+ * this is retried, because terraform knows no other address.
+ */
 export async function reopenEndpoint(
   session: RoleSession,
   address: EndpointAddress,
   over: AbortSignal,
   onTrouble: (text: string) => void,
 ): Promise<void> {
-  const where = `${host}:${address.port}, where terraform asks for credentials,`;
+  const where = `${host}:${address.port}, from which terraform reads its credentials,`;
   for (let tries = 1; !over.aborted; tries++) {
     try {
       await listen(session, address, over);
-      if (tries > 1) onTrouble(`${where} is free again; terraform gets credentials`);
+      if (tries > 1) onTrouble(`${where} is free again; terraform can read its credentials`);
       return;
     } catch (error) {
       if (tries === 1)
@@ -87,7 +99,8 @@ async function listen(
     response.once("close", () => asking.delete(request.socket));
     void answer(session, expected, request, response);
   });
-  // Any process of the machine can connect. One that opens connections and asks nothing must not keep terraform from asking.
+  // Any process of the machine can connect. One that opens idle connections must not keep terraform
+  // from connecting.
   const asking = new Set<Socket>();
   const open = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -117,16 +130,17 @@ async function answer(
   const given = digest(request.headers.authorization ?? "");
   if (!timingSafeEqual(given, expected))
     return send(response, 403, refusal("AccessDenied", "the token of the job is missing or wrong"));
-  if (request.url !== path) return send(response, 404, refusal("NotFound", "there is only one"));
+  if (request.url !== path)
+    return send(response, 404, refusal("NotFound", "this address has only the credentials"));
   if (request.method !== "GET")
-    return send(response, 405, refusal("MethodNotAllowed", "credentials are read with GET"));
+    return send(response, 405, refusal("MethodNotAllowed", "read the credentials with GET"));
   try {
     const { accessKeyId, secretAccessKey, sessionToken } = await session.current();
     send(response, 200, {
       AccessKeyId: accessKeyId,
       SecretAccessKey: secretAccessKey,
       Token: sessionToken,
-      // By this machine's clock, which terraform will look at.
+      // By this machine's clock, because terraform compares the time with it.
       Expiration: new Date(Date.now() + session.left).toISOString(),
     });
   } catch (error) {

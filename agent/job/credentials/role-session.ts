@@ -1,29 +1,38 @@
-/** The credentials of one job, renewed before they end for as long as the job runs. */
+/**
+ * Keeps the credentials of one job valid: renews them before they expire, for as long as the job
+ * runs.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoff } from "../../../common/backoff.ts";
 import { retry } from "../../../common/retry.ts";
 import { RoleRefused, type AssumeRole, type SessionCredentials } from "./assume-role.ts";
 
-/** Renewed when this part of their life is left: 15 minutes of an hour, time enough for STS to come back. */
+/**
+ * Renewed when this part of their validity is left: 15 minutes of an hour, so that STS may fail for
+ * a while.
+ */
 const renewAtLeft = 0.25;
-/** How often STS is asked while it fails, in milliseconds. */
+/** The pauses between calls of STS while it fails, in milliseconds. */
 const limits = { first: 500, most: 10_000 };
-/** What a timer takes. */
+/** The longest time that a timer accepts. */
 const timerLimit = 2 ** 31 - 1;
 
 export interface RoleSessionOptions {
   readonly assume: AssumeRole;
-  /** Aborted when the job is over: STS is not asked any more. */
+  /** Aborted when the job is over: STS is no longer called. */
   readonly over: AbortSignal;
   /** Called with each new set before it is handed out. */
   onCredentials(credentials: SessionCredentials): void;
-  /** STS fails, or does so no longer: for the user to read. */
+  /** STS fails, or works again: a message for the user. */
   onTrouble(text: string): void;
 }
 
 interface Held {
   readonly credentials: SessionCredentials;
-  /** By the monotonic clock, which stands still while a machine sleeps, and by the other one, which jumps. */
+  /**
+   * The expiry by the monotonic clock, which stands still while a machine sleeps, and by the wall
+   * clock, which can be changed.
+   */
   readonly ends: { readonly steady: number; readonly clock: number };
 }
 
@@ -36,19 +45,22 @@ export class RoleSession {
     this.#options = options;
   }
 
-  /** Milliseconds for which the present set is good. */
+  /** For how many milliseconds the present set is still valid. */
   get left(): number {
     if (!this.#held) return 0;
     const { steady, clock } = this.#held.ends;
     return Math.max(0, Math.min(steady - performance.now(), clock - Date.now()));
   }
 
-  /** A set that is good now. Throws what went wrong when there is none and STS gives none. */
+  /** Returns a valid set. Throws the last error if there is none and STS returns none. */
   async current(): Promise<SessionCredentials> {
     return this.#held && this.left > 0 ? this.#held.credentials : this.#renew();
   }
 
-  /** Gets the first set. Failures that may pass are waited for, at most so many milliseconds and until `stop`. */
+  /**
+   * Gets the first set. Retries temporary failures for at most this many milliseconds and until
+   * `stop`.
+   */
   async begin(stop: AbortSignal, within: number): Promise<void> {
     const started = performance.now();
     await retry(() => this.#renew(AbortSignal.any([stop, this.#options.over])), {
@@ -63,7 +75,10 @@ export class RoleSession {
     });
   }
 
-  /** Renews until the job is over. What is still good is given out while STS fails, for whatever reason. */
+  /**
+   * Renews until the job is over. While STS fails, for whatever reason, the set that is still valid
+   * is handed out.
+   */
   async keep(): Promise<void> {
     const { over, onTrouble } = this.#options;
     for (let failures = 0; !over.aborted;) {
@@ -71,12 +86,14 @@ export class RoleSession {
       if (over.aborted) return;
       try {
         await this.#renew();
-        if (failures > 0 && !over.aborted) onTrouble("STS gives credentials again");
+        if (failures > 0 && !over.aborted) onTrouble("STS returns credentials again");
         failures = 0;
       } catch (error) {
         const left = Math.round(this.left / 1000);
         if (failures++ === 0 && !over.aborted)
-          onTrouble(`${troubleOf(error as Error)}; the present ones are good for ${left} s`);
+          onTrouble(
+            `${troubleOf(error as Error)}; the present ones are valid for another ${left} s`,
+          );
       }
     }
   }
@@ -88,7 +105,7 @@ export class RoleSession {
     return Math.min(Math.max(untilRenewal, limits.first), timerLimit);
   }
 
-  /** Callers that come while STS is asked share its answer. */
+  /** Callers that come while a call of STS is running share its result. */
   #renew(signal = this.#options.over): Promise<SessionCredentials> {
     this.#asking ??= this.#ask(signal).finally(() => {
       this.#asking = undefined;
@@ -109,4 +126,4 @@ export class RoleSession {
 }
 
 const troubleOf = ({ message }: Error): string =>
-  `STS gives no credentials, trying again: ${message}`;
+  `STS returns no credentials; trying again: ${message}`;

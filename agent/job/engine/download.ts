@@ -1,6 +1,7 @@
 /**
- * Fetches a release of terraform and puts it into the cache: newest version that does → checksums and their signature → zip →
- * binary → its own word about its version → rename. Until the rename no job can find it.
+ * Downloads a release of terraform into the cache: newest version that satisfies the constraint →
+ * checksums and their signature → zip → binary → the version that it prints → rename. Until the
+ * rename no job can find it.
  */
 import {
   createWriteStream,
@@ -36,11 +37,11 @@ export interface DownloadOptions {
   readonly network: Network;
   readonly signal: AbortSignal;
   readonly limits: DownloadLimits;
-  /** Names what is being done from now on. */
+  /** Reports what is being done from now on. */
   onPhase(text: () => string): void;
 }
 
-/** In bytes: many times what releases have, and little enough for a disk. */
+/** In bytes: many times the size of real releases, and small for a disk. */
 export interface DownloadLimits {
   readonly index: number;
   readonly zip: number;
@@ -55,7 +56,7 @@ export const usualLimits: DownloadLimits = {
 
 const program = "terraform";
 
-/** Answers the installed binary. Throws in one line what went wrong. */
+/** Returns the installed binary. Throws an error of one line. */
 export async function downloadTerraform(options: DownloadOptions): Promise<Installed> {
   const version = await chooseVersion(options);
   const path = cachedPath("terraform", version, options.cacheDirectory);
@@ -87,11 +88,11 @@ async function chooseVersion(options: DownloadOptions): Promise<Version> {
   const newest = sorted.find(({ pre }) => pre === "");
   throw new Error(
     `no release of terraform at ${mirror} for ${platform()} is ${constraint.text || "stable"}` +
-      (newest ? ` (the newest there is ${newest.text})` : ""),
+      (newest ? ` (the newest one there is ${newest.text})` : ""),
   );
 }
 
-/** Versions that have a build for this machine. Editions (`1.2.3+ent`) are other products. */
+/** Versions that have a build for this platform. Editions (`1.2.3+ent`) are other products. */
 function versionsIn(bytes: Buffer, address: string): Version[] {
   let index: { versions?: Record<string, { builds?: { os?: string; arch?: string }[] }> };
   try {
@@ -142,7 +143,7 @@ async function install(version: Version, path: string, options: DownloadOptions)
     const said = await askVersion(binary, options.path, partial, signal);
     if (said?.text !== version.text) {
       throw new Error(
-        `the binary in ${zip} ${said ? `says that it is ${said.text}` : "does not run on this machine"}`,
+        `the binary in ${zip} ${said ? `reports version ${said.text}` : "does not run on this machine"}`,
       );
     }
     renameSync(binary, path);
@@ -151,7 +152,7 @@ async function install(version: Version, path: string, options: DownloadOptions)
   }
 }
 
-/** Takes the one file out of the zip, whatever else there is. Names in the zip decide no path. */
+/** Unpacks the one file from the zip, whatever else there is. Names in the zip decide no path. */
 async function unpack(
   zip: string,
   file: string,
@@ -159,7 +160,8 @@ async function unpack(
   signal: AbortSignal,
 ): Promise<void> {
   const { openPromise } = await import("yauzl");
-  // Sizes are checked against the entry's own word while it is read, so a bomb ends at the limit.
+  // Sizes are checked against the size in the entry while it is read, so a zip bomb ends at the
+  // limit.
   const archive = await openPromise(zip, { lazyEntries: true, autoClose: false });
   try {
     for await (const entry of archive.eachEntry()) {
@@ -204,7 +206,7 @@ async function lockVersion(
   }
 }
 
-/** As releases name it. */
+/** The platform, as releases name it. */
 function platform(): string {
   const systems: Partial<Record<NodeJS.Platform, string>> = { win32: "windows", sunos: "solaris" };
   const machines: Partial<Record<NodeJS.Architecture, string>> = { x64: "amd64", ia32: "386" };

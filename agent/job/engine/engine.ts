@@ -1,4 +1,7 @@
-/** Finds the terraform or tofu binary a job needs: on the PATH, else in the cache, else by a checked download. */
+/**
+ * Finds the terraform or tofu binary that a job needs: on the PATH, else in the cache, else by a
+ * verified download.
+ */
 import type { Engine } from "../../../protocol/configurations.ts";
 import type { Network } from "../../machine/network.ts";
 import { downloadTerraform, usualLimits, type DownloadLimits } from "./download.ts";
@@ -8,7 +11,7 @@ import { parseConstraint } from "./version-constraint.ts";
 
 export interface EngineBinary {
   readonly engine: Engine;
-  /** Exact, as `version -json` says. */
+  /** The exact version, as `version -json` prints it. */
   readonly version: string;
   readonly path: string;
 }
@@ -16,29 +19,32 @@ export interface EngineBinary {
 export interface EngineOptions {
   /** The PATH to search. */
   readonly path: string;
-  /** The proxies on the way to the releases. */
+  /** The proxies for downloads. */
   readonly network: Network;
   readonly cacheDirectory: string;
   /** Base address of releases; default https://releases.hashicorp.com. */
   readonly mirror: string | undefined;
-  /** Only what is installed: never download. */
+  /** Uses only what is installed and downloads nothing. */
   readonly offline: boolean;
   /** Armored OpenPGP keys that may sign releases; default HashiCorp's pinned one. */
   readonly publicKeys?: string | undefined;
   readonly signal: AbortSignal;
-  /** Told about anything that takes over a second. */
+  /** Called when something takes longer than a second. */
   onProgress(text: string): void;
 }
 
 export interface EngineWish {
   readonly engine: Engine;
-  /** As terraform's `required_version`; null: any version. */
+  /** Like terraform's `required_version`; null: any version. */
   readonly constraint: string | null;
 }
 
 const usualMirror = "https://releases.hashicorp.com";
 
-/** Resolves to a binary that satisfies the constraint; throws an error with one line that says what to do. */
+/**
+ * Resolves to a binary that satisfies the constraint. Throws an error of one line that says what to
+ * do.
+ */
 export async function resolveEngine(
   want: EngineWish,
   options: EngineOptions,
@@ -96,7 +102,10 @@ function reasonOf(error: unknown): string {
   return message || errors?.[0]?.message || code || String(error);
 }
 
-/** Tells what is being done once that takes longer than a second, and every ten seconds from then on. */
+/**
+ * Reports what is being done when it takes longer than a second, and every ten seconds from then
+ * on.
+ */
 function progressOf(onProgress: (text: string) => void): {
   onPhase(text: () => string): void;
   stop(): void;

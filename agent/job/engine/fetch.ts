@@ -1,4 +1,7 @@
-/** Fetches files of a release: bounded in size, gone on with when the network fails, and whole or not at all. */
+/**
+ * Downloads files of a release: with a size limit, resumed after network failures, and complete or
+ * not at all.
+ */
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 import { interceptors, request, type Dispatcher } from "undici";
@@ -6,20 +9,23 @@ import { backoff } from "../../../common/backoff.ts";
 import { retry } from "../../../common/retry.ts";
 import { dispatcherOf, type Network } from "../../machine/network.ts";
 
-/** The server answers, but not with the file. `status` tells an absent file from a failing server. */
+/**
+ * The server responded, but not with the file. `status` distinguishes a missing file from a failing
+ * server.
+ */
 class FetchRefused extends Error {
   override readonly name = "FetchRefused";
   readonly status: number;
   /** In seconds. */
   readonly retryAfter: number;
   constructor(address: string, status: number, retryAfter: number) {
-    super(`${address} answered ${status}`);
+    super(`${address} responded with status ${status}`);
     this.status = status;
     this.retryAfter = retryAfter;
   }
 }
 
-/** More came than such a file can have. */
+/** The file is larger than such a file can be. */
 class TooLarge extends Error {
   override readonly name = "TooLarge";
 }
@@ -28,16 +34,16 @@ export interface FetchOptions {
   readonly limit: number;
   readonly network: Network;
   readonly signal: AbortSignal;
-  /** Told the bytes so far. */
+  /** Called with the number of bytes so far. */
   onBytes?(count: number): void;
 }
 
-/** A redirect from https to http, which anyone on the network path could answer. */
+/** A redirect from https to http, where anyone on the network could send the response. */
 class Downgraded extends Error {
   override readonly name = "Downgraded";
 }
 
-/** The content of a small file. */
+/** Returns the content of a small file. */
 export async function fetchBytes(address: string, options: FetchOptions): Promise<Buffer> {
   const parts: Buffer[] = [];
   await fetchInto(address, options, {
@@ -47,7 +53,7 @@ export async function fetchBytes(address: string, options: FetchOptions): Promis
   return Buffer.concat(parts);
 }
 
-/** Writes the content into a new file; answers its SHA-256. */
+/** Writes the content into a new file. Returns its SHA-256. */
 export async function fetchFile(
   address: string,
   file: string,
@@ -68,28 +74,31 @@ export async function fetchFile(
   return hash.digest("hex");
 }
 
-/** Where the content goes. */
+/** Receives the content. */
 interface Target {
-  /** From the first byte, whatever was written before. */
+  /** Starts with the first byte, whatever was written before. */
   begin(): Promise<void> | void;
   write(part: Buffer): Promise<void> | void;
 }
 
-/** How far a download has come. */
+/** The progress of a download. */
 interface Progress {
   bytes: number;
-  /** By which the server knows the file again, so that the rest of it can be asked for. */
+  /** The `ETag` of the file, with which the rest of it can be requested. */
   validator: string | undefined;
 }
 
-/** In a row without a new byte, and in all. */
+/** The limits of attempts: in a row without a new byte, and in total. */
 const vainTries = 3;
 const mostTries = 20;
 
-/** Where it breaks off it goes on, if the server knows the file again, and else begins again. */
+/**
+ * Continues an interrupted download if the file at the server is the same, and starts again
+ * otherwise.
+ */
 async function fetchInto(address: string, options: FetchOptions, target: Target): Promise<void> {
   const agent = dispatcherOf(options.network);
-  // A mirror may keep the files elsewhere. What comes from there is checked all the same.
+  // A mirror may keep the files elsewhere. What comes from there is verified too.
   const dispatcher = agent.compose(interceptors.redirect({ maxRedirections: 3 }));
   const progress: Progress = { bytes: 0, validator: undefined };
   let [best, vain] = [0, 0];
@@ -117,9 +126,9 @@ const isFinal = (error: unknown): boolean =>
   error instanceof Downgraded ||
   (error instanceof FetchRefused && error.status < 500 && !passing.has(error.status));
 
-/** Too slow, too many requests, or not the part that was asked for. */
+/** Too slow, too many requests, or not the part that was requested. */
 const passing = new Set([206, 408, 416, 429]);
-/** Seconds that a server may ask to wait for. */
+/** The longest `Retry-After` that is honoured, in seconds. */
 const longestWish = 60;
 
 async function once(
@@ -158,26 +167,29 @@ async function once(
     try {
       await target.write(part);
     } catch (error) {
-      // A part of it may stand there.
+      // The file may have part of it already.
       forget(progress);
       throw error;
     }
     progress.bytes += part.length;
     onBytes?.(progress.bytes);
   }
-  // A server may give less than the rest that it was asked for.
+  // A server may send less than the rest that was requested.
   if (isRest && progress.bytes < Number(size))
-    throw new Error(`${address} has only come to byte ${progress.bytes} of ${size}`);
+    throw new Error(`${address} has sent only ${progress.bytes} of ${size} bytes`);
 }
 
 const forget = (progress: Progress): void =>
   void Object.assign(progress, { bytes: 0, validator: undefined });
 
-/** What came is checked by its signature all the same; a mirror that does this is set up wrongly. */
+/**
+ * The download is verified by its signature anyway. A mirror that redirects like this is
+ * misconfigured.
+ */
 function refuseDowngrade(address: string, context: unknown): void {
   const { history = [] } = (context ?? {}) as { history?: readonly URL[] };
   const plain = history.find(({ protocol }) => protocol !== "https:");
   if (address.startsWith("https:") && plain) {
-    throw new Downgraded(`${address} leads to ${plain.origin}, which is not https`);
+    throw new Downgraded(`${address} redirects to ${plain.origin}, which is not https`);
   }
 }

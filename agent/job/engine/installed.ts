@@ -1,4 +1,4 @@
-/** Engines that are on this machine: on the PATH, and in the agent's own cache. */
+/** Finds engines on this machine: on the PATH, and in the agent's own cache. */
 import {
   accessSync,
   constants,
@@ -34,9 +34,11 @@ export interface Installed {
 }
 
 export interface Found {
-  /** The first on the PATH, else the newest in the cache, that the constraint admits. */
+  /**
+   * The first on the PATH that satisfies the constraint, else the newest in the cache that does.
+   */
   readonly fitting: Installed | undefined;
-  /** What is there and does not do, for the message. */
+  /** Versions that are installed and do not satisfy the constraint, for the message. */
   readonly others: readonly string[];
 }
 
@@ -58,11 +60,11 @@ export async function findInstalled(
   return { fitting: { path: cachedPath(engine, newest, cacheDirectory), version: newest }, others };
 }
 
-/** Where a version stands in the cache. It gets there whole and checked, by a rename. */
+/** The path of a version in the cache. It gets there complete and verified, by a rename. */
 export const cachedPath = (engine: Engine, { text }: Version, cacheDirectory: string): string =>
   join(cacheDirectory, programs[engine], text, programs[engine]);
 
-/** Asks a binary for its version; undefined when it does not answer as terraform does. */
+/** Runs a binary to learn its version. Returns undefined if its output is not that of terraform. */
 export async function askVersion(
   file: string,
   path: string,
@@ -71,7 +73,7 @@ export async function askVersion(
 ): Promise<Version | undefined> {
   for (let tries = 1; ; tries++) {
     try {
-      // A directory without configuration, and nothing of the agent's environment.
+      // An empty folder as the working directory, and nothing of the agent's environment.
       const env = {
         PATH: path,
         HOME: cwd,
@@ -88,7 +90,8 @@ export async function askVersion(
       return typeof version === "string" ? parseVersion(version) : undefined;
     } catch (error) {
       signal.throwIfAborted();
-      // Another child that was forked while the file was written may hold it open for a moment.
+      // Another child process that was forked while the file was written may have it open for a
+      // moment.
       if (!(error instanceof ProgramError && error.code === "ETXTBSY") || tries > 20)
         return undefined;
       await sleep(50, undefined, { signal });
@@ -133,7 +136,10 @@ interface Known {
   readonly version: string;
 }
 
-/** The version of a binary, remembered by its path, size and time, so that a job costs no process start to learn it. */
+/**
+ * Remembers the version of a binary by its path, size and time, so that most jobs need not start it
+ * to learn it.
+ */
 async function knownVersion(
   file: string,
   path: string,
@@ -158,12 +164,15 @@ function readMemory(path: string): Record<string, Known> {
   try {
     return JSON.parse(readIfExists(path) ?? "{}") as Record<string, Known>;
   } catch {
-    // It saves time and nothing else.
+    // This only saves time.
     return {};
   }
 }
 
-/** A version manager puts a script in terraform's place, which stays the same when another version is chosen. */
+/**
+ * A version manager puts a script in terraform's place, which stays the same when another version
+ * is chosen.
+ */
 function isBinary(path: string): boolean {
   const file = openSync(path, "r");
   try {

@@ -1,14 +1,17 @@
-/** Whether a release's checksums are signed by a key that may sign them. */
+/** Checks that a release's checksums are signed by an accepted key. */
 import type { PublicKey } from "openpgp";
 
-/** The checksum that the signed list gives for a file. Throws when the signature is not one of the keys', or the list lacks the file. */
+/**
+ * Returns the signed checksum of a file. Throws if no accepted key has signed the list, or the list
+ * lacks the file.
+ */
 export async function signedChecksum(
   file: string,
   sums: Buffer,
   signature: Buffer,
   publicKeys: string,
 ): Promise<string> {
-  // Loaded only here: it takes longer to load than most jobs take to find their engine.
+  // Loaded only here, because loading it takes longer than most jobs take to find their engine.
   const { createMessage, readKeys, readSignature, verify } = await import("openpgp");
   const verificationKeys: PublicKey[] = await readKeys({ armoredKeys: publicKeys });
   const { signatures } = await verify({

@@ -11,9 +11,9 @@ export interface Version {
 }
 
 export interface Constraint {
-  /** As a person wrote it, for messages; empty when anything will do. */
+  /** The text of the constraint, for messages; empty if any version will do. */
   readonly text: string;
-  /** A pre-release is admitted only by its exact name. */
+  /** A pre-release satisfies only a constraint that names it exactly. */
   admits(version: Version): boolean;
 }
 
@@ -21,15 +21,21 @@ export interface Constraint {
 const operators = ["!=", ">=", "<=", "~>", "=", ">", "<"] as const;
 type Operator = (typeof operators)[number];
 
-/** Reads a whole version such as `1.11.4` or `1.12.0-rc1`; undefined when it is none. */
+/** Parses a whole version such as `1.11.4` or `1.12.0-rc1`. Returns undefined for anything else. */
 export function parseVersion(text: string): Version | undefined {
   return readVersion(text.trim())?.version;
 }
 
-/** Less than 0 when `a` is older than `b`. Pre-releases are compared as terraform does: `beta10` before `beta2`. */
+/**
+ * Returns less than 0 if `a` is older than `b`. Pre-releases are compared as terraform does it:
+ * `beta10` before `beta2`.
+ */
 export const compareVersions = (a: Version, b: Version): number => compareLoose(a.text, b.text);
 
-/** Reads a constraint; null admits everything. Throws an error that says what is wrong with it and what would be right. */
+/**
+ * Parses a constraint; null admits every version. Throws an error that says what is wrong and gives
+ * an example.
+ */
 export function parseConstraint(text: string | null): Constraint {
   if (text === null) return { text: "", admits: () => true };
   const parts = text.split(",").map((part) => parsePart(part, text));
@@ -43,14 +49,14 @@ function parsePart(part: string, whole: string): Admits {
   const written = operators.find((one) => given.startsWith(one));
   const operator: Operator = written ?? "=";
   const read = readVersion(given.slice(written?.length ?? 0).trim());
-  if (!read) throw new Error(`engine_version "${whole}" cannot be read: ${whatIsWrong(given)}`);
+  if (!read) throw new Error(`engine_version "${whole}" is not valid: ${whatIsWrong(given)}`);
   const { version, precision } = read;
   if (version.pre === "") {
     return (other) => other.pre === "" && compare(operator, other, version, precision);
   }
   if (operator === "=") return (other) => compareVersions(other, version) === 0;
   throw new Error(
-    `engine_version "${whole}" cannot be read: a pre-release such as ${version.text} can only be asked for exactly`,
+    `engine_version "${whole}" is not valid: a pre-release such as ${version.text} can be required only by its exact version`,
   );
 }
 
@@ -75,7 +81,8 @@ function compare(
     case "<=":
       return order <= 0;
     case "~>":
-      // Only the last segment that was written may grow: ~> 1.10 admits 1.11, ~> 1.10.0 does not, ~> 1 admits even 2.
+      // Only the last segment that is written may grow: ~> 1.10 admits 1.11, ~> 1.10.0 does not, ~>
+      // 1 admits 2.
       return (
         order >= 0 &&
         wanted.segments
@@ -85,7 +92,10 @@ function compare(
   }
 }
 
-/** `precision`: how many segments were written. Build metadata (`+ent`) says nothing about order and is dropped. */
+/**
+ * `precision`: how many segments were written. Build metadata (`+ent`) does not affect the order
+ * and is dropped.
+ */
 function readVersion(text: string): { version: Version; precision: number } | undefined {
   const match =
     /^v?(\d{1,9}(?:\.\d{1,9}){0,2})(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?$/.exec(
@@ -103,13 +113,13 @@ function readVersion(text: string): { version: Version; precision: number } | un
 
 function whatIsWrong(part: string): string {
   const example = 'write for example "~> 1.11.0", or ">= 1.9, < 2.0"';
-  if (part === "") return `nothing stands where a version should; ${example}`;
-  if (part.startsWith("^")) return `terraform does not know the operator ^; ${example}`;
+  if (part === "") return `a version is missing; ${example}`;
+  if (part.startsWith("^")) return `terraform has no operator ^; ${example}`;
   if (/^[^\d]*[\d.]+\.[x*]/i.test(part) || /^[x*]$/i.test(part))
-    return `"${part}" has a placeholder, which terraform does not know; ${example}`;
-  if (/\d\s+\S/.test(part)) return `several conditions are separated by commas; ${example}`;
-  return `"${part}" is no version, with or without one of = != > >= < <= ~> before it; ${example}`;
+    return `"${part}" has a placeholder, which terraform does not support; ${example}`;
+  if (/\d\s+\S/.test(part)) return `separate several conditions by commas; ${example}`;
+  return `"${part}" is not a version, with or without one of = != > >= < <= ~> before it; ${example}`;
 }
 
-/** What semver reads. */
+/** The form that semver reads. */
 const longestVersion = 256;

@@ -1,7 +1,8 @@
 /**
- * Level `bubblewrap`: namespaces of its own. The job sees the system's programs, its own folders and its own processes; the rest of the
- * machine is not there. Where the agent is root it is a user of its own besides. The network stays the machine's: providers need it,
- * and so do the credentials that the agent serves on the loopback.
+ * Level `bubblewrap`: a sandbox of namespaces. The job sees the system's programs, its own folders
+ * and its own processes, and nothing else of the machine. If the agent is root, the job is also a
+ * user of its own. The network is the machine's, because providers need it, and so do the
+ * credentials that the agent serves on loopback.
  */
 import { existsSync, lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { delimiter, dirname, isAbsolute, sep } from "node:path";
@@ -12,7 +13,7 @@ import { enter } from "./enter.ts";
 import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
 import { sandboxTemporary } from "./temporary.ts";
 
-/** The job in a bubblewrap sandbox. */
+/** Runs the job in a bubblewrap sandbox. */
 export function byBubblewrap(place: Place, settings: IsolationSettings): LevelIsolation {
   const outer = place.user === undefined ? byProcess(place) : byUser(place, settings);
   return {
@@ -26,7 +27,10 @@ export function byBubblewrap(place: Place, settings: IsolationSettings): LevelIs
   };
 }
 
-/** `--as-pid-1`: terraform itself ends with its namespace and everything in it. Never `--die-with-parent`: see isolation.ts. */
+/**
+ * `--as-pid-1`: terraform itself ends with its namespace and everything in it. Never
+ * `--die-with-parent`: see isolation.ts.
+ */
 function sandbox(command: RunCommand, place: Place, settings: IsolationSettings): RunCommand {
   const program = realpathSync(command.command);
   const inner = enter({ ...command, command: program }, markOf(place.id));
@@ -36,7 +40,7 @@ function sandbox(command: RunCommand, place: Place, settings: IsolationSettings)
     ["--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc"],
     systemFolders(),
     ["--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"],
-    // Where /etc/resolv.conf leads to on many machines.
+    // The target of /etc/resolv.conf on many machines.
     ["--ro-bind-try", "/run/systemd/resolve", "/run/systemd/resolve"],
     ...readableFor(place, settings).map((path) => ["--ro-bind", path, path]),
     ["--ro-bind", program, program],
@@ -49,7 +53,7 @@ function sandbox(command: RunCommand, place: Place, settings: IsolationSettings)
   return { ...inner, command: "bwrap", args, tellsChild: true };
 }
 
-/** What the job may write, where the rest of its workspace is the agent's. */
+/** What the job may write. The rest of its workspace belongs to the agent. */
 export const writableFor = ({ workspace, state }: Place): string[] => [
   workspace.source,
   workspace.home,
@@ -59,20 +63,23 @@ export const writableFor = ({ workspace, state }: Place): string[] => [
   ...(state !== undefined && existsSync(state) ? [state] : []),
 ];
 
-/** Folders of the PATH, certificates and whatever the operator names, as far as the job's user may go there. */
+/**
+ * Folders of the PATH, certificates and the paths that the operator names, as far as the job's user
+ * may enter them.
+ */
 function readableFor({ user }: Place, { path, workDir, readable }: IsolationSettings): string[] {
   const wanted = [...path.split(delimiter).filter(isAbsolute), ...readable];
   const found = wanted
     .filter((each) => existsSync(each))
     .map((each) => realpathSync(each))
     .filter((each) => !each.startsWith(`/usr${sep}`) && !each.startsWith(`/etc${sep}`))
-    // Never the work directory, nor a folder that holds it.
+    // Never the work directory or a folder above it.
     .filter((each) => !`${workDir}${sep}`.startsWith(each.endsWith(sep) ? each : `${each}${sep}`))
     .filter((each) => user === undefined || closedFolder(dirname(each)) === undefined);
   return [...new Set(found)];
 }
 
-/** `/bin` and its like: links into `/usr` on a newer system, folders on an older one. */
+/** `/bin` and the like: links into `/usr` on newer systems, folders on older ones. */
 function systemFolders(): string[] {
   return ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"]
     .filter(existsSync)

@@ -1,7 +1,8 @@
 /**
- * Level `container`: docker or podman runs the job in an image of the operator's choice, with the machine's network and nothing of its
- * files but the job's own folders and the engine. The engine's client stands where terraform would: it passes signals on and ends
- * with terraform's exit code, and when it is killed the container is removed by its label.
+ * Level `container`: docker or podman runs the job in an image that the operator names, with the
+ * machine's network and none of its files except the job's own folders and the engine. The
+ * container client runs in place of terraform: it passes signals on and ends with terraform's exit
+ * code. If it is killed, the container is removed by its label.
  */
 import { realpathSync } from "node:fs";
 import { basename } from "node:path";
@@ -16,7 +17,7 @@ import type { LevelIsolation, IsolationSettings, Place } from "./isolation.ts";
 import { sandboxTemporary } from "./temporary.ts";
 import { minute } from "../../../common/units.ts";
 
-/** The job in a container. */
+/** Runs the job in a container. */
 export function byContainer(place: Place, settings: IsolationSettings): LevelIsolation {
   const outer = place.user === undefined ? byProcess(place) : byUser(place, settings);
   const { engine, environment } = settings.container;
@@ -45,7 +46,7 @@ function contain(
   label: string,
 ): RunCommand {
   const { engine, image = "", environment } = settings.container;
-  // The image has a shell of its own.
+  // The image has its own shell.
   const isInImage = command.command === "/bin/sh";
   const program = isInImage ? command.command : realpathSync(command.command);
   const inner = enter({ ...command, command: program });
@@ -58,7 +59,7 @@ function contain(
     args: [
       ["run", "--rm", "--name", `windlass-${place.id}-${basename(command.directory)}`],
       ["--label", label, "--network", "host", "--user", `${user}:${group}`],
-      // Without root podman maps users: the job is to be who owns its folders.
+      // Podman without root maps users: this maps the job's user to the owner of its folders.
       engine === "podman" && place.user === undefined ? ["--userns", "keep-id"] : [],
       ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--read-only"],
       ["--tmpfs", "/tmp"],
@@ -69,7 +70,7 @@ function contain(
       ...writableFor(place).map((path) => bind(path)),
       bind(place.workspace.temporary, "", sandboxTemporary),
       ["--workdir", command.cwd],
-      // By name alone: the values stay out of the arguments.
+      // Only the name, so that the values are not among the arguments.
       ...Object.keys(inner.env).map((name) => (name === "PATH" ? [] : ["--env", name])),
       ["--entrypoint", inner.command, image, ...inner.args],
     ].flat(),

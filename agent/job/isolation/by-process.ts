@@ -1,6 +1,7 @@
 /**
- * Level `process`: the agent's own user. A job has its own environment, folders and process group, and nothing keeps it from reading
- * what the agent can read. What left the group is found by a mark in its environment, which a hostile job can take off.
+ * Level `process`: the agent's own user. A job has its own environment, folders and process group,
+ * and can read everything that the agent can read. Processes that left the group are found by a
+ * mark in their environment, which a hostile job can remove.
  */
 import { enter } from "./enter.ts";
 import type { LevelIsolation, Place } from "./isolation.ts";
@@ -8,7 +9,7 @@ import { endAll, killEach, processesWith } from "./processes.ts";
 import { closeTemporary, openTemporary } from "./temporary.ts";
 import { removeTree } from "./wipe.ts";
 
-/** The weakest level; it works everywhere. */
+/** The weakest level, which works everywhere. */
 export function byProcess({ id, workspace }: Place): LevelIsolation {
   const mark = markOf(id);
   return {
@@ -24,5 +25,5 @@ export function byProcess({ id, workspace }: Place): LevelIsolation {
   };
 }
 
-/** In the environment of every process of the job that did not take it off. */
+/** In the environment of every process of the job that has not removed it. */
 export const markOf = (id: string): string => `WINDLASS_JOB=${id}`;

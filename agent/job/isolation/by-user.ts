@@ -1,6 +1,7 @@
 /**
- * Level `uid`: a user per job that owns nothing but the job's folders, without any capability. The agent is root and keeps to itself
- * what it must trust: the workspace's root folder, the wrapper that writes the exit code, the log files, the engines.
+ * Level `uid`: each job is a user without capabilities that owns only the job's folders. The agent
+ * is root and keeps what it must trust: the workspace's root folder, the wrapper that writes the
+ * exit code, the log files, the engines.
  */
 import {
   chmodSync,
@@ -22,7 +23,7 @@ import { closeTemporary, openTemporary } from "./temporary.ts";
 import { removeTree } from "./wipe.ts";
 import { minute } from "../../../common/units.ts";
 
-/** The job as a user of its own. */
+/** Runs the job as its own user. */
 export function byUser(
   { workspace, state, user }: Place,
   settings: IsolationSettings,
@@ -39,8 +40,8 @@ export function byUser(
       chmodSync(workspace.root, 0o710);
       for (const path of paths) changeOwner(path, user);
     },
-    // One call kills every process of the user, so that none can escape by forking. It spares the caller, which exits by itself; there
-    // may be no process left by then.
+    // One call kills every process of the user, so that none can escape by forking. It spares the
+    // calling process, which exits by itself. There may be no process left by then.
     killAll: () =>
       endAll(
         () => processesOf(user),
@@ -50,7 +51,8 @@ export function byUser(
         },
       ),
     async wipe() {
-      // Closes the folder first, so that a remaining process cannot replace a folder by a link during the removal.
+      // Closes the folder first, so that a remaining process cannot replace a folder by a link
+      // during the removal.
       if (existsSync(workspace.root)) chmodSync(workspace.root, 0o700);
       closeTemporary(workspace);
       await removeTree(workspace.root);
@@ -60,14 +62,14 @@ export function byUser(
   };
 }
 
-/** The command as this user. */
+/** Returns the command that runs this one as the user. */
 export const asUser = (command: RunCommand, user: number): RunCommand => ({
   ...command,
   command: "setpriv",
   args: [...become(user), command.command, ...command.args],
 });
 
-/** No group, no capability, and no way to get one from a set-uid program. */
+/** Without groups and capabilities, and without a way to get any from a set-uid program. */
 const become = (user: number): string[] => [
   `--reuid=${user}`,
   `--regid=${user}`,
@@ -82,7 +84,10 @@ const become = (user: number): string[] => [
 /** Folders of the machine in which every user may leave files. */
 const sharedFolders = ["/tmp", "/var/tmp", "/dev/shm"];
 
-/** Removes what this user has left there, as this user, so that nothing else can be removed. What it cannot remove stays. */
+/**
+ * Removes the files that this user has left there. Runs as this user, so that nothing else can be
+ * removed; what it cannot remove stays.
+ */
 async function removeShared(user: number, { path }: IsolationSettings): Promise<void> {
   const folders = sharedFolders.filter(existsSync);
   const find = ["find", ...folders, "-xdev", "-depth", "-user", String(user), "-delete"];
@@ -90,7 +95,7 @@ async function removeShared(user: number, { path }: IsolationSettings): Promise<
   await runProgram("setpriv", [...become(user), ...find], options).catch(() => undefined);
 }
 
-/** Links are changed and not followed. A file with a second name may belong to another user. */
+/** Links are changed, not followed. A file with a second name may belong to another user. */
 function changeOwner(path: string, user: number): void {
   const stat = lstatSync(path);
   if (!stat.isDirectory() && stat.nlink > 1) return;
@@ -98,12 +103,13 @@ function changeOwner(path: string, user: number): void {
   if (stat.isDirectory()) for (const name of readdirSync(path)) changeOwner(join(path, name), user);
 }
 
-/** Lets the jobs' users through to their own workspaces, and to nothing else of the work directory. */
+/** Lets the users of jobs enter their own workspaces, and nothing else of the work directory. */
 export function openWorkDir(workDir: string): void {
-  // /tmp and its like are everybody's: their mode is not the agent's to change, and nothing in them is safe from others.
+  // All users share /tmp and similar folders: the agent must not change their mode, and nothing in
+  // them is safe from others.
   if (existsSync(workDir) && (statSync(workDir).mode & 0o022) !== 0)
     throw new Error(
-      `${workDir} can be written by others: give the agent a work directory of its own`,
+      `${workDir} can be written by other users: set WINDLASS_WORK_DIR to a directory that only the agent uses`,
     );
   const folders = { "": 0o711, workspaces: 0o711, state: 0o711, engines: 0o755 };
   for (const [name, mode] of Object.entries(folders)) {
@@ -112,7 +118,7 @@ export function openWorkDir(workDir: string): void {
   }
 }
 
-/** The first folder on the way that other users may not go through. */
+/** Returns the first folder of the path that other users may not enter. */
 export function closedFolder(path: string): string | undefined {
   const parent = dirname(path);
   const above = parent === path ? undefined : closedFolder(parent);

@@ -1,7 +1,8 @@
 /**
- * Limits of a whole job by control groups (cgroup v2), where the agent's own group is delegated to it: a group for each job, beside the group
- * `agent` that the agent itself is in, because the kernel allows processes only in groups without controlled subgroups. Elsewhere each
- * process has limits of its own (limits.ts).
+ * Limits whole jobs by control groups (cgroup v2), if the agent's own group is delegated to it.
+ * Each job gets a group beside the group `agent`, in which the agent itself is, because the kernel
+ * allows processes only in groups without controlled subgroups. Without delegation, each process
+ * has limits of its own (limits.ts).
  */
 import {
   accessSync,
@@ -26,7 +27,7 @@ export type Delegation =
   | { readonly folder: string; readonly lack?: undefined }
   | { readonly folder?: undefined; readonly lack: string };
 
-/** The group of a process, below the mount of cgroup v2; undefined where there is none. */
+/** Returns the group of a process, below the mount of cgroup v2, or undefined if it has none. */
 export function groupOf(pid: number | "self", proc = "/proc"): string | undefined {
   const [, path] = /^0::(\/.*)$/m.exec(read(join(proc, String(pid), "cgroup"))) ?? [];
   const mounts = read(join(proc, "self", "mountinfo")).split("\n");
@@ -40,8 +41,9 @@ export function groupOf(pid: number | "self", proc = "/proc"): string | undefine
 }
 
 /**
- * Whether the process's group can be divided into groups of jobs. Changes nothing. `isUnit`: systemd has started it; its next start
- * fails beside a job that runs, unless systemd itself puts it into the subgroup.
+ * Whether the group of this process can be divided into groups of jobs. Changes nothing. `isUnit`:
+ * systemd has started the process. Its next start would fail while a job runs, unless systemd
+ * itself puts it into the subgroup.
  */
 export function delegationOf(group: string | undefined, isUnit: boolean): Delegation {
   if (group === undefined) return { lack: "this machine has no cgroup v2 for this process" };
@@ -63,7 +65,7 @@ export function delegationOf(group: string | undefined, isUnit: boolean): Delega
   return { folder };
 }
 
-/** Divides the agent's own group, once at its start. */
+/** Divides the agent's own group. Called once, at its start. */
 export function openDelegation(isUnit: boolean): Delegation {
   const group = groupOf("self");
   const delegation = delegationOf(group, isUnit);
@@ -79,7 +81,7 @@ export function openDelegation(isUnit: boolean): Delegation {
     );
     return delegation;
   } catch (error) {
-    // EBUSY: another process is in the group, such as the shell that has started the agent.
+    // EBUSY: another process is in the group, such as the shell that started the agent.
     if (group !== own) leave(folder, own);
     return { lack: `${folder} cannot be divided: ${(error as Error).message}` };
   }
@@ -93,11 +95,11 @@ function leave(folder: string, own: string): void {
     moveTo(folder);
     rmdirSync(own);
   } catch {
-    // An empty group that stays harms nothing.
+    // An empty group that stays does no harm.
   }
 }
 
-/** Whether the agent of this process limits its jobs by groups. */
+/** Returns the folder of the groups if that agent process limits its jobs by groups. */
 export function dividedGroupOf(pid: number): string | undefined {
   const group = groupOf(pid);
   if (group === undefined || basename(group) !== agentGroup) return undefined;
@@ -105,7 +107,7 @@ export function dividedGroupOf(pid: number): string | undefined {
   return controllers.every((name) => divided.includes(name)) ? dirname(group) : undefined;
 }
 
-/** The group of one job, the same one after every restart of the agent. */
+/** Returns the group of one job, the same one after every restart of the agent. */
 export class JobGroup {
   readonly path: string;
 
@@ -113,33 +115,36 @@ export class JobGroup {
     this.path = join(folder, prefix + id);
   }
 
-  /** Makes the group, or finds it. A limit of 0 is none. */
+  /** Creates the group, or finds it. A limit of 0 means no limit. */
   open({ memoryBytes, processes }: Pick<JobLimits, "memoryBytes" | "processes">): void {
     mkdirSync(this.path, { recursive: true });
     if (memoryBytes > 0) {
       this.#write("memory.max", String(memoryBytes));
-      // Terraform without its provider, or a provider without terraform, is of no use.
+      // The kernel ends all processes of the job together: terraform is of no use without its
+      // provider.
       this.#write("memory.oom.group", "1");
     }
     if (processes > 0) this.#write("pids.max", String(processes));
   }
 
-  /** Whether the kernel has ended the job for its memory. */
+  /** Whether the kernel has ended the job because of its memory. */
   isOutOfMemory(): boolean {
     return /^oom_kill [1-9]/m.test(read(join(this.path, "memory.events")));
   }
 
-  /** Ends every process of the job, whatever it has done to hide. Returns those that are alive all the same. */
+  /**
+   * Kills every process of the job, even a hidden one. Returns the processes that are still alive.
+   */
   kill(): Promise<number[]> {
     const end = (pids: number[]): void => {
-      // Kernels before 5.14 have no such file.
+      // Kernels before 5.14 do not have this file.
       if (existsSync(join(this.path, "cgroup.kill"))) this.#write("cgroup.kill", "1");
       else killEach(pids);
     };
     return endAll(() => processesIn(this.path), end);
   }
 
-  /** Removes the group; it stays while a process in it cannot be ended. */
+  /** Removes the group. It stays while a process in it cannot be killed. */
   remove(): void {
     for (const path of [...subgroupsOf(this.path), this.path]) {
       try {
@@ -155,7 +160,7 @@ export class JobGroup {
   }
 }
 
-/** Ends what runs in groups of other jobs than these, and removes the groups. */
+/** Kills what runs in groups of jobs other than these, and removes the groups. */
 export async function sweepGroups(folder: string, ids: readonly string[]): Promise<void> {
   const kept = new Set(ids);
   for (const name of foldersIn(folder)) {
@@ -167,7 +172,7 @@ export async function sweepGroups(folder: string, ids: readonly string[]): Promi
   }
 }
 
-/** Deepest first. */
+/** Deepest folders first. */
 const subgroupsOf = (path: string): string[] =>
   foldersIn(path).flatMap((name) => [...subgroupsOf(join(path, name)), join(path, name)]);
 
@@ -183,7 +188,7 @@ const foldersIn = (path: string): string[] =>
 
 const words = (path: string): string[] => read(path).split(/\s+/).filter(Boolean);
 
-/** Empty if there is no such file any more. */
+/** Returns an empty text if the file no longer exists. */
 function read(path: string): string {
   try {
     return readFileSync(path, "utf8");

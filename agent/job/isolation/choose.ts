@@ -1,4 +1,4 @@
-/** Which level this machine can hold: each is tried by really running something in it. */
+/** Finds out which isolation level works on this machine: tries each by running a program in it. */
 import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,25 +10,26 @@ import { freeUser, openIsolation } from "./open.ts";
 import { closeTemporary } from "./temporary.ts";
 import { minute } from "../../../common/units.ts";
 
-/** The level that was asked for does not work here; the message says what is missing. */
+/** The required level does not work on this machine; the message says what is missing. */
 export class IsolationMissing extends Error {
   override readonly name = "IsolationMissing";
 }
 
 export interface Choice {
   readonly level: Level;
-  /** Why not a stronger one: one line each. */
+  /** What each stronger level needs: one line each. */
   readonly missing: readonly string[];
 }
 
 const rootNeedsName =
-  "the agent is root, so jobs would be root as well; set WINDLASS_ISOLATION=process if every configuration may do what root may";
+  "the agent is root, so jobs would be root as well; set WINDLASS_ISOLATION=process if every configuration may do everything that root may do";
 
 type Probing = Omit<IsolationSettings, "level">;
 
 /**
- * The level that is asked for, else the strongest that works. Throws `IsolationMissing` when the one that is asked for does not work,
- * and when the agent is root and only `process` does: that level must be asked for by name there.
+ * Returns the required level, else the strongest that works. Throws `IsolationMissing` if the
+ * required level does not work, and if the agent is root and only `process` works: then the setting
+ * must name that level.
  */
 export async function chooseIsolation(settings: Probing, asked?: Level): Promise<Choice> {
   try {
@@ -47,27 +48,30 @@ export async function chooseIsolation(settings: Probing, asked?: Level): Promise
     if (lack === undefined && !(level === "process" && settings.users)) return { level, missing };
     missing.push(`${level}: ${lack ?? rootNeedsName}`);
   }
-  throw new IsolationMissing(`no isolation works here: ${missing.join("; ")}`);
+  throw new IsolationMissing(`no isolation level works here: ${missing.join("; ")}`);
 }
 
-/** What the level lacks here; undefined: it works. */
+/** Returns what the level lacks on this machine, or undefined if it works. */
 export async function lackOf(level: Level, settings: Probing): Promise<string | undefined> {
   return needOf(level, settings) ?? (await failureOf(level, settings));
 }
 
-/** What can be said without trying, and better than by the words of the tool that would fail. */
+/** Reports what can be checked without a trial, more clearly than the failing tool would. */
 function needOf(level: Level, { users, workDir, container }: Probing): string | undefined {
   if (level === "process") return undefined;
-  if (level === "uid" && !users) return "it needs root, to run jobs as other users";
+  if (level === "uid" && !users) return "it needs an agent that runs as root";
   if (level === "container" && container.image === undefined) {
-    return "WINDLASS_CONTAINER_IMAGE is not set: the image that jobs run in";
+    return "WINDLASS_CONTAINER_IMAGE is not set: set it to the image in which jobs run";
   }
   const closed = users && closedFolder(dirname(workDir));
   if (!closed) return undefined;
-  return `jobs run as other users, who cannot go through ${closed}: allow it (chmod o+x) or set WINDLASS_WORK_DIR to another place`;
+  return `jobs run as other users, who cannot enter ${closed}: allow it (chmod o+x) or set WINDLASS_WORK_DIR to another folder`;
 }
 
-/** Reads a file of the job, writes one, also in the folder for temporary files, and looks for one of the agent's. */
+/**
+ * Reads a file of the job, writes one, also in the folder for temporary files, and tries to read a
+ * file of the agent.
+ */
 const trial = `
 cat "$1/given" && echo made > "$1/made" && : > "$TMPDIR/plugin0123456789" && ! cat "$2" 2> /dev/null
 `;
@@ -85,7 +89,7 @@ async function failureOf(level: Level, settings: Probing): Promise<string | unde
     }
     mkdirSync(directory, { mode: 0o700 });
     writeFileSync(join(workspace.source, "given"), id, { mode: 0o600 });
-    // At the weakest level there is nothing that the job cannot read.
+    // At the weakest level, the job can read everything.
     if (level !== "process") writeFileSync(hidden, id, { mode: 0o600 });
     const isolation = openIsolation(level, place, { ...settings, level });
     isolation.give(...Object.values(workspace.folders).filter((path) => path !== workspace.root));
@@ -105,7 +109,7 @@ async function failureOf(level: Level, settings: Probing): Promise<string | unde
     if (end.kind !== "exited" || end.code !== 0 || said !== id) return reason(end, directory);
     await isolation.killAll();
     if (readFileSync(join(workspace.source, "made"), "utf8") !== "made\n") {
-      return "what a job writes does not come to its folder";
+      return "files that a job writes do not appear in its folder";
     }
     await isolation.wipe();
     return undefined;
@@ -121,14 +125,14 @@ async function failureOf(level: Level, settings: Probing): Promise<string | unde
 const trialLimit = minute;
 
 function reason(end: RunEnd, directory: string): string {
-  if (end.kind !== "exited") return "its trial did not run";
-  // The first line is the cause; docker adds where to find help.
+  if (end.kind !== "exited") return "its trial could not be started";
+  // The first line is the cause; docker adds a hint about its help.
   const [said = ""] = readFileSync(join(directory, "stderr"), "utf8").trim().split("\n");
   const [, absent] = /exec: (\S+): not found/.exec(said) ?? [];
   const [, hidden] = /failed to execute (\S+): No such file/.exec(said) ?? [];
   const program = absent ?? hidden;
   if (program !== undefined) return `${program} is not on the PATH`;
   return said === ""
-    ? `its trial ended with ${end.code}, or read what is the agent's`
+    ? `its trial ended with exit code ${end.code}, or could read a file of the agent`
     : said.slice(0, 500);
 }

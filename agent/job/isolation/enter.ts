@@ -1,9 +1,10 @@
-/** The last step into a job: there its environment gets its names. */
+/** The last step into a job: restores the names of its environment variables. */
 import type { RunCommand } from "../terraform/spawn.ts";
 
 /**
- * Fixed text, run as the job's user. A job's environment may name what a program loads or connects to (GCONV_PATH, DOCKER_HOST),
- * so the programs that lead into the job, which run with the agent's rights, see it under names that mean nothing.
+ * Fixed text, run as the job's user. A job's environment may name what a program loads or connects
+ * to (GCONV_PATH, DOCKER_HOST). The programs that lead into the job run with the agent's rights, so
+ * they see the job's variables under names that have no meaning to them.
  */
 const script = `
 n=0
@@ -16,7 +17,10 @@ unset n entry
 exec "$@"
 `;
 
-/** The command with its environment packed for the way: nothing of it in arguments, where everybody on the machine could read it. */
+/**
+ * Returns the command with its environment packed under such names. No value is in the arguments,
+ * which every user of the machine can read.
+ */
 export function enter(command: RunCommand, ...more: string[]): RunCommand {
   const { env, command: program, args } = command;
   const entries = [...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...more];

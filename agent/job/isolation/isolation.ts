@@ -1,6 +1,7 @@
 /**
- * What sets the processes of one job apart from the agent, from other jobs and from the machine. One file per level; what each
- * guards against stands in docs/isolation.md. No level ties a job's life to the agent's: an apply goes on when its agent is killed.
+ * Separates the processes of a job from the agent, from other jobs and from the machine. One file
+ * per level; docs/isolation.md describes what each guards against. At no level does a job end with
+ * its agent: an apply continues when the agent is killed.
  */
 import type { RunCommand } from "../terraform/spawn.ts";
 import type { Workspace } from "../workspace.ts";
@@ -9,68 +10,91 @@ import type { Workspace } from "../workspace.ts";
 export const levels = ["process", "uid", "bubblewrap", "container"] as const;
 export type Level = (typeof levels)[number];
 
-/** Said wherever jobs run at level `process`. */
+/** Shown wherever jobs run at level `process`. */
 export const processWarning =
-  "Jobs run as the runner's own user: a configuration can read and change what the runner can, its identity and other jobs included";
+  "Jobs run as the runner's own user: a configuration can read and change everything that the runner can, including its identity and other jobs";
 
-/** One job's. */
+/** The isolation of one job. */
 export interface Isolation {
   readonly level: Level;
-  /** The path by which the job knows its folder for temporary files, short enough for the Unix sockets of providers. */
+  /**
+   * The path under which the job sees its folder for temporary files, short enough for the Unix
+   * sockets of providers.
+   */
   temporary(): string;
-  /** The command that runs this one apart. */
+  /** Returns the command that runs this one in isolation. */
   wrap(command: RunCommand): RunCommand;
-  /** Makes files and folders that the agent has put into the workspace the job's own. */
+  /** Gives the job files and folders that the agent has put into the workspace. */
   give(...paths: string[]): void;
-  /** Ends every process of the job. Answers those that are alive all the same: a process in a hung system call cannot be killed. */
+  /**
+   * Kills every process of the job. Returns those that are still alive: a process in a hung system
+   * call cannot be killed.
+   */
   killAll(): Promise<number[]>;
-  /** Whether the kernel has ended a command of the job for its memory. */
+  /** Whether the kernel has ended a command of the job because of its memory. */
   isOutOfMemory(): boolean;
-  /** Ends what is left, removes the workspace and takes back what was given outside of it. */
+  /** Kills what is left, removes the workspace and frees what the job got outside of it. */
   wipe(): Promise<void>;
 }
 
 export interface ContainerSettings {
   readonly engine: "docker" | "podman";
   readonly image: string | undefined;
-  /** What the engine's client needs to find its engine: HOME, DOCKER_HOST and the like. Never the job's. */
+  /**
+   * What the container client needs to find its engine: HOME, DOCKER_HOST and the like. Never the
+   * job's.
+   */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** How much of the machine one job may take; 0: no limit. */
+/** How much of the machine one job may use; 0: no limit. */
 export interface JobLimits {
-  /** Of one process: what it has allocated (RLIMIT_DATA). Go reserves far more address space than it uses, so that is not limited. */
+  /**
+   * Of one process: what it has allocated (RLIMIT_DATA). Go reserves far more address space than it
+   * uses, so address space is not limited.
+   */
   readonly memoryBytes: number;
-  /** Processes and threads. Counted by user, so it holds where the job has a user of its own. */
+  /**
+   * Processes and threads. The kernel counts them by user, so the limit works only if the job has
+   * its own user.
+   */
   readonly processes: number;
-  /** Of one file, its holes included. */
+  /** The size of one file, its holes included. */
   readonly fileBytes: number;
 }
 
-/** What a level brings along. */
+/** What a level needs and provides. */
 export type LevelIsolation = Omit<Isolation, "isOutOfMemory">;
 
 export interface IsolationSettings {
   readonly level: Level;
   readonly workDir: string;
   readonly path: string;
-  /** The first and the last user that jobs may run as; undefined: the agent is not root and cannot switch. */
+  /**
+   * The first and the last user that jobs may run as; undefined: the agent is not root and cannot
+   * switch users.
+   */
   readonly users: readonly [first: number, last: number] | undefined;
-  /** What jobs may read besides the system's own folders, where the level hides the rest. */
+  /**
+   * Paths that jobs may read in addition to the system's own folders, if the level hides the rest.
+   */
   readonly readable: readonly string[];
   readonly container: ContainerSettings;
-  /** Absent: none. */
+  /** Undefined: no limits. */
   readonly limits?: JobLimits | undefined;
-  /** Where groups of jobs are made (cgroup v2); absent: the limits are those of each process. */
+  /**
+   * The folder of the jobs' control groups (cgroup v2); undefined: the limits apply to each
+   * process.
+   */
   readonly groups?: string | undefined;
 }
 
-/** Which job, and where. */
+/** Names the job and its places. */
 export interface Place {
   readonly id: string;
   readonly workspace: Workspace;
   /** The folder of a state that the agent keeps itself. */
   readonly state: string | undefined;
-  /** The user that the job runs as, and its group of the same number. */
+  /** The user that the job runs as, and its group with the same number. */
   readonly user: number | undefined;
 }

@@ -1,8 +1,11 @@
-/** How much of the machine one job may take. The limits are the kernel's own, set on the way into the job, which cannot raise them. */
+/**
+ * Limits how much of the machine one job may use. The limits are the kernel's own and are set on
+ * the way into the job, so the job cannot raise them.
+ */
 import type { RunCommand } from "../terraform/spawn.ts";
 import type { JobLimits, Place } from "./isolation.ts";
 
-/** The command under these limits; it keeps its process id. */
+/** Returns the command that runs this one under the limits, with the same process id. */
 export function limited(command: RunCommand, { user }: Place, limits: JobLimits): RunCommand {
   const args = [
     ...(limits.memoryBytes > 0 ? [`--data=${limits.memoryBytes}`] : []),
@@ -17,11 +20,11 @@ export function limited(command: RunCommand, { user }: Place, limits: JobLimits)
   };
 }
 
-/** By what jobs are limited, for people. */
+/** Says for people to what the limits apply. */
 export const limitsBy = (groups: string | undefined): string =>
   groups === undefined ? "of each process (prlimit)" : "of the whole job (control groups)";
 
-/** The same for docker and podman. */
+/** Returns the same limits as options of docker and podman. */
 export const containerLimits = ({ memoryBytes, processes, fileBytes }: JobLimits): string[] => [
   ...(memoryBytes > 0 ? ["--memory", String(memoryBytes)] : []),
   ...(processes > 0 ? ["--pids-limit", String(processes)] : []),

@@ -19,7 +19,7 @@ import type {
 import { limited } from "./limits.ts";
 import { processesOf } from "./processes.ts";
 
-/** The isolation of one job at this level. */
+/** Returns the isolation of one job at this level. */
 export function openIsolation(level: Level, place: Place, settings: IsolationSettings): Isolation {
   const isolation = { ...isolationAt(level, place, settings), isOutOfMemory: () => false };
   const { limits, groups } = settings;
@@ -29,7 +29,7 @@ export function openIsolation(level: Level, place: Place, settings: IsolationSet
   return { ...isolation, wrap: (command) => limited(isolation.wrap(command), place, limits) };
 }
 
-/** With limits of the whole job; what remains for each process is the size of its files. */
+/** The control group limits the whole job. The size of files remains a limit of each process. */
 function inGroup(
   isolation: Isolation,
   place: Place,
@@ -73,7 +73,10 @@ function isolationAt(level: Level, place: Place, settings: IsolationSettings): L
 /** Users of the jobs that this agent holds. */
 const taken = new Set<number>();
 
-/** Opens the isolation of a job, the same one after every restart: level and user stand in its journal. */
+/**
+ * Opens the isolation of a job. Its journal names level and user, so they are the same after every
+ * restart.
+ */
 export function isolationOf(
   journal: Journal,
   claim: ClaimedJob,
@@ -82,7 +85,7 @@ export function isolationOf(
 ): Isolation {
   let placed = journal.find("placed");
   if (!placed) {
-    // One that an agent without levels has begun goes on as it began.
+    // A job that an agent without levels has started continues without.
     const level = journal.find("run") ? "process" : settings.level;
     placed = { at: "placed", level, user: level === "process" ? null : freeUser(settings) };
     journal.append(placed);
@@ -103,8 +106,8 @@ export function isolationOf(
 }
 
 /**
- * A user that nothing runs as. Drawn by lot, so that several agents on one machine need not know of each other: the usual range holds
- * sixteen million.
+ * Returns a user that runs nothing. Chosen at random, so that several agents on one machine need
+ * not coordinate: the default range has sixteen million.
  */
 export function freeUser({ users }: Pick<IsolationSettings, "users">): number | null {
   if (!users) return null;
@@ -113,5 +116,5 @@ export function freeUser({ users }: Pick<IsolationSettings, "users">): number | 
     const user = randomInt(first, last + 1);
     if (!taken.has(user) && processesOf(user).length === 0) return user;
   }
-  throw new Error(`no user of WINDLASS_JOB_UIDS=${first}-${last} is free`);
+  throw new Error(`all users of WINDLASS_JOB_UIDS=${first}-${last} are in use: set a larger range`);
 }

@@ -1,8 +1,11 @@
-/** Finds the processes of a job and ends them. Linux only: elsewhere there is no /proc to read, and nothing is found. */
+/**
+ * Finds the processes of a job and kills them. Only on Linux: other systems have no /proc, and
+ * nothing is found.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Who runs as this user, by any of its four ids. */
+/** Returns the processes of a user, by any of its four ids. */
 export function processesOf(user: number): number[] {
   return living((pid, status) => {
     const ids = /^Uid:\s+(.*)$/m.exec(status)?.[1]?.split(/\s+/) ?? [];
@@ -10,7 +13,7 @@ export function processesOf(user: number): number[] {
   });
 }
 
-/** Who has this entry, `NAME=value`, in the environment that it was started with. */
+/** Returns the processes that were started with this entry, `NAME=value`, in their environment. */
 export function processesWith(entry: string): number[] {
   const own = `\nUid:\t${process.getuid?.()}\t`;
   return living((pid, status) => {
@@ -19,10 +22,13 @@ export function processesWith(entry: string): number[] {
   });
 }
 
-/** How long what was killed may take to be gone. */
+/** How long killed processes may take to end. */
 const limit = 5000;
 
-/** Ends what is found, again until nothing is. Answers who is alive after five seconds of that. */
+/**
+ * Kills what is found, again and again until nothing is found. Returns what is still alive after
+ * five seconds.
+ */
 export async function endAll(
   find: () => number[],
   end: (pids: number[]) => void | Promise<void>,
@@ -47,7 +53,7 @@ export function killEach(pids: number[]): void {
   }
 }
 
-/** A zombie has ended; who started it has not looked yet. */
+/** A zombie has ended; its parent has not yet read its exit code. */
 function living(which: (pid: number, status: string) => boolean): number[] {
   return processIds().filter((pid) => {
     const status = read(`/proc/${pid}/status`);
@@ -62,7 +68,7 @@ function processIds(): number[] {
     .filter((pid) => pid > 0 && pid !== process.pid);
 }
 
-/** Empty if the process has just ended or belongs to another user. */
+/** Returns an empty text if the process has just ended or belongs to another user. */
 function read(path: string): string {
   try {
     return readFileSync(path, "latin1");

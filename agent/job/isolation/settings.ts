@@ -1,4 +1,4 @@
-/** What the environment says about isolation, in the form that the levels take. */
+/** Reads the settings of isolation in the form that the levels need. */
 import { delimiter } from "node:path";
 import type { IsolationSettings } from "./isolation.ts";
 
@@ -20,7 +20,7 @@ interface IsolationValues {
 const engineNames =
   /^(HOME|XDG_RUNTIME_DIR|DOCKER_(HOST|CONTEXT|CONFIG|CERT_PATH|TLS_VERIFY|API_VERSION)|CONTAINER_(HOST|CONNECTION|SSHKEY)|CONTAINERS_CONF|REGISTRY_AUTH_FILE)$/;
 
-/** Undefined when the users are no range. */
+/** Returns undefined if the text is not a range of users. */
 export function isolationConfig(
   { userRange, readable, limits, engine, image }: IsolationValues,
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,6 +1,7 @@
 /**
- * The folder that a job's `TMPDIR` names. A provider listens on a Unix socket in it, `$TMPDIR/plugin` and up to ten digits, and the kernel
- * takes no longer path than 107 bytes. Where the workspace's own folder is too deep for that, a link in a short place leads to it.
+ * The folder that a job's `TMPDIR` names. A provider listens on a Unix socket in it,
+ * `$TMPDIR/plugin` with up to ten digits, and the kernel accepts paths of at most 107 bytes. If the
+ * path of the workspace's own folder is too long for that, a link with a short path leads to it.
  */
 import { randomUUID } from "node:crypto";
 import {
@@ -28,7 +29,8 @@ export function openTemporary({ temporary, shared }: Workspace): string {
   const made = lstatSync(record, { throwIfNoEntry: false }) && readlinkSync(record);
   if (made) return join(made, linkName);
   const folder = mkdtempSync(join(shortPlace(), "wl-"));
-  // The users of jobs go through it. It is not sticky, so they may follow a link that is not theirs.
+  // The users of jobs pass through it. It is not sticky, so they may follow a link that belongs to
+  // another user.
   chmodSync(folder, 0o711);
   symlinkSync(temporary, join(folder, linkName));
   mkdirSync(dirname(record), { recursive: true, mode: 0o755 });
@@ -36,22 +38,22 @@ export function openTemporary({ temporary, shared }: Workspace): string {
   return join(folder, linkName);
 }
 
-/** Removes the short path; the workspace's own folder goes with the workspace. */
+/** Removes the short path; the folder in the workspace is removed with the workspace. */
 export function closeTemporary({ shared }: Workspace): void {
   const record = recordOf(shared);
   if (!lstatSync(record, { throwIfNoEntry: false })?.isSymbolicLink()) return;
   const folder = readlinkSync(record);
-  // At the level `process` a job can write the record.
+  // At the level `process`, a job can write to the record.
   if (/^wl-\w{6}$/.test(basename(folder))) rmSync(folder, { recursive: true, force: true });
   rmSync(record);
 }
 
-/** Throws when jobs in this work directory would have no short enough path. */
+/** Throws if no short path can be made for jobs in this work directory. */
 export function checkTemporary(workDir: string): void {
   if (!fits(workspaceAt(join(workspacesFolder(workDir), randomUUID())).temporary)) shortPlace();
 }
 
-/** Where the sandbox of a job shows it its folder, at the levels that have one. */
+/** Where the sandbox shows a job its folder, at the levels that have a sandbox. */
 export const sandboxTemporary = "/tmp/job";
 
 const linkName = "t";
@@ -63,6 +65,6 @@ function shortPlace(): string {
   const place = places.find((path) => fits(join(path, "wl-XXXXXX", linkName)));
   if (place !== undefined) return place;
   throw new Error(
-    `a provider's Unix socket needs a path of at most ${pathLimit} bytes, and neither /tmp nor TMPDIR of the agent is such a place`,
+    `a provider's Unix socket needs a path of at most ${pathLimit} bytes, and neither /tmp nor the agent's TMPDIR is short enough`,
   );
 }

@@ -1,10 +1,13 @@
-/** Removes what a job has left, however it left it. */
+/** Removes a job's workspace, whatever the job has done to it. */
 import { chmodSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { runProgram } from "../../machine/programs.ts";
 
-/** Removes a folder whose processes are gone. A mount in it is taken off first: what lies behind it is not the job's. */
+/**
+ * Removes a folder whose processes have ended. A mount in it is unmounted first, because what is
+ * behind it does not belong to the job.
+ */
 export async function removeTree(root: string): Promise<void> {
   await unmountIn(root);
   try {
@@ -18,7 +21,10 @@ export async function removeTree(root: string): Promise<void> {
   }
 }
 
-/** A job can nest folders deeper than any path may be long. The program goes down folder by folder and needs no path. */
+/**
+ * A job can nest folders deeper than the longest path. The program enters folder by folder and
+ * needs no path.
+ */
 async function removeDeep(root: string): Promise<void> {
   await runProgram("rm", ["-rf", "--", root]);
 }
@@ -29,7 +35,7 @@ async function unmountIn(root: string): Promise<void> {
       await runProgram("umount", ["--lazy", mount]);
     } catch (error) {
       throw new Error(
-        `the job left a mount at ${mount} that cannot be taken off (${(error as Error).message}): unmount it by hand`,
+        `the job left a mount at ${mount} that cannot be unmounted (${(error as Error).message}): unmount it by hand`,
         { cause: error },
       );
     }
@@ -47,7 +53,10 @@ function mountsIn(root: string): string[] {
     .toReversed();
 }
 
-/** A folder that may not be written cannot be emptied, not even by its owner. What the first attempt still removes may go meanwhile. */
+/**
+ * A folder without write permission cannot be emptied, not even by its owner. The first attempt
+ * removes everything else.
+ */
 function openFolders(path: string): void {
   try {
     if (!lstatSync(path).isDirectory()) return;

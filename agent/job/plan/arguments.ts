@@ -1,9 +1,9 @@
-/** Arguments of plan and apply that a configuration asks for. */
+/** Arguments of plan and apply that a configuration can set. */
 import { lstatSync, realpathSync } from "node:fs";
 import { join, relative } from "node:path";
 import { StepFailed, type JobContext } from "../context.ts";
 
-/** `-parallelism`, in the bounds of the wire: a server of another kind may send anything. */
+/** `-parallelism`, within the limits of the wire, because another server may send any number. */
 export function parallelismOf({ claim: { job } }: JobContext): string[] {
   const { parallelism } = job.config_snapshot;
   return Number.isInteger(parallelism) && Number(parallelism) >= 1 && Number(parallelism) <= 256
@@ -15,13 +15,13 @@ export function parallelismOf({ claim: { job } }: JobContext): string[] {
 export const varFilesOf = (context: JobContext): string[] =>
   pathsOf(context).map(({ path }) => `-var-file=${path}`);
 
-/** Throws unless each is a plain file of the source, reached without a link. */
+/** Throws unless each is a plain file of the source whose path contains no link. */
 export function checkVarFiles(context: JobContext): void {
   const top = context.workspace.source;
   for (const { name, path } of pathsOf(context)) {
     if (!isPlain(join(realpathSync(top), relative(top, path))))
       throw new StepFailed(
-        `plan: the source has no plain file "${name}", which var_files names; links are not followed`,
+        `plan: var_files names "${name}", which is not a regular file of the source (links are not followed)`,
       );
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The plan artifact: a `.tar.gz` of the plan file, the lock file where there is one, and a manifest that binds them to engine,
- * version and source. A plan holds provisioners and backend settings, so one in which anything does not match is refused.
+ * The plan artifact: a `.tar.gz` of the plan file, the lock file if there is one, and a manifest
+ * that binds them to engine, version and source. A plan contains provisioners and backend settings,
+ * so an artifact in which anything does not match is refused.
  */
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,13 +19,13 @@ const planFile = "tfplan";
 const lockFileLimit = mebibyte;
 const unpackLimits = { entries: 4, bytes: 512 * mebibyte };
 
-/** Packs the plan that was made. It needs nothing of what `show` says, so it happens while that runs. */
+/** Packs the plan. It needs nothing of the output of `show`, so both run at the same time. */
 export async function packPlan(context: JobContext): Promise<void> {
   const { root, plan, packed } = context.workspace;
   emptyFolder(packed);
-  // A plan is a zip: packing it again makes it hardly smaller.
+  // A plan is a zip: packing it again hardly makes it smaller.
   if (!(await copyJobFile(root, plan, join(packed, planFile), planArtifactLimit))) {
-    throw new StepFailed("show: terraform has left no plan file");
+    throw new StepFailed("show: terraform has written no plan file");
   }
   const lock = join(known(context, "folder"), lockFile);
   await copyJobFile(root, lock, join(packed, lockFile), lockFileLimit);
@@ -32,7 +33,7 @@ export async function packPlan(context: JobContext): Promise<void> {
   writeFileSync(join(packed, manifestFile), JSON.stringify(manifest, null, 2), { mode: 0o600 });
   const names = [manifestFile, planFile, ...(manifest.lock_sha256 ? [lockFile] : [])];
   const tar = await import("tar");
-  // The plan is a zip already: more effort at packing gains nothing.
+  // The plan is already a zip, so more effort would gain nothing.
   const how = { file: packedPlan(context), cwd: packed, gzip: { level: 1 }, portable: true };
   await tar.create(how, names);
 }
@@ -42,7 +43,7 @@ export const uploadPlan: Step = {
   async run(context) {
     const { size } = statSync(packedPlan(context));
     if (size > planArtifactLimit) {
-      throw new StepFailed(`artifact: the plan takes ${size} bytes, over ${planArtifactLimit}`);
+      throw new StepFailed(`artifact: the plan has ${size} bytes, more than ${planArtifactLimit}`);
     }
     await context.api.uploadPlan(packedPlan(context), context.stop);
     return {};
@@ -51,7 +52,10 @@ export const uploadPlan: Step = {
 
 const packedPlan = ({ workspace }: JobContext): string => join(workspace.root, "artifact.tar.gz");
 
-/** The plan that the job names; with a server of the bare interface, which names none, the one it has. */
+/**
+ * Downloads the plan that the job names. A server that knows only the published interface names
+ * none and sends the one it has.
+ */
 export const downloadPlan: Step = {
   name: "artifact",
   async run(context) {
@@ -61,7 +65,7 @@ export const downloadPlan: Step = {
     if (job.attempt !== undefined && !isNamed) return { manifest: null };
     const packed = join(temporary, "plan.tar.gz");
     if (!(await context.api.downloadPlan(packed, context.stop))) {
-      if (isNamed) throw new StepFailed("artifact: the plan of this job is not there any more");
+      if (isNamed) throw new StepFailed("artifact: the plan of this job no longer exists");
       return { manifest: null };
     }
     emptyFolder(artifact);
@@ -101,7 +105,7 @@ async function verified({ claim: { job }, workspace }: JobContext): Promise<Plan
     refuse("the lock file was changed");
   }
   if (manifest.spec_id !== job.spec_id) refuse("it was made for another configuration");
-  if (job.plan_job_id && manifest.job_id !== job.plan_job_id) refuse("it is of another job");
+  if (job.plan_job_id && manifest.job_id !== job.plan_job_id) refuse("it belongs to another job");
   if (manifest.engine !== engine) refuse(`it was made with ${manifest.engine}, not ${engine}`);
   return manifest;
 }
@@ -114,7 +118,7 @@ async function readManifest(path: string): Promise<PlanManifest> {
   } catch {
     return refuse("it has no readable manifest");
   }
-  return isPlanManifest(manifest) ? manifest : refuse("its manifest is not understood");
+  return isPlanManifest(manifest) ? manifest : refuse("its manifest has an unknown format");
 }
 
 function refuse(why: string): never {

@@ -1,11 +1,17 @@
-/** Ephemeral input variables (terraform 1.10 and later): a plan does not keep their values, so `apply` must be given them again. */
+/**
+ * Ephemeral input variables (terraform 1.10 and later): a plan does not contain their values, so
+ * `apply` must get them again.
+ */
 import { createReadStream } from "node:fs";
 import { StepFailed, type JobContext } from "../context.ts";
 import { failureOf } from "../terraform/diagnostics.ts";
 import { mentions } from "../mentions.ts";
 import { runTerraform } from "../terraform/terraform.ts";
 
-/** Which variables `apply` of the plan needs again. Terraform is asked only if the files mention ephemeral values at all. */
+/**
+ * Returns the variables that `apply` of the plan needs again. Runs terraform only if the files
+ * mention ephemeral values at all.
+ */
 export async function ephemeralOf(context: JobContext, folder: string): Promise<string[]> {
   const { workspace, settings } = context;
   if (!mentions(workspace.root, folder, ["ephemeral"])) return [];
@@ -18,7 +24,10 @@ export async function ephemeralOf(context: JobContext, folder: string): Promise<
   return notKept(end.stdout);
 }
 
-/** The variables that the root module declares and whose values the plan does not hold, of a plan as `show -json` writes it. */
+/**
+ * Returns the variables that the root module declares and whose values the plan, as `show -json`
+ * prints it, does not contain.
+ */
 async function notKept(file: string): Promise<string[]> {
   const { JSONParser } = await import("@streamparser/json");
   const parser = new JSONParser({

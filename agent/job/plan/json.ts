@@ -1,4 +1,7 @@
-/** Reads `show -json` of a plan as a stream: the JSON of a large state can be many times the agent's memory. */
+/**
+ * Reads `show -json` of a plan as a stream: the JSON of a large state can be many times the agent's
+ * memory.
+ */
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { PlanSummarizer, type Check, type ResourceChange } from "./summary.ts";
@@ -9,9 +12,12 @@ export interface PlanFacts {
   readonly summary: PlanSummary;
 }
 
-/** Reads what counts of a plan as `show -json` writes it, as a stream: it may be hundreds of megabytes. */
+/**
+ * Reads the relevant parts of a plan as `show -json` prints it, as a stream: it may have hundreds
+ * of megabytes.
+ */
 export async function readPlan(file: string, redact: (text: string) => string): Promise<PlanFacts> {
-  // 6 ms to load and needed by no other step.
+  // Takes 6 ms to load, and no other step needs it.
   const { JSONParser } = await import("@streamparser/json");
   const lists = ["resource_changes", "resource_drift", "output_changes", "checks"];
   const facts = ["errored", "applyable", "complete"] as const;
@@ -20,7 +26,7 @@ export async function readPlan(file: string, redact: (text: string) => string): 
     keepStack: false,
   });
   const summarizer = new PlanSummarizer(redact);
-  // OpenTofu leaves `errored` out of a plan that is fine.
+  // OpenTofu leaves `errored` out of a plan without errors.
   const said: Partial<Record<(typeof facts)[number], boolean>> = {};
   parser.onValue = ({ value, key, stack }) => {
     const list = stack[1]?.key;

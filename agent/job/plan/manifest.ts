@@ -1,13 +1,16 @@
-/** With what exactly a plan was made: what travels beside it. Loaded for a plan alone, because schemas are a fifth of an idle agent. */
+/**
+ * The manifest of a plan. Loaded only for plans, because schemas are a fifth of the memory of an
+ * idle agent.
+ */
 import { Type, type Static } from "typebox";
 import { Check } from "typebox/value";
 import { Engine } from "../../../protocol/configurations.ts";
 import { Nullable, Sha256 } from "../../../protocol/fields.ts";
 
-/** Where the terraform files came from, exactly. */
+/** Identifies the terraform files exactly. */
 const SourceRevision = Type.Object({
   type: Type.String({ maxLength: 20 }),
-  /** Of everything in the source: the archive's SHA-256, the commit, or a hash over all inline files. */
+  /** Of the whole source: the archive's SHA-256, the commit, or a hash of all inline files. */
   digest: Type.String({ maxLength: 100 }),
 });
 export type SourceRevision = Static<typeof SourceRevision>;
@@ -25,6 +28,6 @@ const PlanManifest = Type.Object({
 });
 export type PlanManifest = Static<typeof PlanManifest>;
 
-/** Whether this version reads the manifest. */
+/** Whether this version of the agent can read the manifest. */
 export const isPlanManifest = (manifest: unknown): manifest is PlanManifest =>
   Check(PlanManifest, manifest);

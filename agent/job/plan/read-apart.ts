@@ -1,6 +1,7 @@
 /**
- * Reads what terraform has written about a job in a thread with a heap of its own. A configuration decides how large plans and outputs
- * are; one that does not fit ends its own job and not the agent, whose heap is small and shared by all jobs.
+ * Reads the JSON of plans and outputs in a thread with its own heap. A configuration controls how
+ * large they are. One that does not fit fails its own job and not the agent, whose heap is small
+ * and shared by all jobs.
  */
 import { statSync } from "node:fs";
 import { extname } from "node:path";
@@ -11,45 +12,48 @@ import { readPlan, type PlanFacts } from "./json.ts";
 import { maskerFor } from "../secrets.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
-/** What the thread is to read. */
+/** What the thread must read. */
 export interface Reading {
   readonly what: "plan" | "outputs";
   readonly file: string;
-  /** For the names in a plan. */
+  /** Secrets to mask in the names in a plan. */
   readonly secrets: readonly string[];
 }
 
-/** A file up to this size is read at once: a thread takes longer to start than that takes to read. */
+/**
+ * A file up to this size is read without a thread, which would take longer to start than to read
+ * it.
+ */
 const smallFile = mebibyte;
 /** Terraform's JSON may be 16 times the plan, whose upload is limited to 50 MiB. */
 const largestFile = gibibyte;
 const threadHeapMebibytes = 128;
 
-/** What a plan would do. Throws StepFailed when it cannot be read. */
+/** Returns the summary of a plan. Throws StepFailed if it cannot be read. */
 export const readPlanApart = (
   file: string,
   secrets: readonly string[],
   stop: AbortSignal,
 ): Promise<PlanFacts> => read({ what: "plan", file, secrets }, stop) as Promise<PlanFacts>;
 
-/** The outputs. Throws StepFailed when they cannot be read. */
+/** Returns the outputs. Throws StepFailed if they cannot be read. */
 export const readOutputsApart = (file: string): Promise<Outputs> =>
   read({ what: "outputs", file, secrets: [] }) as Promise<Outputs>;
 
-/** Does the reading in this thread. */
+/** Reads the file in this thread. */
 export const readHere = ({ what, file, secrets }: Reading): Promise<PlanFacts | Outputs> =>
   what === "plan" ? readPlan(file, maskerFor(secrets)) : metadataOf(file);
 
 async function read(reading: Reading, stop?: AbortSignal): Promise<PlanFacts | Outputs> {
   const { size } = statSync(reading.file);
   try {
-    if (size > largestFile) throw new Error(`${size} bytes of JSON are over ${largestFile}`);
+    if (size > largestFile) throw new Error(`its JSON has ${size} bytes, more than ${largestFile}`);
     return await (size <= smallFile ? readHere(reading) : readInThread(reading, stop));
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     const why =
       code === "ERR_WORKER_OUT_OF_MEMORY"
-        ? `${size} bytes of JSON do not fit into ${threadHeapMebibytes} MiB of memory: a value is too large`
+        ? `its JSON (${size} bytes) does not fit into ${threadHeapMebibytes} MiB of memory: a value is too large`
         : message;
     throw new StepFailed(`${reading.what}: cannot be read: ${why}`);
   }

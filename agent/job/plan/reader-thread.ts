@@ -1,4 +1,4 @@
-/** The thread of `read-apart.ts`: reads one file, answers once and ends. */
+/** The thread of `read-apart.ts`: reads one file, posts one result and ends. */
 import { parentPort, workerData } from "node:worker_threads";
 import { readHere, type Reading } from "./read-apart.ts";
 

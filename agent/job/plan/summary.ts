@@ -1,4 +1,7 @@
-/** What a plan would do, from the objects of `show -json`: names, actions and reasons; no value of anything leaves here. */
+/**
+ * Summarises a plan from the objects of `show -json`: names, actions and reasons. No value of any
+ * resource leaves this file.
+ */
 import { isDeepStrictEqual } from "node:util";
 import { planListLimit, planSummaryLimit, planTextLimit } from "../../../protocol/limits.ts";
 import type { PlanAction, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
@@ -29,18 +32,18 @@ export interface Check {
 
 const namesPerChange = 20;
 
-/** Collects a summary part by part, in little memory however large the plan is. */
+/** Collects a summary piece by piece, with little memory for a plan of any size. */
 export class PlanSummarizer {
   readonly #redact: (text: string) => string;
   readonly #counts = { create: 0, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 };
-  /** Apart from the rest, so that no cut can hide what is destroyed. */
+  /** Separate from the rest, so that shortening cannot hide what is destroyed. */
   readonly #destructive = new Bounded<PlannedChange>();
   readonly #other = new Bounded<PlannedChange>();
   readonly #drift = new Bounded<PlanSummary["drift"][number]>();
   readonly #outputs = new Bounded<PlanSummary["outputs"][number]>();
   readonly #checks = new Bounded<PlanSummary["checks"][number]>();
 
-  /** `redact` takes known secrets out of a text: a name can hold one, if a configuration is made so. */
+  /** `redact` removes known secrets from a text: a configuration can put one into a name. */
   constructor(redact: (text: string) => string) {
     this.#redact = redact;
   }
@@ -89,7 +92,7 @@ export class PlanSummarizer {
     this.#checks.add(() => ({ address: this.#text(address?.to_display ?? "check"), status }));
   }
 
-  /** `applyable` and `complete` as the plan says them; OpenTofu and older terraforms do not. */
+  /** `applyable` and `complete` as in the plan; OpenTofu and older terraforms lack them. */
   summary(said: { applyable?: boolean; complete?: boolean }): PlanSummary {
     const changes = [...this.#destructive.items, ...this.#other.items].slice(0, planListLimit);
     const all = this.#destructive.seen + this.#other.seen;
@@ -114,7 +117,7 @@ export class PlanSummarizer {
   };
 }
 
-/** Halves the longest lists until the whole fits what the control plane takes. */
+/** Halves the longest lists until the summary is within the limit of the control plane. */
 function fitted(summary: PlanSummary): PlanSummary {
   if (Buffer.byteLength(JSON.stringify(summary)) <= planSummaryLimit) return summary;
   const { changes, drift, outputs, checks } = summary;

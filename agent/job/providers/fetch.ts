@@ -1,7 +1,9 @@
 /**
- * The first part of the step `init`: fetches modules and provider packages before anything of the configuration can run. `terraform init` runs code of the
- * configuration before it installs providers (an `s3` backend with `credential_process`, a `kubernetes` backend with `exec`), so what
- * other jobs are to trust, and what needs tokens of the agent, is fetched here, where no backend is initialised. The real `init` comes afterwards.
+ * The first part of the step `init`: fetches modules and provider packages before anything of the
+ * configuration can run. `terraform init` runs code of the configuration before it installs
+ * providers (an `s3` backend with `credential_process`, a `kubernetes` backend with `exec`). What
+ * other jobs must trust, and what needs tokens of the agent, is therefore fetched here, where no
+ * backend is initialised. The real `init` comes afterwards.
  */
 import { lstatSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,14 +31,18 @@ import { mebibyte } from "../../../common/units.ts";
 /** Terraform writes about ten lines for each provider. */
 const lockFileLimit = mebibyte;
 
-/** Fetches the modules: the one run of terraform that is given tokens for git, of the configuration's own repository. */
+/**
+ * Fetches the modules. This is the only run of terraform that gets tokens for git, and only those
+ * of the configuration's own repository.
+ */
 export async function fetchModules(context: JobContext): Promise<void> {
   const { workspace, settings } = context;
   const folder = known(context, "folder");
-  // A former agent was further than this.
+  // A former agent has already passed this point.
   if (hasRun(context, "fetch-providers")) return;
   if (!hasRun(context, "fetch-modules")) {
-    // Removes what a user's own terraform left in the source: another backend, providers, a partial state.
+    // Removes what a user's own terraform left in the source: another backend, providers, a partial
+    // state.
     for (const left of [".terraform", "errored.tfstate"])
       rmSync(join(folder, left), { recursive: true, force: true });
     rmSync(workspace.lock, { force: true });
@@ -61,7 +67,10 @@ export async function fetchModules(context: JobContext): Promise<void> {
   if (end.code !== 0) throw new StepFailed(await failureOf("modules", end));
 }
 
-/** Fetches the provider packages, with nothing of the job's environment but variables, and keeps them for other jobs. */
+/**
+ * Fetches the provider packages, with nothing of the job's environment but variables, and keeps
+ * them for other jobs.
+ */
 export async function fetchProviders(context: JobContext): Promise<void> {
   const { workspace, settings } = context;
   const folder = known(context, "folder");
@@ -97,7 +106,10 @@ export async function fetchProviders(context: JobContext): Promise<void> {
   writeCliConfig(context, offer, packages);
 }
 
-/** What is the same in both: nothing of the job's environment but names of this pattern, a home of its own, no state, no role. */
+/**
+ * The environment that both runs share: of the job's environment only names of this pattern, an
+ * empty home, no state, no role.
+ */
 function fetchEnvironment(
   { claim, settings, workspace, isolation }: JobContext,
   names: RegExp,
@@ -114,17 +126,23 @@ function fetchEnvironment(
   });
 }
 
-/** Names of a job's environment that tell terraform whom to ask, and on whose word. */
+/**
+ * Names in a job's environment that change from which server terraform downloads, and which
+ * certificates it trusts.
+ */
 const networkNames = /^((https?|ftp|all|no)_proxy|ssl_cert_(file|dir))$/i;
 const moduleNames = new RegExp(`${networkNames.source}|^TF_(VAR|TOKEN)_`, "i");
 
-/** Such a job may get a package under another's name, or needs what this step does not have: it installs its providers by itself. */
+/**
+ * Such a job may get a package under another's name, or needs what this step lacks: it installs its
+ * providers in the real `init`.
+ */
 function asksElsewhere({ claim }: JobContext): boolean {
   const names = Object.keys(claim.job.config_snapshot.environment ?? {});
   return names.some((name) => networkNames.test(name) || /^TF_TOKEN_/i.test(name));
 }
 
-/** The job's own role may be what its modules in a bucket are read with. */
+/** With the job's own role, modules in a bucket can be read. */
 function moduleEnvironment(context: JobContext): Record<string, string> {
   const { settings, workspace, claim } = context;
   const { source, environment = {} } = claim.job.config_snapshot;
@@ -142,7 +160,10 @@ function moduleEnvironment(context: JobContext): Record<string, string> {
 
 const programFolder = ({ shared }: Workspace): string => join(shared, "programs");
 
-/** Mercurial runs what a repository's own settings name, also of a repository that lies in the source. */
+/**
+ * Mercurial runs programs that a repository's own settings name, even of a repository within the
+ * source.
+ */
 function shadowMercurial(workspace: Workspace): void {
   const folder = programFolder(workspace);
   mkdirSync(folder, { recursive: true, mode: 0o755 });
@@ -150,12 +171,15 @@ function shadowMercurial(workspace: Workspace): void {
   writeFileSync(join(folder, "hg"), text, { mode: 0o755 });
 }
 
-/** Files of tests may call modules too. */
+/** Test files may call modules too. */
 const mayCallModules = (root: string, folder: string): boolean =>
   readdirSync(folder).some((name) => name === "tests" || /\.(tf|tofu)test\./.test(name)) ||
   mentions(root, folder, ["module"]);
 
-/** From the run that fetched modules only the modules stay: no provider, no setting, no file in `HOME`. */
+/**
+ * Of the run that fetched modules only the modules stay: no provider, no setting, no file in
+ * `HOME`.
+ */
 function forgetModuleRun(context: JobContext, folder: string): void {
   const { workspace } = context;
   if (realpathSync(folder) !== folder)
@@ -176,7 +200,7 @@ function giveFolders({ workspace: { source, home, temporary }, isolation }: JobC
 }
 
 function replaceFile(path: string, text: string): void {
-  // The source may have a link there.
+  // The source may have a link at this path.
   rmSync(path, { force: true });
   writeFileSync(path, text, { flag: "wx", mode: 0o600 });
 }

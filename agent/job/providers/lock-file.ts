@@ -1,4 +1,7 @@
-/** The dependency lock file (`.terraform.lock.hcl`) as terraform and tofu write it. Pure, and linear in the size of the text. */
+/**
+ * Reads and completes the dependency lock file (`.terraform.lock.hcl`) as terraform and tofu write
+ * it. Pure, and linear in the size of the text.
+ */
 
 export interface LockedProvider {
   /** `registry.terraform.io/hashicorp/aws`. */
@@ -8,7 +11,7 @@ export interface LockedProvider {
   readonly hashes: readonly string[];
 }
 
-/** One `provider` block: its lines from `start` up to, without, `end`. */
+/** One `provider` block: the lines from `start` up to but not including `end`. */
 interface Block {
   readonly address: string;
   readonly start: number;
@@ -16,8 +19,8 @@ interface Block {
 }
 
 /**
- * Returns the providers of a lock file. A block that is not laid out as terraform does it is left out; that provider is then installed as
- * if nothing were cached.
+ * Returns the providers of a lock file. A block with another layout than terraform's is left out;
+ * that provider is then installed without the cache.
  */
 export function readLock(text: string): LockedProvider[] {
   const lines = text.split("\n");
@@ -32,10 +35,13 @@ export function readLock(text: string): LockedProvider[] {
   });
 }
 
-/** Returns the lock file with these hashes for each provider, in the order and layout of terraform's own. */
+/**
+ * Returns the lock file with these hashes for each provider, in the order and layout of terraform's
+ * own.
+ */
 export function withHashes(text: string, changes: ReadonlyMap<string, readonly string[]>): string {
   const lines = text.split("\n");
-  // From the end, so that the line numbers of the blocks before stay right.
+  // From the end, so that the line numbers of earlier blocks stay right.
   for (const block of blocksOf(lines).toReversed()) {
     const hashes = changes.get(block.address);
     const list = hashes && hashLines(lines, block);

@@ -1,7 +1,7 @@
 /**
- * What a job is given of the provider packages that are kept, and what it leaves for others. It is offered a folder of links to the packages
- * whose use cannot be told from a download; what terraform downloads in the step `providers`, in which nothing of the configuration
- * runs, is copied out.
+ * Offers a job the provider packages that are kept, and keeps what it downloads. A job gets a
+ * folder of links to the packages that it could also have downloaded. What terraform downloads in
+ * the step `providers`, in which nothing of the configuration runs, is copied into the store.
  */
 import {
   existsSync,
@@ -35,13 +35,16 @@ import {
 /** What a job is offered. */
 export interface Offer {
   readonly packages: readonly StoredPackage[];
-  /** They are all that the lock file names, so nothing has to be fetched. */
+  /** They are all that the lock file names, so nothing has to be downloaded. */
   readonly isComplete: boolean;
-  /** The lock file, completed with the hash of what is unpacked where it names every zip of a kept package. */
+  /**
+   * The lock file, with the hash of the unpacked package added where it names every zip of a kept
+   * package.
+   */
   readonly lock: string | undefined;
 }
 
-/** Returns the packages that the job may use; undefined: terraform is left to find packages by itself. */
+/** Returns the packages that the job may use; undefined: terraform must find packages by itself. */
 export function offerOf(context: JobContext, lock: string | undefined): Offer | undefined {
   const { settings, isolation } = context;
   if (!isOffered(context)) return undefined;
@@ -54,8 +57,9 @@ export function offerOf(context: JobContext, lock: string | undefined): Offer | 
 }
 
 /**
- * What the lock file names, by its very hash or by those of all zips of that version, which the registry has signed together; the hash
- * of what is unpacked is added then, as terraform does it after a download.
+ * Returns the packages that the lock file names, by the hash of the package or by the hashes of all
+ * zips of that version, which the registry has signed together. Then the hash of the unpacked
+ * package is added, as terraform does it after a download.
  */
 function namedBy(lock: string, stored: readonly StoredPackage[]): Offer {
   const entries = readLock(lock);
@@ -76,7 +80,7 @@ function namedBy(lock: string, stored: readonly StoredPackage[]): Offer {
   return { packages, isComplete, lock: withHashes(lock, added) };
 }
 
-/** Makes the folder of links: no more than these may be removed by the agent while the job runs. */
+/** Creates the folder of links. While the job runs, the agent removes none of these packages. */
 export function linkOffered({ workspace }: JobContext, packages: readonly StoredPackage[]): void {
   const view = viewOf(workspace);
   rmSync(view, { recursive: true, force: true });
@@ -89,7 +93,10 @@ export function linkOffered({ workspace }: JobContext, packages: readonly Stored
   }
 }
 
-/** Puts these packages where terraform looks for what is installed, in place of what it has downloaded. */
+/**
+ * Puts links to these packages where terraform looks for installed ones, in place of what it has
+ * downloaded.
+ */
 export function useOffered(
   context: JobContext,
   folder: string,
@@ -104,7 +111,10 @@ export function useOffered(
   }
 }
 
-/** Writes terraform's CLI configuration. `fetched`: packages in the folder of links, which are not downloaded again. */
+/**
+ * Writes terraform's CLI configuration. `fetched`: packages in the folder of links, which are not
+ * downloaded again.
+ */
 export function writeCliConfig(
   { workspace, settings, isolation }: JobContext,
   offer: Offer | undefined,
@@ -124,22 +134,23 @@ export function writeCliConfig(
   }
   const installation =
     sources.length === 0 ? "" : `provider_installation {\n  ${sources.join("\n  ")}\n}\n`;
-  // Generated, so that the agent's user's own configuration has no effect.
+  // Generated, so that the CLI configuration of the agent's user has no effect.
   rmSync(workspace.cliConfig, { force: true });
   writeFileSync(workspace.cliConfig, `disable_checkpoint = true\n${installation}`, { mode: 0o600 });
   isolation.give(workspace.cliConfig);
 }
 
 /**
- * Called when terraform has fetched packages into `folder` and nothing of the configuration has run. Stores what was downloaded, puts links
- * in its place, and returns the lock file that terraform has written with the hashes of all platforms for what came from the store.
+ * Called when terraform has downloaded packages into `folder` and nothing of the configuration has
+ * run. Stores what was downloaded, replaces it with links, and returns the lock file that terraform
+ * has written, with the hashes of all platforms for what came from the store.
  */
 export async function keepProviders(
   context: JobContext,
   folder: string,
   { source, written }: { source: string | undefined; written: string | undefined },
 ): Promise<{ packages: readonly StoredPackage[]; lock: string | undefined }> {
-  // Without a provider terraform writes none.
+  // Without a provider, terraform writes no lock file.
   if (written === undefined) return { packages: [], lock: source };
   const { workspace, settings, isolation } = context;
   const view = viewOf(workspace);
@@ -156,7 +167,8 @@ export async function keepProviders(
     const kept = storedPackage(store, isolation.level, found);
     if (!kept || (!isFromStore && !entry.hashes.includes(kept.record.h1))) continue;
     used.push(kept);
-    // Terraform can write only one hash for what it did not download: others need those of all platforms.
+    // Terraform writes only one hash for a package that it did not download. On other platforms,
+    // jobs need the hashes of all.
     if (isFromStore && source === undefined && kept.record.hashes)
       hashesOf.set(found.address, kept.record.hashes);
   }
@@ -164,7 +176,10 @@ export async function keepProviders(
   return { packages: used, lock: lockAfter(source, withHashes(written, hashesOf)) };
 }
 
-/** Throws `StepFailed` if a job has changed one of these packages, which it can at the level `process`. */
+/**
+ * Throws `StepFailed` if a job has changed one of these packages, which is possible at the level
+ * `process`.
+ */
 export async function checkUnchanged(
   { isolation }: JobContext,
   packages: readonly StoredPackage[],
@@ -178,7 +193,10 @@ export async function checkUnchanged(
   }
 }
 
-/** The lock file of the source stays unchanged, except for the hashes that terraform has found for its providers. */
+/**
+ * The lock file of the source stays unchanged, except for the hashes that terraform has found for
+ * its providers.
+ */
 function lockAfter(source: string | undefined, written: string): string {
   if (source === undefined) return written;
   const found = new Map(readLock(written).map((each) => [each.address, each]));
@@ -206,7 +224,7 @@ async function keep(
       (bytes) => bytes <= cacheBytes && freeBytes(workDir) - bytes > freeDiskBytes,
     );
   } catch (error) {
-    log.system(`${found.address} is not kept for other jobs: ${(error as Error).message}`);
+    log.system(`${found.address} cannot be kept for other jobs: ${(error as Error).message}`);
   }
 }
 
@@ -219,8 +237,9 @@ const quote = (text: string): string => JSON.stringify(text);
 const viewOf = ({ shared }: JobContext["workspace"]): string => join(shared, "providers");
 
 /**
- * Where the source or the machine brings packages of its own, terraform is left to find them: any statement about sources would switch
- * that off. What such a job installs is not kept.
+ * If the source or the machine brings packages of its own, terraform must find them by itself: a
+ * CLI configuration that names any source would switch that off. What such a job installs is not
+ * kept.
  */
 function isOffered(context: JobContext): boolean {
   const { settings, claim, facts } = context;
@@ -236,13 +255,16 @@ function isOffered(context: JobContext): boolean {
   return ![join(facts.folder ?? "", "terraform.d", "plugins"), ...places].some(existsSync);
 }
 
-/** OpenTofu 1.7 and 1.8 ask key providers of state encryption at every `init`, and one for AWS can be told to run a program. */
+/**
+ * OpenTofu 1.7 and 1.8 call key providers of state encryption at every `init`, and one for AWS can
+ * be configured to run a program.
+ */
 const mayRunKeyProvider = ({ workspace, facts: { engine, folder } }: JobContext): boolean =>
   engine?.engine === "opentofu" &&
   folder !== undefined &&
   mentions(workspace.root, folder, ["encryption"]);
 
-/** When it was last used, for the agent that makes room. */
+/** When it was last used, for the removal of unused packages. */
 function touch(path: string): void {
   const now = new Date();
   utimesSync(path, now, now);

@@ -1,11 +1,12 @@
 /**
- * Provider packages that jobs on this machine have installed, kept for the next ones. The store is the agent's: jobs read it and never write
- * to it. A package comes in whole, by a rename, and never changes; terraform is handed links to those that a job may use.
+ * Provider packages that jobs on this machine have installed, kept for later ones. The store
+ * belongs to the agent: jobs read it and never write to it. A package is added complete, by a
+ * rename, and never changes. Terraform gets links to the packages that a job may use.
  *
- * At the level `process` jobs could write here. There the agent uses only what this very process has stored, and compares its hash before
- * every use.
+ * At the level `process` jobs could write here. There the agent uses only what this very process
+ * has stored, and compares its hash before every use.
  *
- * `providers/HOST/NAMESPACE/TYPE/VERSION/PLATFORM` and beside it `PLATFORM.json`.
+ * Files: `providers/HOST/NAMESPACE/TYPE/VERSION/PLATFORM` and beside it `PLATFORM.json`.
  */
 import {
   chmodSync,
@@ -45,17 +46,20 @@ export interface StoredPackage extends FoundPackage {
 export interface PackageRecord {
   /** Terraform's hash of the unpacked package. */
   readonly h1: string;
-  /** All that terraform wrote into a lock file which it made from the registry's answer alone; null when it never did. */
+  /**
+   * All hashes that terraform wrote into a lock file after a download, which has those of all
+   * platforms; null if it never did.
+   */
   readonly hashes: readonly string[] | null;
   readonly bytes: number;
 }
 
-/** Where an agent with this work directory keeps them. */
+/** Returns the folder in which an agent with this work directory keeps packages. */
 export const storeFolder = (workDir: string): string => join(workDir, "providers");
 /** A copy in progress, not yet visible to other jobs. */
 export const partialPrefix = ".partial-";
 
-/** Where a package stands. */
+/** Returns the path of a package. */
 export const packagePath = (
   store: string,
   { address, version, platform }: ProviderPackage,
@@ -63,7 +67,10 @@ export const packagePath = (
 
 const recordPath = (path: string): string => `${path}.json`;
 
-/** The packages in a folder of this layout: in the store, or in a `.terraform/providers`. Names that cannot be any are passed over. */
+/**
+ * Returns the packages in a folder of this layout: in the store, or in a `.terraform/providers`.
+ * Skips names that cannot be packages.
+ */
 export function packagesIn(folder: string): FoundPackage[] {
   const found: FoundPackage[] = [];
   for (const host of level(folder, /^[a-z0-9][a-z0-9.-]*(:\d+)?$/))
@@ -89,7 +96,7 @@ const word = /^[0-9A-Za-z](?:[0-9A-Za-z_-]*[0-9A-Za-z])?$/;
 /** What this process has stored. */
 const storedHere = new Map<string, PackageRecord>();
 
-/** Returns what a job of this level may use of the store; without a level everything that is there. */
+/** Returns what a job of this level may use; without a level, everything in the store. */
 export function storedPackages(store: string, level?: Level): StoredPackage[] {
   return packagesIn(store).flatMap((found) => storedAt(found, level) ?? []);
 }
@@ -110,13 +117,13 @@ function storedAt(found: FoundPackage, level: Level | undefined): StoredPackage 
   return record && isThere ? { ...found, record } : undefined;
 }
 
-/** False: a job has changed the package. It is removed then. */
+/** Returns false if a job has changed the package, which is then removed. */
 export async function isUnchanged({ path, record }: StoredPackage, level: Level): Promise<boolean> {
   if (level !== "process") return true;
   try {
     if ((await packageHash(path)) === record.h1) return true;
   } catch {
-    // A link, or a file that is gone.
+    // A link, or a file that no longer exists.
   }
   storedHere.delete(path);
   rmSync(path, { recursive: true, force: true });
@@ -127,14 +134,15 @@ function readRecord(path: string): PackageRecord | undefined {
   try {
     return JSON.parse(readIfExists(recordPath(path)) ?? "") as PackageRecord;
   } catch {
-    // Without a whole record a package is as good as not there; it goes with the next cleaning.
+    // A package without a complete record is not used, and the next cleanup removes it.
     return undefined;
   }
 }
 
 /**
- * Copies a package that `init` has just installed into the store. Throws when it holds anything but plain files, or is not what the lock
- * file says. `room` is asked with its size before anything is copied.
+ * Copies a package that `init` has just installed into the store. Throws if it contains anything
+ * but plain files, or does not match the lock file. `room` is called with its size before anything
+ * is copied.
  */
 export async function storePackage(
   store: string,
@@ -158,14 +166,16 @@ export async function storePackage(
       chmodSync(to, (lstatSync(from).mode & 0o100) === 0 ? 0o644 : 0o755);
     }
     const h1 = await packageHash(partial);
-    if (!hashes.includes(h1)) throw new Error(`${found.path} is not what the lock file names`);
+    if (!hashes.includes(h1))
+      throw new Error(`${found.path} does not match the hash in the lock file`);
     const record: PackageRecord = { h1, hashes: isComplete ? hashes : null, bytes };
-    if (known && known.h1 !== h1) throw new Error(`${found.path} is not what is kept already`);
+    if (known && known.h1 !== h1)
+      throw new Error(`${found.path} differs from the package that is already kept`);
     chmodSync(partial, 0o755);
-    // What an earlier agent has left may be anything at the level `process`.
+    // At the level `process`, what an earlier agent has left may be anything.
     if (!storedAt({ ...found, path }, level)) rmSync(path, { recursive: true, force: true });
     writeWhole(recordPath(path), JSON.stringify(record));
-    // Another job may have been faster; what is there stays.
+    // Another job may have been faster; its package stays.
     if (!existsSync(path)) renameSync(partial, path);
     storedHere.set(path, record);
   } finally {
@@ -189,12 +199,15 @@ function filesOf(folder: string): string[] {
     .filter((entry) => !entry.isDirectory())
     .map((entry) => {
       const file = join(entry.parentPath, entry.name);
-      if (!entry.isFile()) throw new Error(`${file} is not a plain file`);
+      if (!entry.isFile()) throw new Error(`${file} is not a regular file`);
       return relative(folder, file).replaceAll(sep, "/");
     });
 }
 
-/** Makes the folders from `root` down to `path`, open to be gone through and read by whichever user a job has. */
+/**
+ * Creates the folders from `root` down to `path`, so that every user that a job may have can enter
+ * and read them.
+ */
 export function makeOpen(root: string, path: string): void {
   if (path !== root) makeOpen(root, dirname(path));
   if (existsSync(path)) return;

@@ -1,4 +1,7 @@
-/** Archives of terraform files: the digest first, then a look at every entry, and only then is anything written. */
+/**
+ * Unpacks archives of terraform files: first the digest is checked, then every entry, and only then
+ * is anything written.
+ */
 import { createHash } from "node:crypto";
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -31,8 +34,9 @@ export async function unpackSource(
 }
 
 /**
- * Unpacks a `.tar.gz` of plain files and folders. Links, devices and anything that would land elsewhere are refused before the first
- * byte is written, as is more than the limits allow. Modes are reduced to "executable or not".
+ * Unpacks a `.tar.gz` of plain files and folders. Refuses links, devices, paths that lead
+ * elsewhere, and more than the limits allow, before the first byte is written. Of modes, only the
+ * executable bit is kept.
  */
 export async function unpack(
   file: string,
@@ -41,7 +45,7 @@ export async function unpack(
   what: string,
   mayContain: (path: string) => boolean = () => true,
 ): Promise<void> {
-  // tar takes 25 ms to load; inline sources never need it.
+  // Loading tar takes 25 ms; inline sources do not need it.
   const tar = await import("tar");
   await inspect(tar, file, limits, what, mayContain);
   try {
@@ -63,10 +67,15 @@ export async function unpack(
   }
 }
 
-/** Names that are too long, and one name for a file and a folder. Anything else that fails is this machine's. */
+/**
+ * Names that are too long, and one name for a file and a folder. Any other error is this machine's.
+ */
 const faultsOfArchives = /^(TAR_.*|ENAMETOOLONG|ENOTDIR|EISDIR|EEXIST|ENOTEMPTY)$/;
 
-/** The SHA-256 of a file, in hex. Small files are read at once: a stream takes longer to set up than they take to hash. */
+/**
+ * Returns the SHA-256 of a file, in hex. Small files are read at once, because a stream takes
+ * longer to set up than they take to hash.
+ */
 export async function sha256Of(file: string): Promise<string> {
   const digest = createHash("sha256");
   if (statSync(file).size <= smallFile) return digest.update(readFileSync(file)).digest("hex");
@@ -94,20 +103,21 @@ async function inspect(
     strict: true,
     onReadEntry: (entry: Tar.ReadEntry) => {
       const path = entry.path.replace(/^(\.\/)+/, "").replace(/\/+$/, "");
-      if (!plainTypes.has(entry.type)) refuse(`"${entry.path}" is a ${entry.type}`);
+      if (!plainTypes.has(entry.type))
+        refuse(`"${entry.path}" is a ${entry.type}, not a regular file or folder`);
       else if (path !== "" && path !== "." && !isSafePath(path))
-        refuse(`"${entry.path}" as a path`);
-      else if (path !== "" && !mayContain(path)) refuse(`"${entry.path}" does not belong there`);
+        refuse(`"${entry.path}" is not a valid relative path`);
+      else if (path !== "" && !mayContain(path)) refuse(`"${entry.path}" is not expected in it`);
       else if (++entries > limits.entries || !fits(path, places, limits.entries))
-        refuse(`over ${limits.entries} entries`);
+        refuse(`it has more than ${limits.entries} entries`);
       entry.on("data", (part: Buffer) => {
         bytes += part.length;
-        if (bytes > limits.bytes) refuse(`over ${limits.bytes} bytes unpacked`);
+        if (bytes > limits.bytes) refuse(`unpacked, it has more than ${limits.bytes} bytes`);
       });
       entry.resume();
     },
   });
-  // Kinds that the library does not know it would pass over without a word.
+  // The library skips kinds of entries that it does not know without an error.
   parser.on("ignoredEntry", ({ path, type }: Tar.ReadEntry) => refuse(`"${path}" is a ${type}`));
   try {
     await new Promise<void>((resolve, reject) => {
@@ -124,7 +134,7 @@ async function inspect(
   }
 }
 
-/** Also folders that are made on the way count: one long name can ask for thousands. */
+/** Counts folders that are made on the way too, because one long name can need thousands. */
 function fits(path: string, places: Set<string>, limit: number): boolean {
   for (let at = path; at !== "." && !places.has(at) && places.size <= limit; at = dirname(at)) {
     places.add(at);

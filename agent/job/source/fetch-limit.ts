@@ -1,4 +1,7 @@
-/** Bounds what a job fetches from repositories and module sources, none of which say how large they are. */
+/**
+ * Limits the disk space of what a job fetches from repositories and module sources, none of which
+ * announce their size.
+ */
 import { setTimeout as sleep } from "node:timers/promises";
 import { runProgram, type ProgramError } from "../../machine/programs.ts";
 import { StepFailed } from "../context.ts";
@@ -7,9 +10,9 @@ import { kibibyte, mebibyte } from "../../../common/units.ts";
 export interface FetchLimit {
   /** Begins the message of the failure. */
   readonly what: "source" | "modules";
-  /** Measured with everything below it. */
+  /** The folder that is measured, with everything below it. */
   readonly folder: string;
-  /** On the disk, so a file that git keeps and checks out counts twice. */
+  /** Counts disk space, so a file that git keeps and checks out counts twice. */
   readonly bytes: number;
   readonly path: string;
   /** Milliseconds between two measurements. */
@@ -17,8 +20,8 @@ export interface FetchLimit {
 }
 
 /**
- * Runs `fetch` and measures the folder while it runs and once afterwards. Over the limit, aborts the signal that it gave to `fetch`,
- * waits for its end and throws `StepFailed`.
+ * Runs `fetch` and measures the folder while it runs and once afterwards. Over the limit, aborts
+ * the signal that it gave to `fetch`, waits for its end and throws `StepFailed`.
  */
 export async function fetchWithin<T>(
   { what, folder, bytes, path, every = 500 }: FetchLimit,
@@ -32,7 +35,7 @@ export async function fetchWithin<T>(
   };
   const watch = async (): Promise<void> => {
     while (!over.signal.aborted && !tooLarge.signal.aborted) {
-      // A folder of many files takes long to measure: never more than half of the time.
+      // Measuring a folder of many files takes long, so at most half of the time is spent on it.
       const began = performance.now();
       await measure();
       const pause = Math.max(every, performance.now() - began);
@@ -46,28 +49,31 @@ export async function fetchWithin<T>(
     over.abort();
     await watching;
     if (!tooLarge.signal.aborted) await measure();
-    // What the fetch says about its own end is only a consequence.
+    // The error of the fetch itself is only a consequence.
     tooLarge.signal.throwIfAborted();
   }
 }
 
 const tooLargeMessage = (size: number, bytes: number): string =>
-  `what was fetched takes ${Math.ceil(size / mebibyte)} MiB on the disk, and ${mibOf(bytes)} are allowed: ` +
-  "take large files out of the repository, or raise WINDLASS_SOURCE_MIB on the runner";
+  `the fetched files take ${Math.ceil(size / mebibyte)} MiB on the disk, more than the limit of ${mibOf(bytes)}: ` +
+  "remove large files from the repository, or raise WINDLASS_SOURCE_MIB on the runner";
 
-/** The limit as it stands in the settings. */
+/** The limit as written in the settings. */
 export const mibOf = (bytes: number): string => `${bytes / mebibyte} MiB`;
 
-/** In bytes. Its own process: a walk through a hundred thousand files would stop everything else here. */
+/**
+ * Returns the size in bytes. A separate process, because visiting a hundred thousand files would
+ * block the agent.
+ */
 async function sizeOnDisk(folder: string, path: string): Promise<number> {
   // The short options are those that coreutils and BusyBox share.
   const measured = await runProgram("du", ["-skx", folder], { env: { PATH: path } }).then(
     (stdout) => ({ stdout, message: "no size" }),
     (error: ProgramError) => error,
   );
-  // Files that vanish meanwhile make it fail, and it prints the sum of the others all the same.
+  // If files disappear while `du` runs, it fails but prints the sum of the others.
   const [, size] = /^(\d+)\s/.exec(measured.stdout) ?? [];
   if (size === undefined)
-    throw new StepFailed(`what is fetched cannot be measured: ${measured.message}`);
+    throw new StepFailed(`the size of the fetched files cannot be measured: ${measured.message}`);
   return Number(size) * kibibyte;
 }

@@ -1,6 +1,9 @@
-/** Tokens for private repositories: each bound to a host, handed to git as a header in its environment and nowhere else. */
+/**
+ * Tokens for private repositories. Each is bound to an address and given to git only as a header in
+ * its environment.
+ */
 
-/** One line of the setting: a token, and where alone it may go. */
+/** One line of the setting: a token, and the address to which it may be sent. */
 export interface GitAccess {
   /** `https://host[:port]/[path/]`, without user and token. */
   readonly address: string;
@@ -9,8 +12,8 @@ export interface GitAccess {
 }
 
 /**
- * Reads the format of `git credential-store`: a line `https://user:token@host[:port][/path]` each. Throws an error that names the line and
- * never its content.
+ * Parses the format of `git credential-store`: lines `https://user:token@host[:port][/path]`.
+ * Throws an error that names the line and never its content.
  */
 export function readGitAccess(text: string): GitAccess[] {
   return text.split("\n").flatMap((line, index) => {
@@ -21,7 +24,7 @@ export function readGitAccess(text: string): GitAccess[] {
     const isPlain = /^[a-z0-9.-]+(:\d+)?$/.test(url?.host ?? "") && !/[\s*?#]/.test(given);
     if (url?.protocol !== "https:" || !url.username || !url.password || !isPlain) {
       throw new Error(
-        `line ${index + 1} is not like https://user:token@host or https://user:token@host/path`,
+        `line ${index + 1} must have the form https://user:token@host or https://user:token@host/path`,
       );
     }
     return {
@@ -32,14 +35,17 @@ export function readGitAccess(text: string): GitAccess[] {
   });
 }
 
-/** What git may speak, as GIT_ALLOW_PROTOCOL has it. */
+/** The protocols that git may use, in the format of GIT_ALLOW_PROTOCOL. */
 export const gitProtocols = ({ allowHttp }: { readonly allowHttp: boolean }): string =>
   allowHttp ? "https:http:ssh" : "https:ssh";
 
-/** What keeps git from asking a person, from trusting hosts that are not in `known_hosts` and from reading settings of this machine. */
+/**
+ * Keeps git from prompting, from trusting hosts that are not in `known_hosts` and from reading
+ * settings of this machine.
+ */
 export const gitEnvironment = (protocols: string): Record<string, string> => ({
   GIT_TERMINAL_PROMPT: "0",
-  // Found on the PATH; it gives no password.
+  // A program on the PATH that returns no password.
   GIT_ASKPASS: "false",
   // Keys and known hosts are those of the agent's user.
   GIT_SSH_COMMAND: "ssh -oBatchMode=yes -oStrictHostKeyChecking=yes -oForwardAgent=no",
@@ -49,9 +55,10 @@ export const gitEnvironment = (protocols: string): Record<string, string> => ({
 });
 
 /**
- * The part of git's environment that has the tokens for this repository, and names this network's authorities. A token is for the addresses
- * below its own: a repository elsewhere, on the same host too, gets none, and git sends none there. Redirects are not followed
- * with a token: git would send it to the new host too (seen with 2.39).
+ * The part of git's environment with the tokens for this repository and the certificate authorities
+ * of this network. A token is for the addresses below its own: a repository elsewhere gets none,
+ * also on the same host, and git sends none there. With a token, redirects are not followed,
+ * because git 2.39 sends it to the new host too.
  */
 export function gitAccessEnvironment(
   all: readonly GitAccess[],
@@ -61,7 +68,7 @@ export function gitAccessEnvironment(
   return { ...certificates(network), ...headers(all, repository) };
 }
 
-/** Git does not know the names that everything else goes by. */
+/** Git has its own names for what other programs read from `SSL_CERT_FILE` and `SSL_CERT_DIR`. */
 function certificates(network: Readonly<Record<string, string>>): Record<string, string> {
   const file = network["SSL_CERT_FILE"] ?? network["ssl_cert_file"];
   const folder = network["SSL_CERT_DIR"] ?? network["ssl_cert_dir"];
@@ -91,14 +98,14 @@ function headers(
   ]) as Record<string, string>;
 }
 
-/** Whether git, too, takes the repository to be below this address. */
+/** Whether git, too, considers the repository to be below this address. */
 export function isBelow(repository: string, address: string): boolean {
   if (!URL.canParse(repository)) return false;
   const { protocol, host, pathname } = new URL(repository);
   return `${protocol}//${host}${pathname.replace(/\/*$/, "/")}`.startsWith(address);
 }
 
-/** What no log may show of them. */
+/** The texts that no log may show. */
 export const secretsOfGitAccess = (all: readonly GitAccess[]): string[] =>
   all.flatMap(({ user, token }) => [token, `${user}:${token}`]);
 

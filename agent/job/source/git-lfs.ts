@@ -1,4 +1,4 @@
-/** Files that a repository keeps in Git LFS: fetched in place of the pointers to them, or the job fails. */
+/** Fetches the files that a repository keeps in Git LFS, in place of their pointers. */
 import { closeSync, constants, openSync, readSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { StepFailed } from "../context.ts";
@@ -7,11 +7,14 @@ import { gitIn, type GitPlace } from "./git-run.ts";
 
 /** A pointer is smaller than this, by its specification. */
 const pointerLimit = 1024;
-/** As `.gitattributes` has them. */
+/** As in `.gitattributes`. */
 const lfsFiles = ":(attr:filter=lfs)";
 const version = "version https://git-lfs.github.com/spec/v1";
 
-/** Fetches what the checked-out commit of the repository at `url` keeps in LFS. Costs one run of git where there is none. */
+/**
+ * Fetches the LFS files of the checked-out commit of the repository at `url`. Costs one run of git
+ * if there are none.
+ */
 export async function fetchLfs(folder: string, url: string, place: GitPlace): Promise<void> {
   const git = await gitIn(folder, url, place);
   const pointers = await pointersIn(folder, url, place);
@@ -21,7 +24,7 @@ export async function fetchLfs(folder: string, url: string, place: GitPlace): Pr
   const { sourceBytes } = place.settings;
   if (!(bytes <= sourceBytes)) {
     throw new StepFailed(
-      `source: ${what}, of ${bytes} bytes together: more than WINDLASS_SOURCE_MIB allows on the runner (${mibOf(sourceBytes)})`,
+      `source: ${what}, in total ${bytes} bytes, more than WINDLASS_SOURCE_MIB of the runner allows (${mibOf(sourceBytes)})`,
     );
   }
   try {
@@ -29,14 +32,15 @@ export async function fetchLfs(folder: string, url: string, place: GitPlace): Pr
   } catch {
     throw new StepFailed(`source: ${what}, and git-lfs is not installed on the runner`);
   }
-  // The address is given here, so that a `.lfsconfig` cannot name another one.
+  // The address is passed here, so that a `.lfsconfig` cannot name another one.
   const settings = [
     `lfs.url=${lfsAddress(url)}`,
     `remote.origin.url=${url}`,
     "filter.lfs.process=git-lfs filter-process",
     "filter.lfs.required=true",
   ];
-  // Checked out once more, and only these: `git lfs pull` would fetch every file that looks like a pointer.
+  // Checks out only these files once more: `git lfs pull` would fetch every file that looks like a
+  // pointer.
   for (const { path } of pointers) rmSync(join(folder, path));
   const options = settings.flatMap((setting) => ["-c", setting]);
   await git(...options, "checkout", "--quiet", "HEAD", "--", lfsFiles);
@@ -58,7 +62,7 @@ async function pointersIn(folder: string, url: string, place: GitPlace): Promise
   });
 }
 
-/** The size that a pointer names; undefined: the file is none. */
+/** Returns the size that a pointer names, or undefined if the file is not a pointer. */
 function readPointer(path: string): number | undefined {
   let file: number;
   try {
@@ -76,6 +80,6 @@ function readPointer(path: string): number | undefined {
   }
 }
 
-/** As git-lfs derives it; over ssh it asks the host by itself. */
+/** The address that git-lfs derives too; over ssh it gets the address from the host. */
 const lfsAddress = (url: string): string =>
   /^https?:/.test(url) ? `${url.replace(/\/*$/, "").replace(/\.git$/, "")}.git/info/lfs` : url;

@@ -1,4 +1,7 @@
-/** Runs git for one repository, with the tokens for its address and nothing of this machine's settings. */
+/**
+ * Runs git for one repository, with the tokens for its address and nothing of this machine's
+ * settings.
+ */
 import { gitAccessEnvironment, gitEnvironment } from "./git-access.ts";
 import { StepFailed, type JobSettings } from "../context.ts";
 import type { Workspace } from "../workspace.ts";
@@ -14,7 +17,7 @@ export interface GitPlace {
   readonly protocols: string;
 }
 
-/** Runs git and returns what it printed. Throws `StepFailed` with git's own words. */
+/** Runs git and returns its output. Throws `StepFailed` with git's own message. */
 export type Git = (...args: string[]) => Promise<string>;
 
 /** Returns git in a folder, for a repository at this address. */
@@ -24,7 +27,7 @@ export async function gitIn(
   { workspace, settings, signal, protocols }: GitPlace,
 ): Promise<Git> {
   const { path, network, gitAccess } = settings;
-  // 40 ms to load, for git alone.
+  // Takes 40 ms to load, and only git needs it.
   const { execa } = await import("execa");
   const env = {
     ...network,
@@ -44,7 +47,7 @@ export async function gitIn(
       cancelSignal: signal,
       reject: false,
       maxBuffer: mebibyte,
-      // A process group of its own: what git has started ends with it.
+      // A process group of its own, so that everything that git has started ends with it.
       detached: true,
     });
     const end = (): void => killGroup(run.pid);
@@ -54,7 +57,7 @@ export async function gitIn(
     const said = result.stderr.trim().split("\n").slice(-3).join(" ");
     if (/returned error: 30\d/.test(said)) {
       throw new StepFailed(
-        `source: the repository has moved (${said}): name its present address, for no token is sent after a redirect`,
+        `source: the repository has moved (${said}): use its new address, because a token is not sent after a redirect`,
       );
     }
     const command = args.find((word) => /^[a-z-]+$/.test(word) && word !== "-c") ?? "";

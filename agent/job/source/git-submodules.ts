@@ -1,4 +1,4 @@
-/** The submodules of a repository that is checked out: where each belongs, which commit, and from where. */
+/** Lists the submodules of a repository that is checked out: path, commit and address. */
 import { mkdirSync, readdirSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { StepFailed } from "../context.ts";
@@ -12,7 +12,10 @@ export interface Submodule {
   readonly commit: string;
 }
 
-/** Reads `.gitmodules` as the commit has it. Of its settings only `path` and `url` count; no other one is given to git. */
+/**
+ * Reads `.gitmodules` of the commit. Only `path` and `url` are used; no other setting of it is
+ * given to git.
+ */
 export async function submodulesOf(
   folder: string,
   url: string,
@@ -42,7 +45,7 @@ export async function submodulesOf(
 const splitAt = (text: string, index: number): [string, string] =>
   index < 0 ? [text, ""] : [text.slice(0, index), text.slice(index + 1)];
 
-/** Git itself has made the folder, or refused the path, at the checkout. */
+/** Git has made the folder at the checkout, or has refused the path. */
 function emptyFolder(root: string, path: string): string {
   const folder = join(realpathSync(root), path);
   mkdirSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-/** Git as a source: one commit, over https or ssh, with nothing of it run on this machine. */
+/** Fetches one commit of a git repository, over https or ssh, and runs nothing of it. */
 import { StepFailed } from "../context.ts";
 import { fetchWithin } from "./fetch-limit.ts";
 import { fetchLfs } from "./git-lfs.ts";
@@ -14,7 +14,9 @@ export interface GitWish {
   readonly submodules?: boolean | undefined;
 }
 
-/** Fetches exactly one commit into the source folder and says which. `protocols` is there for tests. */
+/**
+ * Fetches exactly one commit into the source folder and returns it. `protocols` is there for tests.
+ */
 export async function fetchGit(
   wish: GitWish,
   workspace: Workspace,
@@ -25,7 +27,7 @@ export async function fetchGit(
   const { url, ref } = wish;
   checkAddress(url, "the repository", protocols);
   if (ref !== undefined && !isSafeRef(ref)) {
-    throw new StepFailed(`source: "${ref}" cannot be the name of a git ref`);
+    throw new StepFailed(`source: "${ref}" is not a valid name of a git ref`);
   }
   return fetchCommit(wish, workspace, settings, signal, protocols);
 }
@@ -33,18 +35,18 @@ export async function fetchGit(
 function checkAddress(url: string, what: string, protocols: string): void {
   if (!isSafeUrl(url, protocols.split(":"))) {
     throw new StepFailed(
-      `source: only https and ssh addresses of git repositories are fetched, and the one of ${what} is another; http needs WINDLASS_ALLOW_HTTP=1 at the agent`,
+      `source: the address of ${what} must begin with https:// or ssh://; http:// needs WINDLASS_ALLOW_HTTP=1 on the runner`,
     );
   }
   if (hasPassword(url)) {
     throw new StepFailed(
-      `source: the address of ${what} holds a password, which everybody sees who sees the configuration: ` +
-        "take it out and give the agent's WINDLASS_GIT_CREDENTIALS a token for that host",
+      `source: the address of ${what} contains a password, which every user sees who can see the configuration: ` +
+        "remove it, and add a token for that host to WINDLASS_GIT_CREDENTIALS of the runner",
     );
   }
 }
 
-/** The fetching, which would run nothing of an address or a ref either if it had not been judged before. */
+/** Fetches. Even without the checks above, git would run nothing that an address or a ref names. */
 export async function fetchCommit(
   { url, ref = "HEAD", submodules = false }: GitWish,
   workspace: Workspace,
@@ -76,24 +78,27 @@ async function fetchInto(
   place: GitPlace,
 ): Promise<string> {
   const git = await gitIn(folder, url, place);
-  // Without the machine's templates, which may bring hooks.
+  // Without the machine's templates, which may contain hooks.
   await git("init", "--quiet", "--template=");
   const fetch = ["fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules"];
   await git(...fetch, "--", url, ref);
   await git("checkout", "--quiet", "--detach", "--no-recurse-submodules", "FETCH_HEAD");
   const commit = await git("rev-parse", "HEAD");
   if (/^[0-9a-f]{40,64}$/.test(ref) && commit !== ref) {
-    throw new StepFailed(`source: git gave commit ${commit} for ${ref}`);
+    throw new StepFailed(`source: git fetched commit ${commit} for ${ref}`);
   }
   await fetchLfs(folder, url, place);
   return commit;
 }
 
-/** Repositories within repositories, and all of them together. */
+/** The limits of submodules: how deep they are nested, and how many there are in total. */
 const depthLimit = 5;
 const countLimit = 100;
 
-/** Each submodule is fetched like the repository itself: the commit that is recorded, by the same rules, with its own token. */
+/**
+ * Fetches each submodule like the repository itself: the recorded commit, by the same rules, with
+ * its own token.
+ */
 async function fetchSubmodules(folder: string, url: string, place: GitPlace): Promise<void> {
   const todo = [{ folder, url, depth: 0 }];
   let count = 0;
@@ -111,7 +116,10 @@ async function fetchSubmodules(folder: string, url: string, place: GitPlace): Pr
   }
 }
 
-/** An address that names its protocol, or `user@host:path`. A leading dash or `ext::` would be an instruction to git. */
+/**
+ * An address that names its protocol, or `user@host:path`. Git would take a leading dash or `ext::`
+ * for an instruction.
+ */
 export function isSafeUrl(url: string, protocols: readonly string[]): boolean {
   // eslint-disable-next-line no-control-regex -- these are what is looked for
   if (/[\u0000-\u0020\u007f]/.test(url) || url.startsWith("-")) return false;
@@ -125,7 +133,9 @@ export function isSafeUrl(url: string, protocols: readonly string[]): boolean {
 
 const hasPassword = (url: string): boolean => /^[a-z]+:\/\/[^/]*:[^/]*@/.test(url);
 
-/** As `git check-ref-format` has it, and nothing that could be read as an option or a refspec. */
+/**
+ * As `git check-ref-format` defines it, without names that could be read as an option or a refspec.
+ */
 export const isSafeRef = (ref: string): boolean =>
   /^[A-Za-z0-9_][A-Za-z0-9_./@+#=-]*$/.test(ref) &&
   !/\.\.|\/\/|@\{|\/\.|\.lock(\/|$)|[./]$/.test(ref) &&

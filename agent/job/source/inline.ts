@@ -1,4 +1,4 @@
-/** Files that stand in the snapshot itself. */
+/** Writes the files that are in the snapshot itself. */
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -14,19 +14,19 @@ export function writeInline(
   for (const path of Object.keys(files).toSorted()) {
     const text = files[path];
     if (typeof text !== "string" || !isSafePath(path)) {
-      throw new StepFailed(`source: "${path}" is not a file name that can be used`);
+      throw new StepFailed(`source: "${path}" is not a valid file name`);
     }
-    // Lengths in front, so that no two different sets of files are hashed as the same bytes.
+    // Each length comes first, so that no two different sets of files are hashed as the same bytes.
     hash.update(`${Buffer.byteLength(path)}:${path}${Buffer.byteLength(text)}:`).update(text);
     const target = join(folder, path);
     mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
-    // What begins like a script is one: there is no other way to say so in a snapshot.
+    // A file that begins like a script becomes executable, because a snapshot has no file modes.
     writeFileSync(target, text, { flag: "wx", mode: text.startsWith("#!") ? 0o700 : 0o600 });
   }
   return { type: "inline", digest: hash.digest("hex") };
 }
 
-/** A relative path that stays where it is put. */
+/** Whether a relative path stays within its folder. */
 export function isSafePath(path: string): boolean {
   return (
     path !== "" &&

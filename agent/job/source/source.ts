@@ -1,4 +1,4 @@
-/** Brings the terraform files into the workspace and says exactly which they are. */
+/** Brings the terraform files into the workspace and returns exactly which they are. */
 import { copyFileSync, existsSync, realpathSync, rmSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import type { Source } from "../../../protocol/configurations.ts";
@@ -27,7 +27,7 @@ export const fetchSource: Step = {
     const lock = join(workspace.artifact, lockFile);
     // The plan was made with exactly these provider versions.
     if (facts.manifest && existsSync(lock)) {
-      // The source may have a link there.
+      // The source may have a link at this path.
       rmSync(join(folder, lockFile), { force: true });
       copyFileSync(lock, join(folder, lockFile));
     }
@@ -39,7 +39,8 @@ export const lockFile = ".terraform.lock.hcl";
 
 async function fetchFiles(context: JobContext): Promise<SourceRevision> {
   const { workspace, api, stop, facts, settings } = context;
-  // A server of the bare interface may put anything in a snapshot, or leave the source out.
+  // A server that knows only the published interface may put anything into a snapshot, or leave the
+  // source out.
   const source: Source | undefined = context.claim.job.config_snapshot.source;
   switch (source?.type) {
     case "inline":
@@ -50,7 +51,7 @@ async function fetchFiles(context: JobContext): Promise<SourceRevision> {
       return unpackSource(file, source.sha256, workspace.source);
     }
     case "git": {
-      // At DEPLOY the very commit that was planned, wherever the branch is by now.
+      // A DEPLOY fetches the commit that was planned, even if the branch has moved.
       const ref = facts.manifest?.source.digest ?? source.ref;
       const { submodules } = context.claim.job.config_snapshot;
       const protocols = gitProtocols(settings);
@@ -61,19 +62,22 @@ async function fetchFiles(context: JobContext): Promise<SourceRevision> {
   }
 }
 
-/** The folder for terraform, which must lie in the source also after its links are followed. */
+/**
+ * Returns the folder for terraform, which must be within the source also after its links are
+ * resolved.
+ */
 function folderOf({ claim, workspace }: JobContext): string {
   const { source, working_directory: inner = "" } = claim.job.config_snapshot;
   const wanted = join(source.type === "git" ? (source.path ?? "") : "", inner);
   const root = realpathSync(workspace.source);
   const path = join(root, wanted);
   if (!existsSync(path) || !statSync(path).isDirectory()) {
-    throw new StepFailed(`source: there is no folder "${wanted}" in it`);
+    throw new StepFailed(`source: it has no folder "${wanted}"`);
   }
   const folder = realpathSync(path);
   const way = relative(root, folder);
   if (way === ".." || way.startsWith(`..${sep}`)) {
-    throw new StepFailed(`source: the folder "${wanted}" lies outside of it`);
+    throw new StepFailed(`source: the folder "${wanted}" is outside of it`);
   }
   return folder;
 }

@@ -1,4 +1,4 @@
-/** Where a job's state lives, and how terraform is told. */
+/** Decides where a job's state is kept, and tells terraform. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join, relative } from "node:path";
@@ -12,13 +12,15 @@ import { runTerraform } from "./terraform.ts";
 import { localState } from "../workspace.ts";
 import { kibibyte } from "../../../common/units.ts";
 
-/** What may declare where state is kept: `state_store` is a terraform to come. */
+/** The words that declare a backend; `state_store` will come with a later terraform. */
 const backendWords = ["backend", "cloud", "state_store"];
 
 /**
- * Decides where the state is kept. Without a choice, a configuration that declares a backend keeps it, because a state that moves makes
- * terraform create everything again. Whether it declares one is terraform's to say: before init, `output` fails if there is one to
- * initialize, and runs nothing of the configuration. Files that terraform cannot read fail there too, and then in init.
+ * Decides where the state is kept. Without a choice, a configuration that declares a backend uses
+ * it, because terraform would create everything again if the state moved. Terraform itself decides
+ * whether a backend is declared: before init, `output` fails if there is one to initialise, and it
+ * runs nothing of the configuration. Files that terraform cannot read fail there too, and then in
+ * init.
  */
 export async function chooseBackend(context: JobContext, folder: string): Promise<BackendKind> {
   const kind = await kindOf(context, folder);
@@ -33,7 +35,10 @@ export async function chooseBackend(context: JobContext, folder: string): Promis
 const hasSettings = ({ claim: { job } }: JobContext): boolean =>
   Object.keys(job.config_snapshot.backend_config ?? {}).length > 0;
 
-/** Writes what the declared backend leaves open, for `init`: as a file, because other users see a process's arguments. */
+/**
+ * Writes the settings that the declared backend leaves open, for `init`. In a file, because other
+ * users can see the arguments of a process.
+ */
 export function backendConfigOf(context: JobContext): string[] {
   const { workspace, claim, isolation } = context;
   if (!hasSettings(context)) return [];
@@ -53,12 +58,12 @@ async function kindOf(context: JobContext, folder: string): Promise<BackendKind>
   if (isDeclared && chosen === undefined) {
     if (await hasKeptState(context)) {
       throw new StepFailed(
-        "the files declare a backend of their own, but the control plane keeps a state of this configuration: " +
-          `terraform would make everything once more. ${howToChoose}; to move the state, download it and push it there first`,
+        "the files declare a backend, but the control plane already keeps a state of this configuration: " +
+          `terraform would create everything a second time. ${howToChoose}; to move the state, download it and push it to that backend first`,
       );
     }
     context.log.system(
-      "The files declare a backend of their own, which keeps the state because no other was chosen. " +
+      "The state is kept in the backend that the files declare, because no backend was chosen. " +
         "To keep it in the control plane: --backend managed",
     );
     return "own";
@@ -67,8 +72,8 @@ async function kindOf(context: JobContext, folder: string): Promise<BackendKind>
   const wasOwn = context.claim.job.deployed_backend === "own";
   if (!isDeclared && wasOwn && chosen === undefined) {
     throw new StepFailed(
-      "the last DEPLOY kept the state in a backend that the files declared, and they declare none any more: " +
-        `terraform would make everything once more. ${howToChoose}, for which they must declare it again`,
+      "the last DEPLOY kept the state in a backend that the files declared, but they no longer declare one: " +
+        `terraform would create everything a second time. ${howToChoose}, for which the files must declare it again`,
     );
   }
   if (!isDeclared && wasOwn) {
@@ -79,13 +84,13 @@ async function kindOf(context: JobContext, folder: string): Promise<BackendKind>
   }
   if (isDeclared) {
     context.log.system(
-      'The files declare a backend of their own. It is not used: the configuration\'s backend is "managed", so the control plane keeps the state.',
+      'The files declare a backend, which is not used: the configuration\'s backend is "managed", so the control plane keeps the state.',
     );
   }
   return kind;
 }
 
-/** A backend that is declared later must not leave the state behind that there is. */
+/** If a backend is declared later, the existing managed state must not be left behind. */
 async function hasKeptState({ claim: { job }, api, stop }: JobContext): Promise<boolean> {
   if (job.attempt === undefined || !job.spec_id || !job.job_token) return false;
   return api.hasState(job.spec_id, job.job_token, stop);
@@ -102,17 +107,20 @@ function keptFor({ claim: { job } }: JobContext): BackendKind {
     throw new StepFailed("the job names no configuration, so there is no managed state for it");
   }
   if (job.attempt === undefined) return "local";
-  if (!job.job_token) throw new StepFailed("the server gave no token for the managed state");
+  if (!job.job_token) throw new StepFailed("the server sent no token for the managed state");
   return "managed";
 }
 
-/** What an agent of an earlier release had decided, which left no fact. */
+/** A decision of an agent of an earlier release, which wrote no fact. */
 export function backendBefore({ claim: { job } }: JobContext): BackendKind {
   if (job.config_snapshot.backend === "own") return "own";
   return job.attempt === undefined ? "local" : "managed";
 }
 
-/** Where the state is kept that the job has applied to, if it came to that and the control plane can be told. */
+/**
+ * Returns, for the report, where the state is kept to which the job has applied. Empty if it has
+ * not applied, or if the state is in the work directory.
+ */
 export function appliedBackend(journal: Journal): Pick<ReportStatus, "backend"> {
   const { facts } = journal.find("done", ({ step }) => step === "init") ?? {};
   const hasApplied = journal.find("begun", ({ step }) => step === "apply") !== undefined;
@@ -124,8 +132,9 @@ const injectedPrefix = "zzzz_windlass_";
 const isInjected = (name: string): boolean => name.startsWith(injectedPrefix);
 
 /**
- * Writes the override file that replaces any backend of the configuration. Override files are read in the order of their names and
- * the last wins; the random part keeps a `.tofu` twin from hiding it.
+ * Writes the override file that replaces any backend of the configuration. Terraform reads override
+ * files in the order of their names, and the last one wins. The random part of the name keeps a
+ * `.tofu` file of the same name from hiding it.
  */
 export function injectBackend(context: JobContext, folder: string, kind: BackendKind): void {
   if (kind === "own") return;
@@ -133,7 +142,8 @@ export function injectBackend(context: JobContext, folder: string, kind: Backend
   if (kind === "local") {
     const path = localState(context.settings.workDir, context.claim.job.spec_id ?? "");
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    // A plan keeps its backend's settings: only a relative path is right in another agent's work directory too.
+    // A plan contains the settings of its backend, so only a relative path is right in another
+    // agent's work directory too.
     config = { local: { path: relative(folder, path) } };
   }
   const name = `${injectedPrefix}${randomBytes(8).toString("hex")}_override.tf.json`;
@@ -143,23 +153,26 @@ export function injectBackend(context: JobContext, folder: string, kind: Backend
   });
 }
 
-/** Removes what a killed agent has injected: a file that it had made and not yet written would be no JSON to terraform. */
+/** Removes the override file of a killed agent, which may be empty and then is not JSON. */
 export function removeInjected(folder: string): void {
   for (const name of readdirSync(folder).filter(isInjected)) {
     rmSync(join(folder, name), { recursive: true, force: true });
   }
 }
 
-/** Whether a backend was injected, and with it what an agent before this one had decided when it began init. */
+/**
+ * Whether an override file exists, which shows what an earlier agent had decided when it began
+ * init.
+ */
 export const injectedBackend = (context: JobContext, folder: string): BackendKind =>
   readdirSync(folder).some(isInjected) ? keptFor(context) : "own";
 
-/** Terraform's record of a backend is a few KiB. JSON takes many times its size in memory. */
+/** Terraform's record of a backend has a few KiB. JSON takes many times its size in memory. */
 const recordLimit = 256 * kibibyte;
 
 /**
- * After init, terraform's own record of the backend is compared with what was meant: state in the workspace would be wiped with it,
- * and what the configuration destroyed or made would be forgotten.
+ * After init, compares terraform's own record of the backend with the decision. State in the
+ * workspace would be removed with it, and with it the record of what the configuration has created.
  */
 export function checkBackend(context: JobContext, folder: string, kind: BackendKind): void {
   const record = join(folder, ".terraform", "terraform.tfstate");
@@ -175,17 +188,17 @@ export function checkBackend(context: JobContext, folder: string, kind: BackendK
   if (kind === "own" ? backend?.type && !isInWorkspace : backend?.type === expected) return;
   if (kind !== "own") {
     throw new StepFailed(
-      `terraform uses the backend ${backend?.type ?? "local"} where ${expected} was set`,
+      `terraform uses the backend ${backend?.type ?? "local"} instead of ${expected}`,
     );
   }
-  const named = "no backend that keeps the state outside of the job's workspace";
+  const named = "no backend that keeps the state outside the job's workspace";
   throw new StepFailed(
     chosen === "own"
-      ? `the configuration is to keep its own state (backend "own") but declares ${named}`
-      : `it cannot be decided where the state is kept: no backend was chosen, and the files seem to declare one, but terraform finds ${named}. ${howToChoose}`,
+      ? `the configuration has the backend "own" but declares ${named}`
+      : `it is not clear where the state is kept: no backend was chosen, and the files seem to declare one, but terraform finds ${named}. ${howToChoose}`,
   );
 }
 
-/** What a person does about a configuration whose backend is not clear. */
+/** What a user can do about a configuration whose backend is not clear. */
 export const howToChoose =
-  "Choose one: --backend managed keeps the state in the control plane, --backend own in the backend that the files declare";
+  "Choose a backend: --backend managed keeps the state in the control plane, --backend own in the backend that the files declare";

@@ -1,7 +1,8 @@
 /**
- * Terraform's debug log, of a job that asks for one. Terraform appends to a file in the workspace. The agent keeps that file within its
- * bound by cutting it: a writer that appends goes on at the new end and notices nothing. Once the outcome is decided, what the file
- * begins with is masked, packed and sent, in pieces.
+ * Keeps terraform's debug log of a job that asks for one. Terraform appends to a file in the
+ * workspace. The agent cuts this file when it exceeds the limit; a process that appends continues
+ * at the new end and notices nothing. After the outcome is decided, the beginning of the file is
+ * masked, compressed and sent, in pieces.
  */
 import {
   closeSync,
@@ -32,21 +33,21 @@ const isWanted = ({ claim }: Pick<JobContext, "claim">): boolean => claim.job.de
 const fileOf = ({ workspace }: Pick<JobContext, "workspace">): string =>
   join(workspace.debug, "terraform.log");
 
-/** What makes terraform write it. Without a path it would stand in the job's log. */
+/** Makes terraform write it. Without a path, terraform would write it to the job's log. */
 export const debugEnvironment = (context: Wanted): Record<string, string> =>
   isWanted(context) ? { TF_LOG: "DEBUG", TF_LOG_PATH: fileOf(context) } : {};
 
-/** Makes the folder before anything of the job has run. */
+/** Creates the folder before anything of the job runs. */
 export function prepareDebugLog(context: Wanted & Pick<JobContext, "journal" | "isolation">): void {
   if (!isWanted(context) || context.journal.find("run")) return;
   emptyFolder(context.workspace.debug);
   context.isolation.give(context.workspace.debug);
 }
 
-/** How often the size is looked at, in milliseconds. Between two looks the file may grow over its bound. */
+/** Milliseconds between two checks of the size. In between, the file may exceed its limit. */
 const lookEvery = 250;
 
-/** Keeps the file within its bound until the command has ended; returns the command's end. */
+/** Keeps the file within its limit until the command has ended. Returns the command's end. */
 export async function boundDebugLog<T>(
   context: Wanted & Pick<JobContext, "settings">,
   ended: Promise<T>,
@@ -70,13 +71,13 @@ async function keepCut(
     try {
       cut(context);
     } catch {
-      // What the job has put in the file's place is reported when the log is to be sent.
+      // If the job has replaced the file, the error is reported when the log is to be sent.
     }
     await sleep(lookEvery, undefined, { signal: over }).catch(() => undefined);
   }
 }
 
-/** Leaves one byte more than the bound: it tells that there was more. */
+/** Leaves one byte more than the limit, which shows that there was more. */
 function cut(context: Wanted & Pick<JobContext, "settings">): void {
   const most = context.settings.debugLogLimitBytes + 1;
   const file = openJobFile(context.workspace.root, fileOf(context), constants.O_RDWR);
@@ -92,22 +93,24 @@ type Sending = Wanted &
   Pick<JobContext, "settings" | "journal" | "directory" | "api"> &
   Pick<JobContext, "log">;
 
-/** Sends what terraform has written, if the job asks for it. The outcome of the job does not depend on it. */
+/** Sends the debug log if the job asks for one. The outcome of the job does not depend on it. */
 export async function sendDebugLog(context: Sending): Promise<void> {
   if (!isWanted(context)) return;
   try {
     await send(context);
   } catch (error) {
-    context.log.system(`The debug log could not be kept: ${(error as Error).message}`);
+    context.log.system(`The debug log could not be sent: ${(error as Error).message}`);
   }
 }
 
 async function send(context: Sending): Promise<void> {
   const { workspace, directory, api, settings } = context;
   if (!knowsAllSecrets(context))
-    throw new Error("the worker's token was changed, and what must be masked in it is not known");
+    throw new Error(
+      "the worker's token was changed during the job, so the secrets to mask in it are not known",
+    );
   const file = openJobFile(workspace.root, fileOf(context));
-  // No terraform has run.
+  // Terraform was never started.
   if (file === undefined) return;
   const packed = join(directory, "debug-log.gz");
   try {
@@ -121,14 +124,17 @@ async function send(context: Sending): Promise<void> {
   const { size } = statSync(packed);
   if (size > debugLogLimit)
     throw new Error(
-      `packed it has ${size} bytes, over ${debugLogLimit}; set WINDLASS_DEBUG_LOG_LIMIT_MIB lower`,
+      `compressed it has ${size} bytes, more than ${debugLogLimit}; lower WINDLASS_DEBUG_LOG_LIMIT_MIB`,
     );
   await api.uploadDebugLog(packed);
 }
 
 const pieceLength = 64 * kibibyte;
 
-/** The first `limit` bytes of the file, without the secrets. What may be the start of a secret is left out where the file is cut. */
+/**
+ * The first `limit` bytes of the file, with secrets masked. Where the file is cut, what may be the
+ * start of a secret is left out.
+ */
 export function* masked(file: number, limit: number, redactor: Redactor): Generator<Buffer> {
   const { size } = fstatSync(file);
   const isCut = size > limit;
@@ -149,6 +155,6 @@ export function* masked(file: number, limit: number, redactor: Redactor): Genera
   }
   if (isCut)
     yield Buffer.from(
-      `\n[windlass] The debug log ends here: it is over ${limit} bytes (WINDLASS_DEBUG_LOG_LIMIT_MIB of the runner).\n`,
+      `\n[windlass] The debug log ends here: it is larger than ${limit} bytes (WINDLASS_DEBUG_LOG_LIMIT_MIB of the runner).\n`,
     );
 }

@@ -1,9 +1,9 @@
-/** Reads from terraform's own words why it failed, for the job's `error_message`. */
+/** Reads from terraform's output why it failed, for the job's `error_message`. */
 import { open } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { kibibyte } from "../../../common/units.ts";
 
-/** Errors stand on stderr, which is short; a provider that floods it is cut off here. */
+/** Errors are on stderr, which is short; the output of a provider that floods it is cut here. */
 const readLimit = 256 * kibibyte;
 const messageLimit = 2000;
 
@@ -22,7 +22,10 @@ export async function failureOf(
   return `${what}: ${first}${rest}`;
 }
 
-/** The errors of terraform's human output, each as `summary: detail` on one line. Without any, its last words. */
+/**
+ * Returns the errors of terraform's human-readable output, each as `summary: detail` on one line.
+ * Without any, returns the last lines.
+ */
 export function errorsIn(stderr: string): string[] {
   const lines = stripVTControlCharacters(stderr)
     .split("\n")
@@ -35,7 +38,7 @@ export function errorsIn(stderr: string): string[] {
     const edge = /^[╷╵]/u.exec(frame[index] ?? "")?.[0];
     if (edge !== undefined) [isFramed, current] = [edge === "╷", undefined];
     const summary = /^Error: (.*)/.exec(line)?.[1];
-    // A second one in the same frame is the cause, quoted by the first.
+    // A second error in the same frame is the cause, quoted by the first.
     if (summary !== undefined && !(isFramed && current)) errors.push((current = [summary]));
     else current?.push(line);
   }
@@ -47,7 +50,7 @@ export function errorsIn(stderr: string): string[] {
 function oneLine([summary = "", ...rest]: string[]): string {
   const detail = rest
     .join("\n")
-    // Where it stands: "  on main.tf line 11, in resource …:" and the quoted lines of code.
+    // The location: "  on main.tf line 11, in resource …:" and the quoted lines of code.
     .replace(/^\s+on .*? line \d+.*$\n?/gm, "")
     .replace(/^\s+(\d+:|├|│).*$\n?/gmu, "")
     .replace(/\s+/g, " ")

@@ -6,18 +6,18 @@ import type { Workspace } from "../workspace.ts";
 export interface EnvironmentParts {
   readonly path: string;
   readonly network: Readonly<Record<string, string>>;
-  /** From the configuration, not to be trusted. */
+  /** From the configuration, so untrusted. */
   readonly own: Readonly<Record<string, unknown>>;
   readonly workspace: Workspace;
   /** The job's folder for temporary files. */
   readonly temporary: string;
-  /** Address and credentials of managed state. */
+  /** Address and credentials of the managed state. */
   readonly state: Readonly<Record<string, string>>;
-  /** Where cloud credentials are found. */
+  /** The address and password of the endpoint for cloud credentials. */
   readonly cloud: Readonly<Record<string, string>>;
 }
 
-/** What comes later wins, so a configuration can replace nothing that the agent sets. */
+/** Later entries win, so a configuration can replace nothing that the agent sets. */
 export function environmentOf(parts: EnvironmentParts): Record<string, string> {
   return {
     ...parts.network,
@@ -31,13 +31,16 @@ export function environmentOf(parts: EnvironmentParts): Record<string, string> {
     CHECKPOINT_DISABLE: "1",
     TF_CLI_CONFIG_FILE: parts.workspace.cliConfig,
     ...parts.state,
-    // Not even a job without credentials of its own may be what this machine is.
+    // A job without credentials of its own must not use this machine's identity either.
     AWS_EC2_METADATA_DISABLED: "true",
     ...parts.cloud,
   };
 }
 
-/** How terraform's `http` backend reaches managed state. It is the one place where the job token goes; plans and `.terraform` do not keep it. */
+/**
+ * Returns the environment for terraform's `http` backend. The job token is only here; plans and
+ * `.terraform` do not contain it.
+ */
 export function stateEnvironment(context: JobContext): Record<string, string> {
   const { job } = context.claim;
   if (context.facts.backend !== "managed" || !job.spec_id || !job.job_token) return {};
@@ -50,13 +53,13 @@ export function stateEnvironment(context: JobContext): Record<string, string> {
     TF_HTTP_UNLOCK_METHOD: "UNLOCK",
     TF_HTTP_USERNAME: job.id,
     TF_HTTP_PASSWORD: job.job_token,
-    // With terraform's default of 2, a restart of the control plane during the last upload loses the
-    // state (docs/decisions.md, "State retries").
+    // With terraform's default of 2, a restart of the control plane during the last upload loses
+    // the state (docs/decisions.md, "State retries").
     TF_HTTP_RETRY_MAX: "8",
   };
 }
 
-/** Drops forbidden and impossible names, and values that are no text or hold a NUL. */
+/** Drops forbidden and impossible names, and values that are not text or contain a NUL. */
 function allowed(own: Readonly<Record<string, unknown>>): Record<string, string> {
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(own)) {

@@ -1,10 +1,11 @@
 /**
- * Runs terraform so that it belongs to itself: own session, output on files, exit code renamed into place by a fixed wrapper. The
- * agent only watches; one that was killed and started again watches on. Starting and adopting are the same call.
+ * Runs terraform independently of the agent: in its own session, with output to files, below a
+ * fixed wrapper that renames the exit code into place. The agent only watches; an agent that was
+ * killed and started again continues to watch. Starting and adopting are the same call.
  *
- * A run directory holds `stdout`, `stderr` and, one after the other: `started` (the wrapper's identity, made with O_EXCL: who
- * makes it decides, so a run happens at most once), `child` (the command's identity, for signals), `told` (what a sandbox says about
- * the process in it), `exit` (the exit code).
+ * A run directory contains `stdout`, `stderr` and, in this order: `started` (the wrapper's
+ * identity, created with O_EXCL, so that a run happens at most once), `child` (the command's
+ * identity, for signals), `told` (which process runs in the sandbox), `exit` (the exit code).
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,20 +31,23 @@ export type RunEnd =
 export interface StopPatience {
   /** From the first SIGINT to the second, in milliseconds. */
   readonly first: number;
-  /** From the second SIGINT to SIGKILL. 0: no second SIGINT, SIGKILL at once. */
+  /** From the second SIGINT to SIGKILL. 0: SIGKILL at once, without a second SIGINT. */
   readonly second: number;
 }
 
 export interface Run {
   /** Resolves once, after everything left of the command's process group was killed. */
   readonly ended: Promise<RunEnd>;
-  /** Climbs the ladder: SIGINT, patience, SIGINT, patience, SIGKILL. `interrupted`: a former agent has sent the first SIGINT. */
+  /**
+   * Runs the stop sequence: SIGINT, grace, SIGINT, grace, SIGKILL. `interrupted`: a former agent
+   * has sent the first SIGINT.
+   */
   stop(patience: StopPatience, interrupted: boolean): Promise<void>;
 }
 
 /**
- * Starts the command, or watches the one that runs or has run in this directory. `prepared`: a wrapper that waits for it. `endRest`
- * ends what the command left outside of its process group.
+ * Starts the command, or watches the one that runs or has run in this directory. `prepared`: a
+ * wrapper that waits to run it. `endRest` ends what the command left outside of its process group.
  */
 export function openRun(
   command: RunCommand,
@@ -64,15 +68,21 @@ export function openRun(
   };
 }
 
-/** Whether the command of this directory runs on this machine now. */
+/** Whether the command of this directory is running on this machine. */
 export function isRunning(directory: string): boolean {
   const started = readStarted(directory);
   return (typeof started === "object" && isAlive(started)) || isChildAlive(directory);
 }
 
-/** How often a run is looked at when nothing hints that it ended: adopted runs, and as a safety net. */
+/**
+ * How often a run is checked if no event reports its end: adopted runs, and in case an event is
+ * lost.
+ */
 const lookEvery = 250;
-/** The wrapper writes `started` a moment after making it; a wrapper killed in between leaves it empty for good. */
+/**
+ * The wrapper writes `started` a moment after creating it. A wrapper that is killed in between
+ * leaves it empty for good.
+ */
 const startedWriteLimit = 5000;
 
 async function watch(directory: string, spawned: Spawned | undefined): Promise<RunEnd> {
@@ -97,14 +107,14 @@ function look(
   const started = readStarted(directory);
   if (started === undefined) {
     if (!spawned?.isGone) return undefined;
-    // The wrapper may have made `started` between the two looks.
+    // The wrapper may have created `started` between the two checks.
     if (readStarted(directory) !== undefined) return undefined;
-    return { kind: "never started", reason: spawned.failure ?? "the shell did not start" };
+    return { kind: "never started", reason: spawned.failure ?? "the shell could not be started" };
   }
   if (started === "blocked") return { kind: "never started", reason: "stopped before its start" };
   if (started === "empty") return emptyForLong ? { kind: "unknown" } : undefined;
   if (isAlive(started) || isChildAlive(directory)) return undefined;
-  // It may have ended properly since `exit` was looked for.
+  // It may have ended normally since `exit` was checked.
   return readExit(directory) ?? { kind: "unknown" };
 }
 
@@ -125,7 +135,8 @@ async function stop(
     timer.abort();
   };
   if (block(directory)) return end;
-  // The child's identity is written right after the start; a signal before it would have no address.
+  // The child's identity is written right after the start. Before that there is no process to
+  // signal.
   for (let tries = 0; !over && !readChild(directory) && tries < 100; tries++) await wait(10);
   if (!over && !interrupted) signalChild(directory, "SIGINT");
   await wait(patience.first);
@@ -134,7 +145,7 @@ async function stop(
     await wait(patience.second);
   }
   if (!over) {
-    // Only terraform: the wrapper lives on for the moment that it needs to write down the exit code.
+    // Only terraform: the wrapper stays for the moment that it needs to write the exit code.
     signalChild(directory, "SIGKILL");
     await wait(2000);
   }
@@ -142,7 +153,10 @@ async function stop(
   await end;
 }
 
-/** Takes the start away from a wrapper that has not come to it; false when the command has started. */
+/**
+ * Prevents a wrapper that has not yet started the command from starting it. Returns false if the
+ * command has started.
+ */
 function block(directory: string): boolean {
   try {
     writeFileSync(join(directory, "started"), "blocked\n", { flag: "wx", mode: 0o600 });
@@ -173,7 +187,7 @@ function isChildAlive(directory: string): boolean {
 function readExit(directory: string): RunEnd | undefined {
   const text = readIfExists(join(directory, "exit"));
   if (text === undefined) return undefined;
-  // Empty after a power cut: the rename was durable, the content was not.
+  // Empty after a power failure: the rename was durable, the content was not.
   return /^\d+\n$/.test(text) ? { kind: "exited", code: Number(text) } : { kind: "unknown" };
 }
 
@@ -182,15 +196,19 @@ function signalChild(directory: string, signal: NodeJS.Signals): void {
   if (child && isAlive(child)) kill(toldChild(directory, child.pid) ?? child.pid, signal);
 }
 
-/** The process that a sandbox has told of. It is believed only about its own child, which keeps the number from being another's. */
+/**
+ * The process that a sandbox has named. Accepted only as a child of the sandbox, so that a job
+ * cannot name the process of another.
+ */
 function toldChild(directory: string, sandbox: number): number | undefined {
   const [, told] = /"child-pid": (\d+)/.exec(readIfExists(join(directory, "told")) ?? "") ?? [];
   return told !== undefined && parentOf(Number(told)) === sandbox ? Number(told) : undefined;
 }
 
 /**
- * Kills what is left of the command's group, e.g. a background process of a provisioner. Members keep the group's number from
- * being used again, so the group belongs to another command only if another process now has the leader's pid.
+ * Kills what is left of the command's group, e.g. a background process of a provisioner. Members
+ * keep the group's number from being used again, so the group belongs to another command only if
+ * another process now has the leader's pid.
  */
 function killGroup(directory: string): void {
   const started = readStarted(directory);

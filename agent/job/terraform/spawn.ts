@@ -1,6 +1,7 @@
 /**
- * Spawns the fixed wrapper in which a command runs. A spawn costs the agent 3 ms and the shell 1 ms more, a tenth of a small terraform
- * command, so the wrapper of the next command is spawned while the present one runs, and waits with everything in hand.
+ * Starts the fixed wrapper in which a command runs. Spawning takes the agent 3 ms and the shell 1
+ * ms, a tenth of a small terraform command. The wrapper of the next command is therefore started
+ * while the present one runs, and waits.
  */
 import { spawn } from "node:child_process";
 import { closeSync, mkdirSync, openSync } from "node:fs";
@@ -8,14 +9,17 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 
 /**
- * Fixed text; what varies comes as arguments and is never read as shell. `set -C` makes `>` fail on an existing file. The
- * command runs in the foreground, so that SIGINT is not ignored in it, and `exec` keeps the pid that `child` names.
- * `/proc/self` is the process that opens it, here the shell itself, as `read` is built in; without /proc the pid alone is written.
- * It waits on descriptor 3 for the word; if the agent dies before, it reads the end and runs nothing.
+ * Fixed text; what varies is passed as arguments and never read as shell. `set -C` makes `>` fail
+ * on an existing file. The command runs in the foreground, so that SIGINT is not ignored in it, and
+ * `exec` keeps the pid that `child` names. `/proc/self` is the process that opens it, here the
+ * shell itself, because `read` is built in; without /proc only the pid is written. The wrapper
+ * waits on descriptor 3 for a line; if the agent dies before, it reads the end of the file and runs
+ * nothing.
  *
- * terraform survives a first signal and saves its state, so the shell must survive it too (`trap`; the subshell and what it executes
- * get the default back). It stays outside of the job's control group, so that it survives to note that the kernel has ended the job for
- * its memory. The exit code overwrites bytes that are on the disk since before the command, so that a disk that the
+ * Terraform survives a first signal and saves its state, so the shell must survive it too (`trap`;
+ * the subshell and what it executes get the default back). The wrapper stays outside of the job's
+ * control group, so that it survives when the kernel ends the job because of its memory. The exit
+ * code overwrites bytes that are on the disk since before the command, so that a disk that the
  * command has filled does not lose it.
  */
 const wrapper = `
@@ -41,13 +45,16 @@ printf '%03d\\n' $? 1<> "$dir/exit.tmp" && mv "$dir/exit.tmp" "$dir/exit"
 `;
 
 export interface RunCommand {
-  /** The run directory; one per command that is to happen once. */
+  /** The run directory, one for each command. A command runs at most once in it. */
   readonly directory: string;
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
-  /** The command writes `{"child-pid": …}` to descriptor 4: that process is the one to signal, not the command itself. */
+  /**
+   * The command writes `{"child-pid": …}` to descriptor 4: signals go to that process, not to the
+   * command itself.
+   */
   readonly tellsChild?: true;
   /** The control group that the command runs in. */
   readonly group?: string;
@@ -55,10 +62,10 @@ export interface RunCommand {
 
 /** The wrapper process, as this agent sees it. */
 export interface Spawned {
-  /** Resolves when it is gone: a hint to look at once. */
+  /** Resolves when the process has ended, so that the run is checked at once. */
   readonly gone: Promise<void>;
   readonly isGone: boolean;
-  /** Why it could not be spawned. */
+  /** Why it could not be started. */
   readonly failure: string | undefined;
 }
 
@@ -66,11 +73,11 @@ export interface PreparedRun extends Spawned {
   readonly command: RunCommand;
   /** Lets the command run. */
   go(): void;
-  /** Ends the wrapper; the command has not run and will not. */
+  /** Ends the wrapper; the command has not run and never will. */
   cancel(): void;
 }
 
-/** Makes the run directory and a wrapper in it that waits. */
+/** Creates the run directory and a wrapper in it that waits. */
 export function prepareRun(command: RunCommand): PreparedRun {
   const { directory } = command;
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -89,7 +96,7 @@ export function prepareRun(command: RunCommand): PreparedRun {
   try {
     state.word = spawnWrapper(command, [stdout, stderr], end);
   } catch (error) {
-    // An argument or variable over the kernel's limit (128 KiB) makes spawn throw E2BIG.
+    // An argument or variable beyond the kernel's limit (128 KiB) makes spawn throw E2BIG.
     end(error as Error);
   } finally {
     closeSync(stdout);
@@ -124,10 +131,11 @@ function spawnWrapper(
   });
   child.once("exit", () => end());
   child.once("error", end);
-  // A waiting job keeps the agent alive by itself; a third signal must be able to leave terraform behind.
+  // A waiting job keeps the agent alive by itself; after a third signal the agent must be able to
+  // exit without terraform.
   child.unref();
   const word = child.stdio[3] as Socket;
-  // A wrapper that is gone already cannot take the word; that it is gone is noticed anyway.
+  // A wrapper that has ended cannot be written to; its end is noticed elsewhere.
   word.on("error", end);
   return word;
 }

@@ -1,13 +1,16 @@
-/** Finds the lock that an apply left on its state when its machine went down. The user has to remove it after checking what was applied. */
+/**
+ * Finds the lock that an apply left on its state when its machine went down. The user must remove
+ * it after checking what was applied.
+ */
 import { readFile } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { JobStopped, StepFailed, type JobContext } from "../context.ts";
 import { runTerraform, type TerraformEnd } from "./terraform.ts";
 
-/** Takes the lock of whatever backend it is, and changes nothing. */
+/** Takes the lock, whatever the backend, and changes nothing. */
 const args = ["state", "rm", "-dry-run", "-lock-timeout=0s", "windlass_nothing.nothing"];
 
-/** A clause for the user: the lock's ID and what to do. */
+/** Returns a clause for the user: the lock's ID and what to do. */
 export async function lockLeft(context: JobContext): Promise<string> {
   let end: TerraformEnd;
   try {
@@ -17,15 +20,18 @@ export async function lockLeft(context: JobContext): Promise<string> {
     if (!(error instanceof StepFailed || error instanceof JobStopped)) throw error;
     return lockUnknown;
   }
-  if (end.code === 0) return "the state is not locked; look at what it has made before you go on";
+  if (end.code === 0) return "the state is not locked; check what was changed before you continue";
   const id = lockIdOf(await readFile(end.stderr, "utf8"));
   if (id === undefined) return lockUnknown;
-  return `the state is locked, lock ID ${id}: look at what it has made, then unlock the state`;
+  return `the state is locked, lock ID ${id}: check what was changed, then unlock the state`;
 }
 
 const lockUnknown = "the state may still be locked";
 
-/** Finds the lock ID in terraform's message about a locked state. The `http` backend prints its own ID in the table and the holder's in the message. */
+/**
+ * Finds the lock ID in terraform's message about a locked state. The `http` backend prints its own
+ * ID in the table and the holder's in the message.
+ */
 export function lockIdOf(text: string): string | undefined {
   const plain = stripVTControlCharacters(text);
   const [, id] = /\bID=(\S+)/.exec(plain) ?? /\bID:\s+(\S+)/.exec(plain) ?? [];

@@ -73,7 +73,7 @@ async function initFailure(context: JobContext, end: TerraformEnd): Promise<stri
   return isUnclear ? `${failure} (no backend was chosen. ${howToChoose})` : failure;
 }
 
-/** Plans into a file. A DEPLOY that has downloaded a plan has nothing to do here. */
+/** Plans into a file. Does nothing in a DEPLOY that has downloaded a plan. */
 export const plan = (destroy?: "destroy"): Step => ({
   name: "plan",
   command: (context) => planCommand(context, destroy),
@@ -89,7 +89,7 @@ export const plan = (destroy?: "destroy"): Step => ({
       logged: true,
       patience: context.settings.patience.plan,
     });
-    // The plan holds them now.
+    // The plan contains them.
     rmSync(variables, { force: true });
     if (end.code !== 0 && end.code !== 2) throw new StepFailed(await failureOf("plan", end));
     return { changes: end.code === 2 };
@@ -126,7 +126,7 @@ const applyCommand = (context: JobContext, variables: readonly string[] = []): s
 const outputCommand = (): string[] => ["output", "-json"];
 
 /**
- * Reads the plan before it is uploaded: a plan that failed, or that a size limit cut short, can still
+ * Reads the plan before it is uploaded: a plan that failed, or that a size limit cut short, can
  * leave a file and even exit with 0 (docs/decisions.md, "Plans that failed").
  */
 export const checkPlan: Step = {
@@ -139,7 +139,10 @@ export const checkPlan: Step = {
   },
 };
 
-/** A misspelt target plans nothing and exits 0: tearing down nothing while something is there must not look like success. */
+/**
+ * With a misspelt target, terraform plans nothing and exits with 0: a teardown of nothing while the
+ * state has resources must not look like a success.
+ */
 export const checkTeardown: Step = {
   name: "show",
   command: showCommand,
@@ -152,7 +155,7 @@ export const checkTeardown: Step = {
       const targets = context.claim.job.targets ?? [];
       throw new StepFailed(
         `plan: nothing would be destroyed, but the state has ${resources} resources. ` +
-          `Do the targets name what they should? (${targets.join(", ") || "none given"})`,
+          `Check the targets of the deploy configuration (${targets.join(", ") || "none"})`,
       );
     }
     return { summary };
@@ -172,7 +175,7 @@ export const apply: Step = {
       if (end.code === 0) return {};
       throw new StepFailed(await failureOf("apply", end));
     } catch (error) {
-      // Gone without an exit code: it may have left its state behind all the same.
+      // It ended without an exit code, and may have left its state in the workspace too.
       if (!(error instanceof StepFailed)) throw error;
       const failed = `${error.message}${await rescueState(context)}`;
       if (!(error instanceof OutcomeUnknown)) throw new StepFailed(failed);
@@ -181,7 +184,10 @@ export const apply: Step = {
   },
 };
 
-/** The arguments with the ephemeral variables that apply needs again. Equal values of others may be repeated, so whole files go with them. */
+/**
+ * The arguments with the ephemeral variables that apply needs again. Apply accepts other variables
+ * with equal values, so whole files are passed.
+ */
 async function giveEphemeral(context: JobContext): Promise<string[]> {
   const given = variablesOf(context) ?? {};
   const files = varFilesOf(context);
@@ -195,7 +201,7 @@ async function giveEphemeral(context: JobContext): Promise<string[]> {
   return again.length === ephemeral.length ? [own] : [...files, own];
 }
 
-/** What happened is decided by then, so outputs that cannot be read do not make the job a failure. */
+/** The outcome is already decided, so outputs that cannot be read do not fail the job. */
 export const readOutputs: Step = {
   name: "output",
   command: outputCommand,
@@ -219,7 +225,10 @@ export const readOutputs: Step = {
   },
 };
 
-/** For a command that tells or saves what came of an apply: as long as an apply may take to stop, or a plan once the job is stopped. */
+/**
+ * For a command that reports or saves the result of an apply: as long as an apply may take to stop,
+ * or a plan once the job is stopped.
+ */
 const resultLimit = ({ settings: { patience } }: JobContext) => ({
   usual: patience.apply.first,
   stopped: patience.plan.first,
@@ -245,7 +254,10 @@ async function countResources(context: JobContext): Promise<number> {
   return countLines(end.stdout);
 }
 
-/** `state list` fails where there is no state at all, and then alone `state pull` succeeds and prints nothing. */
+/**
+ * `state list` fails if there is no state at all; only then does `state pull` succeed and print
+ * nothing.
+ */
 async function countWithoutList(context: JobContext, failure: string): Promise<0> {
   const end = await runTerraform(context, "state", ["state", "pull"], {
     logged: false,
@@ -256,14 +268,18 @@ async function countWithoutList(context: JobContext, failure: string): Promise<0
   throw new StepFailed(failure);
 }
 
-/** Of one state that terraform could not save; the control plane takes no larger one either. */
+/**
+ * The size of one state that terraform could not save; the control plane accepts no larger one
+ * either.
+ */
 const stateLimit = 64 * mebibyte;
-/** Of all of them on this machine. */
+/** Of all such states on this machine. */
 const rescuedLimit = gibibyte;
 
 /**
- * Terraform writes `errored.tfstate` when it can save the state nowhere else. It is pushed once more, and kept in the work directory
- * if that fails too: without it, there is no record of what was created.
+ * Terraform writes `errored.tfstate` when it can save the state nowhere else. It is pushed once
+ * more, and kept in the work directory if that fails too, because it is the only record of what was
+ * created.
  */
 async function rescueState(context: JobContext): Promise<string> {
   const file = join(known(context, "folder"), "errored.tfstate");
@@ -279,7 +295,7 @@ async function rescueState(context: JobContext): Promise<string> {
   const sizes = readdirSync(folder).map((name) => statSync(join(folder, name)).size);
   const room = rescuedLimit - sizes.reduce((sum, size) => sum + size, 0);
   if (room <= 0)
-    return `; the state could not be saved, and the runner keeps no more than ${rescuedLimit} bytes of such states: move what stands in ${folder} away`;
+    return `; the state could not be saved, and the runner keeps no more than ${rescuedLimit} bytes of such states: move the files in ${folder} to another place`;
   try {
     await copyJobFile(context.workspace.root, file, kept, Math.min(room, stateLimit));
   } catch (error) {
@@ -289,7 +305,7 @@ async function rescueState(context: JobContext): Promise<string> {
   return `; the state could not be saved and is kept on the runner as ${kept}`;
 }
 
-/** A push that could not even run is one that failed: the state must be kept all the same. */
+/** A push that could not be started counts as failed: the state must be kept all the same. */
 async function succeeds(run: ReturnType<typeof runTerraform>): Promise<boolean> {
   try {
     return (await run).code === 0;
@@ -299,7 +315,10 @@ async function succeeds(run: ReturnType<typeof runTerraform>): Promise<boolean> 
   }
 }
 
-/** The last moment before anything of the job runs: what the agent has prepared becomes the job's. */
+/**
+ * The last moment before anything of the job runs: gives the job the files that the agent has
+ * prepared.
+ */
 function giveWorkspace({ workspace, claim, settings, isolation }: JobContext): void {
   const { source, home, temporary, artifact, cliConfig } = workspace;
   const state = localStateFolder(settings.workDir, claim);

@@ -1,4 +1,7 @@
-/** One terraform command of a job: started or adopted, its output shipped, stopped when the job is stopped. */
+/**
+ * Runs one terraform command of a job: starts or adopts it, ships its output, and stops it when the
+ * job is stopped.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -13,19 +16,25 @@ import { prepareRun, type PreparedRun, type RunCommand } from "./spawn.ts";
 import { mebibyte } from "../../../common/units.ts";
 
 export interface TerraformOptions {
-  /** Tells runs of one step apart. */
+  /** Distinguishes the runs of one step. */
   readonly suffix?: string;
-  /** Whether the output is the user's to read. `output -json` and `show -json` hold secrets in clear. */
+  /**
+   * Whether users may read the output. `output -json` and `show -json` contain secrets in clear
+   * text.
+   */
   readonly logged: boolean;
   /** How it is stopped when the job is. */
   readonly patience: StopPatience;
-  /** It tells what came of the job, so it runs also when the job is stopped: how long it may take, and how long from then on, in ms. */
+  /**
+   * It reports the result of the job, so it runs also when the job is stopped: how long it may
+   * take, and how long from then on, in ms.
+   */
   readonly limit?: { readonly usual: number; readonly stopped: number };
-  /** It changes the world: that it may have run must be known even after a power cut. */
+  /** It changes infrastructure: that it may have run must be known even after a power failure. */
   readonly changes?: boolean;
   /** Stops this command, besides the job's own stop. */
   readonly signal?: AbortSignal;
-  /** In place of the job's own. */
+  /** Replaces the job's own. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
@@ -35,7 +44,10 @@ export interface TerraformEnd {
   readonly stderr: string;
 }
 
-/** Runs `terraform <args>` in the job's folder. Called again after a crash, it finds the run and waits for its end. */
+/**
+ * Runs `terraform <args>` in the job's folder. Called again after a crash, it finds the run and
+ * waits for its end.
+ */
 export async function runTerraform(
   context: JobContext,
   name: string,
@@ -62,7 +74,8 @@ export async function runTerraform(
     }
   }
   const process = openRun(command, takePrepared(context, command), () => endRest(context));
-  // Steps that fetch are skipped where there is nothing to fetch: which command comes next is not known then.
+  // Steps that fetch are skipped if there is nothing to fetch, so the next command is not known
+  // then.
   if (!options.environment) prepareNext(context);
   if (options.logged)
     log.run(
@@ -76,7 +89,7 @@ export async function runTerraform(
     throw new StepFailed(`${name}: terraform could not be started: ${end.reason}`);
   }
   if (end.kind === "unknown") {
-    throw gone(name, "it is gone without an exit code", options);
+    throw gone(name, "it ended without an exit code", options);
   }
   if (end.code !== 0 && context.isolation.isOutOfMemory())
     throw gone(name, outOfMemory(context), options);
@@ -88,22 +101,23 @@ export async function runTerraform(
 }
 
 const outOfMemory = ({ settings: { isolation } }: JobContext): string =>
-  `the job used more memory than it may (${(isolation.limits?.memoryBytes ?? 0) / mebibyte} MiB, WINDLASS_JOB_MEMORY_MIB of the runner), so the kernel ended it`;
+  `the job used more memory than its limit (${(isolation.limits?.memoryBytes ?? 0) / mebibyte} MiB, WINDLASS_JOB_MEMORY_MIB of the runner), so the kernel ended it`;
 
-/** What escaped from terraform's process group, a daemon of a provisioner for instance. */
+/** What left terraform's process group, such as a daemon of a provisioner. */
 async function endRest({ isolation, log }: JobContext): Promise<void> {
   try {
     const left = await isolation.killAll();
     if (left.length > 0) log.system(`Processes of this job cannot be killed: ${left.join(", ")}`);
   } catch (error) {
-    // It is no fault of the command, whose result stands. Before the workspace is wiped it is tried until it works.
+    // This is not an error of the command, whose result stands. It is tried again until it works,
+    // before the workspace is removed.
     log.system(
-      `What this command left running could not be ended yet: ${(error as Error).message}`,
+      `Processes that this command left running could not be ended yet: ${(error as Error).message}`,
     );
   }
 }
 
-/** Whether this agent or a former one has come to start the command. */
+/** Whether this agent or a former one has started the command. */
 export const hasRun = ({ journal }: Pick<JobContext, "journal">, name: string): boolean =>
   journal.find("run", ({ run }) => run.endsWith(`-${name}`)) !== undefined;
 
@@ -136,7 +150,7 @@ const commandOf = (
     },
   });
 
-/** The wrapper that waits, if it is for this very command. */
+/** The waiting wrapper, if it is for exactly this command. */
 function takePrepared(context: JobContext, command: RunCommand): PreparedRun | undefined {
   const { prepared } = context;
   context.prepared = undefined;
@@ -145,7 +159,7 @@ function takePrepared(context: JobContext, command: RunCommand): PreparedRun | u
   return undefined;
 }
 
-/** While this command runs, the next one's wrapper is made. */
+/** While this command runs, the wrapper of the next one is started. */
 function prepareNext(context: JobContext): void {
   for (let index = context.position; index < context.steps.length; index++) {
     const step = context.steps[index];
@@ -187,7 +201,7 @@ async function stoppable(
   }
 }
 
-/** Aborted so many milliseconds after this one. */
+/** Aborted this many milliseconds after the other one. */
 function later(signal: AbortSignal, delay: number): AbortSignal {
   const controller = new AbortController();
   const wait = (): void => {
@@ -200,6 +214,6 @@ function later(signal: AbortSignal, delay: number): AbortSignal {
 
 function gone(name: string, why: string, { changes }: TerraformOptions): StepFailed {
   if (!changes) return new StepFailed(`${name}: ${why}`);
-  const done = "What it had done is in the state as far as it was saved";
+  const done = "The state has what it did, as far as it was saved";
   return new OutcomeUnknown(`${name}: ${why}; outcome unknown. ${done}`);
 }

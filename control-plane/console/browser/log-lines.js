@@ -78,7 +78,7 @@ export class LogLines {
       const shown = piece.text.slice(0, lineLimit - this.#length);
       this.#length += shown.length;
       block.append(shown, piece.look);
-      if (this.#length >= lineLimit) block.append(" … (the raw log has the rest)", "");
+      if (this.#length >= lineLimit) block.append(" … (the rest is in the raw log)", "");
     }
   }
 

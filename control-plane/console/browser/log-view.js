@@ -17,10 +17,10 @@ const turnMilliseconds = 10;
 /** What the line below the log says of the connection. */
 const words = {
   live: "Live",
-  away: "The server does not answer. Trying again; nothing is lost.",
+  away: "The server does not respond. Trying again; nothing is lost.",
   ended: "This is the whole log.",
   signed_out: "You are signed out. Reload the page to sign in again.",
-  gone: "This job is not there any more.",
+  gone: "This job no longer exists.",
 };
 
 class WindlassLog extends HTMLElement {
@@ -147,7 +147,7 @@ class WindlassLog extends HTMLElement {
     const shown =
       dropped === 0
         ? `${count.toLocaleString("en")} lines`
-        : `the last ${(count - dropped).toLocaleString("en")} of ${count.toLocaleString("en")} lines, the raw log has all`;
+        : `the last ${(count - dropped).toLocaleString("en")} of ${count.toLocaleString("en")} lines; the raw log has all of them`;
     const text =
       this.#state === "ended" && count === 0 ? "No output." : `${words[this.#state]} ${shown}.`;
     if (this.said) this.said.textContent = this.#state === "live" ? `Live: ${shown}.` : text;

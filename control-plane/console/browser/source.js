@@ -44,7 +44,7 @@ async function send(file) {
   const { signal } = (uploading = new AbortController());
   digest.value = "";
   if (file.size > limit) {
-    said.textContent = "It is larger than 50 MiB, which is the most that is taken.";
+    said.textContent = "The archive is larger than 50 MiB, the limit of an upload.";
     return;
   }
   said.textContent = `Uploading ${file.name}…`;
@@ -59,9 +59,9 @@ async function send(file) {
     if (answer.ok) digest.value = body.sha256;
     said.textContent = answer.ok
       ? `${file.name} is uploaded.`
-      : `It was refused: ${body.detail ?? body.title}.`;
+      : `The upload was refused: ${body.detail ?? body.title}.`;
   } catch {
     if (signal.aborted) return;
-    said.textContent = "The server cannot be reached: choose the file again.";
+    said.textContent = "The server cannot be reached. Choose the file again.";
   }
 }

@@ -21,10 +21,10 @@ export const actionsOf = ({ configuration, versions }: ConfigurationStory, form:
     <div class="actions">
       ${start("Plan", "PLAN", "")}
       ${ask(
-        "Deploy without a look at the plan…",
+        "Deploy without reviewing the plan…",
         html`<p>
-            Plans and applies in one go. To see first what it would do: Plan, then deploy that plan
-            from its page.
+            Plans and applies in one job. To review the changes first, start a Plan and deploy that
+            plan from its page.
           </p>
           ${start("Plan and apply now", "DEPLOY", "")}`,
         type === "DEPLOY",
@@ -33,7 +33,7 @@ export const actionsOf = ({ configuration, versions }: ConfigurationStory, form:
         "Destroy…",
         html`<p>
             Terraform destroys <strong>everything</strong> that ${name} has
-            made${resources === undefined ? "" : `: its state records ${count(resources, "resource")}`}.
+            created${resources === undefined ? "" : `: its state records ${count(resources, "resource")}`}.
             This cannot be undone.
           </p>
           ${start(
@@ -42,7 +42,7 @@ export const actionsOf = ({ configuration, versions }: ConfigurationStory, form:
             "danger",
             line(type === "DESTROY" ? form : new Form(), {
               name: "confirm",
-              label: "Type its name to go on",
+              label: "To confirm, type the name of the configuration",
               hint: html`<code>${name}</code>`,
             }),
           )}`,

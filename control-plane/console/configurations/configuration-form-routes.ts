@@ -45,7 +45,10 @@ export function newConfigurationPages(signedIn: SignedIn, context: Context): voi
           <a href="/zones">Zones</a> / <a href="/zones/${zone.id}">${zone.name}</a>
         </nav>
         <h1>New configuration</h1>
-        <p class="soft">Nothing runs yet: its page then has its variables, and Plan.</p>
+        <p class="soft">
+          Nothing runs yet. On the page of the configuration you can then set its variables and
+          start a Plan.
+        </p>
         ${configurationForm(form, action, "Create the configuration", choices)}`,
     };
   };
@@ -89,8 +92,8 @@ export function editPages(
         </nav>
         <h1>Edit ${known.name}</h1>
         <p class="soft">
-          Jobs that exist run as they were made. Plans made before a change cannot be deployed any
-          more.
+          Existing jobs keep the settings with which they were created. After a change, earlier
+          plans can no longer be deployed.
         </p>
         ${configurationForm(form, action, "Save", { zones, identities }, markOf(formOf(known).fields))}`,
     };

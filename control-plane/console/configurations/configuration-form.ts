@@ -58,7 +58,7 @@ export const configurationForm = (
       }
       ${sourceFields(form)}
       <fieldset>
-        <legend>What runs it</legend>
+        <legend>Engine and worker</legend>
         ${columns(
           choice(form, { name: "engine", label: "Engine" }, [
             ["terraform", "Terraform"],
@@ -68,7 +68,7 @@ export const configurationForm = (
             name: "engine_version",
             label: "Version",
             placeholder: "~> 1.14",
-            hint: "A version or a constraint. Empty: the version that the worker has.",
+            hint: "A version or a constraint. Empty: the version that is installed on the worker.",
           }),
         )}
         ${line(form, {
@@ -82,8 +82,8 @@ export const configurationForm = (
           {
             name: "cloud_identity_id",
             label: "Cloud identity",
-            hint: html`The role that its jobs take on. <a href="/identities">Identities</a> are made
-              on their own page.`,
+            hint: html`The role that its jobs assume. <a href="/identities">Identities</a> are
+              created on their own page.`,
           },
           [["", "None"], ...identities.map(({ id, name }) => [id, name] as const)],
         )}
@@ -101,11 +101,11 @@ export const configurationForm = (
           {
             name: "backend",
             label: "State",
-            hint: "A backend is declared by a backend or cloud block. It is replaced only if you choose so.",
+            hint: "Files declare a backend with a backend or cloud block. It is replaced only if you choose the second option.",
           },
           [
-            ["", "In the backend that the files declare; if none, kept by this server"],
-            ["managed", "Kept by this server, also if the files declare a backend"],
+            ["", "In the backend that the files declare, or on this server if they declare none"],
+            ["managed", "On this server, even if the files declare a backend"],
             ["own", "In the backend that the files declare"],
           ],
         )}
@@ -119,7 +119,7 @@ export const configurationForm = (
           name: "parallelism",
           label: "Resources at once",
           numeric: true,
-          hint: "1 to 256. Empty: 10, terraform's own number.",
+          hint: "1 to 256. Empty: 10, the default of terraform.",
         })}
         ${line(form, {
           name: "timeout_seconds",
@@ -130,7 +130,7 @@ export const configurationForm = (
         ${line(form, {
           name: "project_name",
           label: "Project name",
-          hint: "A second unique name, by which pipelines find it. Empty: the same as its name.",
+          hint: "A second unique name, by which pipelines find the configuration. Empty: the same as the name.",
         })}
       </details>
       <p><button>${button}</button></p>

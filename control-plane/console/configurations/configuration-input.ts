@@ -107,7 +107,7 @@ function sourceOf(form: Form): Source {
     case "inline":
       return judges.inline({ type, files: filesOf(form) });
     default:
-      throw invalid("body.source", "is none of the kinds that there are");
+      throw invalid("body.source", "must be git, inline or archive");
   }
 }
 
@@ -119,17 +119,17 @@ function filesOf(form: Form): Record<string, string> {
     const [path, text] = [typed.trim(), texts[index] ?? ""];
     if (removed.has(typed) || (path === "" && text === "")) continue;
     if (files.size === inlineFileCount)
-      throw invalid("body.source.files", `there can be ${inlineFileCount} at most`);
-    if (path === "") throw invalid("body.source.files", "one of them has text and no path");
+      throw invalid("body.source.files", `at most ${inlineFileCount} files are allowed`);
+    if (path === "") throw invalid("body.source.files", "a file has text but no path");
     if (!canBe(path))
       throw invalid(
         "body.source.files",
-        `there can be no file "${path}": a path goes down from the top, such as modules/a.tf`,
+        `"${path}" is not a valid path: write it relative to the top folder, such as modules/a.tf`,
       );
-    if (files.has(path)) throw invalid("body.source.files", `there are two of the path ${path}`);
+    if (files.has(path)) throw invalid("body.source.files", `two files have the path ${path}`);
     files.set(path, text);
   }
-  if (files.size === 0) throw invalid("body.source.files", "there must be one at least");
+  if (files.size === 0) throw invalid("body.source.files", "add at least one file");
   return Object.fromEntries(files);
 }
 

@@ -60,8 +60,9 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
       ${ask(
         "Delete this configuration…",
         html`<p>
-            Its variables and all versions of its state go with it; its jobs and their logs stay. It
-            is refused while a job is not over or the state records resources: destroy them first.
+            This also deletes its variables and all versions of its state; its jobs and their logs
+            stay. You cannot delete it while it has a queued or running job, or while its state
+            records resources: destroy them first.
           </p>
           <form method="post" action="/configurations/${configuration.id}/delete">
             <button class="danger">Delete the configuration</button>
@@ -110,8 +111,8 @@ const outputsOf = (configuration: Configuration): Html | null => {
 const history = ({ configuration, jobs, now }: ConfigurationStory): Html =>
   jobs.items.length === 0
     ? html`<p>
-        No job yet. Plan shows what terraform would do, and changes nothing; then deploy that plan
-        from its page.
+        No job yet. Start a Plan, which shows what terraform would do and changes nothing. Then
+        deploy that plan from its page.
       </p>`
     : html`${table(
         "Jobs of the configuration",
@@ -144,7 +145,7 @@ const facts = ({ configuration, identity }: ConfigurationStory): Html => {
     <dt>Engine</dt>
     <dd>
       ${engine === "opentofu" ? "OpenTofu" : "Terraform"}
-      ${engine_version ?? "as the worker has it"}
+      ${engine_version ?? "the version on the worker"}
     </dd>
     <dt>Working directory</dt>
     <dd>

@@ -33,7 +33,7 @@ export function entriesChange(
   const isKnown = Object.hasOwn(known, name);
   if (form.text("do") !== "add" && !isKnown) throw notFound("variable any more");
   if (form.text("do") === "add" && isKnown)
-    throw invalid("body.name", "is there already: change that one");
+    throw invalid("body.name", "already exists: change that entry instead");
   if (form.text("do") === "set")
     refuseStale(form, drawnAs(entriesOf(configuration, kind)[name] ?? {}));
   // Without a value each keeps the one it has.
@@ -71,7 +71,7 @@ function valueOf(typed: string, before: Variable | undefined): unknown {
     const place = /position \d+/.exec((error as Error).message)?.[0];
     throw invalid(
       "body.value",
-      `begins with ${typed.trim().charAt(0)} and is no JSON${place ? ` at ${place}` : ""}`,
+      `begins with ${typed.trim().charAt(0)} but is not valid JSON${place ? ` at ${place}` : ""}`,
     );
   }
 }

@@ -15,22 +15,22 @@ const words = {
   variables: {
     title: "Variables",
     one: "variable",
-    none: "No variables. Add those that the terraform files ask for.",
+    none: "No variables. Add the ones that the terraform files declare.",
     hint: "Text is passed unchanged. A value that begins with [ or { is JSON.",
     placeholder: "region",
   },
   environment: {
     title: "Environment",
     one: "environment variable",
-    none: "None. Providers read these variables from their environment.",
+    none: "No environment variables. Providers read their settings from them.",
     hint: "Text under a name that ends in TOKEN, SECRET, PASSWORD, KEY or CREDENTIALS is sensitive.",
     placeholder: "DATADOG_HOST",
   },
   backend_config: {
     title: "Backend settings",
     one: "setting",
-    none: "None. Set here what the declared backend leaves open.",
-    hint: "Terraform keeps it in plan files.",
+    none: "No backend settings. Add the ones that the declared backend leaves open.",
+    hint: "Terraform writes this value to plan files.",
     placeholder: "bucket",
   },
 };
@@ -128,7 +128,7 @@ const valueField = (form: Form, kind: Entries, isSecret: boolean): Html =>
     name: "value",
     label: isSecret ? "New value" : "Value",
     rows: Math.min(12, form.text("value").split("\n").length + 1),
-    hint: isSecret ? `Empty: the value does not change. ${words[kind].hint}` : words[kind].hint,
+    hint: isSecret ? `Empty: keep the current value. ${words[kind].hint}` : words[kind].hint,
   });
 
 const sensitiveBox = (form: Form): Html =>

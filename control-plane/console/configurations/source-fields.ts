@@ -51,7 +51,7 @@ export const sourceFields = (form: Form): Html =>
           hint: "Empty: the top of the repository.",
         }),
       )}
-      ${tick(form, "submodules", "Fetch its submodules too")}
+      ${tick(form, "submodules", "Fetch the submodules too")}
     </div>
     <div class="of-inline">${files(form)}</div>
     <div class="of-archive">
@@ -64,8 +64,8 @@ export const sourceFields = (form: Form): Html =>
         name: "sha256",
         path: "source.sha256",
         label: "SHA-256 of an uploaded archive",
-        hint: html`An upload fills it in; so does
-          <code>windlass configurations create --dir</code> by itself.`,
+        hint: html`An upload fills this in.
+          <code>windlass configurations create --dir</code> uploads an archive too.`,
       })}
     </div>
   </fieldset>`;

@@ -13,20 +13,20 @@ import { sendPage } from "../page/layout.ts";
 /** Adds the page of every problem code. */
 export function problemPages(app: FastifyInstance): void {
   app.get<{ Params: { code: string } }>("/problems/:code", async ({ params: { code } }, reply) => {
-    if (!isCode(code)) throw new RefusalError("not_found", "There is no problem of this code");
+    if (!isCode(code)) throw new RefusalError("not_found", "No problem has this code");
     const [status, title] = problemCodes[code];
     const operations = Object.values(endpoints).filter((endpoint) =>
       refusalsOf(endpoint).includes(code),
     );
     const body = html` <h1>${title}</h1>
-      <p>The answer has the status ${String(status)} and the code <code>${code}</code>.</p>
+      <p>The response has the status ${String(status)} and the code <code>${code}</code>.</p>
       <h2>Where it comes from</h2>
       <ul>
         ${operations.map(
           ({ method, path, summary }) => html`<li><code>${method} ${path}</code> ${summary}</li>`,
         )}
       </ul>
-      ${operations.length === 0 ? html`<p>Any request may be answered so.</p>` : null}`;
+      ${operations.length === 0 ? html`<p>Any request may get this response.</p>` : null}`;
     sendPage(reply, { title, body });
     return reply;
   });

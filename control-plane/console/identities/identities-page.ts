@@ -15,14 +15,14 @@ export const identitiesPage = (
 ): Html =>
   html`<h1>Cloud identities</h1>
     <p class="soft">
-      A role in your cloud account that jobs take on for as long as they run: no key is stored here
-      or on a worker.
+      A role in your cloud account that jobs assume while they run. No key is stored here or on a
+      worker.
     </p>
     ${
       identities.length === 0
         ? html`<p>
-            No identity yet. Name the role that terraform is to work with; then its page has the
-            trust policy to paste at AWS.
+            No identity yet. Name the role that terraform should use. The page of the identity then
+            shows the trust policy to paste at AWS.
           </p>`
         : table(
             "Cloud identities",
@@ -50,7 +50,7 @@ const fields = (form: Form): Html =>
     name: "role_arn",
     label: "Role at AWS",
     placeholder: "arn:aws:iam::123456789012:role/terraform",
-    hint: "Its ARN. The role need not exist yet.",
+    hint: "The ARN of the role. It need not exist yet.",
     required: true,
   })}`;
 
@@ -85,7 +85,7 @@ export const identityPage = (
       <dd>
         ${
           users.length === 0
-            ? "no configuration yet: choose it in the settings of one"
+            ? "no configuration yet: select the identity in the settings of one"
             : users.map(({ id, name }) => html`<a href="/configurations/${id}">${name}</a> `)
         }
       </dd>
@@ -96,7 +96,7 @@ export const identityPage = (
       <h2 id="trust">Trust policy</h2>
       <p>
         Paste this at AWS: IAM, Roles, the role, Trust relationships. It lets the principal of the
-        workers take on the role, but only with this external id, which no other user of this server
+        workers assume the role, but only with this external id, which no other user of this server
         gets.
       </p>
       <form method="get" action="/identities/${identity.id}#trust" class="form">
@@ -105,7 +105,7 @@ export const identityPage = (
           name: "principal",
           path: "principal",
           label: "Principal of the workers",
-          hint: "The ARN of their role or user. An account's :root trusts every principal of that account that may take on roles, so name the workers' own role if you can.",
+          hint: "The ARN of their role or user. An account's :root trusts every principal of that account that may assume roles, so name the workers' own role if you can.",
           required: true,
         })}
         <p><button class="quiet">Show the policy for it</button></p>
@@ -134,14 +134,14 @@ ${JSON.stringify(policy, null, 2)}</pre>
       ${
         users.length > 0
           ? html`<p class="soft">
-              It can be deleted when nothing uses it: now ${count(users.length, "configuration")}
-              do${users.length === 1 ? "es" : ""}.
+              It cannot be deleted while it is in use: ${count(users.length, "configuration")}
+              ${users.length === 1 ? "uses" : "use"} it.
             </p>`
           : ask(
               "Delete this identity…",
               html`<p>
-                  A new one of the same role has another external id, so its trust policy must be
-                  changed too.
+                  If you create an identity for the same role later, it gets another external id,
+                  and you must change the trust policy of the role.
                 </p>
                 <form method="post" action="/identities/${identity.id}/delete">
                   <button class="danger">Delete the identity</button>

@@ -46,8 +46,8 @@ export const jobPage = (story: JobStory): Html => {
 
 const lostNotice = (at: string): Html =>
   html`<p class="notice">
-    Its worker was lost at ${clock(at)}, so what the job did is not known. If the worker comes back,
-    its report replaces this one.
+    The worker was lost at ${clock(at)}, so it is not known what the job did. If the worker comes
+    back, its report replaces this outcome.
   </p>`;
 
 const nameOf = ({ config_snapshot, job_type }: Job): string =>
@@ -103,7 +103,7 @@ const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
   const running = started_at === null ? null : between(started_at, ended_at ?? now);
   return html`<ol class="steps" aria-label="Steps">
     ${step("Queued", created_at, claimed_at === null && ended_at === null ? `waits for ${between(created_at, now)}` : null)}
-    ${step(`Taken${by}`, claimed_at, claimed_at === null ? null : `after ${between(created_at, claimed_at)}`)}
+    ${step(`Claimed${by}`, claimed_at, claimed_at === null ? null : `after ${between(created_at, claimed_at)}`)}
     ${step("Started", started_at, started_at !== null && ended_at === null ? `runs for ${running}` : null)}
     ${steps.map(({ name, started_at: at, took_ms }) => {
       const isNow = took_ms === null && ended_at === null;
@@ -115,8 +115,8 @@ const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
     ${
       ended_at !== null && claimed_at !== null && released_at === null
         ? html`<li class="now">
-            <strong>Its worker has not let go of it yet</strong>
-            <span>The configuration stays occupied until it does.</span>
+            <strong>Its worker has not released it yet</strong>
+            <span>No other job of the configuration can start until then.</span>
           </li>`
         : null
     }
@@ -162,9 +162,9 @@ const debugLogOf = ({ id, debug, debug_log_bytes: bytes, ended_at }: Job): Html 
   return html`<p class="soft">
     ${
       bytes === null
-        ? "Terraform's debug log is kept and can be downloaded when the job has ended."
+        ? "Terraform's debug log can be downloaded here when the job has ended."
         : html`<a href="/api/cli/jobs/${id}/debug-log" download>Debug log</a> (${size(bytes)},
-            gzip). It may hold secrets: look before you pass it on.`
+            gzip). It may contain secrets: check it before you share it.`
     }
   </p>`;
 };
@@ -204,13 +204,13 @@ const factsOf = ({ job, worker }: JobStory): Html => {
       job.plan_job_id === null
         ? null
         : html`<dt>Plan</dt>
-            <dd><a href="/jobs/${job.plan_job_id}">the PLAN that it applies</a></dd>`
+            <dd><a href="/jobs/${job.plan_job_id}">the plan that it applies</a></dd>`
     }
     <dt>Labels</dt>
     <dd>${job.labels.length === 0 ? "none" : job.labels.join(", ")}</dd>
-    <dt>Handed out</dt>
+    <dt>Claimed</dt>
     <dd>${String(job.attempt)} ${job.attempt === 1 ? "time" : "times"}</dd>
-    <dt>Stopped after</dt>
+    <dt>Time limit</dt>
     <dd>${String(job.timeout_seconds)} s</dd>
   </dl>`;
 };

@@ -21,7 +21,7 @@ export const jobsPage = (
       ${
         jobs.length === 0
           ? html`<p class="soft">
-              No ${status === undefined ? "job yet" : `job is ${status} here`}. A job begins on the
+              ${status === undefined ? "No job yet" : `No job is ${status}`}. Start a job on the
               page of its configuration: <a href="/zones">Zones</a>
             </p>`
           : jobTable(jobs, now)

@@ -15,15 +15,15 @@ export const logView = (job: Job, { text, isCut }: LogStart): Html => {
   if (job.log_pruned_at !== null)
     return html`<h2>Log</h2>
       <p class="notice">
-        The log was removed on ${clock(job.log_pruned_at)}, as old as this server keeps logs. The
-        outcome above stays.
+        This log was removed on ${clock(job.log_pruned_at)}, because it was older than this server
+        keeps logs.
       </p>`;
   return html`<section class="log" aria-labelledby="log-title">
       <h2 id="log-title">Log</h2>
       ${
         job.log_complete === false
           ? html`<p class="error">
-              The log stops short: the worker counted more than arrived here.
+              The end of this log is missing: the worker has sent more than the server has stored.
             </p>`
           : null
       }
@@ -47,7 +47,7 @@ export const logView = (job: Job, { text, isCut }: LogStart): Html => {
         <p class="log-state soft" role="status"></p>
         <noscript>
           <pre class="log" tabindex="0">
-${text === "" ? "No output yet. Reload to look again." : text}</pre>
+${text === "" ? "No output yet. Reload the page to check again." : text}</pre>
           <p>${isCut ? "This is the beginning. " : ""}${raw}</p>
         </noscript>
       </windlass-log>

@@ -42,7 +42,7 @@ export const overviewPage = (overview: Overview): Html => {
       <h2>Running</h2>
       ${
         running.length === 0
-          ? html`<p class="soft">Nothing runs at the moment.</p>`
+          ? html`<p class="soft">No job is running.</p>`
           : table(
               "Running jobs",
               ["Job", "Configuration", "For", "Progress", "Worker"],
@@ -62,7 +62,7 @@ export const overviewPage = (overview: Overview): Html => {
       <h2>Waiting</h2>
       ${
         queued.length === 0
-          ? html`<p class="soft">Nothing waits.</p>`
+          ? html`<p class="soft">No job is waiting.</p>`
           : table(
               "Waiting jobs",
               ["Job", "Configuration", "For", "Why"],
@@ -76,7 +76,7 @@ export const overviewPage = (overview: Overview): Html => {
       }
       <h2>Workers</h2>
       ${workers.length === 0 ? noWorker : workerTable(workers, latest, now)}
-      <h2>Ended lately</h2>
+      <h2>Recently ended</h2>
       ${
         recent.length === 0
           ? html`<p class="soft">No job has ended yet.</p>`
@@ -87,13 +87,15 @@ export const overviewPage = (overview: Overview): Html => {
 };
 
 const firstSteps = html`<section class="notice flow">
-  <p>Nothing is here yet. So it begins:</p>
+  <p>To run your first job:</p>
   <ol>
     <li><a href="/workers">Add a worker</a> on a machine where terraform may run.</li>
-    <li><a href="/zones">Make a zone</a>, and in it a configuration: where your code is.</li>
-    <li>Plan it there, look at what it would do, and deploy that plan.</li>
+    <li>
+      <a href="/zones">Create a zone</a>, and in it a configuration that names your terraform files.
+    </li>
+    <li>Plan the configuration, review the changes, and deploy that plan.</li>
   </ol>
-  <p>Or see everything at once on your own machine: <code>windlass demo</code></p>
+  <p>Or try everything on your own machine: <code>windlass demo</code></p>
 </section>`;
 
 const workerOf = ({ worker_id }: JobSummary, workers: readonly Worker[]): Html | string => {
@@ -102,7 +104,7 @@ const workerOf = ({ worker_id }: JobSummary, workers: readonly Worker[]): Html |
 };
 
 const noWorker = html`<p class="soft">
-  No worker yet. One is needed to run anything: <a href="/workers">add one</a> where terraform may
+  No worker yet. Jobs need one: <a href="/workers">add a worker</a> on a machine where terraform may
   run.
 </p>`;
 

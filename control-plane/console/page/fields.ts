@@ -90,7 +90,7 @@ export const tick = (form: Form, name: string, label: Html | string): Html =>
 
 /** Of every form that starts a job. */
 export const debugTick = (form: Form): Html =>
-  tick(form, "debug", "Keep a debug log; it may hold secrets");
+  tick(form, "debug", "Keep a debug log; it may contain secrets");
 
 /**
  * Why the form was refused: its fields say what is theirs, the rest stands here. `paths`: where the
@@ -105,7 +105,7 @@ export function trouble({ refusal }: Form, paths: readonly string[] = []): Html 
       ? [sentence(refusal.message)]
       : rest.map((fault) => sentence(faultText(fault)));
   return html`<p class="error flow" role="alert" tabindex="-1" autofocus>
-    Nothing was changed. ${words.length === 0 ? "See what is marked below." : words.join(" ")}
+    Nothing was changed. ${words.length === 0 ? "See the marked fields below." : words.join(" ")}
   </p>`;
 }
 

@@ -85,7 +85,7 @@ export function refuseStale(form: Form, now: unknown): void {
   if (form.text("seen") === "" || form.text("seen") === markOf(now)) return;
   throw new RefusalError(
     "changed_meanwhile",
-    "this was changed in another place while you had it open: look at what it is now; saving again puts what you typed in its place",
+    "this was changed in another tab or by another user while you had it open: check the current values; if you save again, your entries replace them",
   );
 }
 

@@ -59,7 +59,7 @@ const document = ({ title, body, email, at, refresh, from }: Page): Html =>
         ${email === undefined ? null : html`<script type="module" src="/assets/live.js"></script>`}
       </head>
       <body>
-        <a class="skip" href="#main">To the content</a>
+        <a class="skip" href="#main">Skip to the content</a>
         <header class="frame">
           <a class="brand" href="/">Windlass</a>
           ${email === undefined ? null : navigation(email, at)}

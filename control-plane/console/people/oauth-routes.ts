@@ -59,9 +59,9 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     const flow = findFlow(context, request);
     const { state, code, error } = request.query as Record<string, unknown>;
     if (!flow)
-      return sendFailure(reply, 400, "Signing in took too long, or began in another browser");
+      return sendFailure(reply, 400, "The sign-in took too long, or began in another browser");
     if (typeof state !== "string" || !equalSecrets(state, flow.state))
-      return sendFailure(reply, 400, "This is not the sign-in that this browser began");
+      return sendFailure(reply, 400, "This browser did not begin this sign-in");
     const { provider } = flow;
     const title = providerTitles[provider];
     const settings = context.providers[provider];
@@ -70,7 +70,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
     if (!settings) return sendFailure(reply, 404, `Sign-in with ${title} is switched off`);
     if ((caller?.user_id ?? null) !== flow.user)
       return sendFailure(reply, 409, "This browser signed in or out in the meantime");
-    if (error === "access_denied") return sendFailure(reply, 400, `You said no at ${title}`);
+    if (error === "access_denied") return sendFailure(reply, 400, `You declined at ${title}`);
     if (error !== undefined || typeof code !== "string")
       return sendFailure(reply, 400, `${title} did not sign you in`);
     try {
@@ -82,7 +82,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
       const person = await personOf(provider, settings, tokens);
       const { subject, email } = person;
       if (email === undefined) {
-        const reason = `${title} has no verified e-mail address of yours: verify your primary one there`;
+        const reason = `${title} has no verified e-mail address for you: verify your primary address there`;
         return sendFailure(reply, 403, reason);
       }
       const standing = await standingOf(context, provider, subject);
@@ -100,7 +100,7 @@ export function oauthRoutes(pages: FastifyInstance, context: Context): void {
       const account = { provider, subject, email, tokens };
       const user = await signInWithAccount(context, account, caller, request);
       if (user === "someone_else") {
-        const reason = `This ${title} account signs in another person here; sign out to become them`;
+        const reason = `This ${title} account belongs to another user of this server: sign out first to sign in as that user`;
         return sendFailure(reply, 409, reason);
       }
       await setSession(context, reply, user);
@@ -122,8 +122,8 @@ function fail(request: FastifyRequest, reply: FastifyReply, error: unknown, titl
   if (!(error instanceof RefusalError)) throw error;
   request.log.warn({ request_id: request.id, reason: error.message }, "a sign-in failed");
   if (error.code === "provider_unavailable")
-    sendFailure(reply, 424, `${title} cannot be reached or did not answer as it should`);
-  else sendFailure(reply, 400, `${title} refused the sign-in: it may have been finished before`);
+    sendFailure(reply, 424, `${title} cannot be reached or sent an invalid response`);
+  else sendFailure(reply, 400, `${title} refused the sign-in; it may have been completed before`);
 }
 
 function sendFailure(reply: FastifyReply, status: number, reason: string): void {

@@ -65,8 +65,7 @@ const auditPage = (
     ${
       entries.length === 0
         ? html`<p class="soft">
-            Nothing of this kind was done.
-            ${wanted === undefined ? null : html`<a href="/audit">Show everything</a>`}
+            No entries. ${wanted === undefined ? null : html`<a href="/audit">Show everything</a>`}
           </p>`
         : table(
             "Audit log",

@@ -28,7 +28,7 @@ export const settingsPage = ({ email, accounts, offered, logins }: Settings): Ht
             accounts.map(({ provider, host, email: known, connected_at }) => [
               isCurrent(offered, provider, host)
                 ? providerTitles[provider]
-                : `${providerTitles[provider]} at ${host}, not offered here now`,
+                : `${providerTitles[provider]} at ${host} (sign-in there is off)`,
               known,
               clock(connected_at),
             ]),
@@ -51,7 +51,7 @@ export const settingsPage = ({ email, accounts, offered, logins }: Settings): Ht
       ]),
     )}
     <p class="soft">
-      A login that is revoked is refused at once, and its log streams end. To sign in a command-line
+      A revoked login stops working at once, and its log streams end. To sign in a command-line
       client: <code>windlass login</code>
     </p>`;
 

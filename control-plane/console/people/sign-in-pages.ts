@@ -13,7 +13,9 @@ export const loginPage = (
     ${
       next === undefined || next === "/"
         ? null
-        : html`<p class="soft">Then it goes on to <a href="${next}">the page you came for</a>.</p>`
+        : html`<p class="soft">
+            Afterwards you return to <a href="${next}">the page that you opened</a>.
+          </p>`
     }
     ${providers.map(
       ({ name, title }) =>
@@ -23,7 +25,7 @@ export const loginPage = (
           >
         </p>`,
     )}
-    ${providers.length === 0 ? null : html`<h2>Or by a link</h2>`}
+    ${providers.length === 0 ? null : html`<h2>Or with a link</h2>`}
     <p>The operator of this server can create a one-time link for you. On the server:</p>
     <p><code>windlass server login-link --email you@example.com</code></p>
     <p class="soft">The link works once, for 15 minutes. Open it in this browser.</p>
@@ -45,16 +47,16 @@ export const notAllowedPage = (person: {
 }): Html =>
   html` <h1>You may not use this server yet</h1>
     <p>
-      ${person.title} says that you are <strong>${person.email}</strong>. That is not among those
-      who may sign in here. Nothing was stored.
+      ${person.title} reports your address as <strong>${person.email}</strong>, which may not sign
+      in here. Nothing was stored.
     </p>
-    <p>Send this to the operator of the server, who can do this:</p>
+    <p>Send this to the operator of the server, who can do one of these:</p>
     <ul>
       ${
         person.isKnown
           ? null
           : html`<li>
-              Make a link that signs you in:
+              Create a link that signs you in:
               <code>windlass server login-link --email ${person.email}</code>
             </li>`
       }
@@ -72,14 +74,14 @@ export const notAllowedPage = (person: {
         : null
     }
     <p>
-      To come with another account, sign out at ${person.title} first, then
+      To use another account, sign out at ${person.title} first, then
       <a href="/login">try again</a>.
     </p>`;
 
 /** A link that was opened before, or too late. */
 export const deadLinkPage = (): Html =>
-  html` <h1>This link does not work any more</h1>
-    <p>A sign-in link works once, for 15 minutes. Make a new one on the server:</p>
+  html` <h1>This link no longer works</h1>
+    <p>A sign-in link works once, for 15 minutes. Create a new one on the server:</p>
     <p><code>windlass server login-link --email you@example.com</code></p>`;
 
 /** Asks the signed-in person whether the client that opened the browser may act for them. */
@@ -87,7 +89,7 @@ export const approvePage = (deviceCode: string, email: string): Html =>
   html`<div class="door">
     <h1>Sign in the command-line client?</h1>
     <p>
-      A <code>windlass</code> client asks to act as <strong>${email}</strong>. Go on only if you
+      A <code>windlass</code> client asks to act as <strong>${email}</strong>. Continue only if you
       started it just now.
     </p>
     <form method="post" action="/cli/login">
@@ -118,13 +120,13 @@ export const codePage = (
           </p>`
         : state === "dead"
           ? html`<p>
-              It was too late, or five wrong guesses ended it. Start again at the client:
+              The code expired, or was entered wrongly five times. Start again at the client:
               <code>windlass login</code>
             </p>`
           : html`<p class="code">${verification_code}</p>
               <p class="soft">
-                It works for ${between(now, expires_at)}, until ${clock(expires_at)}. Five wrong
-                guesses end it.
+                The code is valid for ${between(now, expires_at)}, until ${clock(expires_at)}, and
+                for at most five wrong guesses.
               </p>`
     }
   </div>`;
@@ -132,16 +134,16 @@ export const codePage = (
 const deviceTitles = {
   waiting: "Type this code at the client",
   used: "The client is signed in",
-  dead: "This code does not work any more",
+  dead: "This code no longer works",
 } as const;
 
 /** Why a device login cannot be approved, and what to do. */
 export const deadDevicePage = (reason: string): Html =>
-  html` <h1>This sign-in cannot go on</h1>
+  html` <h1>This sign-in cannot continue</h1>
     <p>${reason}. Start again at the client: <code>windlass login</code></p>`;
 
 /** Something that was refused. */
 export const refusalPage = (title: string, detail: string, back = "/"): Html =>
   html` <h1>${title}</h1>
     ${detail === title ? null : html`<p>${detail}</p>`}
-    <p><a href="${back}">${back === "/" ? "To the overview" : "Back to where you were"}</a></p>`;
+    <p><a href="${back}">${back === "/" ? "To the overview" : "Back to the previous page"}</a></p>`;

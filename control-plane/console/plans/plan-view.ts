@@ -12,10 +12,10 @@ type Action = PlannedChange["action"];
 const actions: readonly (readonly [Action, string, string])[] = [
   ["delete", "−", "destroyed"],
   ["replace", "±", "replaced"],
-  ["forget", "○", "forgotten (it stays, terraform lets go of it)"],
+  ["forget", "○", "forgotten (it stays, but terraform no longer manages it)"],
   ["update", "~", "changed"],
   ["create", "+", "created"],
-  ["none", "→", "moved or taken over, itself unchanged"],
+  ["none", "→", "moved or imported, otherwise unchanged"],
   ["read", "↓", "read"],
 ];
 
@@ -24,8 +24,8 @@ export const planView = (plan: PlanSummary): Html => {
   const { counts, changes, outputs, drift, checks } = plan;
   const changed = outputs.filter(({ action }) => action !== "none");
   return html`<section class="plan" aria-labelledby="plan-title">
-    <h2 id="plan-title">What this plan does</h2>
-    ${plan.applyable ? null : html`<p>Nothing: what there is matches the configuration.</p>`}
+    <h2 id="plan-title">What this plan changes</h2>
+    ${plan.applyable ? null : html`<p>Nothing: the infrastructure matches the configuration.</p>`}
     <ul class="counts">
       ${count(counts.create, "create", "+", "to create")}
       ${count(counts.update, "update", "~", "to change")}
@@ -44,7 +44,7 @@ export const planView = (plan: PlanSummary): Html => {
         word,
       ),
     )}
-    ${more(plan.changes_omitted, "changes; the log has them all")}
+    ${more(plan.changes_omitted, "changes; the log has all of them")}
     ${
       changed.length === 0
         ? null
@@ -59,7 +59,7 @@ export const planView = (plan: PlanSummary): Html => {
         ? null
         : html`<h3>Checks</h3>
             <ul class="changes">
-              ${checks.map(({ address, status }) => html`<li><code>${address}</code> <span>${status === "unknown" ? "is known only after the apply" : "does not hold"}</span></li>`)}
+              ${checks.map(({ address, status }) => html`<li><code>${address}</code> <span>${status === "unknown" ? "is known only after the apply" : "fails"}</span></li>`)}
             </ul>`
     }
     ${

@@ -18,7 +18,7 @@ export const stateView = (
   ${
     items.length === 0
       ? html`<p class="soft">
-          No state yet: the first deployment writes it; from then on its versions are listed here.
+          No state yet. The first deployment writes it; its versions are then listed here.
         </p>`
       : table(
           "Versions of the state",
@@ -39,17 +39,18 @@ export const stateView = (
 const lockView = ({ id }: Configuration, { job_id, created_at, isHeld }: StateLock): Html =>
   isHeld
     ? html`<p class="soft">
-        Locked since ${clock(created_at)} by <a href="/jobs/${job_id}">the job that runs</a>.
+        Locked since ${clock(created_at)} by <a href="/jobs/${job_id}">the running job</a>.
       </p>`
     : html`<div class="notice flow">
         <p>
-          Locked since ${clock(created_at)} by <a href="/jobs/${job_id}">a job that was lost</a>:
-          its terraform may still run. Look there first; what it writes after the unlock is refused.
+          Locked since ${clock(created_at)} by <a href="/jobs/${job_id}">a job that was lost</a>.
+          Its terraform may still be running: check its machine first. After the unlock, the server
+          refuses what that terraform writes.
         </p>
         ${ask(
           "Unlock…",
           html`<form method="post" action="/configurations/${id}/state/unlock">
-            <button class="danger">It does not run any more: unlock</button>
+            <button class="danger">It is no longer running: unlock</button>
           </form>`,
         )}
       </div>`;
@@ -77,8 +78,8 @@ const row = (
           : ask(
               "Roll back…",
               html`<p>
-                  Its content becomes the newest version. Nothing that exists changes until the next
-                  job, which takes it for what there is.
+                  The content of this version becomes the newest version. Your infrastructure does
+                  not change until the next job, which takes this version as its state.
                 </p>
                 <form method="post" action="/configurations/${id}/state/${serial}/rollback">
                   <button class="danger">Roll back to ${serial}</button>

@@ -30,10 +30,10 @@ export const workerForm = (
       ${line(form, {
         name: "labels",
         label: "Labels",
-        hint: "Separated by spaces. An agent with labels of its own (WINDLASS_LABELS) sets those again.",
+        hint: "Separated by spaces. If the agent has the setting WINDLASS_LABELS, that setting replaces them.",
       })}
       <fieldset>
-        <legend>What tearing it down destroys</legend>
+        <legend>What a teardown destroys</legend>
         ${choice(
           form,
           {
@@ -42,9 +42,9 @@ export const workerForm = (
             path: "deploy_configuration.configuration_id",
           },
           [
-            ["", "none: it cannot be torn down from here"],
+            ["", "none: the worker cannot be torn down from here"],
             ...(deployConfigurationOf(worker)?.snapshot
-              ? [[keptSnapshot, "its own snapshot, as it is"] as const]
+              ? [[keptSnapshot, "its own snapshot, unchanged"] as const]
               : []),
             ...configurations.map(({ id, name }) => [id, name] as const),
           ],
@@ -74,23 +74,23 @@ export function teardownView(
   const known = deployConfigurationOf(worker);
   if (!known)
     return html`<p class="soft">
-      Nothing says what this worker was deployed with, so it cannot be torn down from here:
-      <a href="/workers/${id}/edit">say what it was</a>.
+      It is not known what this worker was deployed with, so it cannot be torn down from here:
+      <a href="/workers/${id}/edit">set its deploy configuration</a>.
     </p>`;
   const { configuration_id, snapshot, targets } = known;
   const of = configurationName ?? snapshot?.name ?? configuration_id ?? "its own configuration";
   return ask(
-    "Tear it down…",
+    "Tear down…",
     html`${form === undefined ? null : trouble(form, ["confirm"])}
       <p>
         Another worker destroys <strong>${destroyedWords(targets, of)}</strong>. Then this worker is
-        removed. Until then it is drained. This cannot be undone.
+        removed. Until then it takes no jobs. This cannot be undone.
       </p>
       <form method="post" action="/workers/${id}/teardown">
         <input type="hidden" name="seen" value="${markOf(known)}" />
         ${line(form ?? new Form(), {
           name: "confirm",
-          label: "Type its name to go on",
+          label: "To confirm, type the name of the worker",
           hint: html`<code>${name}</code>`,
         })}
         <button id="teardown" class="danger">

@@ -58,7 +58,7 @@ function deployConfigurationIn(
   if (targets.length === 0 && !isAll)
     throw invalid(
       "body.deploy_configuration.targets",
-      "are missing: name them, or tick that everything is destroyed",
+      "are missing: name them, or tick the box that destroys everything",
     );
   const scope = { ...(targets.length > 0 ? { targets } : {}), ...(isAll ? { all: true } : {}) };
   return {

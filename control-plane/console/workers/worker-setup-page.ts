@@ -9,7 +9,7 @@ export const registrationPage = (
   url: string,
 ): Html =>
   html`<h1>Add a worker</h1>
-    <p>This token is shown only now. It registers one worker until ${clock(expires_at)}.</p>
+    <p>This token is shown only once. It registers one worker until ${clock(expires_at)}.</p>
     ${secret(registration_token)}
     <h2>With systemd</h2>
     <p>On the machine where terraform may run; the command asks for the token:</p>
@@ -18,8 +18,8 @@ sudo windlass agent install --url ${url} --registration-token-file -</pre>
     ${copy("systemd", "Copy the command")}
     <h2>In a container</h2>
     <p>
-      With an image that was built from a checkout (<code>docker build -t windlass .</code>). It
-      asks for the token, so that this stands in no history:
+      With an image that was built from a checkout (<code>docker build -t windlass .</code>). The
+      command asks for the token, so that it is not in the shell's history:
     </p>
     <pre class="log" tabindex="0" id="container">
 read -rsp "Token: " WINDLASS_REGISTRATION_TOKEN &amp;&amp; export WINDLASS_REGISTRATION_TOKEN &amp;&amp;
@@ -28,7 +28,7 @@ docker run -d --name windlass-agent --restart unless-stopped --stop-timeout 4500
   -e WINDLASS_URL=${url} -e WINDLASS_WORKER_NAME="$(hostname)" \\
   -e WINDLASS_REGISTRATION_TOKEN windlass agent</pre>
     ${copy("container", "Copy the commands")}
-    <p><a href="/workers">To the workers</a>: it appears there as soon as it runs.</p>
+    <p><a href="/workers">To the workers</a>: the new one appears there when it runs.</p>
     ${script}`;
 
 /** A worker's new token. */
@@ -39,10 +39,10 @@ export const rotatedPage = ({
 }: RotatedIdentity): Html =>
   html`<h1>A new token</h1>
     <p>
-      This token is shown only now; the old one
-      ${expires === null ? "is dead" : html`works until ${clock(expires)}`}. Give it to the agent
-      (<code>WINDLASS_WORKER_TOKEN</code>, with <code>WINDLASS_WORKER_ID=${worker_id}</code>) and
-      start that again.
+      This token is shown only once; the old one
+      ${expires === null ? "no longer works" : html`works until ${clock(expires)}`}. Give it to the
+      agent (<code>WINDLASS_WORKER_TOKEN</code>, with <code>WINDLASS_WORKER_ID=${worker_id}</code>)
+      and restart the agent.
     </p>
     ${secret(worker_token)}
     <p><a href="/workers/${worker_id}">To the worker</a></p>

@@ -15,15 +15,14 @@ export const workersPage = (workers: readonly Worker[], latest: string | null, n
   html`<h1>Workers</h1>
     <form method="post" action="/workers/register" class="first">
       <button>Add a worker</button>
-      <span class="soft">makes a registration token, good for one hour and one worker</span>
+      <span class="soft">creates a registration token for one worker, valid for one hour</span>
     </form>
     <div id="workers" data-live>
       ${
         workers.length === 0
           ? html`<p class="notice flow">
-              No worker yet. One is needed to run anything: add it on a machine where terraform may
-              run and that reaches your clouds. It asks this server for work; nothing has to reach
-              it.
+              No worker yet. Jobs need one: add it on a machine where terraform may run and that can
+              reach your clouds. It connects to this server, so it needs no open port.
             </p>`
           : workerTable(workers, latest, now)
       }
@@ -92,7 +91,7 @@ export const workerPage = (story: WorkerStory, teardown?: Form): Html => {
       <h2>Jobs</h2>
       ${
         jobs.length === 0
-          ? html`<p class="soft">It has run none of your jobs yet.</p>`
+          ? html`<p class="soft">It has not run any of your jobs yet.</p>`
           : jobTable(jobs, story.now)
       }
     </div>
@@ -104,31 +103,33 @@ const stateOf = ({ worker, latest, now }: WorkerStory): Html | null => {
   return html`${
     mode === "cloud-hosted"
       ? html`<p class="notice flow">
-          This worker is cloud-hosted: it serves every user. Only its name, status and version are
-          shown, and it is not yours to change.
+          This worker is cloud-hosted: it runs jobs of all users. Only its name, status and version
+          are shown, and only the operator can change it.
         </p>`
       : null
   }
   ${
     status === "OFFLINE" && mode !== "cloud-hosted"
       ? html`<p class="error flow">
-          Nothing was heard of it
-          ${last_heartbeat === null ? "yet" : html`for ${ago(last_heartbeat, now, "")}`}. Look at
-          its machine: does the agent run (<code>systemctl status windlass-agent</code>), and does
-          it reach this server (<code>windlass agent doctor</code>)?
+          No heartbeat
+          ${last_heartbeat === null ? "yet" : html`for ${ago(last_heartbeat, now, "")}`}. Check on
+          its machine whether the agent runs (<code>systemctl status windlass-agent</code>), and
+          whether it reaches this server (<code>windlass agent doctor</code>).
         </p>`
       : null
   }
   ${
     status === "REGISTERED"
-      ? html`<p class="notice flow">It is registered, and its agent has not started yet.</p>`
+      ? html`<p class="notice flow">
+          The worker is registered, but its agent has not started yet.
+        </p>`
       : null
   }
   ${
     version !== null && latest !== null && isBehind(version, latest)
       ? html`<p class="warning flow">
-          It runs version ${version}; ${latest} is out. Upgrade it where it is installed: a
-          terraform that runs goes on meanwhile.
+          It runs version ${version}; version ${latest} is available. Upgrade the agent on its
+          machine; a running terraform is not interrupted.
         </p>`
       : null
   }`;
@@ -159,7 +160,7 @@ const factsOf = ({ worker, now }: WorkerStory): Html =>
         ${worker.isolation ?? "not known yet"}${
           worker.isolation === "process"
             ? html`: <strong>not isolated.</strong> Jobs run as the runner's own user and can read
-                and change what it can, its identity and other jobs included.`
+                and change everything that it can, including its identity and other jobs.`
             : ""
         }
       </dd>
@@ -190,25 +191,27 @@ const changes = ({ worker, deployedBy }: WorkerStory, teardown: Form | undefined
       ${ask(
         "New token…",
         html`<p>
-            The old token works for ${tokenOverlap.default / 60} more minutes: time to give the
-            agent the new one.
+            The old token works for another ${tokenOverlap.default / 60} minutes, so that you can
+            give the agent the new one.
           </p>
           ${button(
             worker,
             "rotate",
-            "Make a new token",
+            "Create a new token",
             "danger",
             html`<label class="tick"
               ><input type="checkbox" name="at_once" autocomplete="off" />
-              <span>End the old token at once: a running agent stops its jobs and ends</span></label
+              <span
+                >End the old token at once: the agent stops its running jobs and exits</span
+              ></label
             >`,
           )}`,
       )}
       ${ask(
         "Remove this worker…",
         html`<p>
-            Its jobs count as lost at once, and its token is dead. Drain it first, and wait until it
-            holds no job, to lose nothing.
+            Its jobs count as lost at once, and its token stops working. To lose no job, drain the
+            worker first and wait until it has no jobs.
           </p>
           ${button(worker, "remove", "Remove the worker", "danger")}`,
       )}

@@ -15,13 +15,13 @@ export const zonesPage = (
 ): Html =>
   html`<h1>Zones</h1>
     <p class="soft">
-      A zone groups configurations, for example all of production. A configuration says what
-      terraform runs with which values.
+      A zone groups configurations, for example all of production. A configuration says which
+      terraform files run, and with which values.
     </p>
     <div id="zones" data-live>
       ${
         zones.length === 0
-          ? html`<p>No zone yet. Name the first one here; its configurations come next.</p>`
+          ? html`<p>No zone yet. Create the first one here, then add configurations to it.</p>`
           : table(
               "Zones",
               ["Name", "Configurations", "Status", "Created"],
@@ -71,8 +71,8 @@ export const zonePage = (
     ${
       configurations.length === 0
         ? html`<p>
-            No configuration in this zone yet. One says where terraform files come from and with
-            which values they run.
+            No configuration in this zone yet. A configuration says where terraform files come from
+            and with which values they run.
           </p>`
         : null
     }

@@ -168,7 +168,7 @@ describe.concurrent("windlass agent doctor", () => {
     expect(of("cloud role")).toMatchObject({
       state: "failed",
       text: expect.stringContaining(
-        `has no AWS credentials of its own with which to take on the role ${arn}`,
+        `has no AWS credentials of its own with which to assume the role ${arn}`,
       ),
     });
   });

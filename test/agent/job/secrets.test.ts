@@ -100,7 +100,7 @@ test("secrets over the limit of lines are refused, and not masked", () => {
   ] as const) {
     setSecrets(texts, lines);
     expect(() => checkSecrets(context)).toThrow(
-      "over 10000 lines and texts, too many to be masked",
+      "more than 10000 lines and texts, too many to be masked",
     );
     expect(secretsOf(context).length).toBeLessThan(10_003);
   }

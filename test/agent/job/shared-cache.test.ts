@@ -121,7 +121,7 @@ describe("a package is not cached", () => {
   const wrong = { hashes: ["h1:something else"], isComplete: true };
   test("when its hash is not in the lock file", async () => {
     await expect(storePackage(store(), installed("thing"), wrong, () => true)).rejects.toThrow(
-      /is not what the lock file names/,
+      /does not match the hash in the lock file/,
     );
     expect(storedPackages(store())).toEqual([]);
     expect(readdirSync(store()).filter((name) => name.startsWith("."))).toEqual([]);
@@ -130,7 +130,7 @@ describe("a package is not cached", () => {
     const found = installed("thing");
     symlinkSync("/etc/passwd", join(found.path, "link"));
     await expect(storePackage(store(), found, wrong, () => true)).rejects.toThrow(
-      /is not a plain file/,
+      /is not a regular file/,
     );
   });
   test("when there is no space", async () => {

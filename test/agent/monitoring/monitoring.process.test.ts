@@ -80,7 +80,7 @@ describe("systemd", () => {
       });
       await until(() => received.includes("READY=1") && received.includes("WATCHDOG=1"));
       server.fail(503);
-      await until(() => received.includes("WATCHDOG=1 STATUS=no answer"));
+      await until(() => received.includes("WATCHDOG=1 STATUS=no response"));
       server.fail();
       agent.kill("SIGTERM");
       expect(await agent.exited).toBe(0);

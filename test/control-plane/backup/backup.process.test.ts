@@ -229,7 +229,7 @@ describe("a backup of a running server", () => {
   test("overwrites no existing file", async () => {
     await writeFile(file, "precious");
     const { exitCode, stderr } = await command(["backup", file], plane.directory);
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("is there already")]);
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining("already exists")]);
     expect(await readFile(file, "utf8")).toBe("precious");
   });
 
@@ -279,7 +279,7 @@ describe("the secrets in a backup", () => {
     });
     expect(wrong).toMatchObject({
       exitCode: 78,
-      stderr: expect.stringContaining("is not the one"),
+      stderr: expect.stringContaining("is not the key"),
     });
     expect(existsSync(fresh)).toBe(false);
     expect((await command(["restore", file], fresh, { WINDLASS_SECRET_KEY: key })).exitCode).toBe(

@@ -109,11 +109,11 @@ test("a truncated backup is refused", async () => {
   for (let part = 0; part < 12; part += 1) {
     const file = join(scratch, `cut-${part}`);
     await writeFile(file, whole.subarray(0, Math.floor((whole.length * part) / 12)));
-    await expectRefused(file, /cut off|no manifest|missing|damaged/);
+    await expectRefused(file, /incomplete|no manifest|missing|damaged/);
   }
   const file = join(scratch, "cut-last");
   await writeFile(file, whole.subarray(0, -1));
-  await expectRefused(file, /cut off/);
+  await expectRefused(file, /incomplete/);
 });
 
 function unzipped(bytes: Buffer): Buffer | undefined {
@@ -153,7 +153,7 @@ test.each<[string, RegExp, Change]>([
   ["no manifest", /no manifest/, (_, _m, paths) => void paths.shift()],
   [
     "a manifest of another format",
-    /not one this version knows/,
+    /this version of Windlass cannot read its manifest/,
     (_, manifest) => void Object.assign(manifest, { format: 2 }),
   ],
   [
@@ -272,7 +272,7 @@ test.each<[string, RegExp, Change]>([
   ],
   [
     "a newer schema than its manifest says",
-    /not the one that its manifest describes/,
+    /does not match its manifest/,
     async (folder, manifest) => {
       withDatabase(folder, (database) => database.exec("update schema_version set version = 999"));
       await admit(folder, manifest, "windlass.db");

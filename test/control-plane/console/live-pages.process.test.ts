@@ -39,13 +39,13 @@ describe("the pages of workers", () => {
       await callsOf(plane, headers).get(endpoints.heartbeat, { query: {}, body: { version } });
       return read(`/workers/${id}`);
     };
-    expect(await beat("1.0.0")).not.toContain("is out");
+    expect(await beat("1.0.0")).not.toContain("is available");
     const pipeline = callsOf(plane, bearer(sampleSettings.RELEASE_API_SECRET));
     await pipeline.get(endpoints.publishRelease, { body: { version: "1.10.0" } });
-    expect(await beat("1.9.0")).toContain("It runs version 1.9.0; 1.10.0 is out.");
+    expect(await beat("1.9.0")).toContain("It runs version 1.9.0; version 1.10.0 is available.");
     for (const path of ["/workers", "/"]) expect(await read(path)).toContain("1.9.0 behind 1.10.0");
     for (const version of ["1.10.0", "1.11.0-rc.1", "dev", "1.9"])
-      expect(await beat(version)).not.toContain("is out");
+      expect(await beat(version)).not.toContain("is available");
   });
 
   test("list the jobs that the worker runs and has run, and no others", async () => {
@@ -53,7 +53,7 @@ describe("the pages of workers", () => {
     await fixture.end(own, "SUCCESS");
     const other = await addTestWorker(plane, fixture.owner);
     expect(await read(`/workers/${fixture.worker}`)).toContain("ran on it SUCCESS");
-    expect(await read(`/workers/${other.id}`)).toContain("It has run none of your jobs yet.");
+    expect(await read(`/workers/${other.id}`)).toContain("It has not run any of your jobs yet.");
   });
 
   test("say what to do about a silent worker", async () => {
@@ -65,7 +65,7 @@ describe("the pages of workers", () => {
         .where("id", "=", id)
         .execute(),
     );
-    expect(await read(`/workers/${id}`)).toMatch(/Nothing was heard of it for 2 min.*doctor/);
+    expect(await read(`/workers/${id}`)).toMatch(/No heartbeat for 2 min.*doctor/);
   });
 });
 
@@ -118,7 +118,7 @@ describe("the page of a running job", () => {
     await fixture.end(id, "SUCCESS");
     expect(await read(`/jobs/${id}`)).toMatch(/apply [\d: UTC-]+ \d+ s Ended: SUCCESS/);
     // The step had no end, but an ended job runs no step.
-    expect(await read("/")).toContain("Nothing runs at the moment.");
+    expect(await read("/")).toContain("No job is running.");
   });
 
   test("refreshes until the job is released", async () => {
@@ -129,7 +129,7 @@ describe("the page of a running job", () => {
     };
     expect(await page()).toContain('data-refresh="2"');
     await setJob(plane, { id } as never, { status: "CANCELLED", ended_at: Date.now() });
-    expect(await page()).toContain("Its worker has not let go of it yet");
+    expect(await page()).toContain("Its worker has not released it yet");
     expect(await page()).toContain('data-refresh="2"');
     await setJob(plane, { id } as never, { released_at: Date.now() });
     expect(await page()).not.toContain("data-refresh");
@@ -169,5 +169,5 @@ test("the audit page filters by action", async () => {
   };
   expect(new Set(await cells("/audit?action=job.create"))).toEqual(new Set(["job.create"]));
   expect((await cells("/audit?action=nonsense")).length).toBeGreaterThan(5);
-  expect(await read("/audit?action=state.unlock")).toContain("Nothing of this kind was done.");
+  expect(await read("/audit?action=state.unlock")).toContain("No entries.");
 });

@@ -45,26 +45,26 @@ describe("a refused form shows the fault, keeps the typed values and changes not
     ["no name", { name: " " }, "Must not be empty."],
     ["a name with a line break", { name: "a\nb" }, "Must be text without control characters."],
     ["no address", { url: "" }, "Must not be empty."],
-    ["no files", { source: "inline" }, "There must be one at least"],
+    ["no files", { source: "inline" }, "Add at least one file"],
     [
       "text without a path",
       { source: "inline", file_path: "", file_text: "x" },
-      "has text and no path.",
+      "has text but no path.",
     ],
     [
       "two files of one path",
       { source: "inline", file_path: ["a.tf", "a.tf"], file_text: ["1", "2"] },
-      "There are two of the path a.tf",
+      "Two files have the path a.tf",
     ],
     [
       "a path outside the folder",
       { source: "inline", file_path: ["b.tf", "../a.tf"], file_text: ["", ""] },
-      'There can be no file "../a.tf"',
+      '"../a.tf" is not a valid path',
     ],
     ["an unknown archive", { source: "archive", sha256: "a".repeat(64) }, "Names no archive"],
     ["no archive", { source: "archive" }, "Is missing: upload an archive first."],
     ["a truncated digest", { source: "archive", sha256: "abc" }, "Must be a SHA-256 digest"],
-    ["an unknown source", { source: "ftp" }, "is none of the kinds that there are"],
+    ["an unknown source", { source: "ftp" }, "must be git, inline or archive"],
     ["a label", { labels: "-eu" }, "Must be letters, digits and"],
     ["a label twice", { labels: "eu eu" }, "Must not name the same thing twice"],
     ["an unknown engine", { engine: "make" }, "Engine must be one of terraform, opentofu."],
@@ -152,10 +152,10 @@ describe("the forms of variables", () => {
     });
     const before = await dump(plane);
     const wrong: [Fields, string][] = [
-      [{ do: "add", name: "count", value: "" }, "Is there already: change that one."],
+      [{ do: "add", name: "count", value: "" }, "Already exists: change that entry instead."],
       [{ do: "add", name: "1st", value: "" }, "which must be up to 255 letters, digits"],
       [{ do: "set", name: "list", value: "x" }, "There is no such variable any more."],
-      [{ do: "set", name: "count", value: "{" }, "Begins with { and is no JSON"],
+      [{ do: "set", name: "count", value: "{" }, "Begins with { but is not valid JSON"],
     ];
     for (const [fields, said] of wrong) {
       const refused = await set(id, fields);
@@ -297,7 +297,7 @@ test("a trust policy names the role's account or the given principal, which must
   expect((await submit(made, { ...fields, name: "renamed" })).status).toBe(303);
   const id = made.split("/").at(-1) ?? "";
   const user = idOf(await create({ cloud_identity_id: id }));
-  expect(words(await page(made))).toContain("It can be deleted when nothing uses it");
+  expect(words(await page(made))).toContain("It cannot be deleted while it is in use");
   const kept = await submit(`${made}/delete`, {});
   expect(statusAndWords(kept)).toMatch(/^409 .*uses "renamed"\./);
   await submit(`/configurations/${user}/delete`, {});

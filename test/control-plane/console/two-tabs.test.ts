@@ -43,7 +43,7 @@ test("an edit of a configuration that was changed after the form was opened is r
   const refused = await send(path, fields({ labels: "eu" }));
   expect(refused).toMatchObject({
     status: 409,
-    text: expect.stringContaining("This was changed in another place"),
+    text: expect.stringContaining("This was changed in another tab or by another user"),
   });
   expect(await read(id)).toMatchObject({ source: { ref: "v2" }, labels: [] });
   // The refused form carries the current version: saving it again is deliberate.
@@ -83,7 +83,7 @@ test("a rename of a zone that was renamed after the form was opened is refused",
   const refused = await send(path, { name: "third", seen: known });
   expect(refused).toMatchObject({
     status: 409,
-    text: expect.stringContaining("This was changed in another place"),
+    text: expect.stringContaining("This was changed in another tab or by another user"),
   });
   expect(await fixture.person.get(endpoints.getZone, { params: { id } })).toMatchObject({
     name: "second",

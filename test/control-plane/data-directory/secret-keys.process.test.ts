@@ -103,7 +103,7 @@ describe("the secret key", () => {
     await within(open(), async () => undefined);
     const secrets = join(directory, "secrets");
     await rm(join(secrets, "WINDLASS_SECRET_KEY"));
-    await expect(open()).rejects.toThrow(/its key is lost/);
+    await expect(open()).rejects.toThrow(/its key is missing/);
     expect(await readdir(secrets)).toEqual(["CLI_JWT_SECRET"]);
     await writeFile(join(secrets, "WINDLASS_SECRET_KEY"), second);
     await expect(open()).rejects.toThrow(`${secrets}/WINDLASS_SECRET_KEY is not the key`);

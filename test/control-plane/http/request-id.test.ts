@@ -105,7 +105,7 @@ describe("the id of a request", () => {
 describe("X-Forwarded-For from an untrusted address", () => {
   it("causes one warning", async () => {
     const warnings = () =>
-      lines.filter(({ msg }) => String(msg).startsWith("X-Forwarded-For arrived"));
+      lines.filter(({ msg }) => String(msg).startsWith("ignoring X-Forwarded-For"));
     expect(warnings()).toEqual([]);
     for (let n = 0; n < 3; n += 1) {
       const sent = rawRequest(`${server.url}/healthz`, { agent: false });

@@ -85,11 +85,11 @@ test.each([
 test("missing or unknown AWS credentials of the agent are named in the error", async () => {
   vi.stubEnv("AWS_ACCESS_KEY_ID", "AKIAUNKNOWN");
   expect(await refusal()).toMatch(
-    /InvalidClientTokenId.*The agent's own AWS credentials are at fault/,
+    /InvalidClientTokenId.*The agent's own AWS credentials are not valid/,
   );
   vi.stubEnv("AWS_ACCESS_KEY_ID", undefined);
   expect(await refusal()).toMatch(
-    /no AWS credentials of its own with which to take on the role arn/,
+    /no AWS credentials of its own with which to assume the role arn/,
   );
 });
 

@@ -91,7 +91,7 @@ test("reopening retries a port that is in use until it is free, and logs that", 
   );
   await expect.poll(() => messages).toHaveLength(1);
   expect(messages[0]).toContain(
-    `127.0.0.1:${port}, where terraform asks for credentials, cannot be opened`,
+    `127.0.0.1:${port}, from which terraform reads its credentials, cannot be opened`,
   );
   other.close();
   await opened;

@@ -79,9 +79,9 @@ test("failed renewals return the old credentials until they expire, and are logg
   await sleep(30);
   expect(messages).toEqual([
     expect.stringMatching(
-      /^STS gives no credentials, trying again: connect ECONNREFUSED; the present ones are good for \d s$/,
+      /^STS returns no credentials; trying again: connect ECONNREFUSED; the present ones are valid for another \d s$/,
     ),
-    "STS gives credentials again",
+    "STS returns credentials again",
   ]);
 });
 
@@ -90,7 +90,7 @@ test("the first credentials are retried while STS fails, up to a time limit", as
   await patient.session.begin(never, 10_000);
   expect(patient.asked).toHaveLength(3);
   expect(patient.messages).toEqual([
-    "STS gives no credentials, trying again: connect ECONNREFUSED",
+    "STS returns no credentials; trying again: connect ECONNREFUSED",
   ]);
   const hopeless = sessionOf(down);
   await expect(hopeless.session.begin(never, 1500)).rejects.toThrow("ECONNREFUSED");

@@ -325,7 +325,7 @@ describe("an engine is not installed", () => {
     ],
     [
       "the signature is missing",
-      /SHA256SUMS.sig answered 404/,
+      /SHA256SUMS.sig responded with status 404/,
       () => mirror.files.delete(`${sums}.sig`),
     ],
     [
@@ -341,7 +341,7 @@ describe("an engine is not installed", () => {
         put(`${sums}.sig`, await signatureOf(contentOf(sums), key));
       },
     ],
-    ["the zip is missing", /\.zip answered 404/, () => mirror.files.delete(zip)],
+    ["the zip is missing", /\.zip responded with status 404/, () => mirror.files.delete(zip)],
     [
       "the download of the zip always breaks off",
       /could not be downloaded \(.+\)/,
@@ -354,7 +354,7 @@ describe("an engine is not installed", () => {
     ],
     [
       "the binary has another version",
-      /says that it is 1\.11\.5/,
+      /reports version 1\.11\.5/,
       () => release({ binary: fakeTerraform("1.11.5") }),
     ],
     ["the binary does not run", /does not run on this machine/, () => release({ binary: "MZ" })],
@@ -409,7 +409,7 @@ describe("the error says in one line what to do", () => {
     await publish(mirror, key, [{ version: "1.11.4" }, { version: "1.12.0-rc1" }]);
     expect(await failure(resolve({ constraint: "~> 2.0" }))).toBe(
       `terraform ~> 2.0 is not installed (${join(root, "bin/terraform")} is 1.5.7) and could not be downloaded ` +
-        `(no release of terraform at ${mirror.url} for ${process.platform}_${process.arch === "x64" ? "amd64" : process.arch} is ~> 2.0 (the newest there is 1.11.4)): ` +
+        `(no release of terraform at ${mirror.url} for ${process.platform}_${process.arch === "x64" ? "amd64" : process.arch} is ~> 2.0 (the newest one there is 1.11.4)): ` +
         "install terraform ~> 2.0 and put it on the agent's PATH, or set WINDLASS_ENGINE_MIRROR to an address of terraform releases that this machine can reach",
     );
   });
@@ -438,7 +438,7 @@ describe("the error says in one line what to do", () => {
 
   test("for a constraint that terraform does not accept", async () => {
     expect(await failure(resolve({ constraint: "^1.5" }))).toMatch(
-      /^engine_version "\^1\.5" cannot be read/,
+      /^engine_version "\^1\.5" is not valid/,
     );
   });
 });
@@ -455,7 +455,7 @@ test("a mirror over https must not redirect to plain http", async () => {
     await using listening = await listen(secure);
     const { port } = listening;
     expect(await failure(resolve({}, { mirror: `https://127.0.0.1:${port}` }))).toMatch(
-      /leads to http:\/\/127\.0\.0\.1:\d+, which is not https/,
+      /redirects to http:\/\/127\.0\.0\.1:\d+, which is not https/,
     );
     expect(existsSync(cache("terraform", "1.11.4", "terraform"))).toBe(false);
   } finally {

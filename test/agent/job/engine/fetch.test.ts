@@ -90,6 +90,6 @@ test("a request refused with 404 is not repeated", async () => {
     tries += 1;
     response.writeHead(404).end();
   };
-  await expect(fetchTo(join(directory, "none"))).rejects.toThrow("answered 404");
+  await expect(fetchTo(join(directory, "none"))).rejects.toThrow("responded with status 404");
   expect(tries).toBe(1);
 });

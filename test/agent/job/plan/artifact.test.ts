@@ -112,23 +112,23 @@ test.each<[string, Record<string, string | undefined>, object, RegExp]>([
     "a manifest without its fields",
     { ...files, "manifest.json": "{}" },
     {},
-    /manifest is not understood/,
+    /manifest has an unknown format/,
   ],
   [
-    "a file that does not belong there",
+    "a file that is not expected in it",
     { ...files, "evil.tf": "x" },
     {},
-    /"evil.tf" does not belong there/,
+    /"evil.tf" is not expected in it/,
   ],
   ["another configuration", files, { spec_id: "other" }, /made for another configuration/],
-  ["another plan job", files, { plan_job_id: "other" }, /it is of another job/],
+  ["another plan job", files, { plan_job_id: "other" }, /it belongs to another job/],
   [
     "another engine",
     files,
     { config_snapshot: { engine: "opentofu" } },
     /made with terraform, not opentofu/,
   ],
-  ["no artifact for a named plan", {}, {}, /not there any more/],
+  ["no artifact for a named plan", {}, {}, /no longer exists/],
 ])("an artifact with %s is refused", async (_, content, fields, message) => {
   await expect(download(content, fields)).rejects.toThrow(message);
 });

@@ -45,7 +45,7 @@ describe("readPlanApart", () => {
     );
     const reading = readPlanApart(file, [], running);
     await expect(reading).rejects.toThrow(StepFailed);
-    await expect(reading).rejects.toThrow(/^plan: cannot be read: .*do not fit into 128 MiB/);
+    await expect(reading).rejects.toThrow(/^plan: cannot be read: .*does not fit into 128 MiB/);
   });
 
   test("fails when the job is stopped", async () => {
@@ -86,6 +86,6 @@ describe("readOutputsApart", () => {
       33,
       "}}",
     );
-    await expect(readOutputsApart(file)).rejects.toThrow(/bytes of outputs are over/);
+    await expect(readOutputsApart(file)).rejects.toThrow(/the outputs have \d+ bytes, more than/);
   });
 });

@@ -21,7 +21,7 @@ test("a fetch is stopped when it exceeds the limit while it runs", async () => {
     throw new Error("the process ended with a signal");
   });
   await expect(fetching).rejects.toThrow(
-    /^modules: what was fetched takes \d+ MiB on the disk, and 1 MiB are allowed/,
+    /^modules: the fetched files take \d+ MiB on the disk, more than the limit of 1 MiB/,
   );
 });
 
@@ -33,7 +33,7 @@ test("a fetch that ends before the first measurement is measured at its end", as
       writeFileSync(join(place.path, "file"), Buffer.alloc(2 * mebibyte, 1));
       return Promise.resolve("fetched");
     });
-  await expect(fetch(mebibyte)).rejects.toThrow(/^source: what was fetched takes \d+ MiB/);
+  await expect(fetch(mebibyte)).rejects.toThrow(/^source: the fetched files take \d+ MiB/);
   await expect(fetch(4 * mebibyte)).resolves.toBe("fetched");
 });
 

@@ -105,7 +105,7 @@ test("a redirect is not followed with a token, neither to the same host nor to a
     host.redirect = redirect;
     host.requests.length = 0;
     await expect(fetch(`https://${host.host}/team/app`, settings(credentials()))).rejects.toThrow(
-      /the repository has moved .*name its present address/,
+      /the repository has moved .*use its new address/,
     );
     expect(host.requests).toEqual([expect.objectContaining({ authorization: header })]);
     expect(other.requests).toEqual([]);
@@ -171,7 +171,7 @@ describe("WINDLASS_GIT_CREDENTIALS", () => {
     "https://u:planted@ho st",
   ])("is refused with the line number if a line is %j", (line) => {
     const read = () => readGitAccess(`https://u:t@host\n${line}`);
-    expect(read).toThrow(/^line 2 is not like/);
+    expect(read).toThrow(/^line 2 must have the form/);
     expect(read).not.toThrow(/planted/);
   });
   test("gives no token to a repository of another address", () => {

@@ -83,11 +83,11 @@ describe("submodules", () => {
   });
 
   test.each([
-    ["a local folder", "/etc", /only https and ssh/],
-    ["a file address", "file:///etc", /only https and ssh/],
-    ["a program", "ext::touch pwned", /only https and ssh/],
-    ["plain http", "http://127.0.0.1/x", /only https and ssh/],
-    ["an option", "--upload-pack=touch", /only https and ssh/],
+    ["a local folder", "/etc", /must begin with https:/],
+    ["a file address", "file:///etc", /must begin with https:/],
+    ["a program", "ext::touch pwned", /must begin with https:/],
+    ["plain http", "http://127.0.0.1/x", /must begin with https:/],
+    ["an option", "--upload-pack=touch", /must begin with https:/],
     ["an address with a password", "https://a:b@127.0.0.1/x", /holds a password/],
     ["a path above the root of the host", "../../../../x", /leads out of its host/],
   ])("at %s are refused", async (_, url, message) => {
@@ -107,7 +107,7 @@ describe("submodules", () => {
 describe("the size of a source on the disk", () => {
   const small = () => ({ ...settings(), sourceBytes: 1024 ** 2 });
   const refused =
-    /source: what was fetched takes \d+ MiB on the disk, and 1 MiB are allowed: .*WINDLASS_SOURCE_MIB/;
+    /source: the fetched files take \d+ MiB on the disk, more than the limit of 1 MiB: .*WINDLASS_SOURCE_MIB/;
 
   test("is bounded for a repository", async () => {
     host.commit("team/heavy", { "a.bin": randomBytes(1024 ** 2) });
@@ -176,7 +176,7 @@ describe("files in Git LFS", () => {
     const huge = host.keep("x").replace(/size \d+/, "size 99999999999");
     host.commit("team/huge", { ...attributes, "a.bin": huge });
     await expect(fetch("team/huge", false)).rejects.toThrow(
-      /of 99999999999 bytes together: more than WINDLASS_SOURCE_MIB allows on the runner \(1024 MiB\)/,
+      /in total 99999999999 bytes, more than WINDLASS_SOURCE_MIB of the runner allows \(1024 MiB\)/,
     );
   });
 });

@@ -128,7 +128,7 @@ describe("without a choice and a declared backend, the state is managed:", () =>
 test("a chosen backend is used, and the log names a declared one that is not", async () => {
   const managed = await chosen({ "main.tf": s3 }, "managed");
   expect(managed.kind).toBe("managed");
-  expect(managed.lines).toEqual([expect.stringContaining("It is not used")]);
+  expect(managed.lines).toEqual([expect.stringContaining("which is not used")]);
   expect(await chosen({ "main.tf": "" }, "managed")).toMatchObject({ kind: "managed", lines: [] });
   expect(await chosen({ "main.tf": s3 }, "own")).toEqual({ kind: "own", lines: [], ran: false });
 });
@@ -150,7 +150,9 @@ test("a declared backend is refused when the control plane has a state, unless i
       close();
     }
   };
-  const refusal = expect.stringContaining("the control plane keeps a state of this configuration");
+  const refusal = expect.stringContaining(
+    "the control plane already keeps a state of this configuration",
+  );
   expect(await choose('{"resources":[{}]}')).toEqual(refusal);
   expect(server.authorization).toBe(`Basic ${Buffer.from("job-1:token").toString("base64")}`);
   expect(await choose(`{"resources":[],"x":"${"x".repeat(100_000)}"}`)).toEqual(refusal);
@@ -195,7 +197,7 @@ test("checkBackend refuses a record of the backend that is over the limit", () =
   const data = join(folder, ".terraform");
   mkdirSync(data);
   writeFileSync(join(data, "terraform.tfstate"), `{"a":[${"{},".repeat(100_000)}{}]}`);
-  expect(() => checkBackend(context, folder, "own")).toThrow("it is over 262144 bytes");
+  expect(() => checkBackend(context, folder, "own")).toThrow("it is larger than 262144 bytes");
   close();
 });
 

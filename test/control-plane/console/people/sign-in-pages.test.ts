@@ -105,7 +105,7 @@ describe("the sign-in page", () => {
     "",
   ])("does not link to %j, which is not a path of this site", async (next) => {
     const { body } = await page(`/login?next=${encodeURIComponent(next)}`);
-    expect(body.toString()).not.toContain("the page you came for");
+    expect(body.toString()).not.toContain("the page that you opened");
   });
 
   test("escapes the given path", async () => {

@@ -60,7 +60,7 @@ test("the edit form changes name, labels and deploy configuration, and only chan
   expect((await page()).text).toContain("Another worker destroys everything in the state of");
   await send("edit", { ...fields, configuration_id: "" });
   expect((await read()).metadata).toEqual({});
-  expect((await page()).text).toContain("Nothing says what this worker was deployed with");
+  expect((await page()).text).toContain("It is not known what this worker was deployed with");
 });
 
 test("the edit form keeps a snapshot that the client set", async () => {
@@ -91,7 +91,7 @@ describe("the edit form is refused with a message and changes nothing when", () 
       "there are both targets and the checkbox for everything",
       () => ({ targets: "module.a", all: "on" }),
       400,
-      "contradicts targets: give one of them",
+      "contradicts targets: set only one of them",
     ],
     [
       "a target is an option",

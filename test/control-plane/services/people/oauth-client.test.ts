@@ -147,7 +147,7 @@ describe("the callback", () => {
     const { url } = await leave(new TestBrowser(), "github");
     await leave(browser, "github");
     const { status, text } = await browser.visit(local(url));
-    expect([status, text]).toEqual([400, expect.stringContaining("not the sign-in")]);
+    expect([status, text]).toEqual([400, expect.stringContaining("did not begin this sign-in")]);
   });
 
   test("refuses another provider's code under its own state", async () => {
@@ -165,7 +165,7 @@ describe("the callback", () => {
     url.searchParams.set("error", "access_denied");
     url.searchParams.set("error_description", "<script>");
     const { status, text } = await browser.visit(url.href);
-    expect([status, text]).toEqual([400, expect.stringContaining("You said no at GitHub")]);
+    expect([status, text]).toEqual([400, expect.stringContaining("You declined at GitHub")]);
     expect(text).not.toContain("script");
   });
 
@@ -189,7 +189,7 @@ describe("accounts", () => {
     await goThrough(browser, "bitbucket");
     expect(await users()).toHaveLength(before + 2);
     const taken = await goThrough(browser, "gitlab");
-    expect(taken).toMatchObject({ status: 409, text: expect.stringContaining("another person") });
+    expect(taken).toMatchObject({ status: 409, text: expect.stringContaining("another user") });
   });
 
   test("are joined to the user of an operator's link only when that user adds them", async () => {

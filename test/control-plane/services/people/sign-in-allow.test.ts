@@ -173,7 +173,7 @@ test("the same subject at another host is another user, and no token is sent to 
   Object.assign(plane.context.providers, { github: { ...known, baseUrl: elsewhere.url } });
   try {
     const settings = await browser.visit(`${plane.url}/settings`);
-    expect(settings.text).toContain("not offered here now");
+    expect(settings.text).toContain("(sign-in there is off)");
     const answer = await browser.visit(`${plane.url}/api/cli/repositories/github`);
     expect(answer).toMatchObject({
       status: 409,

@@ -153,7 +153,7 @@ test("the same state is stored once, and every other one as a version of its own
 test.for([
   ["the same serial with other content", stateText(5, { outputs: { a: {} } })],
   ["a lower serial", stateText(4)],
-  ["another lineage", stateText(6, { lineage: "other" })],
+  ["lineage of this state differs", stateText(6, { lineage: "other" })],
 ])("%s does not replace the state", async ([, text]) => {
   const job = await heldJob();
   await lock(job);
