@@ -19,7 +19,8 @@ export interface Persistence {
 export const answerTimeout = 30_000;
 
 /**
- * * Repeats a call until there is a response or a refusal. `mostTries`: gives up after this many failures while the control plane accepts other * calls; while it is away, failures do not count.
+ * Repeats a call until there is a response or a refusal. `mostTries`: gives up after this many
+ * failures while the control plane accepts other calls; while it is away, failures do not count.
  */
 export async function persist<T>(
   { log, revocation, retry: limits }: Persistence,
