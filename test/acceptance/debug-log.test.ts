@@ -91,7 +91,7 @@ test("the debug log of a failed job ends at its limit", async () => {
   const [kept, notice] = text.split("\n[windlass] ");
   expect(Buffer.byteLength(kept ?? "")).toBeLessThanOrEqual(limit);
   expect(kept).toMatch(/x{1000}$/);
-  expect(notice).toContain(`over ${limit} bytes`);
+  expect(notice).toContain(`larger than ${limit} bytes`);
 });
 
 test("the debug log of a job that was adopted and cancelled is complete", async () => {

@@ -63,7 +63,7 @@ describe.concurrent("an agent", () => {
         },
       });
       const [log, [code]] = await Promise.all([text(second.stderr), once(second, "exit")]);
-      expect(log).toMatch(/another agent \(pid \d+ on .+\) works in/);
+      expect(log).toMatch(/another agent \(pid \d+ on .+\) uses/);
       expect(code).toBe(1);
       expect(contentOf(work)).toEqual([job.id, job.id]);
       finish();

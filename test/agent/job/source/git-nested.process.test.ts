@@ -88,7 +88,7 @@ describe("submodules", () => {
     ["a program", "ext::touch pwned", /must begin with https:/],
     ["plain http", "http://127.0.0.1/x", /must begin with https:/],
     ["an option", "--upload-pack=touch", /must begin with https:/],
-    ["an address with a password", "https://a:b@127.0.0.1/x", /holds a password/],
+    ["an address with a password", "https://a:b@127.0.0.1/x", /contains a password/],
     ["a path above the root of the host", "../../../../x", /leads out of its host/],
   ])("at %s are refused", async (_, url, message) => {
     const commit = host.commit("team/leaf", { leaf: "" });
