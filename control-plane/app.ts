@@ -1,4 +1,7 @@
-/** The application: the one place that knows all parts. `main.ts` listens with it, tests inject into it or listen too. */
+/**
+ * The application: the only file that imports all parts. `main.ts` starts it on a port; tests call
+ * it without one, or start it too.
+ */
 import Fastify, {
   LogController,
   type FastifyBaseLogger,
@@ -37,11 +40,11 @@ export interface AppOptions {
   readonly version: string;
   readonly log: FastifyBaseLogger;
   readonly trustedProxies?: readonly string[];
-  /** The head of a request, and a body of JSON, must have arrived by then. Default 60. */
+  /** How long the headers of a request, and a JSON body, may take to arrive. Default 60. */
   readonly requestSeconds?: number;
 }
 
-/** Builds the server with all its routes; it does not listen yet. */
+/** Builds the server with all its routes. It does not listen yet. */
 export async function buildApp(
   context: Context,
   { version, ...options }: AppOptions,
@@ -50,7 +53,8 @@ export async function buildApp(
   const app = Fastify({
     loggerInstance: options.log,
     logController: new LogController({ disableRequestLogging: true }),
-    // Our lines say their request_id themselves: a logger per request would cost polls more than their work.
+    // Our log lines add their request_id themselves, because a logger for each request would cost
+    // polls more than their work.
     childLoggerFactory: (logger) => logger,
     genReqId: (request) => requestId(request.headers["x-request-id"]),
     trustProxy: options.trustedProxies?.length ? [...options.trustedProxies] : false,
@@ -58,13 +62,14 @@ export async function buildApp(
     http: {
       headersTimeout: patience,
       connectionsCheckingInterval: patience / 2,
-      // Refused below, with a problem document.
+      // Our own handler refuses them, with a problem document.
       requireHostHeader: false,
     },
-    // Until all of a request is here, however it trickles in: 64 MiB of state need a line of 150 kbit/s.
+    // For a whole request, however slowly it arrives: 64 MiB of state then need a line of 150
+    // kbit/s.
     requestTimeout: hour,
     keepAliveTimeout: 75_000,
-    // Our own refusal says more.
+    // Our own refusal has more details.
     return503OnClosing: false,
     routerOptions: { maxParamLength: 600 },
     frameworkErrors: sendProblem,
@@ -81,25 +86,26 @@ export async function buildApp(
   let isWarned = false;
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("x-request-id", request.id);
-    // All who come through such a proxy share the limits of its address.
+    // All clients behind such a proxy share the rate limits of its address.
     if (!isWarned && request.headers["x-forwarded-for"] !== undefined && !isTrusted(request)) {
       isWarned = true;
       request.log.warn(
         { address: request.socket.remoteAddress },
-        "X-Forwarded-For arrived from an address that WINDLASS_TRUSTED_PROXIES does not name, and is ignored: all clients behind it count as one",
+        "ignoring X-Forwarded-For from an address that WINDLASS_TRUSTED_PROXIES does not name: all clients behind it count as one",
       );
     }
-    // A browser that came by https once never again asks without it: no link, typed name or bookmark gives a cookie or a token away.
+    // A browser that used https once uses it for every later request, so that no link, typed name
+    // or bookmark discloses a cookie or a token.
     if (isSecure(context)) reply.header("strict-transport-security", "max-age=31536000");
     // While draining, refuse new requests so that clients reconnect elsewhere.
     if (context.draining.aborted && !request.routeOptions.config.alsoWhileStopping)
       done(new RefusalError("unavailable", "the server is stopping", {}, { "retry-after": "1" }));
-    // Refused here, so that the body of a request to nowhere is never read.
+    // Refused here, so that the body of a request without a route is never read.
     else if (request.is404)
       done(
         new RefusalError(
           "not_found",
-          `${request.method} ${request.url.split("?")[0]} is not offered here`,
+          `this server has no ${request.method} ${request.url.split("?")[0]}`,
         ),
       );
     else done();
@@ -117,7 +123,7 @@ export async function buildApp(
       {
         request_id: request.id,
         method: request.method,
-        // The route, not the address: an address may hold a one-time token.
+        // The route, not the address, which may contain a one-time token.
         route: url ?? "none",
         status: reply.statusCode,
         milliseconds: Math.round(reply.elapsedTime),
@@ -145,5 +151,5 @@ export async function buildApp(
   return app;
 }
 
-/** Whether the other end of the connection is a trusted proxy. */
+/** Whether the connection comes from a trusted proxy. */
 const isTrusted = ({ ips = [] }: FastifyRequest): boolean => ips.length > 1;

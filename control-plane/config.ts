@@ -1,6 +1,7 @@
 /**
- * Reads the control plane's settings; nothing else here reads the environment. common/settings/server.ts declares them,
- * docs/settings.md, "The control plane", describes them. Rules about several settings stand here.
+ * Reads the control plane's settings; no other file of the control plane reads the environment.
+ * common/settings/server.ts declares them, and docs/settings.md, "The control plane", describes
+ * them. Rules that involve several settings are here.
  */
 import { existsSync } from "node:fs";
 import { isIP } from "node:net";
@@ -19,13 +20,16 @@ import { providerNames, type ProviderName, type Providers } from "./domain/provi
 export interface ServerConfig extends LogSettings {
   readonly host: string;
   readonly port: number;
-  /** As people and runners reach the server; undefined: derived from the address it listens on. */
+  /**
+   * The address at which users and runners reach the server; undefined: derived from the address on
+   * which it listens.
+   */
   readonly publicUrl: string | undefined;
   readonly trustedProxies: readonly string[];
   readonly dataDirectory: string;
   readonly databaseFile: string;
   readonly artifactsDirectory: string;
-  /** From the settings; undefined: made on first start and kept in the data directory. */
+  /** From the settings; undefined: generated at the first start and kept in the data directory. */
   readonly jwtSecret: string | undefined;
   readonly secretKey: string | undefined;
   /** Keys that sealed data before `secretKey`, until `windlass server rotate-key` has run. */
@@ -36,15 +40,18 @@ export interface ServerConfig extends LogSettings {
   readonly heartbeatSeconds: number;
   readonly offlineSeconds: number;
   readonly lostSeconds: number;
-  /** At a stop, requests under way get this long before their connections are cut. */
+  /** How long running requests may take after a stop, before their connections are closed. */
   readonly drainSeconds: number;
   readonly retention: Retention;
   readonly quotas: Quotas;
-  /** The head of a request, and a body of JSON, must have arrived by then; a client that takes nothing of an answer for so long is cut. */
+  /**
+   * How long the headers of a request, and a JSON body, may take to arrive. A client that reads
+   * nothing of a response for as long is disconnected.
+   */
   readonly requestSeconds: number;
-  /** How many event streams a person may have open at one time. */
+  /** How many event streams a user may have open at the same time. */
   readonly streamsPerPerson: number;
-  /** Things worth a warning line, such as a misspelt setting. */
+  /** Warnings for the log, such as a misspelt setting. */
   readonly warnings: readonly string[];
 }
 
@@ -129,7 +136,7 @@ function signInAllowOf(entries: readonly string[]): SignInRule[] {
   return rules;
 }
 
-/** A list that lets no one in, or an entry that never can, is better known before people come. */
+/** Warns at the start about a list that allows no one, or an entry that cannot match. */
 function signInWarnings(providers: Providers, rules: readonly SignInRule[]): string[] {
   const isOn = Object.keys(providers).length > 0;
   const groups = rules.filter((rule) => rule.kind === "group");
@@ -137,7 +144,7 @@ function signInWarnings(providers: Providers, rules: readonly SignInRule[]): str
   return [
     ...(isOn && rules.length === 0
       ? [
-          "WINDLASS_SIGN_IN_ALLOW is empty: sign-in with a provider is open only to people with a link (windlass server login-link)",
+          "WINDLASS_SIGN_IN_ALLOW is empty: only people who were invited by a link (windlass server login-link) can sign in with a provider",
         ]
       : []),
     ...[...off].map(

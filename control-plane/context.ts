@@ -1,4 +1,4 @@
-/** Opens everything a control plane works with: data directory, secrets, store, blobs. */
+/** Opens everything that a control plane needs: data directory, secrets, store, blobs. */
 import { join } from "node:path";
 import { refuseHalfRestored } from "./data-directory/restore-mark.ts";
 import { diskBlobs } from "./blobs/disk.ts";
@@ -17,14 +17,17 @@ import { memoryWakeups } from "./wakeups/memory.ts";
 
 export interface OpenContext extends Context {
   readonly clock: Clock;
-  /** Ends parked requests: the first thing of a shutdown. */
+  /** Ends waiting requests: the first step of a shutdown. */
   drain(): void;
-  /** Said once the server listens, where no address was configured. */
+  /** Set when the server listens, if no public address is configured. */
   setPublicUrl(url: string): void;
   close(): Promise<void>;
 }
 
-/** Creates what is not there yet. Throws when the data directory cannot be used, or another process uses it. */
+/**
+ * Creates what does not exist yet. Throws if the data directory cannot be used, or another process
+ * uses it.
+ */
 export async function openContext(config: ServerConfig): Promise<OpenContext> {
   const release = holdData(config);
   try {

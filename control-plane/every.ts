@@ -2,8 +2,9 @@
 import { setTimeout as pause } from "node:timers/promises";
 
 /**
- * Runs a round at once and then again, `period` milliseconds after its end, until `stop`. A round that fails is passed to `onError` and
- * run again like any other. Resolves when the last round has ended.
+ * Runs a round at once and then again, `period` milliseconds after its end, until `stop`. A round
+ * that fails is passed to `onError` and run again like any other. Resolves when the last round has
+ * ended.
  */
 export async function every(
   period: number,

@@ -37,7 +37,8 @@ Examples:
 
 /** The role's entry. Exit codes: 0 stopped, 1 failed, 2 wrong usage, 78 bad configuration. */
 export async function main(args: string[]): Promise<void> {
-  // Only the server's user may read the files that it writes, even in a directory that others may enter.
+  // Only the server's user may read the files that it writes, even in a directory that others may
+  // enter.
   process.umask(0o077);
   const [command, ...rest] = args;
   if (command === "--help" || command === "-h" || command === "help")

@@ -1,4 +1,7 @@
-/** A running control plane: opened, listening, watched. `main.ts` runs one for ever, tests run theirs for a while. */
+/**
+ * Runs a control plane: opens, listens, and starts the background work. `main.ts` runs one until a
+ * signal, tests run theirs for a while.
+ */
 import { isIP, type AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
 import { hour, second } from "../common/units.ts";
@@ -19,21 +22,21 @@ import { retainOnce } from "./services/storage/retention.ts";
 import { workerWatch } from "./services/workers/watch.ts";
 import { setFact } from "./store/facts.ts";
 
-/** The watch over workers looks this often in the period after which one is OFFLINE. */
+/** How many rounds the watch over workers makes in the period after which a worker is OFFLINE. */
 const watchesPerOffline = 120;
 
-/** While it stops, idle connections are looked for this often. */
+/** Milliseconds between two searches for idle connections while the server stops. */
 const tidyMilliseconds = 100;
 
 export interface RunningServer {
   readonly context: OpenContext;
-  /** The address it really listens at. */
+  /** The address on which it listens. */
   readonly url: string;
-  /** Answers what is under way, ends what is parked, then closes the store. */
+  /** Finishes running requests, ends waiting ones, then closes the store. */
   close(): Promise<void>;
 }
 
-/** Starts a control plane; resolves when it is ready. */
+/** Starts a control plane. Resolves when it is ready. */
 export async function startServer(
   config: ServerConfig,
   log: FastifyBaseLogger,
@@ -47,7 +50,7 @@ export async function startServer(
   if (unknown !== undefined)
     log.warn(
       { jobs_with_unknown_outcome: unknown },
-      "restored from a backup: everybody signs in again, jobs that were not over count as failed",
+      "restored from a backup: all users must sign in again, and jobs that had not ended are FAILED",
     );
   await sealEnvironments(context);
   const app = await buildApp(context, {
@@ -70,28 +73,39 @@ export async function startServer(
   const { signal } = stop;
   const repeat = (period: number, round: () => unknown, failure: string) =>
     every(period, round, signal, (error) =>
-      log.error({ err: error }, `${failure}; it is tried again`),
+      log.error({ err: error }, `${failure}; it will be tried again`),
     );
   const rounds = [
     repeat(
       Math.max(10, context.periods.offline / watchesPerOffline),
       workerWatch(context, context.clock, (seconds) =>
-        log.warn({ seconds }, "the clock of this machine was set; periods go on"),
+        log.warn(
+          { seconds },
+          "the clock of this machine was set; running periods are not affected",
+        ),
       ),
       "a round of the worker watch failed",
     ),
     repeat(hour, () => pruneExpired(context), "removing expired logins and tokens failed"),
-    repeat(second, () => finishDeletions(context, signal), "removing what was deleted failed"),
+    repeat(
+      second,
+      () => finishDeletions(context, signal),
+      "removing the history of deleted configurations failed",
+    ),
     repeat(
       roundMilliseconds(context.retention),
       async () => {
         const removed = await retainOnce(context, signal);
         if (Object.values(removed).some((count) => count > 0))
-          log.info({ removed }, "retention removed what was old and needed by nothing");
+          log.info({ removed }, "retention removed old content");
       },
       "a round of retention failed",
     ),
-    repeat(5 * second, () => context.store.boundWal(), "the write-ahead log cannot be shortened"),
+    repeat(
+      5 * second,
+      () => context.store.boundWal(),
+      "the write-ahead log could not be shortened",
+    ),
   ];
   return {
     context,
@@ -99,10 +113,10 @@ export async function startServer(
     close: async () => {
       context.drain();
       const cut = setTimeout(() => {
-        log.warn("some clients still neither send nor read; their connections are cut");
+        log.warn("closing the connections of clients that neither send nor read");
         app.server.closeAllConnections();
       }, config.drainSeconds * 1000);
-      // A connection kept open after its last answer would hold up the end.
+      // A connection that stays open after its last response would delay the stop.
       const tidy = setInterval(() => app.server.closeIdleConnections(), tidyMilliseconds);
       await app.close();
       clearTimeout(cut);
@@ -114,15 +128,18 @@ export async function startServer(
   };
 }
 
-/** All addresses of a machine or a container give no address for links: its name is seldom one that people and runners can reach. */
+/**
+ * An address that stands for all interfaces cannot be used in links, and the name of a machine or
+ * container is seldom one at which users and runners can reach it.
+ */
 function requirePublicUrl({ host, publicUrl }: ServerConfig): void {
   if (publicUrl === undefined && isUnspecified(host))
     throw new ConfigError(
-      `WINDLASS_PUBLIC_URL must be set where WINDLASS_HOST is ${host}: to the address that people and runners use, such as https://windlass.example.com`,
+      `WINDLASS_PUBLIC_URL must be set if WINDLASS_HOST is ${host}: set it to the address that users and runners use, such as https://windlass.example.com`,
     );
 }
 
-/** 0.0.0.0 and ::, however they are written. */
+/** Whether the address is 0.0.0.0 or ::, in any spelling. */
 const isUnspecified = (host: string): boolean =>
   isIP(host) !== 0 && /^(0\.0\.0\.0|[0:]+(0\.0\.0\.0)?)$/.test(host);
 

@@ -1,8 +1,10 @@
 /**
- * Makes a backup: one file with the database, the blobs that it names, and the secrets that are kept beside it.
+ * Makes a backup: one file with the database, the blobs that it names, and the secrets that are
+ * kept in the data directory.
  *
- * The database is copied first, then the blobs: so nothing that the copy names can be missing as long as no file is deleted in
- * between, and the copy's pin sees to that (store/storage/snapshot.ts). What comes after the copy is simply not in the backup.
+ * The database is copied first, then the blobs. So everything that the copy names exists, as long
+ * as no file is deleted in between; the copy's pin prevents that (store/storage/snapshot.ts).
+ * Changes after the copy are not in the backup.
  */
 import { randomBytes } from "node:crypto";
 import { createWriteStream, existsSync } from "node:fs";
@@ -23,14 +25,17 @@ export interface MadeBackup {
   readonly secrets: readonly string[];
 }
 
-/** Writes the backup to a new file, mode 0600; it appears whole or not at all. Throws when the file is there already. */
+/**
+ * Writes the backup to a new file, mode 0600, which appears only when it is complete. Throws if the
+ * file exists.
+ */
 export async function makeBackup(
   config: ServerConfig,
   target: string,
   withSecrets: boolean,
 ): Promise<MadeBackup> {
   const file = resolve(target);
-  if (existsSync(file)) throw new Error(`${file} is there already; choose another name`);
+  if (existsSync(file)) throw new Error(`${file} already exists; choose another name`);
   const stage = join(dirname(file), `.windlass-backup-${randomBytes(6).toString("hex")}`);
   await mkdir(stage, { mode: 0o700 });
   let pin: BlobPin | undefined;
@@ -39,7 +44,7 @@ export async function makeBackup(
     pin = snapshotDatabase(config.databaseFile, join(stage, databaseName));
     const { schema_version, blobs } = inspect(join(stage, databaseName));
     const secrets = withSecrets ? keptSecrets(config) : [];
-    // Paths in the archive are those of a data directory, wherever the files really are.
+    // Paths in the archive are those of a data directory, wherever the files are on this server.
     await symlink(config.artifactsDirectory, join(stage, "blobs"));
     await symlink(join(config.dataDirectory, "secrets"), join(stage, "secrets"));
     const paths = [
@@ -58,7 +63,7 @@ export async function makeBackup(
     await writeFile(join(stage, manifestName), JSON.stringify(manifest));
     await pack(stage, [manifestName, ...paths], pin);
     const { size: size_bytes } = await stat(packedFile(stage));
-    // A link and no rename: that would replace a file that came meanwhile.
+    // A link, because a rename would replace a file that was created in the meantime.
     await link(packedFile(stage), file);
     await flushDirectory(dirname(file));
     return { file, size_bytes, blobs: blobs.length, created_at, secrets };
@@ -68,7 +73,7 @@ export async function makeBackup(
   }
 }
 
-/** Settings come before files: what they give is not what the file says, and may not be written to a backup. */
+/** A secret from the settings overrides the file, and may not be written to a backup. */
 const keptSecrets = (config: ServerConfig): string[] =>
   secretNames.filter(
     (name) =>
@@ -116,7 +121,7 @@ async function pack(stage: string, paths: string[], pin: BlobPin): Promise<void>
         cwd: stage,
         portable: true,
         strict: true,
-        // Sealed content does not shrink: more effort gains nothing.
+        // Sealed content cannot be compressed, so more effort gains nothing.
         gzip: { level: 1 },
         onWriteEntry: shown.step,
       },

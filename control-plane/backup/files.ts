@@ -1,8 +1,8 @@
-/** Files of a backup: their digests, and that they are on the disk. */
+/** Digests of the files of a backup, and making them durable. */
 import { createHash } from "node:crypto";
 import { open } from "node:fs/promises";
 
-/** Size and SHA-256 of a file; with `flush` it is on the disk afterwards, too. */
+/** Returns size and SHA-256 of a file. With `flush`, the file is durable afterwards. */
 export async function digestOf(
   path: string,
   flush = false,
@@ -24,7 +24,7 @@ export async function flushDirectory(path: string): Promise<void> {
   await directory.sync();
 }
 
-/** Says on stderr, once a second and only after the first, how far something is. */
+/** Reports progress on stderr, once a second and only after the first second. */
 export function progress(what: string, total: () => number): { step(): void; end(): void } {
   let done = 0;
   let isShown = false;
@@ -41,7 +41,7 @@ export function progress(what: string, total: () => number): { step(): void; end
   };
 }
 
-/** A number of bytes for a person. */
+/** Formats a number of bytes. */
 export function bytes(count: number): string {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   const power = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, count)) / 10));

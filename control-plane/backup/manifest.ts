@@ -1,4 +1,4 @@
-/** What a backup holds, and which names there may be in one. */
+/** The manifest of a backup, and the names that a backup may contain. */
 import { Type, type Static } from "typebox";
 import { Check } from "typebox/value";
 
@@ -15,34 +15,35 @@ export type Member = Static<typeof Member>;
 
 export const Manifest = Type.Object({
   format: Type.Literal(1),
-  /** Of the Windlass that made the backup. */
+  /** The version of Windlass that made the backup. */
   version: Type.String(),
   schema_version: Type.Integer({ minimum: 1 }),
-  /** Everything committed before this moment is in it. */
+  /** The backup contains everything that was committed before this moment. */
   created_at: Type.String(),
   /** Every other file of the archive. */
   members: Type.Array(Member),
 });
 export type Manifest = Static<typeof Manifest>;
 
-/** The manifest in a text; throws when it is none that this version knows. */
+/** Parses a manifest. Throws if this version cannot read it. */
 export function parseManifest(text: string): Manifest {
   let manifest: unknown;
   try {
     manifest = JSON.parse(text);
   } catch {
-    throw new Error("its manifest is no JSON");
+    throw new Error("its manifest is not JSON");
   }
-  if (!Check(Manifest, manifest)) throw new Error("its manifest is not one this version knows");
+  if (!Check(Manifest, manifest))
+    throw new Error("this version of Windlass cannot read its manifest");
   return manifest;
 }
 
-/** Where a blob is in a backup: as in a data directory. */
+/** The path of a blob in a backup, the same as in a data directory. */
 export const blobPath = (blob: string): string => `blobs/${blob.slice(0, 2)}/${blob.slice(2)}`;
 
 const names = new RegExp(
   `^(${manifestName}|${databaseName.replace(".", "\\.")}|secrets/(${secretNames.join("|")})|blobs/[0-9a-f]{2}/[0-9a-f]{30})$`,
 );
 
-/** Whether a backup may hold a file of this name. Nothing else is ever unpacked. */
+/** Whether a backup may contain a file of this name. No other file is unpacked. */
 export const mayHold = (path: string): boolean => names.test(path);

@@ -1,6 +1,7 @@
 /**
- * Restores a backup into the data directory. Everything is unpacked aside and checked first; only then what is there is moved aside (never
- * deleted) and the new is renamed into place. A crash in the middle of that leaves a mark, with which no server starts.
+ * Restores a backup into the data directory. Everything is unpacked to a separate folder and
+ * checked first. Only then is the existing content moved aside (never deleted) and the new content
+ * renamed into place. A crash in between leaves a mark, and no server starts while it is there.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -23,14 +24,14 @@ import { restoreMark } from "../data-directory/restore-mark.ts";
 
 export interface RestoredBackup {
   readonly manifest: Manifest;
-  /** Where what was there before is now; undefined: nothing was. */
+  /** The folder with the earlier content; undefined: there was none. */
   readonly aside: string | undefined;
 }
 
 const asidePrefix = "before-restore-";
 const keyName = "WINDLASS_SECRET_KEY";
 
-/** Restores `file`. Throws, with nothing changed, when it may or can not be done. */
+/** Restores `file`. Throws, with nothing changed, if that is not possible or not allowed. */
 export async function restoreBackup(
   config: ServerConfig,
   file: string,
@@ -42,7 +43,7 @@ export async function restoreBackup(
   const existing = isNew ? [] : (await readdir(directory)).filter((name) => name !== lockName);
   if (existing.length > 0 && !force)
     throw new Error(
-      `${directory} is not empty; with --force what is there is kept in a directory ${asidePrefix}… inside it`,
+      `${directory} is not empty; with --force, its content is moved to a directory ${asidePrefix}… inside it`,
     );
   const release = holdAll(config);
   const stage = join(directory, `restoring-${randomBytes(6).toString("hex")}`);
@@ -67,15 +68,18 @@ export async function restoreBackup(
 function checkLayout({ dataDirectory, databaseFile, artifactsDirectory }: ServerConfig): void {
   if (databaseFile !== join(dataDirectory, databaseName))
     throw new ConfigError(
-      "restore puts the database into the data directory: unset WINDLASS_DATABASE_URL, restore, then move it",
+      "WINDLASS_DATABASE_URL is set, but a restore writes the database to the data directory: unset it, restore, then move the database",
     );
   if (artifactsDirectory !== join(dataDirectory, "blobs"))
     throw new ConfigError(
-      "restore puts the blobs into the data directory: unset WINDLASS_ARTIFACTS_URL, restore, then move them",
+      "WINDLASS_ARTIFACTS_URL is set, but a restore writes the blobs to the data directory: unset it, restore, then move the blobs",
     );
 }
 
-/** Keeps servers out, and other commands too: one that has the database open would continue with the old one. */
+/**
+ * Keeps servers and other commands from using the data: one that has the database open would
+ * continue with the old one.
+ */
 function holdAll(config: ServerConfig): Release {
   const release = holdDirectory(config.dataDirectory);
   const end = existsSync(config.databaseFile) ? holdDatabase(config.databaseFile) : () => undefined;
@@ -85,23 +89,28 @@ function holdAll(config: ServerConfig): Release {
       release();
     };
   release();
-  throw new Error(`another command uses ${config.databaseFile}: wait for its end, then restore`);
+  throw new Error(
+    `another command uses ${config.databaseFile}: wait until it has ended, then restore`,
+  );
 }
 
-/** Without the key that sealed it, half of what is restored could never be read: that is said now and not at the first use. */
+/**
+ * Without the key that sealed the data, most of it could not be read, so the key is checked before
+ * anything is changed.
+ */
 async function checkKey(config: ServerConfig, stage: string, hasSecrets: boolean): Promise<void> {
   const places = [...(hasSecrets ? [stage] : []), config.dataDirectory];
   const kept = places.map((place) => join(place, "secrets", keyName)).find(existsSync);
   const key = config.secretKey ?? (kept === undefined ? undefined : await readFile(kept, "utf8"));
   if (key === undefined)
     throw new ConfigError(
-      `the backup does not hold ${keyName}: set it as it was for the server that was backed up`,
+      `the backup does not contain ${keyName}: set it to the key of the server that was backed up`,
     );
   if (await opensBackup([key, ...config.olderSecretKeys], stage)) return;
   throw new ConfigError(
     config.secretKey === undefined
-      ? `the key in ${kept} is not the one of the server that was backed up`
-      : `${keyName} is not the one of the server that was backed up`,
+      ? `the key in ${kept} is not the key of the server that was backed up`
+      : `${keyName} is not the key of the server that was backed up`,
   );
 }
 
@@ -122,7 +131,7 @@ async function opensBackup(keys: SecretKeys, stage: string): Promise<boolean> {
   }
 }
 
-/** The server settles at its next start what happened after the backup. */
+/** At its next start, the server ends what the backup shows as running. */
 function markRestored(database: string, created_at: string): void {
   const snapshot = openSnapshot(database);
   try {
@@ -141,7 +150,7 @@ async function swap(
   const stays = (name: string) =>
     name.startsWith(asidePrefix) ||
     name === restoreMark ||
-    // A backup without secrets goes with those that are there.
+    // A backup without secrets uses those of the data directory.
     (name === "secrets" && !hasSecrets);
   const old = existing.filter((name) => !stays(name));
   const aside =

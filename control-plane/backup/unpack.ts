@@ -1,4 +1,7 @@
-/** Unpacks a backup into an empty directory and believes nothing of it: names, kinds, sizes, digests and the database are all checked. */
+/**
+ * Unpacks a backup into an empty directory and trusts nothing in it: names, types, sizes, digests
+ * and the database are all checked.
+ */
 import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
@@ -18,15 +21,18 @@ import {
   type Manifest,
 } from "./manifest.ts";
 
-/** The archive is not one that can be restored; the message says why. */
+/** The archive cannot be restored; the message says why. */
 export class BadBackupError extends Error {
   override readonly name = "BadBackupError";
 }
 
-/** Unpacks and checks; answers the manifest. All files are on the disk afterwards. Throws `BadBackupError`. */
+/**
+ * Unpacks and checks. Returns the manifest. All files are durable afterwards. Throws
+ * `BadBackupError`.
+ */
 export async function unpackBackup(file: string, into: string): Promise<Manifest> {
   const unpacked = await extract(file, into);
-  if (!unpacked.has(manifestName)) throw new BadBackupError("it holds no manifest");
+  if (!unpacked.has(manifestName)) throw new BadBackupError("it has no manifest");
   const manifest = readManifest(await readFile(join(into, manifestName), "utf8"));
   if (manifest.schema_version > knownSchema)
     throw new BadBackupError(
@@ -45,13 +51,14 @@ function readManifest(text: string): Manifest {
   }
 }
 
-/** Writes the plain files that a backup may hold, and refuses the archive at the first other thing in it. */
+/** Writes the files that a backup may contain, and refuses the archive at the first other entry. */
 async function extract(file: string, into: string): Promise<Set<string>> {
   const tar = await import("tar");
   const unpacked = new Set<string>();
   const writing: Promise<void>[] = [];
   const stop = new AbortController();
-  // The first one counts. It is looked at between two pieces and at the end: the parser itself goes on.
+  // The first error counts. It is checked between two pieces and at the end, because the parser
+  // continues after it.
   let refusal: Error | undefined;
   const refused = Promise.withResolvers<void>();
   const refuse = (error: Error) => {
@@ -78,7 +85,8 @@ async function extract(file: string, into: string): Promise<Set<string>> {
     if (refusal !== undefined) throw refusal;
   };
   try {
-    // Unzipped here and not by the parser: that ends before the checksum at the end of the file is judged.
+    // Decompressed here, because the parser ends before the checksum at the end of the file is
+    // checked.
     await pipeline(createReadStream(file), createGunzip(), async (pieces) => {
       for await (const piece of pieces) {
         const hasRoom = parser.write(piece as Buffer);
@@ -97,15 +105,16 @@ async function extract(file: string, into: string): Promise<Set<string>> {
     stop.abort();
     await Promise.allSettled(writing);
     const { code, message } = error as NodeJS.ErrnoException;
-    // What the disk says is no fault of the archive.
+    // An error of the disk is not a fault of the archive.
     if (error instanceof BadBackupError || isDiskTrouble(code)) throw error;
-    throw new BadBackupError(`it is cut off or damaged: ${message}`);
+    throw new BadBackupError(`it is incomplete or damaged: ${message}`);
   }
 }
 
-/** Why an entry is not taken. */
+/** Returns why an entry is refused. */
 function judge({ type, path }: Tar.ReadEntry, unpacked: ReadonlySet<string>): string | undefined {
-  if (type !== "File" && type !== "OldFile") return `"${path}" in it is a ${type}`;
+  if (type !== "File" && type !== "OldFile")
+    return `"${path}" in it is a ${type}, not a regular file`;
   if (!mayHold(path)) return `"${path}" does not belong there`;
   return unpacked.has(path) ? `"${path}" is in it twice` : undefined;
 }
@@ -148,13 +157,13 @@ async function checkMembers(
 }
 
 function checkDatabase(into: string, unpacked: ReadonlySet<string>, manifest: Manifest): void {
-  if (!unpacked.has(databaseName)) throw new BadBackupError("it holds no database");
+  if (!unpacked.has(databaseName)) throw new BadBackupError("it has no database");
   const snapshot = opened(join(into, databaseName));
   try {
     const [defect] = snapshot.defects();
     if (defect !== undefined) throw new BadBackupError(`its database is damaged: ${defect}`);
     if (snapshot.schema !== manifest.schema_version)
-      throw new BadBackupError("its database is not the one that its manifest describes");
+      throw new BadBackupError("its database does not match its manifest");
     for (const blob of snapshot.blobs())
       if (!unpacked.has(blobPath(blob)))
         throw new BadBackupError(`its database names ${blobPath(blob)}, which is missing`);

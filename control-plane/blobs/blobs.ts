@@ -11,16 +11,22 @@ export interface WrittenBlob {
 
 export interface Blobs {
   /**
-   * Stores a stream. Resolves once it is durable; when it rejects (a broken-off stream, more than `limit` bytes: RefusalError
-   * payload_too_large) nothing is left behind.
+   * Stores a stream. Resolves once it is durable. If it rejects (an interrupted stream, or more
+   * than `limit` bytes: RefusalError payload_too_large), nothing is left behind.
    */
   write(content: AsyncIterable<Uint8Array>, limit: number): Promise<WrittenBlob>;
-  /** The content, or the bytes from `start` to `end` (inclusive, perhaps beyond its end) of it. Rejects if there is no such blob. */
+  /**
+   * Returns the content, or the bytes from `start` to `end` (inclusive, and `end` may be beyond its
+   * end). Rejects if there is no such blob.
+   */
   read(blob: string, range?: { start: number; end: number }): Promise<Readable>;
-  /** All names, in pages. What is written or deleted meanwhile may be among them or not. */
+  /**
+   * Returns all names, in pages. Blobs that are written or deleted meanwhile may or may not be
+   * among them.
+   */
   list(): AsyncIterable<readonly string[]>;
-  /** When it was written, in epoch milliseconds; Infinity for one that is not there. */
+  /** Returns when it was written, in epoch milliseconds; Infinity if there is no such blob. */
   writtenAt(blob: string): Promise<number>;
-  /** Deletes it; one that is not there is no error. */
+  /** Deletes it. A missing blob is no error. */
   delete(blob: string): Promise<void>;
 }

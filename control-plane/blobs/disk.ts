@@ -1,7 +1,8 @@
 /**
  * Blobs as private files of one directory: `<first two hex digits>/<the rest>` of a random name.
  *
- * Content goes to a temporary file first, is flushed, then renamed: a blob is there whole or not at all, also after a power cut.
+ * Content is written to a temporary file, flushed, then renamed: a blob is either complete or
+ * absent, also after a power failure.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
@@ -9,10 +10,12 @@ import { join } from "node:path";
 import { RefusalError } from "../domain/refusal.ts";
 import type { Blobs, WrittenBlob } from "./blobs.ts";
 
-/** Where content is written before it is a blob; emptied at start, because only a crash leaves something in it. */
+/**
+ * The folder of incomplete blobs; emptied at start, because only a crash leaves something in it.
+ */
 const unfinished = "unfinished";
 
-/** Opens, and where needed creates, the directory. One server at a time uses it. */
+/** Opens the directory, and creates it if there is none. Only one server at a time uses it. */
 export async function diskBlobs(directory: string): Promise<Blobs> {
   const temporary = join(directory, unfinished);
   await mkdir(temporary, { recursive: true, mode: 0o700 });
@@ -58,7 +61,7 @@ export async function diskBlobs(directory: string): Promise<Blobs> {
   };
 }
 
-/** Folders made so far: each is made, and its entry in the directory flushed, once. */
+/** Folders that exist: each is created, and its entry in the directory flushed, only once. */
 class Folders {
   readonly #directory: string;
   readonly #made = new Map<string, Promise<void>>();
@@ -96,7 +99,7 @@ async function writeDurably(
   for await (const chunk of content) {
     size += chunk.byteLength;
     if (size > limit)
-      throw new RefusalError("payload_too_large", `at most ${limit} bytes are taken`);
+      throw new RefusalError("payload_too_large", `the body may have at most ${limit} bytes`);
     hash.update(chunk);
     await file.writeFile(chunk);
   }
@@ -104,7 +107,9 @@ async function writeDurably(
   return { size_bytes: size, sha256: hash.digest("hex") };
 }
 
-/** Flushes a folder, so that what was renamed into it is still there after a power cut. */
+/**
+ * Flushes a folder, so that a file that was renamed into it is still there after a power failure.
+ */
 async function flush(folder: string): Promise<void> {
   await using handle = await open(folder, "r");
   await handle.sync();

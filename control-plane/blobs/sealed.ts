@@ -1,9 +1,11 @@
 /**
- * Blobs encrypted at rest, over any other blobs: plans and states hold secrets in clear, archives may.
+ * Blobs encrypted at rest, in any other store of blobs: plans and states contain secrets in clear
+ * text, and archives may.
  *
- * Format: 16 random bytes that name the blob inside, then pieces of 64 KiB, each sealed by itself, so that a range opens only the pieces it
- * touches and nothing is ever held whole. A piece is bound to its blob and its place. Only the last one is shorter than 64 KiB
- * (and may be empty): a blob that was cut off shows.
+ * Format: 16 random bytes that name the blob inside, then pieces of 64 KiB, each sealed separately,
+ * so that reading a range opens only its pieces and nothing is ever in memory as a whole. A piece
+ * is bound to its blob and its place. Only the last one is shorter than 64 KiB (and may be empty),
+ * so a blob that was cut off is noticed.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
@@ -14,7 +16,10 @@ import type { Blobs } from "./blobs.ts";
 const nameBytes = 16;
 const pieceBytes = 65_536;
 
-/** Blobs whose content `box` seals before `inner` stores it. Sizes, digests and ranges are those of the content itself. */
+/**
+ * Blobs whose content `box` seals before `inner` stores it. Sizes, digests and ranges are those of
+ * the content itself.
+ */
 export function sealedBlobs(inner: Blobs, box: SecretBox): Blobs {
   const sealedBytes = pieceBytes + box.seal(Buffer.alloc(0), "").length;
   const pieceStart = (index: number) => nameBytes + index * sealedBytes;
@@ -28,7 +33,7 @@ export function sealedBlobs(inner: Blobs, box: SecretBox): Blobs {
     read: async (blob, range) => {
       const first = range ? Math.floor(range.start / pieceBytes) : 0;
       const name = await readName(inner, blob);
-      // Opened at the first read: a stream that is dropped before that holds nothing open.
+      // Opened at the first read, so that a stream that is dropped before that leaves nothing open.
       const sealed = async function* () {
         yield* await inner.read(blob, {
           start: pieceStart(first),
@@ -54,7 +59,7 @@ async function* measured(
   for await (const chunk of content) {
     seen.size += chunk.byteLength;
     if (seen.size > limit)
-      throw new RefusalError("payload_too_large", `at most ${limit} bytes are taken`);
+      throw new RefusalError("payload_too_large", `the body may have at most ${limit} bytes`);
     seen.hash.update(chunk);
     yield chunk;
   }
@@ -90,10 +95,10 @@ async function* open(
 
 const unreadable = (why: string, cause?: unknown): UnreadableError =>
   new UnreadableError(
-    `the stored content cannot be read: ${why}. Restore it from a backup, or make it again`,
+    `the stored content cannot be read: ${why}. Restore it from a backup, or create it again`,
     { cause },
   );
-const cutOff = () => unreadable("the sealed blob was cut off");
+const cutOff = () => unreadable("it is incomplete");
 
 const placeOf = (name: Buffer, index: number): string => `${name.toString("hex")}:${index}`;
 
@@ -106,7 +111,7 @@ async function* whole(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (lastBytes === pieceBytes) throw cutOff();
 }
 
-/** The bytes from `start` to `end` out of pieces that begin at `at`. */
+/** Returns the bytes from `start` to `end` of pieces of which the first begins at `at`. */
 async function* cut(
   pieces: AsyncIterable<Buffer>,
   at: number,

@@ -1,4 +1,7 @@
-/** `windlass server backup`: writes all of the server's data to one file, also while the server runs. */
+/**
+ * `windlass server backup`: writes all of the server's data to one file, also while the server
+ * runs.
+ */
 import { existsSync } from "node:fs";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../config.ts";

@@ -1,4 +1,7 @@
-/** `windlass server login-link`: prints a one-time sign-in link. Writes to the database of the server, which may be running. */
+/**
+ * `windlass server login-link`: prints a one-time sign-in link. Writes to the database of the
+ * server, which may be running.
+ */
 import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";

@@ -2,8 +2,8 @@
 import { parseArgs } from "node:util";
 
 /**
- * Returns the file and whether the switch is on. Returns undefined after it has printed `usage`: for
- * `--help`, or for wrong usage (exit code 2). Throws for an unknown option.
+ * Returns the file and whether the switch is on. Returns undefined after it has printed `usage`:
+ * for `--help`, or for wrong usage (exit code 2). Throws for an unknown option.
  */
 export function readOneFile(
   args: string[],

@@ -93,7 +93,10 @@ interface Resealed {
 
 const rowsPerWrite = 100;
 
-/** Skips what the current key already opens, so that a second run continues where the first was interrupted. */
+/**
+ * Skips what the current key already opens, so that a second run continues where the first was
+ * interrupted.
+ */
 async function resealAll(store: Store, inner: Blobs, keys: SecretKeys): Promise<Resealed> {
   const done: Resealed = { values: 0, files: 0, unreadable: 0 };
   for (const table of sealedTables) {
@@ -136,7 +139,8 @@ function resealMetadata(
   try {
     resealed = reseal(before, keys, id);
   } catch {
-    // An older release stored it unchecked. Not of this shape, it was never sealed, and no job can use it.
+    // An older release stored it unchecked. Not of this shape, it was never sealed, and no job can
+    // use it.
     return { text, unreadable: 0 };
   }
   const { text: after, unreadable } = resealed;
@@ -149,8 +153,8 @@ function resealMetadata(
 }
 
 /**
- * Writes each blob anew, then changes the rows that name it. A crash in between leaves both blobs; the
- * one that no row names is removed later.
+ * Writes each blob anew, then changes the rows that name it. A crash in between leaves both blobs;
+ * the one that no row names is removed later.
  */
 async function resealBlobs(
   store: Store,

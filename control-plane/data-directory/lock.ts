@@ -1,21 +1,29 @@
-/** One server at a time uses a data directory: a second one would delete the uploads of the first and decide its jobs. */
+/**
+ * Allows one server per data directory: a second one would delete the uploads of the first and
+ * decide its jobs.
+ */
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ServerConfig } from "../config.ts";
 import { holdFile, type Release } from "../store/engines/hold.ts";
 
-/** The lock's name in a directory. It stays there; that it exists says nothing. */
+/** The name of the lock file. The file stays; its existence does not mean that the lock is held. */
 export const lockName = "server.lock";
 
 type Places = Pick<ServerConfig, "dataDirectory" | "databaseFile" | "artifactsDirectory">;
 
-/** Takes everything that the server keeps for this process, until the release or the process's end. Creates the directories. */
+/**
+ * Locks all of the server's data until the release or the end of this process. Creates the
+ * directories.
+ */
 export const holdData = (places: Places): Release => hold(lockFiles(places));
 
-/** Takes a data directory that has everything in its usual place. Creates it. */
+/** Locks a data directory with the usual layout. Creates it. */
 export const holdDirectory = (directory: string): Release => hold([join(directory, lockName)]);
 
-/** Throws when another server, a restore or a key rotation has one of the locks; then none is taken. */
+/**
+ * Throws if another server, a restore or a key rotation has one of the locks; then none is taken.
+ */
 function hold(files: readonly string[]): Release {
   const held: Release[] = [];
   const release = () => {
@@ -23,8 +31,8 @@ function hold(files: readonly string[]): Release {
   };
   try {
     for (const file of files) {
-      // Others may go through: in a checkout the work directory of a runner stands in it, and jobs run as other users. All else in it is
-      // private.
+      // Other users may pass through: in a checkout, the work directory of a runner is inside it,
+      // and jobs run as other users. Everything else in it is private.
       mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
       const end = holdFile(file);
       if (end === undefined)
@@ -40,7 +48,10 @@ function hold(files: readonly string[]): Release {
   }
 }
 
-/** Database and blobs may be elsewhere, where a server with another data directory would find them. */
+/**
+ * Database and blobs may be outside the data directory, where a server with another data directory
+ * could use them.
+ */
 function lockFiles({ dataDirectory, databaseFile, artifactsDirectory }: Places): string[] {
   return [
     join(dataDirectory, lockName),

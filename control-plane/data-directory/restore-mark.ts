@@ -1,4 +1,7 @@
-/** The mark of a restore that is under way: with it a data directory is neither the old one nor the new one. */
+/**
+ * The mark of a restore that is not complete: the data directory is then neither the old one nor
+ * the new one.
+ */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ConfigError } from "../../common/settings/config-error.ts";
@@ -6,10 +9,10 @@ import { ConfigError } from "../../common/settings/config-error.ts";
 /** The file's name in the data directory. */
 export const restoreMark = "RESTORE-UNDER-WAY";
 
-/** Throws when a restore of this directory did not come to its end. */
+/** Throws if a restore of this directory was interrupted. */
 export function refuseHalfRestored(directory: string): void {
   if (existsSync(join(directory, restoreMark)))
     throw new ConfigError(
-      `a restore of ${directory} was cut off; run "windlass server restore --force FILE" again`,
+      `a restore of ${directory} was interrupted; run "windlass server restore --force FILE" again`,
     );
 }

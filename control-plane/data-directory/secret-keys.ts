@@ -1,6 +1,7 @@
 /**
- * The keys that encrypt at rest. The store holds a check value for each key that may have sealed something in it, so that a lost or wrong
- * key ends the start instead of failing every job.
+ * The keys that encrypt at rest. The store has a check value for each key that may have sealed
+ * something in it, so that a lost or wrong key is noticed at the start instead of failing every
+ * job.
  */
 import { join } from "node:path";
 import { ConfigError } from "../../common/settings/config-error.ts";
@@ -16,7 +17,10 @@ const keyName = "WINDLASS_SECRET_KEY";
 const purpose = "key-check";
 const about = "windlass";
 
-/** Finds the keys and checks them against the store; makes the first key of a new store. Throws ConfigError for a lost or wrong key. */
+/**
+ * Finds the keys and checks them against the store. Generates the first key of a new store. Throws
+ * ConfigError for a lost or wrong key.
+ */
 export async function openSecretKeys(config: ServerConfig, store: Store): Promise<SecretKeys> {
   const directory = join(config.dataDirectory, "secrets");
   const found = config.secretKey ?? findSecret(directory, keyName);
@@ -24,18 +28,19 @@ export async function openSecretKeys(config: ServerConfig, store: Store): Promis
   const checks = parseChecks(await findFact(store.read, secretKeyChecks));
   const isRight = checks.length > 0 ? opensAll(given, checks) : await opensSample(given, store);
   if (!isRight) throw wrongKey(config, directory, found);
-  // Only now: a key made beside data that needs another one would hide the loss.
+  // Only now, because a key that is generated next to data that needs another one would hide the
+  // loss.
   const current = found ?? (await keptSecret(directory, keyName));
   const missing = !opensAny([current], checks);
   if (missing) await store.write((tx) => saveChecks(tx, [...checks, sealCheck(current)]));
   return [current, ...config.olderSecretKeys];
 }
 
-/** After everything was sealed again: from now on the current key alone is enough. */
+/** Called after everything was sealed again: from now on only the current key is needed. */
 export const keepOnlyCurrent = (tx: Queries, [current]: SecretKeys): Promise<void> =>
   saveChecks(tx, [sealCheck(current)]);
 
-/** Whether these keys open everything that a store with these check values holds. */
+/** Whether these keys open everything in a store with these check values. */
 export const opensStore = (keys: readonly string[], fact: string): boolean =>
   opensAll(keys, parseChecks(fact));
 
@@ -62,7 +67,10 @@ const opensAny = (keys: readonly string[], checks: readonly string[]): boolean =
     }),
   );
 
-/** A store of a release without check values: what it holds must open. An empty one takes any key. */
+/**
+ * A store of a release without check values: one of its sealed values must open. An empty store
+ * accepts any key.
+ */
 async function opensSample(keys: readonly string[], store: Store): Promise<boolean> {
   const sample = await findSample(store.read);
   return (
@@ -96,7 +104,7 @@ function wrongKey(config: ServerConfig, directory: string, found: string | undef
         : undefined;
   return new ConfigError(
     place === undefined
-      ? `the data is encrypted and its key is lost: there is no ${file}, and ${keyName} is not set. Put the file back (a backup made by "windlass server backup" holds it), or set ${keyName} to the key`
-      : `${place} is not the key that the data is encrypted with. Set ${keyName} to the right key; after a change of the key, set ${keyName}_OLD to the one before it`,
+      ? `the data is encrypted and its key is missing: there is no ${file}, and ${keyName} is not set. Put the file back (a backup made by "windlass server backup" contains it), or set ${keyName} to the key`
+      : `${place} is not the key that the data is encrypted with. Set ${keyName} to the right key; after a change of the key, set ${keyName}_OLD to the previous key`,
   );
 }

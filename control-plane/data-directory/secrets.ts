@@ -1,4 +1,7 @@
-/** The server's own secrets: from the settings, or made on first start and kept, mode 0600, in the data directory. */
+/**
+ * The server's own secrets: from the settings, or generated at the first start and kept, mode 0600,
+ * in the data directory.
+ */
 import { randomBytes } from "node:crypto";
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,8 +9,8 @@ import { readIfExists } from "../../common/files.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 
 /**
- * Reads `<directory>/<name>`, making it first if need be. Several processes that start together agree: the file appears whole, by a
- * link that only one of them can make.
+ * Reads `<directory>/<name>`, and generates it if there is none. Processes that start together get
+ * the same secret: the complete file appears by a link that only one of them can make.
  */
 export async function keptSecret(directory: string, name: string): Promise<string> {
   const file = join(directory, name);
@@ -26,7 +29,7 @@ export async function keptSecret(directory: string, name: string): Promise<strin
   return checked(file, await readFile(file, "utf8"));
 }
 
-/** Reads `<directory>/<name>`; undefined if it was never made. */
+/** Reads `<directory>/<name>`; undefined if it does not exist. */
 export function findSecret(directory: string, name: string): string | undefined {
   const file = join(directory, name);
   const existing = readIfExists(file);

@@ -1,8 +1,8 @@
-/** Digests that a sender names with its content, and the check of content against them as it passes. */
+/** Digests that a sender announces with its content, and their check while the content passes. */
 import { createHash } from "node:crypto";
 import { invalid, RefusalError } from "./refusal.ts";
 
-/** What content must hash to. */
+/** The digests that content must have. */
 export interface ExpectedDigest {
   readonly algorithm: "sha256" | "sha512" | "md5";
   readonly value: Buffer;
@@ -13,7 +13,7 @@ const algorithms = new Map([
   ["sha-512", { algorithm: "sha512", bytes: 64 }],
 ] as const);
 
-/** Reads `Content-Digest` (RFC 9530): `sha-256=:base64:, …`. Other algorithms are passed over. */
+/** Parses `Content-Digest` (RFC 9530): `sha-256=:base64:, …`. Ignores other algorithms. */
 export function contentDigests(header: string | undefined): ExpectedDigest[] {
   if (header === undefined || header.trim() === "") return [];
   return header.split(",").flatMap((member) => {
@@ -28,13 +28,16 @@ export function contentDigests(header: string | undefined): ExpectedDigest[] {
   });
 }
 
-/** Reads `Content-MD5` (RFC 1864), as terraform sends it. */
+/** Parses `Content-MD5` (RFC 1864), which terraform sends. */
 export const contentMd5 = (header: string | undefined): ExpectedDigest[] =>
   header === undefined
     ? []
     : [{ algorithm: "md5", value: decoded("content-md5", header.trim(), 16) }];
 
-/** Passes content on and fails at its end if the digest does not match, so that the caller stores nothing. */
+/**
+ * Passes content on and fails at its end if the digest does not match, so that the caller stores
+ * nothing.
+ */
 export async function* checked(
   content: AsyncIterable<Uint8Array>,
   expected: readonly ExpectedDigest[],

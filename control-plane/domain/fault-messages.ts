@@ -1,4 +1,7 @@
-/** What is wrong with a field, in words: one table by JSON-schema keyword, read by people in the API, the client and the console. */
+/**
+ * Messages about invalid fields: one table by JSON-schema keyword, for the API, the client and the
+ * console.
+ */
 import type { ErrorObject } from "ajv";
 
 /** A fault of one field. `message` completes a sentence that begins with the field's name. */
@@ -7,7 +10,9 @@ export interface FieldFault {
   readonly message: string;
 }
 
-/** What Ajv tells of a fault: the keyword's parameters, and with `verbose` the schema around it. */
+/**
+ * Ajv's description of a fault: the keyword's parameters, and with `verbose` the schema around it.
+ */
 type Given = Pick<ErrorObject, "params" | "parentSchema">;
 
 const types: Readonly<Record<string, string>> = {
@@ -62,11 +67,11 @@ export const faultMessages = {
   propertyNames: ({ params }) =>
     `has the name ${quoted(params["propertyName"])}, which is not accepted`,
   discriminator: ({ params, parentSchema }) => `must be one of ${kindsOf(parentSchema, params)}`,
-  anyOf: () => "has none of the forms that are accepted",
-  oneOf: () => "has none of the forms that are accepted",
+  anyOf: () => "has a form that is not accepted",
+  oneOf: () => "has a form that is not accepted",
 } as const satisfies Readonly<Record<string, (given: Given) => string>>;
 
-/** The faults that Ajv found, of which each field keeps the first; at most `most`. */
+/** Returns the faults that Ajv found: the first of each field, and at most `most`. */
 export function describeFaults(
   found: readonly ErrorObject[],
   context: string,
@@ -77,7 +82,7 @@ export function describeFaults(
     const path = pathOf(context, error);
     const first = faults.get(path);
     if (first === undefined) faults.set(path, error);
-    // What may be of several types fails at each of them.
+    // A value that may have several types fails for each of them.
     else if (first.keyword === "type" && error.keyword === "type")
       faults.set(path, { ...first, params: { type: [typesOf(first), typesOf(error)].flat() } });
   }
@@ -91,19 +96,19 @@ function messageOf(error: ErrorObject): string {
   const { keyword, propertyName } = error;
   const known: Readonly<Record<string, (given: Given) => string>> = faultMessages;
   const message = known[keyword]?.(error) ?? "is not accepted";
-  // Ajv judges a name as a value at the path of its map.
+  // Ajv checks a name as a value at the path of its map.
   return propertyName === undefined
     ? message
     : `has the name ${quoted(propertyName)}, which ${message}`;
 }
 
-/** The kinds of a schema that is judged by a tag. */
+/** The kinds of a schema that is selected by a tag. */
 const kindsOf = (schema: ErrorObject["parentSchema"], { tag }: Given["params"]): string =>
   ((schema ?? {})["oneOf"] as { properties: Record<string, { const?: unknown }> }[])
     .map(({ properties }) => String(properties[tag]?.const))
     .join(", ");
 
-/** A schema says in `x-form` what its pattern wants, for people. */
+/** `x-form` of a schema describes its pattern for people. */
 const patternMessage = (schema: ErrorObject["parentSchema"]): string =>
   typeof schema?.["x-form"] === "string"
     ? `must be ${schema["x-form"]}`
@@ -112,7 +117,9 @@ const patternMessage = (schema: ErrorObject["parentSchema"]): string =>
 const quoted = (name: unknown): string => `"${cut(String(name))}"`;
 const cut = (name: string): string => (name.length <= 100 ? name : `${name.slice(0, 99)}…`);
 
-/** `body.labels.0`; for a field that is missing, not known, or of no known kind, that field's name. */
+/**
+ * `body.labels.0`; for a field that is missing, not known, or of no known kind, that field's name.
+ */
 function pathOf(context: string, { instancePath, params }: ErrorObject): string {
   const field = params["additionalProperty"] ?? params["missingProperty"] ?? params["tag"];
   const parts = instancePath.split("/").slice(1).map(unescaped);

@@ -13,7 +13,9 @@ import type { JobStatus, JobType } from "../../protocol/jobs.ts";
 import { RefusalError } from "./refusal.ts";
 import { minute } from "../../common/units.ts";
 
-/** A row of `jobs`. Times are epoch milliseconds; labels, features and execution metadata are JSON. */
+/**
+ * A row of `jobs`. Times are epoch milliseconds; labels, features and execution metadata are JSON.
+ */
 export interface JobRow {
   id: string;
   owner_id: string;
@@ -28,7 +30,10 @@ export interface JobRow {
   worker_id: string | null;
   plan_job_id: string | null;
   labels: string;
-  /** The features of a runner that it needs, `debug` among them if its debug log is kept; fixed, as its snapshot is. */
+  /**
+   * The features of a runner that it needs, `debug` among them if its debug log is kept; fixed, as
+   * its snapshot is.
+   */
   features: string;
   config_hash: string | null;
   timeout_seconds: number;
@@ -46,7 +51,10 @@ export interface JobRow {
   omitted_at: number | null;
   /** When its runner was found lost; null again once that runner has reported how the job ended. */
   presumed_lost_at: number | null;
-  /** Whether what an ended job did is not known: its runner was lost or could not say, or the server was restored meanwhile. */
+  /**
+   * Whether what an ended job did is not known: its runner was lost or could not say, or the server
+   * was restored meanwhile.
+   */
   outcome_unknown: 0 | 1;
   /** What the spec's status was before this job changed it: a cancel goes back to it. */
   spec_status_before: ConfigurationStatus | null;
@@ -58,7 +66,9 @@ export interface JobRow {
   log_pruned_at: number | null;
 }
 
-/** What state changes may touch; everything else of a job is fixed when it is created. */
+/**
+ * The columns that state changes may change; everything else of a job is fixed when it is created.
+ */
 export type JobState = Pick<
   JobRow,
   | "status"
@@ -77,7 +87,7 @@ export type JobState = Pick<
   | "last_seq"
 >;
 
-/** What is true of every job before it is claimed for the first time. */
+/** The values of every job before it is claimed for the first time. */
 export const newlyQueued = {
   status: "QUEUED",
   worker_id: null,
@@ -98,10 +108,13 @@ export const newlyQueued = {
   log_pruned_at: null,
 } as const satisfies Partial<JobRow>;
 
-/** What a person reads of a lost job; that it was lost is told by `presumed_lost_at`. */
+/** The message of a lost job; `presumed_lost_at` records that it was lost. */
 export const lostMessage = "runner lost, outcome unknown";
 
-/** A job is released this long after a cancel that its runner did not acknowledge: longer than the apply grace of an agent (10 minutes). */
+/**
+ * A job is released this long after a cancel that its runner did not acknowledge: longer than the
+ * apply grace of an agent (10 minutes).
+ */
 export const unansweredCancelMilliseconds = 15 * minute;
 
 /** SUCCESS, FAILED or CANCELLED. */
@@ -112,11 +125,11 @@ export const hasEnded = ({ status }: Pick<JobState, "status">): boolean =>
 export const isHeld = ({ worker_id, released_at }: Pick<JobState, "worker_id" | "released_at">) =>
   worker_id !== null && released_at === null;
 
-/** Whether terraform's debug log is to be kept: the job needs a runner that can do so. */
+/** Whether terraform's debug log is requested: the job needs a runner that supports it. */
 export const hasDebug = ({ features }: Pick<JobRow, "features">): boolean =>
   (JSON.parse(features) as string[]).includes("debug");
 
-/** Throws unless this worker (and attempt, where it says one) holds or held the job last. */
+/** Throws unless this worker (and attempt, if it names one) holds the job or held it last. */
 export function fence(
   job: Pick<JobRow, "worker_id" | "attempt">,
   workerId: string,
@@ -126,12 +139,17 @@ export function fence(
     throw new RefusalError("not_job_holder");
 }
 
-/** The first sign that the runner works on it: a PROCESSING report, a log post, an artifact, a lock or post of state. */
+/**
+ * The first sign that the runner works on the job: a PROCESSING report, a log post, a plan upload,
+ * a LOCK or POST of its state.
+ */
 export function start<J extends JobState>(job: J, now: number): J {
   return job.started_at === null && !hasEnded(job) ? { ...job, started_at: now } : job;
 }
 
-/** The runner's PROCESSING report. Refused when the job has ended: the runner must start nothing. */
+/**
+ * The runner's PROCESSING report. Refused if the job has ended: the runner must not start anything.
+ */
 export function reportProcessing<J extends JobState>(job: J, now: number): J {
   if (hasEnded(job)) throw new RefusalError("job_ended", `the job is ${job.status}`);
   return start(job, now);
@@ -147,7 +165,10 @@ export interface End {
   readonly outcome_unknown: 0 | 1;
 }
 
-/** The holder's end report, which replaces what the server presumed. The same report again changes nothing. */
+/**
+ * The holder's report of the end, which replaces what the server presumed. The same report again
+ * changes nothing.
+ */
 export function reportEnd<J extends JobState>(job: J, end: End, now: number): J {
   const isRepeated =
     hasEnded(job) &&
@@ -169,9 +190,12 @@ export function reportEnd<J extends JobState>(job: J, end: End, now: number): J 
   };
 }
 
-/** A person's cancel. What was never started is over at once; a started job stays held until its runner answers. */
+/**
+ * A user's cancel. A job that was never started ends at once; a started job stays held until its
+ * runner responds.
+ */
 export function cancel<J extends JobState>(job: J, now: number): J {
-  if (hasEnded(job)) throw new RefusalError("job_ended", `the job is ${job.status} already`);
+  if (hasEnded(job)) throw new RefusalError("job_ended", `the job is already ${job.status}`);
   return {
     ...job,
     status: "CANCELLED",
@@ -181,7 +205,10 @@ export function cancel<J extends JobState>(job: J, now: number): J {
   };
 }
 
-/** The holder is lost. What was not started goes back to the queue; what was started may have happened and is never repeated. */
+/**
+ * The holder is lost. A job that was not started goes back to the queue; a started one may have
+ * changed something and is never repeated.
+ */
 export function lose<J extends JobState>(job: J, now: number): J {
   if (!isHeld(job)) return job;
   if (job.status === "PROCESSING" && job.started_at === null)
@@ -198,7 +225,10 @@ export function lose<J extends JobState>(job: J, now: number): J {
   return { ...job, ...lost, status: "FAILED", error_message: lostMessage, ended_at: now };
 }
 
-/** Its sensitive values were sealed with a key that the server does not have: no worker can run it. */
+/**
+ * The sensitive values of the job were sealed with a key that the server does not have, so no
+ * worker can run it.
+ */
 export const endUnreadable = <J extends JobState>(job: J, now: number): J => ({
   ...job,
   status: "FAILED",
@@ -208,7 +238,10 @@ export const endUnreadable = <J extends JobState>(job: J, now: number): J => ({
   released_at: now,
 });
 
-/** The server was restored from a backup of `from`: what was not over then may have run since, and is never handed out again. */
+/**
+ * The server was restored from a backup of `from`. A job that had not ended then may have run
+ * since, so it is never given out again.
+ */
 export function outliveRestore<J extends JobState>(job: J, from: string, now: number): J {
   if (hasEnded(job)) return { ...job, released_at: job.released_at ?? now, outcome_unknown: 1 };
   return {

@@ -28,7 +28,9 @@ type Place = "minus" | "zero" | "integer" | "point" | "fraction" | "e" | "e sign
 /** What the next byte belongs to. */
 type Token = "none" | "text" | "escape" | "hex" | "word" | Place;
 
-/** Takes bytes in any pieces. `push` throws JsonScanError; `isEnded` tells whether the map is whole. */
+/**
+ * Takes bytes in any pieces. `push` throws JsonScanError; `isEnded` tells whether the map is whole.
+ */
 export class JsonScanner {
   readonly #listener: JsonListener;
   readonly #levels: number;

@@ -1,4 +1,4 @@
-/** Judges values by the schemas of the wire where no route does. */
+/** Checks values against the schemas of the wire outside of routes. */
 import type { Static, TSchema } from "typebox";
 import type { ErrorObject } from "ajv";
 import { faultText } from "../../protocol/words.ts";
@@ -6,7 +6,10 @@ import { describeFaults } from "./fault-messages.ts";
 import { RefusalError } from "./refusal.ts";
 import { compileValidator } from "./validation.ts";
 
-/** Makes the judge of a schema: what a form makes, or the store kept, is checked as a route checks a body. */
+/**
+ * Returns a check against a schema: the input of a form, or a stored value, is checked like the
+ * body of a route.
+ */
 export function judge<T extends TSchema>(
   schema: T,
   context = "body",
@@ -21,7 +24,7 @@ export function judge<T extends TSchema>(
 /** Faults that one refusal lists. */
 const faultsListed = 20;
 
-/** What a validator found, as the refusal that names each field. */
+/** Returns a validator's errors as a refusal that names each field. */
 export function refusedFields(validation: readonly ErrorObject[], context = "body"): RefusalError {
   const errors = describeFaults(validation, context, faultsListed);
   const [first] = errors;

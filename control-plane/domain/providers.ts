@@ -3,11 +3,11 @@
 export const providerNames = ["github", "gitlab", "bitbucket", "google"] as const;
 export type ProviderName = (typeof providerNames)[number];
 
-/** The providers that hold people's repositories. */
+/** The providers that host repositories. */
 export const codeHosts = ["github", "gitlab", "bitbucket"] as const;
 export type CodeHost = (typeof codeHosts)[number];
 
-/** What people call it. */
+/** Its name for users. */
 export const providerTitles: Readonly<Record<ProviderName, string>> = {
   github: "GitHub",
   gitlab: "GitLab",
@@ -15,17 +15,17 @@ export const providerTitles: Readonly<Record<ProviderName, string>> = {
   google: "Google",
 };
 
-/** One provider as the operator set it up. */
+/** One provider, as configured by the operator. */
 export interface ProviderSettings {
   readonly clientId: string;
   readonly clientSecret: string;
   /** A self-managed host; undefined: the public one. */
   readonly baseUrl: string | undefined;
-  /** After this the provider counts as down. */
+  /** Requests that take longer count as failed. */
   readonly timeoutMilliseconds: number;
 }
 
-/** The providers that are on. */
+/** The enabled providers. */
 export type Providers = Readonly<Partial<Record<ProviderName, ProviderSettings>>>;
 
 const publicHosts: Readonly<Record<ProviderName, string>> = {
@@ -39,7 +39,10 @@ const publicHosts: Readonly<Record<ProviderName, string>> = {
 export const hostOf = (name: ProviderName, { baseUrl }: Partial<ProviderSettings>): string =>
   baseUrl ?? publicHosts[name];
 
-/** Names the provider's host in an account: a subject means nothing at another host. Without the scheme, which may become https. */
+/**
+ * Names the provider's host in an account: a subject means nothing at another host. Without the
+ * scheme, which may become https.
+ */
 export function accountHost(name: ProviderName, settings: Partial<ProviderSettings>): string {
   const { host, pathname } = new URL(hostOf(name, settings));
   return `${host}${pathname.replace(/\/+$/, "")}`;

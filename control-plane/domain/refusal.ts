@@ -1,8 +1,12 @@
-/** Refusals: how every layer below http/ says no to a request. http/problem.ts writes them on the wire. */
+/**
+ * Refusals: how the layers below http/ refuse a request. http/problem.ts writes them on the wire.
+ */
 import { problemCodes, type Problem, type ProblemCode } from "../../protocol/problem.ts";
 import { faultText } from "../../protocol/words.ts";
 
-/** Thrown to answer a request with the problem `code`. What was written in the same transaction is undone. */
+/**
+ * Thrown to refuse a request with the problem `code`. Changes of the same transaction are undone.
+ */
 export class RefusalError extends Error {
   override readonly name = "RefusalError";
   readonly code: ProblemCode;
@@ -28,6 +32,6 @@ export const invalid = (path: string, message: string): RefusalError =>
     errors: [{ path, message }],
   });
 
-/** The same words for what is missing and for what is someone else's. */
+/** The same message for an object that does not exist and for one of another user. */
 export const notFound = (what: string): RefusalError =>
   new RefusalError("not_found", `there is no such ${what}`);

@@ -1,4 +1,4 @@
-/** How long things are kept. */
+/** How long content is kept. */
 import { hour } from "../../common/units.ts";
 
 /** Periods in milliseconds; Infinity keeps all. */
@@ -9,7 +9,10 @@ export interface Retention {
   readonly artifacts: number;
   /** An archive, after a configuration or an unended job last named it. */
   readonly archives: number;
-  /** A version of a state, after it was written; the newest `stateVersions` of a state are kept however old. */
+  /**
+   * A version of a state, after it was written; the newest `stateVersions` of a state are kept
+   * however old.
+   */
   readonly states: number;
   readonly stateVersions: number;
 }

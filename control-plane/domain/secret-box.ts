@@ -1,4 +1,7 @@
-/** Encryption at rest: AES-256-GCM under a key derived from `WINDLASS_SECRET_KEY` for one purpose each. */
+/**
+ * Encryption at rest: AES-256-GCM with keys derived from `WINDLASS_SECRET_KEY`, one for each
+ * purpose.
+ */
 import { createHmac, createSecretKey, hkdfSync, type KeyObject } from "node:crypto";
 import { seal, unseal } from "../../common/sealed-box.ts";
 
@@ -7,15 +10,24 @@ const version = 1;
 /** The key that seals, then older ones, which still open what they sealed. */
 export type SecretKeys = readonly [current: string, ...older: string[]];
 
-/** What is stored cannot be decrypted or is damaged: it was sealed with another key, was changed, or was cut off. */
+/**
+ * Stored content cannot be decrypted: it was sealed with another key, was changed, or is
+ * incomplete.
+ */
 export class UnreadableError extends Error {
   override readonly name = "UnreadableError";
 }
 
 export interface SecretBox {
-  /** A version byte and the box. `about` (such as a row's id) must be the same to open it: a box cannot be moved. */
+  /**
+   * Returns a version byte and the box. Opening needs the same `about` (such as a row's id), so a
+   * box cannot be moved to another row.
+   */
   seal(content: Buffer, about: string): Buffer;
-  /** Throws UnreadableError if the box was changed, moved, or made with a key that is not among these. */
+  /**
+   * Throws UnreadableError if the box was changed, moved, or made with a key that is not among
+   * these.
+   */
   open(box: Buffer, about: string): Buffer;
   /** A keyed hash in base64url, for tokens that are derived instead of stored. */
   sign(text: string): string;
@@ -49,7 +61,10 @@ export function secretBox([current, ...older]: SecretKeys, purpose: string): Sec
 const signWith = (key: KeyObject, text: string): string =>
   createHmac("sha256", key).update(text).digest("base64url");
 
-/** The same content sealed under the current key. Returns the box itself if it is already, or if none of the keys opens it. */
+/**
+ * The same content sealed under the current key. Returns the box itself if it is already, or if
+ * none of the keys opens it.
+ */
 export function sealAgain(keys: SecretKeys, purpose: string, box: Buffer, about: string): Buffer {
   if (tryOpen(secretBox([keys[0]], purpose), box, about) !== undefined) return box;
   const any = secretBox(keys, purpose);

@@ -1,4 +1,4 @@
-/** Who may become a user by a sign-in provider: the entries of WINDLASS_SIGN_IN_ALLOW. Pure. */
+/** The entries of WINDLASS_SIGN_IN_ALLOW, which decide who may sign in with a provider. Pure. */
 
 /** One entry. Addresses and domains are in lower case. */
 export type SignInRule =
@@ -7,7 +7,7 @@ export type SignInRule =
   | { readonly kind: "domain"; readonly domain: string }
   | { readonly kind: "group"; readonly provider: "github" | "gitlab"; readonly group: string };
 
-/** Each group costs a sign-in a request to the provider. */
+/** Each group costs one request to the provider at every sign-in. */
 export const signInGroupLimit = 20;
 
 /** Reads an entry; undefined if it is not one. */
@@ -40,6 +40,6 @@ export const allowsAddress = (
       ),
     );
 
-/** ASCII only: other letters, such as the Kelvin sign, would become letters of another domain. */
+/** Only ASCII: other letters, such as the Kelvin sign, would become letters of another domain. */
 const lowerCase = (text: string): string =>
   text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());

@@ -1,4 +1,7 @@
-/** The values of a configuration that may be sensitive: variables, environment and settings of a backend, in one form. */
+/**
+ * The values of a configuration that may be sensitive: variables, environment and settings of a
+ * backend, in one form.
+ */
 import type {
   ConfigSnapshot,
   TextValue,
@@ -17,13 +20,19 @@ export type Entry = Variable & { sealed?: string };
 const textGroups = ["environment", "backend_config"] as const;
 type TextGroup = (typeof textGroups)[number];
 
-/** Whether a text under this name is sensitive unless a person says otherwise. A bucket's `key` is a path. */
+/**
+ * Whether a text under this name is sensitive unless a person says otherwise. A bucket's `key` is a
+ * path.
+ */
 export const isSecretName = (group: TextGroup | "variables", name: string): boolean =>
   group !== "variables" &&
   isSecretEnvironmentName(name) &&
   !(group === "backend_config" && name === "key");
 
-/** Changes every value. `place` names it: two of the same name in different groups have different places. */
+/**
+ * Changes every value. `place` names it: two of the same name in different groups have different
+ * places.
+ */
 export function mapEntries<T extends Definition>(
   definition: T,
   change: (entry: Entry, place: string) => Entry,
@@ -73,7 +82,7 @@ function textOf(
 ): TextValue {
   const before = asEntry(known);
   const whole = kept(path, before, asEntry(given));
-  // It cannot be read, and stays until a value is given.
+  // The stored value cannot be decrypted, and stays until a new one is given.
   if (whole.sealed !== undefined) return whole as TextValue;
   const { value, sensitive = before?.sensitive ?? isSecret } = whole as {
     value: string;
@@ -89,7 +98,7 @@ function asEntry(text: TextValue | undefined): Entry | undefined {
   return typeof text === "string" ? { value: text } : text;
 }
 
-/** A sensitive value is kept only as a sensitive one: otherwise an update could show it. */
+/** A sensitive value stays sensitive: otherwise an update could disclose it. */
 function kept(path: string, before: Entry | undefined, given: Entry): Entry {
   if (given.value !== undefined) return given;
   if (!before || (before.sensitive === true && given.sensitive === false))

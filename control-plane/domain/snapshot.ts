@@ -1,4 +1,7 @@
-/** A configuration as it is stored, shown, hashed and handed to a runner. Sensitive values are sealed in all but the last. */
+/**
+ * The forms of a configuration: stored, shown, hashed and sent to a runner. Sensitive values are
+ * sealed in all but the last.
+ */
 import { createHmac, hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import {
@@ -51,19 +54,25 @@ function checked(before: Partial<Definition>, given: Partial<Given>): Partial<Gi
   return fields;
 }
 
-/** Each body has its limit, but variables are added one by one, and a runner gets all of it in one answer. */
+/**
+ * Each request body is limited, but variables are added one by one, and a runner gets all of them
+ * in one response.
+ */
 function refuseSize({ source, variables = {} }: Partial<Given>): void {
   const texts = source?.type === "inline" ? Object.entries(source.files).flat() : [];
   if (texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0) > inlineFilesLimit)
-    throw invalid("body.source.files", "hold more than 1 MiB together");
+    throw invalid("body.source.files", "are larger than 1 MiB in total");
   if (JSON.stringify(variables).length > variablesLimit)
-    throw invalid("body.variables", "hold more than 4 MiB together");
+    throw invalid("body.variables", "are larger than 4 MiB in total");
 }
 
 type Given = Omit<Definition, "backend" | "parallelism"> &
   Pick<CreateConfiguration, "backend" | "parallelism">;
 
-/** Leaves out what is off, empty or not chosen: a definition without it is the same one, and has the same hash. */
+/**
+ * Leaves out what is off, empty or not chosen: a definition without it is the same one, and has the
+ * same hash.
+ */
 function withoutDefaults(given: Given): Definition {
   const { submodules, backend, parallelism, var_files, backend_config, ...definition } = given;
   return {
@@ -96,7 +105,10 @@ const pick = (given: Partial<Given>): Partial<Given> =>
     fieldNames.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
   );
 
-/** Replaces every sensitive value by a sealed one that opens only under the same `about` (the spec's id). */
+/**
+ * Replaces every sensitive value by a sealed one that opens only under the same `about` (the spec's
+ * id).
+ */
 export const seal = <T extends Definition>(definition: T, box: SecretBox, about: string): T =>
   mapEntries(definition, sealer(box, about));
 
@@ -112,7 +124,10 @@ const sealer =
         }
       : entry;
 
-/** The other way round: only for the runner that holds the job, and for the hash. Throws UnreadableError with the value's name. */
+/**
+ * Opens the sealed values: only for the runner that holds the job, and for the hash. Throws
+ * UnreadableError with the name of the value.
+ */
 export const unseal = <T extends Definition>(definition: T, box: SecretBox, about: string): T =>
   mapEntries(definition, (entry, place) => {
     const opened = opener(box, about)(entry, place);
@@ -122,7 +137,7 @@ export const unseal = <T extends Definition>(definition: T, box: SecretBox, abou
     );
   });
 
-/** The same for an update, which may replace what cannot be opened: that stays sealed. */
+/** The same for an update, which may replace values that cannot be opened: those stay sealed. */
 export const unsealReadable = <T extends Definition>(
   definition: T,
   box: SecretBox,
@@ -161,7 +176,10 @@ export function holdsSealed(text: string): boolean {
   return isSealed;
 }
 
-/** A stored definition (JSON) with every value that a key opens sealed under the current one, and how many none of them opens. */
+/**
+ * A stored definition (JSON) with every value that a key opens sealed under the current one, and
+ * how many none of them opens.
+ */
 export function reseal(
   text: string,
   keys: SecretKeys,
@@ -181,11 +199,11 @@ export function reseal(
   return { text: changed === 0 ? text : JSON.stringify(again), unreadable };
 }
 
-/** What people see: `{sensitive: true}` without a value. */
+/** The form for users: `{sensitive: true}` without a value. */
 export const mask = <T extends Definition>(definition: T): T =>
   mapEntries(definition, (entry) => (entry.sensitive === true ? { sensitive: true } : entry));
 
-/** What a runner gets of an opened snapshot: plain texts, and the names of those that no log may show. */
+/** The form for runners: plain texts, and the names of those that no log may show. */
 export function claimed(snapshot: ConfigSnapshot): ClaimedSnapshot {
   const { environment, backend_config, ...rest } = snapshot;
   return {
@@ -210,8 +228,8 @@ function plainTexts(group: "environment" | "backend_config", texts: ConfigSnapsh
 }
 
 /**
- * SHA-256 over the canonical JSON (RFC 8785) of a snapshot, each sensitive value as HMAC-SHA-256 under a key of the server: from the hash
- * alone a short secret cannot be guessed by trying values.
+ * SHA-256 over the canonical JSON (RFC 8785) of a snapshot, each sensitive value as HMAC-SHA-256
+ * under a key of the server: from the hash alone a short secret cannot be guessed by trying values.
  */
 export function configHash(snapshot: ConfigSnapshot, key: Uint8Array): string {
   const keyed = mapEntries(snapshot, (entry, place) =>
@@ -230,7 +248,7 @@ export function configHash(snapshot: ConfigSnapshot, key: Uint8Array): string {
 function refuseEnvironment(environment: NonNullable<CreateConfiguration["environment"]>): void {
   for (const [name, text] of Object.entries(environment)) {
     if (isForbiddenEnvironmentName(name))
-      throw new RefusalError("forbidden_environment_name", `environment may not set ${name}`, {
+      throw new RefusalError("forbidden_environment_name", `environment must not set ${name}`, {
         errors: [{ path: `body.environment.${name}`, message: "may not be set by a job" }],
       });
     const value = typeof text === "string" ? text : text.value;

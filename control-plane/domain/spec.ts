@@ -1,14 +1,17 @@
-/** How a spec's status follows its jobs (docs/decisions.md, "Configuration status"). Pure. */
+/** How the status of a spec follows its jobs (docs/decisions.md, "Configuration status"). Pure. */
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
 import type { JobStatus, JobType } from "../../protocol/jobs.ts";
 
-/** The start of a DEPLOY or DESTROY shows in the spec; null: it does not change. */
+/** Returns the status of a spec at the start of a DEPLOY or DESTROY; null: it does not change. */
 export function statusAtStart(type: JobType): ConfigurationStatus | null {
   if (type === "DEPLOY") return "DEPLOYING";
   return type === "DESTROY" ? "DESTROYING" : null;
 }
 
-/** What a job's end makes of its spec; null: nothing. `before` is the status that the job's start replaced. */
+/**
+ * Returns the status of a spec after the end of a job; null: it does not change. `before` is the
+ * status that the job's start replaced.
+ */
 export function statusAtEnd(
   type: JobType,
   end: JobStatus,

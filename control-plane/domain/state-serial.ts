@@ -1,7 +1,10 @@
-/** Writes another serial into a terraform state without touching any other byte: numbers in it may be longer than a double holds. */
+/**
+ * Replaces the serial of a terraform state and keeps every other byte, because the state may
+ * contain numbers that are longer than a double.
+ */
 import { RefusalError } from "./refusal.ts";
 
-/** The same document with this serial. */
+/** Returns the same document with this serial. */
 export function withSerial(state: Buffer, serial: number): Buffer {
   const { start, end } = findSerial(state);
   return Buffer.concat([
@@ -17,7 +20,10 @@ const isSpace = (byte: number | undefined): boolean =>
 const isDigit = (byte: number | undefined): boolean =>
   byte !== undefined && byte >= 0x30 && byte <= 0x39;
 
-/** Where the digits of the outermost `serial` stand. The text is valid JSON: it was read as a state before. */
+/**
+ * Returns the place of the digits of the outermost `serial`. The text is valid JSON: it was read as
+ * a state before.
+ */
 function findSerial(text: Buffer): { start: number; end: number } {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {

@@ -1,4 +1,4 @@
-/** Random tokens, their hashes, and comparison that takes the same time wherever two secrets differ. */
+/** Random tokens, their hashes, and comparison in constant time. */
 import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 
 /** 256 random bits in base64url behind a prefix that secret scanners can find. */

@@ -1,32 +1,42 @@
-/** How input is checked: bodies strictly, without conversion; texts of paths, queries and headers are converted to their type first. */
+/**
+ * Checks input: bodies strictly, without conversion; texts of paths, queries and headers are
+ * converted to their type first.
+ */
 import { _, Ajv, type ErrorObject, type Options } from "ajv";
 import addFormats, { type FormatsPlugin } from "ajv-formats";
 
 /** `verbose`: a message can say what the schema around a fault says. */
 const common: Options = { discriminator: true, strict: false, verbose: true };
 const coercion: Options = { coerceTypes: true, useDefaults: true };
-/** Each stops at the first fault: what is wrong with a large body must not take longer to list than to find. */
+/**
+ * Validators that stop at the first fault, because listing the faults of a large body must not take
+ * longer than finding one.
+ */
 const strict = makeAjv(common);
 const coercing = makeAjv({ ...common, ...coercion });
-/** Each lists every fault, of input that is small enough for it. */
+/** Validators that list every fault, for input that is small enough. */
 const strictLister = makeAjv({ ...common, allErrors: true });
 const coercingLister = makeAjv({ ...common, ...coercion, allErrors: true });
 
-/** Of input that weighs more only the first fault is named; a list of them would need every pattern and every value again. */
+/**
+ * For larger input, only the first fault is named; listing all would check every pattern and every
+ * value again.
+ */
 const listedWeight = 2000;
 
 function makeAjv(options: Options): Ajv {
   const ajv = new Ajv(options);
-  // ajv-formats is CommonJS: under Node its default import is the plugin, for the type checker the module.
+  // ajv-formats is CommonJS: under Node its default import is the plugin, for the type checker the
+  // module.
   (addFormats as unknown as FormatsPlugin)(ajv);
-  // Ajv counts the characters of every string, which costs more than parsing a log post. Most are short enough by their UTF-16 length,
-  // which is never smaller.
+  // Ajv counts the characters of every string, which costs more than parsing a log post. Most
+  // strings are short enough by their UTF-16 length, which is never smaller.
   ajv.removeKeyword("maxLength");
   ajv.addKeyword({
     keyword: "maxLength",
     type: "string",
     schemaType: "number",
-    // No pattern is searched in a text that is too long.
+    // A pattern is not matched against a text that is too long.
     before: "minLength",
     validate: (limit: number, text: string) =>
       text.length <= limit || (text.length <= 2 * limit && characters(text) <= limit),
@@ -42,8 +52,9 @@ interface Validate {
 }
 
 /**
- * Fastify's own Ajv drops unknown fields and turns 5 into "5" in bodies: both would accept what a person did not mean. A schema is compiled
- * when its first input comes: all of them together are a fifth of the server's start (450 of 2,100 ms of CPU time).
+ * Fastify's own Ajv drops unknown fields and converts 5 to "5" in bodies, which would accept
+ * mistakes of users. A schema is compiled when its first input comes: compiling all of them is a
+ * fifth of the server's start (450 of 2,100 ms of CPU time).
  */
 export function compileValidator({
   schema,
@@ -68,7 +79,10 @@ export function compileValidator({
   return validate;
 }
 
-/** How many values there are inside a value, and each fifty characters of text as one more; stops counting soon after `enough`. */
+/**
+ * Returns how many values a value contains, with each fifty characters of text as one more. Stops
+ * counting soon after `enough`.
+ */
 function weigh(value: unknown, enough: number): number {
   if (typeof value === "string") return 1 + value.length / 50;
   if (typeof value !== "object" || value === null) return 1;

@@ -1,4 +1,4 @@
-/** Why a queued job is not running yet: derived whenever it is asked for, never stored. Pure. */
+/** Why a queued job is not running yet. Derived for each response, never stored. Pure. */
 import type { Feature } from "../../protocol/features.ts";
 import type { WaitingReason } from "../../protocol/jobs.ts";
 import type { JobRow } from "./job.ts";
@@ -12,7 +12,7 @@ import {
   type WorkerRow,
 } from "./worker.ts";
 
-/** A worker that might take a job. */
+/** A worker that may be able to run a job. */
 export type Candidate = Claimant &
   Pick<WorkerRow, "offline_at" | "draining_at" | "last_heartbeat_at">;
 
@@ -22,18 +22,20 @@ export interface Surroundings {
   readonly isBusy: boolean;
   /** The state of its configuration is locked. */
   readonly isLocked: boolean;
-  /** The worker that it asks for holds a job. */
+  /** The worker that it tears down holds a job. */
   readonly isTargetHeld: boolean;
   readonly workers: readonly Candidate[];
 }
 
-/** What a reason depends on. */
+/** The facts that decide the reason. */
 export type WaitingJob = Pick<
   JobRow,
   "owner_id" | "status" | "job_type" | "spec_id" | "assigned_worker_id" | "labels" | "features"
 >;
 
-/** The first thing that would have to change for the job to be claimed; null unless it is QUEUED. */
+/**
+ * The first thing that would have to change for the job to be claimed; null unless it is QUEUED.
+ */
 export function waitingReason(
   job: WaitingJob,
   { isBusy, isLocked, isTargetHeld, workers }: Surroundings,
@@ -54,7 +56,7 @@ export function waitingReason(
   return statuses[0] === "DRAINING" ? "assigned_worker_draining" : "assigned_worker_offline";
 }
 
-/** Of what the job needs, what the fewest of the workers can do. */
+/** Of the features that the job needs, the one that the fewest workers support. */
 function rarest({ features }: Claimable, workers: readonly Candidate[]): Feature {
   const able = (feature: string) =>
     workers.filter((worker) => worker.features.includes(feature)).length;

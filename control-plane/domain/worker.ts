@@ -1,10 +1,13 @@
-/** A worker's status and what it may take. Pure. */
+/** A worker's status and the jobs that it may run. Pure. */
 import lt from "semver/functions/lt.js";
 import valid from "semver/functions/valid.js";
 import type { WorkerMode, WorkerStatus } from "../../protocol/workers.ts";
 import { equalSecrets } from "./tokens.ts";
 
-/** A row of `workers`. Times are epoch milliseconds; labels, features, active jobs and metadata are JSON. */
+/**
+ * A row of `workers`. Times are epoch milliseconds; labels, features, active jobs and metadata are
+ * JSON.
+ */
 export interface WorkerRow {
   id: string;
   /** Null for a cloud-hosted worker, which has no owner and serves all users. */
@@ -37,7 +40,7 @@ export interface WorkerRow {
   metadata: string;
 }
 
-/** What is true of every worker before its first heartbeat. */
+/** The values of every worker before its first heartbeat. */
 export const newlyRegistered = {
   features: "[]",
   old_token_hash: null,
@@ -58,7 +61,10 @@ export const newlyRegistered = {
 
 type Tokens = Pick<WorkerRow, "token_hash" | "old_token_hash" | "old_token_expires_at">;
 
-/** Whether the worker's token, or the one that it replaced, has this hash. Takes the same time for every hash and for no worker. */
+/**
+ * Whether the worker's token, or the one that it replaced, has this hash. Takes the same time for
+ * every hash, and if there is no such worker.
+ */
 export function acceptsToken(worker: Tokens | undefined, hash: string, now: number): boolean {
   const isCurrent = equalSecrets(hash, worker?.token_hash ?? noHash);
   const isOld = equalSecrets(hash, worker?.old_token_hash ?? noHash);
@@ -72,7 +78,10 @@ export const tokenExpiry = (worker: Tokens, hash: string): number | null =>
 /** No token has it, and it is as long as a hash. */
 const noHash = "-".repeat(64);
 
-/** Derived, never stored: OFFLINE wins over DRAINING, because it is what people must know first. */
+/**
+ * Derived, never stored. OFFLINE takes precedence over DRAINING, because it is more important to
+ * users.
+ */
 export function workerStatus(
   worker: Pick<WorkerRow, "offline_at" | "draining_at" | "last_heartbeat_at">,
 ): WorkerStatus {
@@ -83,7 +92,7 @@ export function workerStatus(
 
 export interface Claimant {
   readonly id: string;
-  /** Null: cloud-hosted, serves everybody. */
+  /** Null: cloud-hosted, runs jobs of all users. */
   readonly owner_id: string | null;
   readonly labels: readonly string[];
   readonly features: readonly string[];
@@ -107,15 +116,18 @@ export const withLists = <T extends { readonly labels: string; readonly features
   features: JSON.parse(row.features) as string[],
 });
 
-/** Whether the worker may have the job, apart from what else runs. The claim statement says the same in SQL. */
+/**
+ * Whether the worker may run the job, regardless of other jobs. The claim statement says the same
+ * in SQL.
+ */
 export const mayTake = (worker: Claimant, job: Claimable): boolean =>
   isMeantFor(worker, job) && job.features.every((feature) => worker.features.includes(feature));
 
-/** The same, whatever the worker's agent can do. */
+/** The same, regardless of the features of the worker's agent. */
 export function isMeantFor(worker: Claimant, job: Claimable): boolean {
   if (worker.owner_id !== null && worker.owner_id !== job.owner_id) return false;
   const isTarget = job.assigned_worker_id === worker.id;
-  // DESTROY_WORKER names the worker to tear down; any other worker does it.
+  // A DESTROY_WORKER job names the worker to tear down; any other worker may run it.
   if (job.job_type === "DESTROY_WORKER") return !isTarget && hasLabels(worker, job);
   return isTarget || (job.assigned_worker_id === null && hasLabels(worker, job));
 }
@@ -123,6 +135,9 @@ export function isMeantFor(worker: Claimant, job: Claimable): boolean {
 const hasLabels = (worker: Claimant, job: Claimable): boolean =>
   job.labels.every((label) => worker.labels.includes(label));
 
-/** Whether a runner's version is known to be lower than the highest published one. What is no version says nothing. */
+/**
+ * Whether a runner's version is lower than the highest published one. False for anything that is
+ * not a version.
+ */
 export const isBehind = (version: string | null, latest: string | null): boolean =>
   valid(version) !== null && valid(latest) !== null && lt(version ?? "", latest ?? "");

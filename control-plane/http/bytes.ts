@@ -1,4 +1,4 @@
-/** Bodies that are bytes: read as they arrive, sent as they are read. */
+/** Bodies of bytes, streamed both ways. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { checked, contentDigests, contentMd5 } from "../domain/digest.ts";
@@ -8,19 +8,23 @@ import { select } from "./range.ts";
 import { sent } from "./route.ts";
 import { minute } from "../../common/units.ts";
 
-/** A connection that sends nothing for so long in the middle of a body is cut, and what it sent is dropped. */
+/**
+ * Milliseconds after which a connection that sends nothing in the middle of a body is closed; what
+ * it sent is dropped.
+ */
 const idleMilliseconds = minute;
 
 /**
- * The body of a request (of `bytesRoutes`), checked against the digests that came with it. One that says it is over the limit is
- * refused at once; a reader bounds one that does not declare its length.
+ * Returns the body of a request (of `bytesRoutes`), which fails at its end if it does not match the
+ * digests of the request. A declared length over the limit is refused at once; for other bodies,
+ * the reader enforces the limit.
  */
 export function bytesOf(
   { raw, headers }: FastifyRequest,
   limit: number,
 ): AsyncIterable<Uint8Array> {
   if (Number(headers["content-length"]) > limit)
-    throw new RefusalError("payload_too_large", `at most ${limit} bytes are taken`);
+    throw new RefusalError("payload_too_large", `the body may have at most ${limit} bytes`);
   const md5 = headers["content-md5"];
   return checked(arriving(raw), [
     ...contentDigests(headers["content-digest"] as string | undefined),
@@ -32,16 +36,16 @@ async function* arriving(raw: IncomingMessage): AsyncGenerator<Buffer> {
   // Without a listener Node then destroys the connection, and the body breaks off.
   raw.socket.setTimeout(idleMilliseconds);
   try {
-    // Not destroyed when its reader stops: the refusal still has to be sent on this connection.
+    // Not destroyed when its reader stops, because the refusal must be sent on this connection.
     yield* raw.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
   } catch {
-    throw new RefusalError("bad_request", "the body broke off");
+    throw new RefusalError("bad_request", "the connection ended before the body was complete");
   } finally {
     raw.socket.setTimeout(0);
   }
 }
 
-/** Sends content, or the part of it that is asked for. */
+/** Sends content, or the requested range of it. */
 export async function sendContent(
   { headers }: FastifyRequest,
   reply: FastifyReply,
@@ -81,7 +85,7 @@ export async function sendContent(
       return sent;
     }
     case "whole":
-      // RFC 9530: Content-Digest is that of what is sent, so a part has none that is known.
+      // RFC 9530: Content-Digest covers what is sent, so a range has none that is known.
       reply.headers({ "content-digest": digest, "content-length": size });
       reply.type(type).send(await content.read());
       return sent;

@@ -1,4 +1,7 @@
-/** What is no HTTP, or does not arrive, is refused like everything else: with a problem document. */
+/**
+ * Refuses input that is not HTTP, or that does not arrive, with a problem document like every other
+ * error.
+ */
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
@@ -13,10 +16,10 @@ const codes: Readonly<Record<string, ProblemCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "request_timeout",
 };
 
-/** Answers a connection on which Node found no request, and closes it. */
+/** Responds on a connection on which Node found no request, and closes it. */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
   const code = codes[error.code ?? ""] ?? "bad_request";
-  // Behind the beginning of an answer a second one would be read as a part of it.
+  // After the beginning of a response, a second one would be read as a part of it.
   const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse | null };
   if (socket.writable && error.code !== "ECONNRESET" && !begun?.headersSent) {
     const [status, title] = problemCodes[code];
@@ -30,7 +33,10 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
   socket.destroySoon();
 }
 
-/** Refuses heads that Node would refuse by itself, without a problem document: no Host header, an expectation that is not met. */
+/**
+ * Refuses headers that Node itself would refuse without a problem document: no Host header, or an
+ * expectation that cannot be met.
+ */
 export function refuseHeads(app: FastifyInstance): void {
   app.server.on("checkExpectation", (request, response) =>
     app.server.emit("request", request, response),
@@ -46,7 +52,12 @@ export function refuseHeads(app: FastifyInstance): void {
     else if (hasTwoHosts(rawHeaders))
       done(new RefusalError("bad_request", "the request has more than one Host header"));
     else if (expect !== undefined && !/\b100-continue\b/i.test(expect))
-      done(new RefusalError("expectation_failed", "Expect can only be 100-continue: leave it out"));
+      done(
+        new RefusalError(
+          "expectation_failed",
+          "the header Expect may only be 100-continue: leave it out",
+        ),
+      );
     else done();
   });
 }

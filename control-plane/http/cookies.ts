@@ -1,19 +1,25 @@
-/** The cookies of this site: no script reads them, no other site's post carries them, and under https no other host sets them. */
+/**
+ * The cookies of this site: scripts cannot read them, forms of other sites do not send them, and
+ * with https other hosts cannot set them.
+ */
 import { parseCookie, stringifySetCookie } from "cookie";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Context } from "../services/context.ts";
 
-/** Whether browsers reach us by https alone. */
+/** Whether browsers reach this server only by https. */
 export const isSecure = ({ publicUrl }: Context): boolean => publicUrl().startsWith("https:");
 
-/** The value of one of our cookies. */
+/** Returns the value of one of our cookies. */
 export const readCookie = (
   context: Context,
   { headers }: FastifyRequest,
   name: string,
 ): string | undefined => parseCookie(headers.cookie ?? "")[fullName(context, name)];
 
-/** Sets one for so many seconds, or removes it with 0. A later one of the same answer replaces an earlier one of its name. */
+/**
+ * Sets a cookie for this many seconds, or removes it with 0. In one response, a later cookie
+ * replaces an earlier one with its name.
+ */
 export function setCookie(
   context: Context,
   reply: FastifyReply,
@@ -27,7 +33,8 @@ export function setCookie(
     maxAge,
     path: "/",
     httpOnly: true,
-    // Lax: a link from elsewhere, and a provider's redirect, find people signed in.
+    // Lax, so that users who follow a link from another site, or a provider's redirect, are signed
+    // in.
     sameSite: "lax",
     secure: isSecure(context),
   });

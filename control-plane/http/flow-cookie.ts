@@ -1,4 +1,7 @@
-/** What the browser keeps while it is at a provider: sealed, HTTP-only, for ten minutes, so that only the browser that left can come back. */
+/**
+ * Keeps the state of a sign-in in the browser while the user is at the provider: sealed, HTTP-only,
+ * for ten minutes, so that only the browser that began the sign-in can complete it.
+ */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ProviderName } from "../domain/providers.ts";
 import type { Context } from "../services/context.ts";
@@ -10,21 +13,21 @@ const seconds = 600;
 
 export interface Flow extends Challenge {
   readonly provider: ProviderName;
-  /** The path to go on to. */
+  /** The path to open afterwards. */
   readonly next: string;
-  /** Who was signed in when it began: the account is added to them. */
+  /** The user who was signed in when it began, to whom the account is added. */
   readonly user: string | null;
   readonly expires_at: number;
 }
 
-/** Remembers a flow in the browser. */
+/** Stores a sign-in in the browser. */
 export function setFlow(context: Context, reply: FastifyReply, flow: Omit<Flow, "expires_at">) {
   const content = JSON.stringify({ ...flow, expires_at: context.now() + seconds * 1000 });
   const value = context.box("oauth-flow").seal(Buffer.from(content), "flow").toString("base64url");
   setCookie(context, reply, cookieName, value, seconds);
 }
 
-/** The flow that this browser began; undefined when it began none, or too long ago. */
+/** Returns the sign-in that this browser began; undefined if it began none, or too long ago. */
 export function findFlow(context: Context, request: FastifyRequest): Flow | undefined {
   const value = readCookie(context, request, cookieName);
   if (value === undefined) return undefined;
@@ -33,11 +36,11 @@ export function findFlow(context: Context, request: FastifyRequest): Flow | unde
     const flow = JSON.parse(context.box("oauth-flow").open(box, "flow").toString()) as Flow;
     return flow.expires_at > context.now() ? flow : undefined;
   } catch {
-    // Cut, changed, or sealed with another key: this browser began nothing here.
+    // Shortened, changed, or sealed with another key: this browser began no sign-in here.
     return undefined;
   }
 }
 
-/** Forgets it: a flow is finished once. */
+/** Removes it, because a sign-in is completed only once. */
 export const clearFlow = (context: Context, reply: FastifyReply): void =>
   setCookie(context, reply, cookieName, "", 0);

@@ -1,7 +1,10 @@
-/** Whether the caller is still there: a parked request whose connection closed must not take a job. */
+/**
+ * Notices when a caller disconnects: a waiting request whose connection has closed must not take a
+ * job.
+ */
 import type { FastifyReply } from "fastify";
 
-/** A signal that is aborted when the connection closes before the answer is written. */
+/** Returns a signal that is aborted when the connection closes before the response is written. */
 export function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
   if (reply.raw.destroyed) gone.abort();

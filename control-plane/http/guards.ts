@@ -1,4 +1,7 @@
-/** The guards of all routes: each reads the credential of one kind of caller from the request and has a service check it. */
+/**
+ * The guards of all routes: each reads the credential of one kind of caller from the request and
+ * lets a service check it.
+ */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RefusalError } from "../domain/refusal.ts";
 import type { UserCaller } from "../services/callers.ts";
@@ -36,7 +39,10 @@ function sessionGuard(context: Context): Guards["session"] {
   };
 }
 
-/** `Authorization: Bearer <access token>`; without that header a browser's session, as the console calls the same routes. */
+/**
+ * `Authorization: Bearer <access token>`. Without that header, a browser's session, because the
+ * console calls the same routes.
+ */
 function clientGuard(context: Context): Guards["client"] {
   return async (request, reply) => {
     const { authorization } = request.headers;
@@ -50,7 +56,7 @@ function clientGuard(context: Context): Guards["client"] {
     if (caller) return caller;
     throw unauthenticated(
       authorization === undefined
-        ? "send Authorization: Bearer with an access token"
+        ? "send an access token in the header Authorization: Bearer TOKEN"
         : "the access token is wrong, expired or revoked",
     );
   };
@@ -71,7 +77,10 @@ function workerGuard(context: Context): Guards["worker"] {
   return async (request) => {
     const { "x-worker-id": id, "x-worker-token": token } = request.headers;
     if (typeof id !== "string" || typeof token !== "string")
-      throw new RefusalError("invalid_worker_token", "send X-Worker-ID and X-Worker-Token");
+      throw new RefusalError(
+        "invalid_worker_token",
+        "the headers X-Worker-ID and X-Worker-Token are missing",
+      );
     return checkWorkerToken(context, id.toLowerCase(), token, request);
   };
 }
@@ -87,13 +96,13 @@ function registrantGuard(
     if (typeof token === "string") {
       const limit = wrong.of(networkOf(request.ip));
       limit.check();
-      // Only looked up here; its use is counted when the worker is made.
+      // Only looked up here; its use is counted when the worker is created.
       const token_hash = await findRegistrationToken(context, token);
       if (token_hash !== undefined) return { kind: "token", token_hash, origin: request };
       limit.count();
       throw new RefusalError(
         "unauthenticated",
-        "the registration token is wrong, used up or expired; make a new one",
+        "the registration token is wrong, used up or expired; create a new one",
       );
     }
     if (request.headers["x-worker-id"] !== undefined)
@@ -120,7 +129,7 @@ function pipelineGuard(context: Context): Guards["pipeline"] {
     if (given !== undefined) limit.check();
     if (isReleaseSecret(context, given ?? "")) return { origin: request };
     if (given !== undefined) limit.count();
-    throw unauthenticated("send Authorization: Bearer with RELEASE_API_SECRET");
+    throw unauthenticated("send the RELEASE_API_SECRET in the header Authorization: Bearer SECRET");
   };
 }
 
@@ -134,7 +143,7 @@ function basicOf({ headers }: FastifyRequest): JobCredential | undefined {
   const encoded = /^basic +([A-Za-z0-9+/]{1,1000}={0,2})$/i.exec(headers.authorization ?? "")?.[1];
   const bytes = Buffer.from(encoded ?? "", "base64");
   const [, job, token] = /^([^:]*):(.*)$/s.exec(bytes.toString()) ?? [];
-  // The decoder ignores surplus bits: a changed header is not the same credential.
+  // The decoder ignores surplus bits, so a changed header could pass as the same credential.
   if (job === undefined || token === undefined || bytes.toString("base64") !== encoded)
     return undefined;
   return { job: job.toLowerCase(), token };

@@ -1,16 +1,22 @@
-/** Ids are stored in lower case and taken in any: they are written in lower case once, where a request comes in. */
+/**
+ * Ids are stored in lower case and accepted in any case. They are converted once, where a request
+ * comes in.
+ */
 import type { TSchema } from "typebox";
 
 export type Normalize = (value: unknown) => unknown;
 
-/** The parts of a JSON schema that ids are found by. */
+/** The parts of a JSON schema by which ids are found. */
 interface Shape {
   readonly format?: string;
   readonly items?: Shape;
   readonly properties?: Readonly<Record<string, Shape>>;
 }
 
-/** Returns a function that writes the ids in a value of this schema in lower case. Objects are changed in place. */
+/**
+ * Returns a function that converts the ids in a value of this schema to lower case. It changes the
+ * objects in place.
+ */
 export const idsInLowerCase = (schema: TSchema | undefined): Normalize =>
   normalizerOf(schema ?? {}) ?? ((value) => value);
 

@@ -1,4 +1,4 @@
-/** How JSON bodies are read: UTF-8, well formed, not compressed, and whole within a time. */
+/** Reads JSON bodies: UTF-8, well formed, not compressed, and complete within a time. */
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { findExcess, withoutParts } from "./json-shape.ts";
@@ -6,9 +6,12 @@ import { sendProblem } from "./problem.ts";
 import { RefusalError } from "../domain/refusal.ts";
 import { hasUnreadBody } from "./unread-body.ts";
 
-/** Makes JSON the only body that is parsed. Refuses one that is still arriving when the server's patience ends. */
+/**
+ * Makes JSON the only body that is parsed. Refuses a body that is still arriving when the time is
+ * up.
+ */
 export function readJsonBodies(app: FastifyInstance): void {
-  // Fastify would also take plain text, which any site's form can send.
+  // Fastify would also accept plain text, which any site's form can send.
   app.removeContentTypeParser(["text/plain", "application/json"]);
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
     try {
@@ -20,21 +23,24 @@ export function readJsonBodies(app: FastifyInstance): void {
   app.addHook("preParsing", (request, reply, payload, done) => {
     if (isArriving(request)) {
       const late = () => {
-        // The body may be refused unread, or not be needed: then the answer has been sent.
+        // The body may be refused unread, or may not be needed: then the response has been sent.
         if (!reply.sent && !reply.raw.headersSent)
           sendProblem(new RefusalError("request_timeout"), request, reply);
       };
       const timer = setTimeout(late, app.patience);
       const stop = () => clearTimeout(timer);
       request.raw.once("end", stop);
-      // After the answer, or when the connection is lost.
+      // After the response, or when the connection is lost.
       reply.raw.once("close", stop);
     }
     done(null, payload);
   });
 }
 
-/** Streams of bytes take the time that their size needs; the body of a GET, or of a route without one, is not read. */
+/**
+ * Streams of bytes may take as long as their size needs. The body of a GET, or of a route without
+ * one, is not read.
+ */
 const isArriving = (request: FastifyRequest): boolean => {
   const { endpoint } = request.routeOptions.config;
   const isRead = endpoint === undefined ? request.method !== "GET" : endpoint.body !== undefined;
@@ -52,7 +58,8 @@ function parse({ headers, routeOptions }: FastifyRequest, bytes: Buffer): unknow
     );
   if (!isUtf8(bytes)) throw new RefusalError("malformed_json", "the body is not UTF-8");
   const { endpoint, dropsExcess = false } = routeOptions.config;
-  // A person gets back what was written or a refusal; of a runner no report is lost over half a character.
+  // What a user writes is stored unchanged or refused. A runner's report is not lost because of
+  // half a character.
   const isExact = isOfPerson(routeOptions);
   const values = endpoint?.bodyValues ?? jsonValues;
   return parseJson(bytes, { isExact, values, dropsExcess });
@@ -63,16 +70,20 @@ export interface JsonOptions {
   readonly isExact: boolean;
   /** Default `jsonValues`. */
   readonly values?: number;
-  /** Of a map that holds too much, keeps the plain values and drops its lists and maps. */
+  /** Of a map with too many values, keeps the plain ones and drops its lists and maps. */
   readonly dropsExcess?: boolean;
 }
 
-/** Parses JSON that can be stored, and that takes no longer than others may wait. Throws `malformed_json`, or a SyntaxError. */
+/**
+ * Parses JSON that can be stored, within limits that keep other requests from waiting. Throws
+ * `malformed_json`, or a SyntaxError.
+ */
 export function parseJson(
   json: Buffer,
   { isExact, values = jsonValues, dropsExcess = false }: JsonOptions,
 ): unknown {
-  // Fastify's parser also searches for __proto__; here nothing is merged by assignment, so that is a name like any other.
+  // Fastify's parser also searches for __proto__; here nothing is merged by assignment, so that is
+  // a name like any other.
   const excess = findExcess(json, { levels: jsonLevels, values });
   if (excess !== undefined && !dropsExcess) throw new RefusalError("malformed_json", excess);
   const text = excess === undefined ? json.toString() : withoutParts(json);
@@ -82,13 +93,13 @@ export function parseJson(
   return value;
 }
 
-/** SQLite reads 1000; what a body holds is kept inside of other JSON. */
+/** SQLite reads 1000 levels, and what a body contains is stored inside of other JSON. */
 export const jsonLevels = 500;
 
-/** Members and entries of one body. Parsing as many, all of them different, takes some 30 ms. */
+/** Members and entries of one body. Parsing this many, all of them different, takes about 30 ms. */
 export const jsonValues = 20_000;
 
-/** Bodies that a person writes are those that take no unknown fields. */
+/** The bodies that users write are those that refuse unknown fields. */
 const isOfPerson = ({ schema }: FastifyRequest["routeOptions"]): boolean =>
   (schema?.body as { additionalProperties?: unknown } | undefined)?.additionalProperties === false;
 

@@ -1,4 +1,6 @@
-/** What JSON text is made of, found before it is parsed: one pass over the bytes, without building anything. */
+/**
+ * Measures JSON text before it is parsed, in one pass over the bytes and without building anything.
+ */
 
 /** How much one body may hold. */
 export interface JsonLimits {
@@ -8,7 +10,10 @@ export interface JsonLimits {
   readonly values: number;
 }
 
-/** What is too much, in words; undefined when the text is within the limits. Malformed text is left to the parser. */
+/**
+ * Returns which limit is exceeded, in words; undefined if none is. Malformed text is left to the
+ * parser.
+ */
 export function findExcess(json: Buffer, { levels, values }: JsonLimits): string | undefined {
   let level = 0;
   let count = 0;
@@ -21,7 +26,7 @@ export function findExcess(json: Buffer, { levels, values }: JsonLimits): string
       case openMap:
         count += 1;
         level += 1;
-        if (level > levels) return `lists and maps are nested in more than ${levels} levels`;
+        if (level > levels) return `lists and maps are nested more than ${levels} levels deep`;
         break;
       case closeList:
       case closeMap:
@@ -33,12 +38,14 @@ export function findExcess(json: Buffer, { levels, values }: JsonLimits): string
       default:
         continue;
     }
-    if (count > values) return `it holds more than ${values.toLocaleString("en")} values`;
+    if (count > values) return `it has more than ${values.toLocaleString("en")} values`;
   }
   return undefined;
 }
 
-/** The text of a map with null in place of every list and map that it holds; the plain values stay. */
+/**
+ * Returns the text of a map with null in place of every list and map in it; the plain values stay.
+ */
 export function withoutParts(json: Buffer): string {
   const kept: Buffer[] = [];
   let level = 0;
@@ -62,7 +69,10 @@ const nothing = Buffer.from("null");
 const [quote, backslash, comma] = [0x22, 0x5c, 0x2c];
 const [openList, closeList, openMap, closeMap] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Where the string ends that begins at `at`; the end of the text if it does not. */
+/**
+ * Returns the end of the string that begins at `at`, or the end of the text if the string does not
+ * end.
+ */
 function endOfString(json: Buffer, at: number): number {
   for (let next = at + 1; next < json.length; next += 1) {
     const byte = json[next];

@@ -1,6 +1,7 @@
 /**
- * Lists: all of it, or a page with `limit` and `cursor`. A list is written thing by thing and no faster than the client reads, so
- * that memory stays flat however large the things and however many they are; other requests get their turn in between.
+ * Sends lists: a whole list, or a page with `limit` and `cursor`. A list is written object by
+ * object and no faster than the client reads, so memory stays small for lists of any size, and
+ * other requests are served in between.
  */
 import { Readable } from "node:stream";
 import { setImmediate as turn } from "node:timers/promises";
@@ -10,18 +11,18 @@ import { RefusalError } from "../domain/refusal.ts";
 import { writeWhole, type JsonText } from "../services/json-text.ts";
 import { sent } from "./route.ts";
 
-/** Things, or their ids, read at a time while a whole list is written. */
+/** How many objects, or ids, are read at a time while a whole list is written. */
 const pageSize = 200;
-/** Characters written in one turn of the event loop. An answer that is smaller is sent whole. */
+/** Characters written in one turn of the event loop. A smaller response is sent at once. */
 const pieceLength = 64 * 1024;
 
-/** Reads a page of things older than `before`. */
+/** Reads a page of objects older than `before`. */
 export type ReadPage<T> = (before: string | undefined, limit: number) => Promise<T[]>;
 
 export interface ListOf<T> {
   readonly read: ReadPage<T>;
   readonly cursorOf: (thing: T) => string;
-  /** The JSON of one thing; nothing if it is gone by now. */
+  /** Returns the JSON of one object; undefined if it no longer exists. */
   readonly write: (thing: T) => JsonText;
 }
 
@@ -30,7 +31,7 @@ interface Paging {
   readonly cursor?: string;
 }
 
-/** Sends a list of small things. The cursor is the id of the page's last thing. */
+/** Sends a list of small objects. The cursor is the id of the last one of the page. */
 export function sendList<T extends { id: string }>(
   reply: FastifyReply,
   name: string,
@@ -44,7 +45,10 @@ export function sendList<T extends { id: string }>(
   });
 }
 
-/** Sends a list of things that may be large: a page is read as ids, and each thing when its turn has come. */
+/**
+ * Sends a list of objects that may be large: reads a page as ids, and each object when it is to be
+ * written.
+ */
 export function sendListById(
   reply: FastifyReply,
   name: string,
@@ -55,14 +59,14 @@ export function sendListById(
   return sendListOf(reply, name, withId(paging), { read, cursorOf: (id) => id, write });
 }
 
-/** Sends a list. The caller has judged a cursor that is not an id. */
+/** Sends a list. The caller has checked a cursor that is not an id. */
 export async function sendListOf<T>(
   reply: FastifyReply,
   name: string,
   { limit, cursor }: Paging,
   list: ListOf<T>,
 ): Promise<typeof sent> {
-  // The first page before the status line: a refusal is still an error then.
+  // The first page is read before the status line, so that a refusal is still an error.
   const first = await list.read(cursor, limit === undefined ? pageSize : limit + 1);
   const last = limit === undefined || first.length <= limit ? undefined : first[limit - 1];
   const next_cursor = last === undefined ? null : list.cursorOf(last);
@@ -94,7 +98,10 @@ export async function sendListOf<T>(
   return sendJson(reply, text());
 }
 
-/** Sends JSON that is written in pieces: a short one whole, a long one as it is read by the client. */
+/**
+ * Sends JSON that is written in pieces: short JSON at once, long JSON as fast as the client reads
+ * it.
+ */
 export async function sendJson(reply: FastifyReply, text: JsonText): Promise<typeof sent> {
   const pieces = inTurns(text);
   const first = await pieces.next();
@@ -116,7 +123,7 @@ async function* rest(begin: readonly string[], pieces: JsonText): JsonText {
   yield* pieces;
 }
 
-/** Joins short pieces, and lets others have their turn after each that is long enough. */
+/** Joins short pieces, and lets other requests run after each piece that is long enough. */
 async function* inTurns(text: JsonText): AsyncGenerator<string> {
   let piece = "";
   for await (const part of text) {
@@ -129,7 +136,7 @@ async function* inTurns(text: JsonText): AsyncGenerator<string> {
   if (piece !== "") yield piece;
 }
 
-/** Ids are stored in lower case, and taken in any. */
+/** Ids are stored in lower case, and accepted in any case. */
 function withId({ cursor, ...paging }: Paging): Paging {
   if (cursor === undefined) return paging;
   if (!validate(cursor)) throw new RefusalError("invalid_cursor");

@@ -1,4 +1,6 @@
-/** Answers that take long to send end with the credential that asked for them, and with a client that stops reading. */
+/**
+ * Ends long responses when the credential of the request ends, or when the client stops reading.
+ */
 import type { ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { UserCaller, WorkerCaller } from "../services/callers.ts";
@@ -6,10 +8,10 @@ import type { Context } from "../services/context.ts";
 import { watchRevocations } from "../services/people/revocations.ts";
 import { kibibyte } from "../../common/units.ts";
 
-/** The buffers of a connection take less than this at once. */
+/** The buffers of a connection accept less than this at once. */
 const smallLength = 16 * kibibyte;
 
-/** Bounds every answer that is not sent at once. */
+/** Watches every response that is not sent at once. */
 export function boundOpenAnswers(app: FastifyInstance, context: Context): void {
   const revocations = watchRevocations(context);
   app.addHook("onClose", async () => revocations.close());
@@ -28,8 +30,8 @@ export function boundOpenAnswers(app: FastifyInstance, context: Context): void {
 }
 
 /**
- * Cuts a reader that has taken nothing, for so many milliseconds, of what waits for it. Not by the timeout of the socket: bytes that the
- * client sends would put that off for ever.
+ * Disconnects a reader that has read nothing for this many milliseconds although data is waiting.
+ * The timeout of the socket does not do this, because bytes that the client sends would restart it.
  */
 export function cutStalled(raw: ServerResponse, patience: number): void {
   let before = sentTo(raw);
@@ -41,7 +43,7 @@ export function cutStalled(raw: ServerResponse, patience: number): void {
   raw.once("close", () => clearInterval(timer));
 }
 
-/** Changes whenever the other side takes something. */
+/** Changes whenever the client reads something. */
 function sentTo({ socket }: ServerResponse): string {
   const { _handle: handle } = (socket ?? {}) as { _handle?: { writeQueueSize: number } | null };
   const sent = (socket?.bytesWritten ?? 0) - (socket?.writableLength ?? 0);
@@ -55,7 +57,7 @@ const isRevocable = (caller: unknown): caller is UserCaller | WorkerCaller =>
 
 declare module "fastify" {
   interface FastifyInstance {
-    /** Cuts the answer when the login or the worker's token that asked for it works no more. */
+    /** Ends the response when the login or the worker token of the request is no longer valid. */
     endWithCaller(request: FastifyRequest, reply: FastifyReply): void;
   }
 }

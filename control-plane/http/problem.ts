@@ -1,4 +1,7 @@
-/** Writes refusals on the wire as problem documents (RFC 9457), and sorts every other error of a request into one. */
+/**
+ * Writes refusals as problem documents (RFC 9457), and turns every other error of a request into
+ * one.
+ */
 import { RefusalError } from "../domain/refusal.ts";
 import { refusedFields } from "../domain/judge.ts";
 import type { ErrorObject } from "ajv";
@@ -7,7 +10,7 @@ import { problemCodes, type Problem, type ProblemCode } from "../../protocol/pro
 import { UnreadableError } from "../domain/secret-box.ts";
 import { answerUnread } from "./unread-body.ts";
 
-/** The problem document of a code. */
+/** Returns the problem document of a code. */
 export function problemText(
   code: ProblemCode,
   requestId: string,
@@ -32,19 +35,20 @@ export function sendProblem(error: unknown, request: FastifyRequest, reply: Fast
   const refusal = refusalOf(error, request);
   const [status] = problemCodes[refusal.code];
   const text = problemText(refusal.code, request.id, refusal.message, refusal.more);
-  // Of content whose first bytes could not be read.
+  // Set by content whose first bytes could not be read.
   for (const name of ["content-md5", "content-digest", "etag"]) reply.removeHeader(name);
   reply
     .headers(refusal.headers)
-    // Requests that are refused before any hook runs, such as one with a malformed address, have an id too.
+    // Requests that are refused before any hook runs, such as one with a malformed address, have an
+    // id too.
     .header("x-request-id", request.id)
     .header("cache-control", "no-store")
     .type("application/problem+json");
-  // Do not read on after a client that was too slow: it may send forever.
+  // Stop reading from a client that was too slow: it may send for ever.
   answerUnread(reply, status, text, refusal.code === "request_timeout" ? 0 : undefined);
 }
 
-/** The refusal that an error of a request amounts to. Logs the errors that are the server's own. */
+/** Returns the refusal for an error of a request. Logs the errors that are the server's own. */
 export function refusalOf(error: unknown, request: FastifyRequest): RefusalError {
   const refusal = asRefusal(error);
   if (refusal.code === "unreadable")
@@ -61,18 +65,21 @@ function asRefusal(error: unknown): RefusalError {
   if (error instanceof UnreadableError) return new RefusalError("unreadable", error.message);
   const { validation, validationContext, code, statusCode, message } =
     error as Partial<FastifyError>;
-  // Fastify's type of what Ajv found leaves out half of it.
+  // Fastify's type of Ajv's errors lacks half of the fields.
   if (validation) return refusedFields(validation as ErrorObject[], validationContext);
   switch (code) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return new RefusalError("payload_too_large");
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return new RefusalError("unsupported_media_type", "send the body as application/json");
+      return new RefusalError(
+        "unsupported_media_type",
+        "the body must be JSON: send it with Content-Type: application/json",
+      );
     case "FST_ERR_CTP_EMPTY_JSON_BODY":
     case "FST_ERR_CTP_INVALID_JSON_BODY":
       return new RefusalError("malformed_json");
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return new RefusalError("bad_request", "the body is not as long as Content-Length says");
+      return new RefusalError("bad_request", "the length of the body differs from Content-Length");
     default:
       for (const [codes, trouble] of storageTroubles)
         if (codes.test(code ?? ""))
@@ -83,19 +90,20 @@ function asRefusal(error: unknown): RefusalError {
         ? new RefusalError("bad_request", message)
         : new RefusalError(
             "internal_error",
-            "this is a defect of the server; its log has the details",
+            "the server failed because of a defect; its log has the details",
           );
   }
 }
 
 /**
- * What the disk and the database say when they cannot work now. The operator ends it, not the caller, and nothing has happened: the same
- * request is right again later, which is what agents and terraform take a 503 for.
+ * Errors of the disk and the database that an operator must resolve. Nothing has been changed, and
+ * the same request will succeed later, so they become a 503, after which agents and terraform try
+ * again.
  */
 const storageTroubles: readonly (readonly [codes: RegExp, trouble: string])[] = [
   [/^(ENOSPC|EDQUOT|SQLITE_FULL)$/, "the server's disk is full"],
-  [/^SQLITE_(BUSY|LOCKED)/, "another program keeps the server's database locked"],
+  [/^SQLITE_(BUSY|LOCKED)/, "another program holds a lock on the server's database"],
   [/^(EROFS|SQLITE_READONLY.*)$/, "the server's disk is read-only"],
-  [/^(EIO|SQLITE_IOERR.*|SQLITE_CANTOPEN.*)$/, "the server's disk fails"],
+  [/^(EIO|SQLITE_IOERR.*|SQLITE_CANTOPEN.*)$/, "the server's disk reports errors"],
   [/^(EMFILE|ENFILE)$/, "the server has no file descriptors left"],
 ];

@@ -1,14 +1,17 @@
-/** Conditional and partial reads of content that is known by its digest (RFC 9110 §13 and §14). */
+/** Conditional and range requests for content with a digest (RFC 9110 §13 and §14). */
 import type { IncomingHttpHeaders } from "node:http";
 
-/** What of the content is to be sent. */
+/** Which part of the content to send. */
 export type Selection =
   | { readonly kind: "whole" }
   | { readonly kind: "unchanged" }
   | { readonly kind: "part"; readonly start: number; readonly end: number }
   | { readonly kind: "outside" };
 
-/** Judges If-None-Match, then Range under If-Range. Several ranges, and what is no byte range, are answered with the whole. */
+/**
+ * Evaluates If-None-Match, then Range with If-Range. For several ranges, and for anything but a
+ * byte range, the whole content is sent.
+ */
 export function select(headers: IncomingHttpHeaders, etag: string, size: number): Selection {
   if (matches(headers["if-none-match"], etag)) return { kind: "unchanged" };
   const condition = headers["if-range"];

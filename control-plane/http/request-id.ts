@@ -1,7 +1,7 @@
 /** The ids of requests. */
 import { randomBytes } from "node:crypto";
 
-/** A well-formed id of the caller's is taken over, so that its log and ours can be joined. */
+/** A well-formed id of the caller is adopted, so that its log and ours can be joined. */
 export function requestId(given: string | string[] | undefined): string {
   return typeof given === "string" && /^[\w.:-]{1,100}$/.test(given)
     ? given

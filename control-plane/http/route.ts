@@ -1,4 +1,7 @@
-/** Serves an endpoint of the protocol: who may call, what is checked, and one handler with everything typed. */
+/**
+ * Serves an endpoint of the protocol: who may call, what is checked, and one handler with
+ * everything typed.
+ */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { TSchema } from "typebox";
 import type {
@@ -14,10 +17,10 @@ import type { JobCaller, PipelineCaller, UserCaller, WorkerCaller } from "../ser
 import type { Registrant } from "../services/workers/workers.ts";
 import { idsInLowerCase, type Normalize } from "./ids.ts";
 
-/** Judges a request's credential before anything else of it is read; throws the 401 or 403. */
+/** Checks a request's credential before anything else of it is read; throws the 401 or 403. */
 export type Guard<C> = (request: FastifyRequest, reply: FastifyReply) => Promise<C>;
 
-/** What the guard of each kind of caller finds out. */
+/** What the guard of each kind of caller returns. */
 interface Callers extends Record<Caller, unknown> {
   readonly anyone: null;
   readonly session: UserCaller;
@@ -31,7 +34,7 @@ interface Callers extends Record<Caller, unknown> {
 /** The guard of each kind of caller. */
 export type Guards = { readonly [K in Caller]: Guard<Callers[K]> };
 
-/** Everything a handler gets. */
+/** The arguments of a handler. */
 export interface Call<E extends Endpoint> {
   readonly caller: Callers[E["caller"]];
   readonly params: Params<E>;
@@ -42,20 +45,26 @@ export interface Call<E extends Endpoint> {
   readonly reply: FastifyReply;
 }
 
-/** What a handler answers that has sent the reply itself. (Not the reply: awaiting it would wait until it is on the wire.) */
+/**
+ * Returned by a handler that has sent the reply itself. (Not the reply: awaiting it would wait
+ * until it is sent.)
+ */
 export const sent = Symbol("sent");
 
-/** A handler answers the endpoint's body, or sends the reply itself. */
+/** A handler returns the endpoint's response body, or sends the reply itself. */
 export type Handler<E extends Endpoint> = (call: Call<E>) => Promise<Answer<E> | typeof sent>;
 
 export interface RouteOptions {
-  /** Called so often that a log line each would cost more than the work: polls, heartbeats, log posts. */
+  /**
+   * Called so often that a log line for each would cost more than the work: polls, heartbeats, log
+   * posts.
+   */
   readonly quiet?: boolean;
-  /** Answers also while the server stops: it says how that goes. */
+  /** Served also while the server stops, because it reports that. */
   readonly alsoWhileStopping?: boolean;
-  /** Of a body that holds too much, keeps the plain values instead of refusing it. */
+  /** Of a body with too many values, keeps the plain ones instead of refusing it. */
   readonly dropsExcess?: boolean;
-  /** Makes a body fit its schema as far as it can: what it says must not be lost over a detail. */
+  /** Makes a body fit its schema as far as possible, so that it is not lost because of a detail. */
   readonly repair?: (body: unknown) => unknown;
 }
 
@@ -79,7 +88,8 @@ export function route<E extends Endpoint>(
     method: endpoint.method,
     url: endpoint.path.replace(/\{(\w+)\}/g, ":$1"),
     ...(bodyLimit === undefined ? {} : { bodyLimit }),
-    // None for the answer: services answer views that name every field, and JSON.stringify is the fastest way to write them.
+    // No schema for the response: services return views that name every field, and JSON.stringify
+    // is the fastest way to write them.
     schema: {
       ...(params ? { params } : {}),
       ...(query ? { querystring: query } : {}),
@@ -96,7 +106,7 @@ export function route<E extends Endpoint>(
         }
       : {}),
     onRequest: async (request, reply) => {
-      // Before the guard: a job's token is for one configuration.
+      // Before the guard, because a job's token is for one configuration.
       request.params = inParams(request.params);
       request.caller = await guard(request, reply);
     },
@@ -120,8 +130,8 @@ export function route<E extends Endpoint>(
 }
 
 /**
- * Returns a function that keeps the declared fields of a body. A runner may send more than this version knows; what no schema has judged
- * must not reach a service, where a wider type would take it for checked.
+ * Returns a function that keeps the declared fields of a body. A runner may send more than this
+ * version knows, and what no schema has checked must not reach a service as if it were checked.
  */
 function declaredFields(schema: TSchema | undefined): (body: unknown) => unknown {
   const { properties, additionalProperties } = (schema ?? {}) as {
@@ -139,7 +149,10 @@ function declaredFields(schema: TSchema | undefined): (body: unknown) => unknown
   };
 }
 
-/** Registers routes whose request body is a stream that their service reads and bounds: nothing is buffered or parsed. */
+/**
+ * Registers routes whose request body is a stream that their service reads and bounds: nothing is
+ * buffered or parsed.
+ */
 export function bytesRoutes(app: FastifyInstance, add: (app: FastifyInstance) => void): void {
   app.register(async (child) => {
     child.removeAllContentTypeParsers();
@@ -148,7 +161,10 @@ export function bytesRoutes(app: FastifyInstance, add: (app: FastifyInstance) =>
   });
 }
 
-/** Registers routes that take no body: whatever is sent is read past, so that a client's empty JSON is no error. */
+/**
+ * Registers routes without a body: whatever is sent is ignored, so that a client's empty JSON is no
+ * error.
+ */
 export function bodilessRoutes(app: FastifyInstance, add: (app: FastifyInstance) => void): void {
   app.register(async (child) => {
     child.removeAllContentTypeParsers();

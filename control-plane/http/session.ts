@@ -1,4 +1,7 @@
-/** The browser's session: a JWT in an HTTP-only cookie, renewed as it is used, refused as a bearer token. */
+/**
+ * The browser's session: a JWT in an HTTP-only cookie, renewed while it is used, and refused as a
+ * bearer token.
+ */
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { RefusalError } from "../domain/refusal.ts";
 import type { Context } from "../services/context.ts";
@@ -9,7 +12,10 @@ import { secondsOf } from "../services/people/jwt.ts";
 
 const cookieName = "windlass_session";
 
-/** The signed-in person of a request's cookie; undefined without one that works. Renews the cookie. */
+/**
+ * Returns the signed-in user of a request's cookie; undefined without a valid one. Renews the
+ * cookie.
+ */
 export async function findSession(
   context: Context,
   request: FastifyRequest,
@@ -38,8 +44,9 @@ export function clearSession(context: Context, reply: FastifyReply): void {
 }
 
 /**
- * A request that changes something, with a cookie that the browser adds by itself, must come from our own pages: same-origin by `Origin`, or by
- * `Sec-Fetch-Site` where the browser names no Origin (it says "null" where it hides it). Throws 403 otherwise.
+ * Refuses a request of another site: one that changes something, with a cookie that the browser
+ * adds by itself, must come from our own pages. They are recognised by `Origin`, or by
+ * `Sec-Fetch-Site` if the browser names no origin (it says "null" if it hides it). Throws 403.
  */
 export function refuseForeignOrigin(context: Context, { method, headers }: FastifyRequest): void {
   if (method === "GET" || method === "HEAD") return;
@@ -52,10 +59,14 @@ export function refuseForeignOrigin(context: Context, { method, headers }: Fasti
   if (!isOwn) throw new RefusalError("foreign_origin");
 }
 
-/** Ours is the configured address, and whatever name the browser used to get here: the cookie was sent to that name. */
+/**
+ * Our origins are the configured address and the name in the address of this request, for which the
+ * browser sent the cookie.
+ */
 function isOwnOrigin(context: Context, origin: string, host: string | undefined): boolean {
   const url = URL.parse(origin);
-  // Under https a page of the same name without encryption is another origin: anyone on the network path can write it.
+  // With https, a page of the same name without encryption is another origin, because anyone on the
+  // network can write it.
   const isSafe = !isSecure(context) || url?.protocol === "https:";
   return isSafe && (url?.host === host || origin === URL.parse(context.publicUrl())?.origin);
 }

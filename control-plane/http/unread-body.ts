@@ -1,20 +1,21 @@
-/** Answering requests whose body has not arrived. */
+/** Responds to requests whose body has not arrived. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
-/** A client that has not stopped sending by then loses its connection. */
+/** How long a client may continue to send, before its connection is closed. */
 const lingerOf = ({ server }: FastifyRequest): number => Math.min(10_000, server.patience);
 
-/** Whether a part of the request's body is still to come. */
+/** Whether a part of the request's body has not arrived. */
 export const hasUnreadBody = ({ raw, headers }: FastifyRequest): boolean =>
   !raw.complete &&
   (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0);
 
 /**
- * Sends a whole answer. If the body of the request is unread it stays so, and the connection ends with this answer.
+ * Sends a complete response. If the body of the request is unread it stays so, and the connection
+ * ends with this response.
  *
- * Lingering close: the answer is sent at once, but the connection is closed only when the client has stopped sending. Many clients
- * write all of a body before they look at the answer, and a connection that is closed over unread bytes takes the answer with it
- * (RFC 9112 §9.6).
+ * Lingering close: the response is sent at once, but the connection is closed only when the client
+ * has stopped sending. Many clients write the whole body before they read the response, and closing
+ * a connection with unread bytes discards the response (RFC 9112 §9.6).
  */
 export function answerUnread(
   reply: FastifyReply,
@@ -40,7 +41,10 @@ export function answerUnread(
   else request.raw.once("close", end).once("end", end).resume();
 }
 
-/** Cuts the connection of a client that was answered in another way and has not finished its body after the same time. */
+/**
+ * Closes the connection of a client that got its response in another way and has not finished its
+ * body after the same time.
+ */
 export function cutUnreadBodies(app: FastifyInstance): void {
   app.addHook("onResponse", (request, _, done) => {
     done();
@@ -54,14 +58,17 @@ export function cutUnreadBodies(app: FastifyInstance): void {
       socket.off("close", stop);
     };
     raw.once("end", stop);
-    // Of a request that was answered, "close" is not emitted.
+    // After the response, "close" of the request is not emitted.
     socket.once("close", stop);
   });
 }
 
 declare module "fastify" {
   interface FastifyInstance {
-    /** How long, in milliseconds, a client may take to send or to read where the server waits for it. */
+    /**
+     * How long, in milliseconds, a client may take to send or to read while the server waits for
+     * it.
+     */
     patience: number;
   }
 }

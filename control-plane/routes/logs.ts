@@ -1,6 +1,6 @@
 /**
- * Logs: the runner that holds the job writes them; it and the person whose job it is read the same. Debug logs are files, raw bytes that
- * are streamed both ways.
+ * Logs: the runner that holds the job writes them; it and the person whose job it is read the same.
+ * Debug logs are files, raw bytes that are streamed both ways.
  */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -75,8 +75,8 @@ export function logRoutes(app: FastifyInstance, context: Context, guards: Guards
 }
 
 /**
- * Begins a response of events. Plainly on the socket and not with a plugin: one buffer is written to all readers, and its queue
- * is the measure of how far a reader is behind.
+ * Begins a response of events. Plainly on the socket and not with a plugin: one buffer is written
+ * to all readers, and its queue is the measure of how far a reader is behind.
  */
 function openEvents(request: FastifyRequest, reply: FastifyReply): StreamReader {
   reply.hijack();
@@ -105,7 +105,7 @@ async function sendLog(
   // Some of it may still be there: a log without its beginning would be a lie.
   if (log_pruned_at !== null) reply.send({ logs: [], next_after: null, log_pruned_at });
   else {
-    // The first page before the status line: a refusal is still an error then.
+    // The first page is read before the status line, so that a refusal is still an error.
     const first = await readLog(context, job, query.after ?? 0, pageOf(query.limit));
     const text = Readable.from(textOf(context, job, query.limit, first), readAhead);
     reply.type("application/json; charset=utf-8").send(text);
@@ -118,7 +118,9 @@ const readAhead = { highWaterMark: 0 };
 
 const pageOf = (limit: number | undefined) => (limit === undefined ? {} : { chunks: limit });
 
-/** A `LogPage` of at most `limit` chunks, in pieces: however much that is, one piece is in memory. */
+/**
+ * A `LogPage` of at most `limit` chunks, in pieces: however much that is, one piece is in memory.
+ */
 async function* textOf(
   context: Context,
   job: string,

@@ -1,4 +1,7 @@
-/** What the operator's tools ask: does it live, is it ready, how is it doing; and the document of the API. */
+/**
+ * What the operator's tools ask: does it live, is it ready, how is it doing; and the document of
+ * the API.
+ */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import type { Claims } from "../services/claims/claims.ts";

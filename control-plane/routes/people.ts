@@ -11,7 +11,10 @@ import { listRepositories } from "../services/people/repositories.ts";
 import { sendList } from "../http/list.ts";
 import { bodilessRoutes, route, type Guards } from "../http/route.ts";
 
-/** Only refused exchanges count, so a user who types the right code is never limited by mistakes made from other addresses. */
+/**
+ * Only refused exchanges count, so a user who types the right code is never limited by mistakes
+ * made from other addresses.
+ */
 const refusedPerAddress = 60;
 const refusedPerDeviceCode = 10;
 

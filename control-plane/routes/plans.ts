@@ -1,4 +1,6 @@
-/** Plans: the artifact, raw bytes of any content type that are streamed both ways, and the summary. */
+/**
+ * Plans: the artifact, raw bytes of any content type that are streamed both ways, and the summary.
+ */
 import type { FastifyInstance } from "fastify";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { findPlanArtifact, uploadPlanArtifact } from "../services/plans/artifacts.ts";

@@ -27,7 +27,9 @@ export function stateRoutes(app: FastifyInstance, context: Context, guards: Guar
   versionRoutes(app, context, guards);
 }
 
-/** Terraform defines the status codes and the bodies of these (docs/decisions.md, "Managed state"). */
+/**
+ * Terraform defines the status codes and the bodies of these (docs/decisions.md, "Managed state").
+ */
 function backendRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
   const { readState: get, writeState: post, lockState: lock, unlockState: unlock } = endpoints;
 
@@ -109,8 +111,9 @@ function answerLock(reply: FastifyReply, holder: string | null): typeof sent {
 }
 
 /**
- * An empty body is refused: terraform's `force-unlock` sends one whatever ID it was given, so any ID would open the lock. Its user is
- * told "Unexpected HTTP response code 400"; people unlock through the control plane.
+ * An empty body is refused: terraform's `force-unlock` sends one whatever ID it was given, so any
+ * ID would open the lock. Its user is told "Unexpected HTTP response code 400"; people unlock
+ * through the control plane.
  */
 async function readLockDocument(
   body: AsyncIterable<Uint8Array>,
@@ -121,7 +124,7 @@ async function readLockDocument(
   for await (const part of body) {
     size += part.byteLength;
     if (size > limit)
-      throw new RefusalError("payload_too_large", `at most ${limit} bytes are taken`);
+      throw new RefusalError("payload_too_large", `the body may have at most ${limit} bytes`);
     parts.push(part);
   }
   const info = Buffer.concat(parts).toString();

@@ -1,9 +1,12 @@
-/** Who is calling, as the guards find out. */
+/** The kinds of callers that the guards find. */
 import type { WorkerCallerRow } from "../store/workers/workers.ts";
 
-/** Where a call comes from, for the audit log. A request is used directly; nothing is copied for calls that record nothing. */
+/**
+ * Where a call comes from, for the audit log. A request is used directly; nothing is copied for
+ * calls that record nothing.
+ */
 export interface Origin {
-  /** The client's address; behind trusted proxies the one that they name. */
+  /** The client's address; behind trusted proxies the one that they report. */
   readonly ip: string;
   /** The request's id. */
   readonly id: string;
@@ -24,19 +27,22 @@ export interface UserCaller extends SignedIn {
   readonly origin: Origin;
 }
 
-/** A worker that showed its id and token. No owner: cloud-hosted, serves everybody. */
+/**
+ * A worker that sent its id and token. Without an owner it is cloud-hosted and runs jobs of all
+ * users.
+ */
 export type WorkerCaller = WorkerCallerRow & {
-  /** Of the token that it showed: the worker's, or the one that a rotation replaced. */
+  /** The hash of the token that it sent: the worker's, or the one that a rotation replaced. */
   readonly presented_hash: string;
   readonly origin: Origin;
 };
 
-/** An automated pipeline that showed RELEASE_API_SECRET. */
+/** An automated pipeline that sent RELEASE_API_SECRET. */
 export interface PipelineCaller {
   readonly origin: Origin;
 }
 
-/** A job that showed its job token on behalf of terraform. */
+/** A job whose terraform sent its job token. */
 export interface JobCaller {
   readonly job_id: string;
   readonly attempt: number;

@@ -1,4 +1,4 @@
-/** What every service works with. Made once by the app; tests make the same. */
+/** What every service needs. Created once by the app; tests create the same. */
 import type { Blobs } from "../blobs/blobs.ts";
 import type { SecretBox } from "../domain/secret-box.ts";
 import type { Providers } from "../domain/providers.ts";
@@ -12,16 +12,16 @@ export interface Context {
   readonly store: Store;
   readonly wakeups: Wakeups;
   readonly blobs: Blobs;
-  /** Seals what is encrypted at rest; one per purpose. */
+  /** Encryption at rest, one box for each purpose. */
   box(purpose: string): SecretBox;
   /** Signs access, refresh and session tokens: the UTF-8 bytes of CLI_JWT_SECRET. */
   readonly jwtSecret: Uint8Array;
   readonly releaseSecret: string | undefined;
-  /** The sign-in providers that are on. */
+  /** The enabled sign-in providers. */
   readonly providers: Providers;
-  /** Who may become a user through one of them. */
+  /** Who may sign in with one of them. */
   readonly signInAllow: readonly SignInRule[];
-  /** The server's address as people and runners reach it, without a slash at the end. */
+  /** The server's address for users and runners, without a slash at the end. */
   publicUrl(): string;
   /** Periods in milliseconds. */
   readonly periods: { readonly heartbeat: number; readonly offline: number; readonly lost: number };
@@ -31,6 +31,6 @@ export interface Context {
   readonly streamsPerPerson: number;
   /** Epoch milliseconds; the only clock. */
   now(): number;
-  /** Aborted when the server drains: parked requests then end. */
+  /** Aborted when the server drains, which ends waiting requests. */
   readonly draining: AbortSignal;
 }

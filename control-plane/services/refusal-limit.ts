@@ -1,21 +1,24 @@
-/** Counts refusals in windows of a minute, in bounded memory. */
+/** Counts refusals per minute, in bounded memory. */
 import { isIPv6 } from "node:net";
 import { RefusalError } from "../domain/refusal.ts";
 import { minute } from "../../common/units.ts";
 
 const windowMilliseconds = minute;
-/** Beyond this many keys the oldest are forgotten: an attacker with many addresses must not fill the memory. */
+/**
+ * Beyond this many keys the oldest are forgotten: an attacker with many addresses must not fill the
+ * memory.
+ */
 const keysLimit = 100_000;
 
 /** The limit of one caller. */
 export interface RefusalLimit {
-  /** Throws 429 when there were too many refusals in this minute. */
+  /** Throws 429 if there were too many refusals in this minute. */
   check(): void;
   /** Counts a refusal. */
   count(): void;
 }
 
-/** A network of one person has 2⁶⁴ addresses of IPv6: they count as one. */
+/** One IPv6 network has 2⁶⁴ addresses, so all of them count as one. */
 export function networkOf(address: string): string {
   if (!isIPv6(address) || address.startsWith("::ffff:")) return address;
   const [head = "", tail = ""] = address.split("::");
@@ -25,10 +28,16 @@ export function networkOf(address: string): string {
   return [...left, ...zeros, ...right].slice(0, 4).join(":");
 }
 
-/** Wrong secrets of pipelines, and wrong registration tokens, that one address may show in a minute. */
+/**
+ * How many wrong secrets of pipelines, and wrong registration tokens, one address may send in a
+ * minute.
+ */
 export const wrongSecretsLimit = 10;
 
-/** At most `limit` refusals a minute for each key, by a clock that no step of the wall clock moves. */
+/**
+ * Allows at most `limit` refusals a minute for each key, by a clock that no change of the wall
+ * clock moves.
+ */
 export function refusalLimits(
   limit: number,
   now: () => number = () => performance.now(),

@@ -1,8 +1,9 @@
 /**
- * The store's handle, the same for every engine: `read` sees what is committed, `write` runs a function in a transaction.
+ * The store's handle, the same for every engine: `read` sees what is committed, `write` runs a
+ * function in a transaction.
  *
- * Rules for what runs inside `write`: it awaits nothing but its own queries (there is one writing connection), it may be run
- * again, and it throws to undo what it wrote.
+ * Rules for what runs inside `write`: it awaits nothing but its own queries (there is one writing
+ * connection), it may be run again, and it throws to undo what it wrote.
  */
 import type { Kysely } from "kysely";
 import type { Bindable, Statement } from "./statement.ts";
@@ -32,11 +33,14 @@ export interface Queries {
 export interface Store {
   readonly read: Queries;
   /**
-   * Runs `change` in a transaction and resolves after the commit is on disk. Changes of one turn of the event loop share
-   * one commit; each stands or falls alone.
+   * Runs `change` in a transaction and resolves after the commit is on disk. Changes of one turn of
+   * the event loop share one commit; each stands or falls alone.
    */
   write<T>(change: (tx: Queries) => Promise<T>): Promise<T>;
-  /** Gives a little of the space that deleted rows left back to the disk; answers whether there is more. */
+  /**
+   * Gives a little of the space that deleted rows left back to the disk; answers whether there is
+   * more.
+   */
   shrink(): Promise<boolean>;
   /** Size of the write-ahead log, which is beside the database. */
   walBytes(): number;

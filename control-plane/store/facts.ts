@@ -25,7 +25,10 @@ export async function removeFact({ sql: db }: Queries, name: string): Promise<vo
   await db.deleteFrom("facts").where("name", "=", name).execute();
 }
 
-/** Since when the backup is from which this store was restored; until the first start has settled it. */
+/**
+ * Since when the backup is from which this store was restored; until the first start has settled
+ * it.
+ */
 export const restorePending = "restore_pending";
 /** When the last restore was settled, in epoch milliseconds. */
 export const restoredAt = "restored_at";
@@ -38,8 +41,8 @@ export const environmentsSealed = "environments_sealed";
 export const secretKeyChecks = "secret_key_checks";
 
 /**
- * Facts between these names say until when a backup reads the blobs, unless it says so again. Until then none may be deleted that its copy
- * of the database may name.
+ * Facts between these names say until when a backup reads the blobs, unless it says so again. Until
+ * then none may be deleted that its copy of the database may name.
  */
 export const backupsFrom = "backup:";
 export const backupsTo = "backup;";

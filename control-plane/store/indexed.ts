@@ -1,6 +1,7 @@
 /**
- * Tables with the index by which they are read. SQLite refuses a statement that cannot use the index, so neither a new index nor
- * statistics displace it: a heartbeat took 220 ms at 889,000 finished jobs of its worker when another index was chosen.
+ * Tables with the index by which they are read. SQLite refuses a statement that cannot use the
+ * index, so neither a new index nor statistics displace it: a heartbeat took 220 ms at 889,000
+ * finished jobs of its worker when another index was chosen.
  */
 import { sql } from "kysely";
 import type { Row, Tables } from "./tables.ts";

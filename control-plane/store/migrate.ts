@@ -57,7 +57,9 @@ export function checkSchema(version: number): void {
     );
 }
 
-/** Throws unless a store has exactly this version's schema, for what works beside a running server. */
+/**
+ * Throws unless a store has exactly this version's schema, for what works beside a running server.
+ */
 export function requireSchema(version: number): void {
   checkSchema(version);
   if (version < knownSchema)
@@ -67,8 +69,9 @@ export function requireSchema(version: number): void {
 }
 
 /**
- * Runs the migrations that are missing in one transaction. `begin` must take the write lock at once, so that of two processes the second waits and
- * then finds nothing to do. Kysely's own migrator takes no lock on SQLite (docs/decisions.md, "Migrations").
+ * Runs the migrations that are missing in one transaction. `begin` must take the write lock at
+ * once, so that of two processes the second waits and then finds nothing to do. Kysely's own
+ * migrator takes no lock on SQLite (docs/decisions.md, "Migrations").
  */
 export async function migrate<T>(db: Kysely<T>, transaction: SchemaTransaction): Promise<void> {
   transaction.begin();

@@ -1,6 +1,6 @@
 /**
- * Hot statements: built and compiled by Kysely once, then only bound and run. Building costs five times what running a claim does
- * (docs/decisions.md, "Prepared statements").
+ * Hot statements: built and compiled by Kysely once, then only bound and run. Building costs five
+ * times what running a claim does (docs/decisions.md, "Prepared statements").
  */
 import type { Compilable, Kysely } from "kysely";
 import type { Tables } from "./tables.ts";
@@ -30,8 +30,8 @@ class Parameter {
 }
 
 /**
- * Declares a hot statement. `query` gets a Kysely handle and the parameters as placeholders that type like their values.
- * A parameter may be used more than once.
+ * Declares a hot statement. `query` gets a Kysely handle and the parameters as placeholders that
+ * type like their values. A parameter may be used more than once.
  */
 export function statement<P extends Record<string, Bindable>, R = never>(
   query: (db: Kysely<Tables>, params: P) => Compilable,

@@ -1,7 +1,8 @@
 /**
- * The tables, as types by hand (docs/decisions.md, "One query text"). Times are epoch milliseconds, flags 0 or 1,
- * JSON is text: what better-sqlite3 can bind and PostgreSQL can hold. The comments here are the schema's documentation. The rows of
- * `jobs` and `workers` are declared by the domain, which decides by them.
+ * The tables, as types by hand (docs/decisions.md, "One query text"). Times are epoch milliseconds,
+ * flags 0 or 1, JSON is text: what better-sqlite3 can bind and PostgreSQL can hold. The comments
+ * here are the schema's documentation. The rows of `jobs` and `workers` are declared by the domain,
+ * which decides by them.
  */
 import type { ColumnType, Generated } from "kysely";
 import type { AuditAction, AuditActorKind } from "../../protocol/audit.ts";
@@ -16,11 +17,17 @@ type Millis = number;
 /** JSON as text. */
 type Json = string;
 
-/** A person. The e-mail is what is shown and does not identify a person: that is `link_email` or a row of `accounts`. */
+/**
+ * A person. The e-mail is what is shown and does not identify a person: that is `link_email` or a
+ * row of `accounts`.
+ */
 export interface UsersTable {
   id: string;
   email: string;
-  /** Whom the operator's one-time link for this e-mail signs in; null for people who came through a provider. */
+  /**
+   * Whom the operator's one-time link for this e-mail signs in; null for people who came through a
+   * provider.
+   */
   link_email: ColumnType<string | null, string | null | undefined, string | null>;
   created_at: Millis;
 }
@@ -51,11 +58,15 @@ export interface SpecsTable {
   created_at: Millis;
   updated_at: Millis;
   /**
-   * Whose it was, once it is deleted: the row then belongs to the user and the zone without an id, so no owner finds it, until its jobs
-   * and states have let go of it (services/storage/removals.ts).
+   * Whose it was, once it is deleted: the row then belongs to the user and the zone without an id,
+   * so no owner finds it, until its jobs and states have let go of it
+   * (services/storage/removals.ts).
    */
   deleted_owner_id: string | null;
-  /** Where the last DEPLOY kept the state, as its runner reported; null if none did, or since a DESTROY. */
+  /**
+   * Where the last DEPLOY kept the state, as its runner reported; null if none did, or since a
+   * DESTROY.
+   */
   deployed_backend: "managed" | "own" | null;
 }
 
@@ -76,7 +87,10 @@ export interface RegistrationTokensTable {
   expires_at: Millis;
 }
 
-/** The oldest queued job of each kind. Triggers keep it: migrations/0009-scale.ts and 0014-features.ts. */
+/**
+ * The oldest queued job of each kind. Triggers keep it: migrations/0009-scale.ts and
+ * 0014-features.ts.
+ */
 export interface QueueHeadsTable {
   /** Empty without one, as the next two. */
   spec_id: string;
@@ -84,7 +98,10 @@ export interface QueueHeadsTable {
   target_worker: string;
   /** The one worker that may have it. */
   only_worker: string;
-  /** What a worker must have: labels (of a job for one worker none), then features, each behind a `+`. */
+  /**
+   * What a worker must have: labels (of a job for one worker none), then features, each behind a
+   * `+`.
+   */
   wanted: Json;
   /** The first of these; empty if there is none. */
   first_wanted: string;
@@ -110,7 +127,10 @@ export interface LogVolumesTable {
   dropped_seq: number;
 }
 
-/** Apart from `jobs`, because SQLite rewrites a whole row on update and a snapshot can be a megabyte. */
+/**
+ * Apart from `jobs`, because SQLite rewrites a whole row on update and a snapshot can be a
+ * megabyte.
+ */
 export interface JobSnapshotsTable {
   job_id: string;
   config_snapshot: Json;
@@ -158,7 +178,10 @@ export interface ArchivesTable {
   blob: string;
   size_bytes: number;
   created_at: Millis;
-  /** When a configuration or an unended job was last seen to name it; at first, when it was uploaded. */
+  /**
+   * When a configuration or an unended job was last seen to name it; at first, when it was
+   * uploaded.
+   */
   named_at: Millis;
 }
 
@@ -204,10 +227,16 @@ export interface FactsTable {
   value: string;
 }
 
-/** A person's account at a sign-in provider: (provider, host, subject) is the identity, its e-mail is not. */
+/**
+ * A person's account at a sign-in provider: (provider, host, subject) is the identity, its e-mail
+ * is not.
+ */
 export interface AccountsTable {
   provider: ProviderName;
-  /** Where the provider is, such as `github.com`; empty from an older version until the server starts. */
+  /**
+   * Where the provider is, such as `github.com`; empty from an older version until the server
+   * starts.
+   */
   host: string;
   subject: string;
   user_id: string;
@@ -230,7 +259,10 @@ export interface LoginLinksTable {
   used_at: Millis | null;
 }
 
-/** A sign-in: a browser session, or the family of token pairs of one CLI login. Its id is the `sid` of the tokens. */
+/**
+ * A sign-in: a browser session, or the family of token pairs of one CLI login. Its id is the `sid`
+ * of the tokens.
+ */
 export interface LoginsTable {
   id: string;
   user_id: string;
@@ -238,13 +270,19 @@ export interface LoginsTable {
   created_at: Millis;
   expires_at: Millis;
   revoked_at: Millis | null;
-  /** CLI: the `jti` of the one refresh token that works, and of the one before it (for the 10 s race). */
+  /**
+   * CLI: the `jti` of the one refresh token that works, and of the one before it (for the 10 s
+   * race).
+   */
   refresh_jti: string | null;
   previous_refresh_jti: string | null;
   rotated_at: Millis | null;
 }
 
-/** A device login that a browser approved (the interface's cli_logins). Its code is derived (services/people/device-login.ts). */
+/**
+ * A device login that a browser approved (the interface's cli_logins). Its code is derived
+ * (services/people/device-login.ts).
+ */
 export interface CliLoginsTable {
   device_code: string;
   profile_id: string;
@@ -273,7 +311,10 @@ export interface ReleasesTable {
   created_at: Millis;
 }
 
-/** Who did what to what. Only added to; refers to no other table, because an entry outlives what it names. */
+/**
+ * Who did what to what. Only added to; refers to no other table, because an entry outlives what it
+ * names.
+ */
 export interface AuditEntriesTable {
   id: string;
   /** Who may read it; null where it concerns no single user. */

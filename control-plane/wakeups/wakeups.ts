@@ -1,12 +1,15 @@
 /**
- * Wakeups: hints that something may have changed. The store is the truth; a lost wakeup only costs time, so a waiter
- * also looks again by itself now and then.
+ * Wakeups: hints that something may have changed. The store is the truth; a lost wakeup only costs
+ * time, so a waiter also looks again by itself now and then.
  */
 
 import type { Quota } from "../domain/quotas.ts";
 import type { Claimable } from "../domain/worker.ts";
 
-/** What may have changed: a job that may be claimable, a job's log or status, a worker's orders, a login that was ended; and what a job came to, to be counted. */
+/**
+ * What may have changed: a job that may be claimable, a job's log or status, a worker's orders, a
+ * login that was ended; and what a job came to, to be counted.
+ */
 export interface WakeupTopics {
   readonly queue: QueuedHint;
   readonly job: string;

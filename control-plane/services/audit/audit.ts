@@ -1,9 +1,11 @@
 /**
- * The audit log: who did what to what, when, from where (docs/audit.md). An entry is written in the transaction of what it records, so
- * that neither is there without the other; whatever is refused throws and takes its entry with it.
+ * The audit log: who did what to what, when, from where (docs/audit.md). An entry is written in the
+ * transaction of the change that it records, so neither exists without the other: a refusal is
+ * thrown and removes the entry too.
  *
- * Who and from where comes with the caller that the guards make: `caller.origin` is the request itself, of which only three fields are
- * known here. So no service has a parameter more, and polls, which record nothing, pay nothing.
+ * The guards put the origin of a call into the caller: `caller.origin` is the request itself, of
+ * which only three fields are known here. So no service needs another parameter, and polls, which
+ * record nothing, cost nothing.
  */
 import { v7 as uuid } from "uuid";
 import type { AuditAction, AuditActorKind, AuditEntry } from "../../../protocol/audit.ts";
@@ -26,13 +28,13 @@ const userAgentLimit = 256;
 export interface Actor {
   readonly kind: AuditActorKind;
   readonly id: string | null;
-  /** What a person knows it by. */
+  /** The name by which users know it. */
   readonly name: string | null;
-  /** Null: no request asked for it. */
+  /** Null: not caused by a request. */
   readonly origin: Origin | null;
 }
 
-/** The control plane itself: a timer decided. */
+/** The control plane itself, by a timer. */
 export const system: Actor = { kind: "system", id: null, name: null, origin: null };
 
 /** An operator on the server's shell. */
@@ -67,12 +69,15 @@ export const pipeline = ({ origin }: PipelineCaller): Actor => ({
   origin,
 });
 
-/** Tells a token or a one-time code from others without giving it away: the beginning of its SHA-256. */
+/** Identifies a token or a one-time code without disclosing it: the beginning of its SHA-256. */
 export const fingerprint = (hash: string): string => hash.slice(0, 16);
 
 export interface Recorded {
   readonly by: Actor;
-  /** Who may read it. Null: it concerns no single user; only an operator finds it, in the database. */
+  /**
+   * The user who may read it. Null: it concerns no single user, and only operators can read it, in
+   * the database.
+   */
   readonly owner: string | null;
   readonly action: AuditAction;
   readonly id: string;
@@ -81,14 +86,15 @@ export interface Recorded {
   readonly details?: Readonly<Record<string, string | number | null | readonly string[]>>;
 }
 
-/** Adds an entry, in the transaction of what it records. */
+/** Adds an entry, in the transaction of the change that it records. */
 export function record(
   tx: Queries,
   { by, owner, action, id, name = null, details = {} }: Recorded,
   now: number,
 ): Promise<void> {
   return tx.run(insertAuditEntry, {
-    // Made inside the transaction, of which there is one at a time: ids grow in the order of the commits, so pages are stable.
+    // Generated inside the transaction, of which there is one at a time, so ids grow in the order
+    // of the commits and pages are stable.
     id: uuid(),
     owner_id: owner,
     action,
@@ -105,7 +111,7 @@ export function record(
   });
 }
 
-/** Adds an entry about what a person did with something of their own. */
+/** Adds an entry about a change that a user made to an object of their own. */
 export const recordOwn = (
   tx: Queries,
   user: UserCaller,
@@ -113,7 +119,7 @@ export const recordOwn = (
   now: number,
 ): Promise<void> => record(tx, { by: person(user), owner: user.user_id, ...entry }, now);
 
-/** A page of GET /api/cli/audit. */
+/** Returns a page of GET /api/cli/audit. */
 export async function listAuditEntries(
   { store }: Context,
   { user_id: owner }: UserCaller,
@@ -136,11 +142,11 @@ export async function listAuditEntries(
   return (await listRows(read, filter)).map(view);
 }
 
-/** RFC 3339 has moments that a clock here has not, such as leap seconds. */
+/** RFC 3339 allows times that do not exist here, such as leap seconds. */
 function momentOf(name: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const moment = Date.parse(text);
-  if (Number.isNaN(moment)) throw invalid(`query.${name}`, "is no moment of a calendar");
+  if (Number.isNaN(moment)) throw invalid(`query.${name}`, "is not a valid date");
   return moment;
 }
 

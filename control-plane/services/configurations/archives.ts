@@ -1,4 +1,4 @@
-/** Uploaded archives: in from people, out to the runner whose job has one as its source. */
+/** Uploaded archives: stored for users, sent to the runner whose job has one as its source. */
 import {
   archiveLimit,
   type Archive,
@@ -50,7 +50,7 @@ export async function uploadArchive(
   });
 }
 
-/** Refuses at its first bytes what is no gzip file (RFC 1952). */
+/** Refuses content that is not a gzip file (RFC 1952), at its first bytes. */
 export async function* gzipOnly(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const magic = [0x1f, 0x8b];
   let seen = 0;
@@ -65,7 +65,10 @@ export async function* gzipOnly(content: AsyncIterable<Uint8Array>): AsyncGenera
 const notGzip = (): RefusalError =>
   new RefusalError("bad_request", "the file is not in gzip format");
 
-/** GET /api/jobs/{id}/source: the archive that the job's snapshot names, for the worker that holds the job. */
+/**
+ * GET /api/jobs/{id}/source: the archive that the job's snapshot names, for the worker that holds
+ * the job.
+ */
 export async function findSource(
   context: Context,
   worker: WorkerCaller,

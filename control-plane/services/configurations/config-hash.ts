@@ -1,4 +1,7 @@
-/** The key under which sensitive values go into `config_hash`: a secret of the store itself, because a plan must stay comparable. */
+/**
+ * The key of the HMAC with which sensitive values enter `config_hash`: a secret of the store that
+ * never changes, because plans must stay comparable.
+ */
 import { randomBytes } from "node:crypto";
 import {
   sealAgain,
@@ -13,7 +16,10 @@ import type { Context } from "../context.ts";
 const purpose = "config-hash";
 const keyBytes = 32;
 
-/** Reads the key, and makes it the first time. It is sealed like every secret, and never changes. */
+/**
+ * Reads the key, and generates it the first time. It is sealed like every secret, and never
+ * changes.
+ */
 export async function hashKeyOf({ box }: Pick<Context, "box">, tx: Queries): Promise<Buffer> {
   const sealed = await findFact(tx, configHashKey);
   if (sealed !== undefined) return open(box(purpose), sealed);
@@ -27,7 +33,7 @@ function open(box: SecretBox, sealed: string): Buffer {
     return box.open(Buffer.from(sealed, "base64"), configHashKey);
   } catch (cause) {
     throw new UnreadableError(
-      `the store's fact ${configHashKey} cannot be decrypted: the operator restores it from a backup, or deletes it so that another is made; plans are stale then`,
+      `the store's fact ${configHashKey} cannot be decrypted: restore it from a backup, or delete it so that the server generates another one, after which all plans are stale`,
       { cause },
     );
   }

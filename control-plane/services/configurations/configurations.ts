@@ -93,7 +93,10 @@ export async function getConfiguration(
   return viewFound(read, await findNamed(read, owner, name));
 }
 
-/** A configuration by its id or by its name; throws 404. The id goes first: no name hides another configuration. */
+/**
+ * Returns a configuration by its id or by its name; throws 404. The id comes first, so that no name
+ * hides another configuration.
+ */
 export async function findNamed(queries: Queries, owner: string, name: string): Promise<SpecRow> {
   const byId = validate(name)
     ? await queries.first(findSpec, { id: name.toLowerCase(), owner })
@@ -120,7 +123,7 @@ export const listConfigurationIds = (
   limit: number,
 ): Promise<string[]> => listSpecIds(read, owner, before, limit);
 
-/** The JSON of a configuration; nothing if it is gone. */
+/** Returns the JSON of a configuration; undefined if it no longer exists. */
 export async function* writeConfiguration(
   { store: { read } }: Context,
   { user_id: owner }: UserCaller,
@@ -148,8 +151,9 @@ export async function findConfigurationName(
 }
 
 /**
- * PATCH /api/cli/configurations/{name}. Jobs that exist keep the snapshot they were made with; a plan of another definition than the
- * present one is stale by its hash. A change that depends on what there is, is a function of it: then no other comes in between.
+ * PATCH /api/cli/configurations/{name}. Existing jobs keep their snapshot; a plan of another
+ * definition than the present one is stale by its hash. A change that depends on the configuration
+ * is passed as a function of it, so that no other change comes in between.
  */
 export async function updateConfiguration(
   context: Context,
@@ -193,8 +197,9 @@ export async function updateConfiguration(
 }
 
 /**
- * DELETE /api/cli/configurations/{name}: nothing may run, be queued, be locked, or be recorded as existing. It is gone at once; a long
- * history is removed behind it.
+ * DELETE /api/cli/configurations/{name}. Refused while a job runs or is queued, the state is
+ * locked, or the state records resources. The configuration disappears at once; a long history is
+ * removed in the background.
  */
 export async function deleteConfiguration(
   context: Context,
@@ -207,7 +212,10 @@ export async function deleteConfiguration(
     if (await tx.first(findUnreleased, { spec: spec.id }))
       throw new RefusalError("configuration_busy", "cancel its jobs, or wait for them");
     if (await tx.first(findLock, { spec: spec.id }))
-      throw new RefusalError("state_locked", "a lost job left the state locked: unlock it first");
+      throw new RefusalError(
+        "state_locked",
+        "a lost job has left the state locked: unlock the state first",
+      );
     await refuseResources(tx, spec);
     const named = { id: spec.id, name: spec.name };
     await recordOwn(tx, user, { action: "configuration.delete", ...named }, context.now());
@@ -232,10 +240,15 @@ async function checkReferences(
     throw notFound("cloud identity");
   if (source.type !== "archive") return;
   if (!(await tx.first(findArchive, { owner, sha256: source.sha256 })))
-    throw invalid("body.source.sha256", "names no archive of yours: upload it first");
+    throw invalid(
+      "body.source.sha256",
+      "is not the SHA-256 of one of your archives: upload the archive first",
+    );
 }
 
-/** Refuses a new name that is the id of a configuration: by it, people mean the one that has the id. */
+/**
+ * Refuses a new name that is the id of a configuration, because that id would then be ambiguous.
+ */
 async function refuseIdAsName(tx: Queries, owner: string, name: string): Promise<void> {
   if (validate(name) && (await tx.first(findSpec, { id: name.toLowerCase(), owner })))
     throw new RefusalError("name_taken", "the name is the id of a configuration");
@@ -248,16 +261,18 @@ async function checkNames(
 ): Promise<void> {
   const named = await tx.first(findSpecByName, { name, owner });
   if (named && named.id !== id)
-    throw new RefusalError("name_taken", `there is a configuration "${name}" already`);
+    throw new RefusalError("name_taken", `the configuration "${name}" already exists`);
   const project = await tx.first(findSpecByProjectName, { name: project_name, owner });
   if (project && project.id !== id)
     throw new RefusalError(
       "name_taken",
-      `there is a configuration with the project name "${project_name}" already`,
+      `a configuration with the project name "${project_name}" already exists`,
     );
 }
 
-/** What the managed state records exists; without the state nothing could destroy it. */
+/**
+ * The resources in the managed state exist; without the state, terraform could not destroy them.
+ */
 async function refuseResources(tx: Queries, { id: spec }: SpecRow): Promise<void> {
   const state = await tx.first(findState, { spec });
   if (state && state.resources > 0)
@@ -281,7 +296,7 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
   );
 }
 
-/** A configuration as people see it. */
+/** Returns a configuration in the form for users. */
 function viewSpec(spec: SpecRow, components: Component[]): Configuration {
   return {
     id: spec.id,

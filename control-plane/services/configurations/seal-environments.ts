@@ -1,4 +1,7 @@
-/** Environments that an earlier release stored in clear: values under a secret's name are sealed, once, before the server serves anything. */
+/**
+ * Environments that an earlier release stored in clear text: values under the name of a secret are
+ * sealed, once, before the server serves anything.
+ */
 import { normalized } from "../../domain/snapshot-values.ts";
 import { seal, type Definition } from "../../domain/snapshot.ts";
 import { environmentsSealed, findFact, setFact } from "../../store/facts.ts";
@@ -12,7 +15,10 @@ import type { Context } from "../context.ts";
 
 const rowsPerStep = 200;
 
-/** Seals them. A plan of such a configuration loses its hash, which gave the value away: it is stale. */
+/**
+ * Seals them. A plan of such a configuration loses its hash, from which the value could be guessed,
+ * and is stale.
+ */
 export async function sealEnvironments(context: Context): Promise<void> {
   const { store } = context;
   if ((await findFact(store.read, environmentsSealed)) !== undefined) return;

@@ -1,4 +1,4 @@
-/** Cloud identities and the trust policy that goes with each. */
+/** Cloud identities and their trust policies. */
 import { randomUUID } from "node:crypto";
 import { v7 as uuid } from "uuid";
 import type {
@@ -25,7 +25,10 @@ import { recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 
-/** POST /api/cli/cloud-identities. The external id is never chosen by a user, who could otherwise assume the role of another owner. */
+/**
+ * POST /api/cli/cloud-identities. The external id is never chosen by a user, who could otherwise
+ * assume the role of another owner.
+ */
 export async function createCloudIdentity(
   { store, now }: Context,
   user: UserCaller,
@@ -51,7 +54,7 @@ export async function createCloudIdentity(
   return view(row);
 }
 
-/** The newest configurations that use an identity of the user. */
+/** Returns the newest configurations that use an identity of the user. */
 export async function listUsers(
   context: Context,
   user: UserCaller,
@@ -81,7 +84,10 @@ export async function getCloudIdentity(
   return view(await find(store.read, user, id));
 }
 
-/** PATCH /api/cli/cloud-identities/{id}. The external id stays: trust policies ask for it. */
+/**
+ * PATCH /api/cli/cloud-identities/{id}. The external id does not change, because trust policies
+ * require it.
+ */
 export async function updateCloudIdentity(
   { store, now }: Context,
   user: UserCaller,
@@ -105,7 +111,10 @@ export async function updateCloudIdentity(
   });
 }
 
-/** DELETE /api/cli/cloud-identities/{id}: refused while a configuration or a job that is not over uses it. */
+/**
+ * DELETE /api/cli/cloud-identities/{id}. Refused while a configuration, or a queued or running job,
+ * uses it.
+ */
 export async function deleteCloudIdentity(
   { store, now }: Context,
   user: UserCaller,
@@ -115,13 +124,19 @@ export async function deleteCloudIdentity(
     const row = await find(tx, user, id);
     const { id: identity, name } = row;
     if (await tx.first(findUseOfIdentity, { identity, owner: user.user_id }))
-      throw new RefusalError("cloud_identity_in_use", `a configuration or a job uses "${name}"`);
+      throw new RefusalError(
+        "cloud_identity_in_use",
+        `a configuration or a job uses the cloud identity "${name}"`,
+      );
     await deleteRow(tx, identity);
     await recordOwn(tx, user, { action: "cloud_identity.delete", id: identity, name }, now());
   });
 }
 
-/** GET /api/cli/cloud-identities/{id}/trust-policy: lets `principal` take the role on, only with the external id. */
+/**
+ * GET /api/cli/cloud-identities/{id}/trust-policy. The policy lets `principal` assume the role,
+ * only with the external id.
+ */
 export async function trustPolicy(
   { store }: Context,
   user: UserCaller,
@@ -138,7 +153,8 @@ export async function trustPolicy(
         Action: "sts:AssumeRole",
         Condition: { StringEquals: { "sts:ExternalId": external_id } },
       },
-      // The runner tags its sessions with the job. AWS asks for this apart, without the external id; alone it opens nothing.
+      // The runner tags its sessions with the job. AWS checks this permission separately and
+      // without the external id; alone it allows nothing.
       { Effect: "Allow", Principal: { AWS: principal }, Action: "sts:TagSession" },
     ],
   };
@@ -152,7 +168,7 @@ async function find(queries: Queries, { user_id: owner }: UserCaller, id: string
 
 async function checkName(tx: Queries, owner: string, name: string): Promise<void> {
   if (await tx.first(findCloudIdentityByName, { name, owner }))
-    throw new RefusalError("name_taken", `there is a cloud identity "${name}" already`);
+    throw new RefusalError("name_taken", `the cloud identity "${name}" already exists`);
 }
 
 const view = (row: CloudIdentityRow): CloudIdentity => ({

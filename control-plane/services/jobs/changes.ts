@@ -1,6 +1,6 @@
 /**
- * Applies a job's state change with everything that follows from it, in one transaction: the spec's status, the outputs of a
- * deployment, the end of a state lock. Wakeups ring after the commit.
+ * Applies a job's state change with everything that follows from it, in one transaction: the spec's
+ * status, the outputs of a deployment, the end of a state lock. Wakeups are sent after the commit.
  */
 import { isHeld, hasEnded, type JobRow } from "../../domain/job.ts";
 import { statusAtEnd, statusAtStart } from "../../domain/spec.ts";
@@ -18,10 +18,10 @@ import type { QueuedHint, Wakeups } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
 import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
 
-/** Rings to be made after the commit. */
+/** Wakeups to send after the commit. */
 export type Rings = ((wakeups: Wakeups) => void)[];
 
-/** Runs a transaction that changes jobs, then rings what it collected. */
+/** Runs a transaction that changes jobs, then sends the wakeups that it collected. */
 export async function writeJobs<T>(
   { store, wakeups }: Pick<Context, "store" | "wakeups">,
   change: (tx: Queries, rings: Rings) => Promise<T>,
@@ -36,11 +36,14 @@ export async function writeJobs<T>(
 }
 
 export interface ChangeOptions {
-  /** A job that was lost, or whose runner cannot say what it did, may have left its state half written: its lock stays. */
+  /**
+   * A job that was lost, or whose runner cannot tell what it did, may have written its state only
+   * in part, so its lock stays.
+   */
   readonly keepLock?: boolean;
 }
 
-/** Saves `after` and what follows from the difference. Answers the saved job. */
+/** Saves `after` and everything that follows from the difference. Returns the saved job. */
 export async function changeJob(
   tx: Queries,
   rings: Rings,
@@ -77,13 +80,13 @@ export async function changeJob(
   return job;
 }
 
-/** After a spec became free, its next job may be claimed. */
+/** When a spec becomes free, its next job may be claimed. */
 export async function ringNextOfSpec(tx: Queries, rings: Rings, spec: string): Promise<void> {
   const next = await tx.first(findNextOfSpec, { spec });
   if (next) rings.push((wakeups) => wakeups.ring("queue", hintOf(next)));
 }
 
-/** What a waiting worker must know of a queued job. */
+/** What decides which waiting worker may claim a queued job. */
 export const hintOf = (
   job: Pick<JobRow, "owner_id" | "assigned_worker_id" | "job_type" | "labels" | "features">,
 ): QueuedHint => {
@@ -91,7 +94,10 @@ export const hintOf = (
   return { owner_id, assigned_worker_id, job_type, labels, features };
 };
 
-/** What a spec shows of a job's end. A late report may bring another reason, or outputs, under the same status. */
+/**
+ * The fields of a spec that show a job's end. A late report may bring another reason, or outputs,
+ * with the same status.
+ */
 const endDiffers = (before: JobRow, job: JobRow): boolean =>
   job.status !== before.status ||
   (job.status !== "CANCELLED" &&

@@ -1,4 +1,6 @@
-/** What a successful DEPLOY leaves in its spec. Runs in the transaction of the job's SUCCESS. */
+/**
+ * Writes the outputs of a successful DEPLOY to its spec, in the transaction of the job's SUCCESS.
+ */
 import type { ExecutionMetadata } from "../../../protocol/jobs.ts";
 import type { Queries } from "../../store/db.ts";
 import { replaceOutputs } from "../../store/configurations/configurations.ts";
@@ -22,13 +24,13 @@ export async function finalizeDeployment(
   );
 }
 
-/** After a DESTROY nothing of the deployment is left. */
+/** After a DESTROY, removes the outputs of the deployment. */
 export const clearDeployment = (tx: Queries, spec: string): Promise<void> =>
   replaceOutputs(tx, spec, { cluster_name: null, cluster_endpoint: null, gitops_url: null }, []);
 
 /**
- * Our agent sends `{type, value, sensitive}` as `terraform output -json` does; a runner that knows only the interface may send bare
- * values. A sensitive value is never kept.
+ * Our agent sends `{type, value, sensitive}` like `terraform output -json`; a runner that knows
+ * only the published interface may send bare values. A sensitive value is never stored.
  */
 function componentOf(name: string, output: unknown) {
   const isTyped =

@@ -1,4 +1,7 @@
-/** The fence of a job: what a runner says of it counts only while its worker and attempt hold it. */
+/**
+ * Checks that a runner holds a job: its reports count only while its worker and attempt hold the
+ * job.
+ */
 import { fence, start, type JobRow } from "../../domain/job.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
@@ -6,7 +9,9 @@ import { findJob } from "../../store/jobs/jobs.ts";
 import type { WorkerCaller } from "../callers.ts";
 import { changeJob, type Rings } from "./changes.ts";
 
-/** The job, if this worker and attempt hold it (or held it last); throws 404 or 409 otherwise. */
+/**
+ * Returns the job if this worker and attempt hold it, or held it last; throws 404 or 409 otherwise.
+ */
 export async function findFenced(
   queries: Queries,
   worker: WorkerCaller,
@@ -16,18 +21,18 @@ export async function findFenced(
   return fenced(await queries.first(findJob, { id }), worker, attempt);
 }
 
-/** The same for a row that was read before. */
+/** The same for a row that is already read. */
 export function fenced<J extends Pick<JobRow, "owner_id" | "worker_id" | "attempt">>(
   job: J | undefined,
   worker: WorkerCaller,
   attempt: number | undefined,
 ): J {
-  // A job of an owner that this worker does not serve is not there for it.
+  // For this worker, jobs of other owners do not exist.
   if (!job || (worker.owner_id !== null && job.owner_id !== worker.owner_id)) throw notFound("job");
   fence(job, worker.id, attempt);
   return job;
 }
 
-/** Records the first sign that the job runs, if this is it. Answers the job as it is then. */
+/** Records the first sign that the job runs, if this is the first. Returns the job after that. */
 export const startJob = (tx: Queries, rings: Rings, job: JobRow, now: number): Promise<JobRow> =>
   changeJob(tx, rings, job, start(job, now), now);

@@ -1,4 +1,4 @@
-/** Jobs as people see them: create, list, read, cancel. */
+/** Jobs for users: create, list, read, cancel. */
 import { v7 as uuid } from "uuid";
 import { timeoutSecondsDefault, type ConfigSnapshot } from "../../../protocol/configurations.ts";
 import { featuresOf } from "../../../protocol/features.ts";
@@ -29,7 +29,7 @@ import { readJobView, viewSummaries, type JobSummary } from "./views.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
 import { drainTarget, refuseOtherTeardown } from "../workers/teardown.ts";
 
-/** POST /api/jobs. `retryOf`: the job whose request this is once more. */
+/** POST /api/jobs. `retryOf`: the job whose request is repeated. */
 export async function createJob(
   context: Context,
   user: UserCaller,
@@ -79,7 +79,7 @@ export const listJobIds = (
   filter: Omit<JobFilter, "owner">,
 ): Promise<string[]> => listRowIds(read, { owner, ...filter });
 
-/** How many jobs of the user wait, or run; counts no further than `limit`. */
+/** Returns how many jobs of the user wait, or run; counts no further than `limit`. */
 export const countOpenJobs = (
   { store: { read } }: Context,
   { user_id: owner }: UserCaller,
@@ -87,7 +87,7 @@ export const countOpenJobs = (
   limit: number,
 ): Promise<number> => countOpenRows(read, { owner, status, limit });
 
-/** A page of an owner's jobs in short. */
+/** Returns a page of an owner's jobs, without their details. */
 export async function listJobSummaries(
   { store: { read } }: Context,
   { user_id: owner }: UserCaller,
@@ -111,7 +111,7 @@ export async function cancelJob(context: Context, user: UserCaller, id: string):
   return readJobView(context, id);
 }
 
-/** What a request resolves to. */
+/** The columns of the job that a request describes. */
 interface Resolved {
   readonly spec: SpecRow | null;
   /** The snapshot as it is stored, JSON. */
@@ -178,7 +178,7 @@ async function snapshotOf(
 ): Promise<ConfigSnapshot> {
   const snapshot = { name, project_name, ...open(JSON.parse(definition) as Definition) };
   if (snapshot.backend !== undefined) return snapshot;
-  // What exists stays known, also when the files declare a backend from some day on.
+  // The backend of an existing state stays recorded, even if the files declare a backend later.
   const state = await tx.first(findState, { spec: id });
   return state && state.resources > 0 ? { ...snapshot, backend: "managed" } : snapshot;
 }
@@ -188,14 +188,14 @@ async function checkAssigned(tx: Queries, owner: string, id: string): Promise<vo
   if (!(await tx.first(findVisibleWorker, { id, owner }))) throw notFound("worker");
 }
 
-/** A plan can be deployed once, by a DEPLOY of the configuration as it was planned. */
+/** A plan can be deployed only once, and only while its configuration is unchanged. */
 async function checkPlan(
   tx: Queries,
   owner: string,
   { job_type, configuration_id, plan_job_id }: CreateJob,
   hash: string,
 ): Promise<void> {
-  if (job_type !== "DEPLOY") throw invalid("body.plan_job_id", "goes with a DEPLOY only");
+  if (job_type !== "DEPLOY") throw invalid("body.plan_job_id", "can be set only for a DEPLOY");
   const id = plan_job_id ?? "";
   const plan = await tx.first(findOwnJob, { id, owner });
   if (!plan) throw notFound("plan job");
@@ -204,19 +204,19 @@ async function checkPlan(
   if (plan.status !== "SUCCESS")
     throw new RefusalError(
       "invalid_plan",
-      "the PLAN has not ended with a plan that can be deployed",
+      "the PLAN has not ended in SUCCESS with changes to deploy",
     );
   if (!(await tx.first(findArtifact, { job: id })))
     throw new RefusalError(
       "invalid_plan",
-      "the PLAN has no plan artifact: it made none, or it is so old that it was removed; plan again",
+      "the PLAN has no plan artifact, because it made none or because retention removed it: plan again",
     );
   if (await tx.first(findUseOfPlan, { plan: id })) throw new RefusalError("plan_already_used");
-  // What was deployed since the backup is not known, and the restored state may be older than what there is.
+  // What was deployed since the backup is not known, and the restored state may be outdated.
   if ((plan.ended_at ?? 0) < Number((await findFact(tx, restoredAt)) ?? 0))
     throw new RefusalError(
       "plan_is_stale",
-      "the server was restored after it was made: plan again",
+      "the server was restored from a backup after the PLAN: plan again",
     );
   if (plan.config_hash !== hash)
     throw new RefusalError("plan_is_stale", "plan the configuration again");

@@ -1,4 +1,4 @@
-/** What the audit log records about how a job ended, whichever part decided it. */
+/** Records in the audit log how a job ended, whichever part of the server decided it. */
 import { endUnreadable, isHeld, lose, type JobRow } from "../../domain/job.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJob, findSomeHeldJobs } from "../../store/jobs/jobs.ts";
@@ -12,7 +12,10 @@ export interface Outcome {
   readonly after: JobRow;
 }
 
-/** Records the outcome if it changed anything: the status, or that the job is held. A repeated report is no second end. */
+/**
+ * Records the outcome if it changed anything: the status, or whether the job is held. A repeated
+ * report is not recorded again.
+ */
 export async function recordOutcome(
   tx: Queries,
   { by, action, before, after }: Outcome,
@@ -25,7 +28,7 @@ export async function recordOutcome(
   await record(tx, { by, owner, action, id, name, details }, now);
 }
 
-/** Ends a job that was just claimed and that cannot be opened. */
+/** Ends a job that was just claimed and whose sensitive values cannot be decrypted. */
 export async function failUnreadable(
   tx: Queries,
   rings: Rings,
@@ -38,10 +41,12 @@ export async function failUnreadable(
   await recordOutcome(tx, { by: system, action: "job.end", before, after }, now);
 }
 
-/** Jobs decided in one transaction: a few milliseconds of the writer. */
+/** How many jobs one transaction decides: a few milliseconds of the writer. */
 const jobsPerTurn = 50;
 
-/** Decides some of the jobs that a lost or removed worker holds. True when there may be more. */
+/**
+ * Decides some of the jobs that a lost or removed worker holds. Returns true if there may be more.
+ */
 export async function loseSomeJobs(
   tx: Queries,
   rings: Rings,

@@ -1,4 +1,4 @@
-/** How far a job has come, as its runner says. */
+/** The progress of a job, as its runner reports it. */
 import { stripVTControlCharacters } from "node:util";
 import type { LogStep } from "../../../protocol/jobs.ts";
 import { findLastChunk, findStepEvents, readChunk } from "../../store/logs/logs.ts";
@@ -8,18 +8,21 @@ import { time } from "./views.ts";
 /** A step of a job, such as a command of terraform. */
 export interface JobStep {
   readonly name: string;
-  /** When the server heard of it. */
+  /** When the server received its start. */
   readonly started_at: string;
-  /** By the runner's clock; null while it runs. */
+  /** Measured by the runner; null while the step runs. */
   readonly took_ms: number | null;
 }
 
-/** The runner's starts and ends of steps that are read; it sends a few dozen. */
+/** How many starts and ends of steps are read; a runner sends a few dozen. */
 const stepEvents = 400;
 /** Characters of a line that are shown. */
 const lineLength = 200;
 
-/** The steps of a job so far, in order. None if its runner sends none, as one that knows only the interface. */
+/**
+ * Returns the steps of a job so far, in order. Empty if its runner sends none, because it knows
+ * only the published interface.
+ */
 export async function findSteps({ store }: Context, job: string): Promise<JobStep[]> {
   const rows = await store.read.all(findStepEvents, { job, limit: stepEvents });
   return stepsOf(rows.map((row) => ({ ...row, step: JSON.parse(row.step) as LogStep })));

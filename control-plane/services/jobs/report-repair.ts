@@ -1,4 +1,7 @@
-/** What runners send, made to fit: how a job ended, or its log, is never lost over what else is said beside it. */
+/**
+ * Repairs what runners send: the end of a job, or its log, is not lost because another field is
+ * invalid.
+ */
 import type { TSchema } from "typebox";
 import { logChunksLimit } from "../../../protocol/executions.ts";
 import { reasonLimit } from "../../../protocol/fields.ts";
@@ -6,7 +9,10 @@ import { PlanSummary, planSummaryLimit } from "../../../protocol/plan-summary.ts
 import { LogStep, outputsLimit, outputTextLimit } from "../../../protocol/jobs.ts";
 import { compileValidator } from "../../domain/validation.ts";
 
-/** Keeps of each field what can be stored: cuts a message that is too long, leaves out what is not valid. The status is judged later. */
+/**
+ * Keeps the valid part of each field: cuts a message that is too long, leaves out what is not
+ * valid. The status is checked later.
+ */
 export function repairReport(body: unknown): unknown {
   if (!isMap(body)) return body;
   const {
@@ -29,7 +35,10 @@ export function repairReport(body: unknown): unknown {
   };
 }
 
-/** Leaves out each step of a log post that is not valid, or not of a SYSTEM chunk. Changes the body. */
+/**
+ * Leaves out each step of a log post that is not valid, or not part of a SYSTEM chunk. Changes the
+ * body.
+ */
 export function repairLogPost(body: unknown): unknown {
   if (!isMap(body)) return body;
   dropWrongStep(body);
@@ -60,11 +69,11 @@ const isKept = ([name, value]: [string, unknown]): boolean =>
 
 const texts: ReadonlySet<string> = new Set(["cluster_name", "cluster_endpoint", "gitops_url"]);
 
-/** A plan without a summary is shown as one that nothing is known of. */
+/** A plan without a summary is shown as unknown. */
 const isSummary = (value: unknown): boolean =>
   isMap(value) && fitsSummary(value) && JSON.stringify(value).length <= planSummaryLimit;
 
-/** Returns a function that says whether a value is as the schema says. */
+/** Returns a function that checks whether a value matches the schema. */
 const fits = (schema: TSchema): ((value: unknown) => boolean) =>
   compileValidator({ schema, httpPart: "body" });
 

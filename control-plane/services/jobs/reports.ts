@@ -1,4 +1,4 @@
-/** What a runner reports of the job it holds: it runs, it ended. */
+/** Reports of a runner about the job that it holds: it runs, or it has ended. */
 import type { ReportStatus } from "../../../protocol/executions.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import { reportEnd, reportProcessing, type JobRow } from "../../domain/job.ts";
@@ -28,9 +28,10 @@ export async function reportStatus(
     const job = await findFenced(tx, worker, id, attempt);
     if (report.status === "PROCESSING")
       return changeJob(tx, rings, job, reportProcessing(job, now), now);
-    // What it did is for a person to look at, before another job goes on from a state that may not know of it.
+    // A user must check what the job did before another job uses a state that may be incomplete.
     const keepLock = report.status !== "SUCCESS" && report.outcome_unknown === true;
-    // A report without a message keeps the known one, unless that only said that the outcome was unknown.
+    // A report without a message keeps the earlier one, unless that only said that the outcome was
+    // unknown.
     const known = job.outcome_unknown === 1 ? null : job.error_message;
     const end = {
       status: report.status,
@@ -55,7 +56,7 @@ export async function reportStatus(
   return readJobView(context, id);
 }
 
-/** What was applied stays known, also when the files no longer declare the backend that knows of it. */
+/** The backend of the applied state stays recorded, even if the files no longer declare it. */
 async function keepBackend(
   tx: Queries,
   { id, job_type: type, spec_id: spec, claimed_at }: JobRow,

@@ -1,4 +1,4 @@
-/** Trying again what failed or was cancelled. */
+/** Retries jobs that failed or were cancelled. */
 import type { Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../callers.ts";
 import { hasDebug } from "../../domain/job.ts";
@@ -9,8 +9,9 @@ import { findLiveId } from "./views.ts";
 import { createJob } from "./jobs.ts";
 
 /**
- * POST /api/cli/jobs/{id}/retry: the same request as a new job, judged like a new one. It runs the configuration as it is now; a DEPLOY
- * of a plan is refused when the plan is used or stale.
+ * POST /api/cli/jobs/{id}/retry. Creates a new job with the same request, checked like a new one.
+ * It runs the configuration with its present values; a DEPLOY of a plan is refused if the plan is
+ * used or stale.
  */
 export async function retryJob(context: Context, user: UserCaller, id: string): Promise<Job> {
   const job = await context.store.read.first(findOwnJob, { id, owner: user.user_id });

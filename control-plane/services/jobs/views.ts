@@ -1,4 +1,7 @@
-/** Jobs as they are shown: sensitive values masked, the waiting reason and the completeness of the log derived. */
+/**
+ * Jobs in the form for users and workers: sensitive values masked, the waiting reason and the
+ * completeness of the log derived.
+ */
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import type { ExecutionMetadata, Job, JobProgress, WaitingReason } from "../../../protocol/jobs.ts";
 import { hasDebug, hasEnded, type JobRow } from "../../domain/job.ts";
@@ -15,7 +18,7 @@ import { findLiveSpec } from "../../store/configurations/configurations.ts";
 import { findCandidates as findCandidateRows } from "../../store/workers/workers.ts";
 import type { Context } from "../context.ts";
 
-/** The job `id` of any owner: the caller has checked access. */
+/** Returns the job `id` of any owner: the caller has checked access. */
 export async function readJobView({ store }: Pick<Context, "store">, id: string): Promise<Job> {
   const job = await store.read.first(findJob, { id });
   if (!job) throw notFound("job");
@@ -68,13 +71,15 @@ async function viewJob(
   };
 }
 
-/** The id of a job's configuration; null once that is deleted, also while its jobs still refer to it. */
+/**
+ * The id of a job's configuration; null after it was deleted, even while jobs still refer to it.
+ */
 export async function findLiveId(queries: Queries, spec: string | null): Promise<string | null> {
   if (spec === null) return null;
   return (await queries.first(findLiveSpec, { id: spec }))?.id ?? null;
 }
 
-/** Where a job stands, without what never changes. */
+/** The parts of a job that change. */
 export async function viewProgress(queries: Queries, job: JobRow): Promise<JobProgress> {
   return {
     id: job.id,
@@ -85,7 +90,7 @@ export async function viewProgress(queries: Queries, job: JobRow): Promise<JobPr
   };
 }
 
-/** What a table of jobs shows of one. */
+/** The columns of a table of jobs. */
 export type JobSummary = Pick<
   Job,
   | "id"
@@ -127,7 +132,10 @@ export async function viewSummaries(
   );
 }
 
-/** Why a queued job is not running yet. `workers` spares a list from reading them for each of its jobs. */
+/**
+ * Why a queued job is not running yet. With `workers`, a list need not read them for each of its
+ * jobs.
+ */
 async function findWaitingReason(
   queries: Queries,
   job: WaitingJob,
@@ -150,7 +158,10 @@ async function findCandidates(queries: Queries, owner: string): Promise<Candidat
   return rows.map(withLists);
 }
 
-/** Whether every chunk that the runner counted is stored; null while it runs, if the runner does not count, or if the log is pruned. */
+/**
+ * Whether every chunk that the runner counted is stored; null while it runs, if the runner does not
+ * count, or if the log is pruned.
+ */
 async function logComplete(queries: Queries, job: JobRow): Promise<boolean | null> {
   if (!hasEnded(job) || job.last_seq === null || job.log_pruned_at !== null) return null;
   if (job.last_seq === 0) return true;
@@ -161,6 +172,6 @@ async function logComplete(queries: Queries, job: JobRow): Promise<boolean | nul
 /** A time on the wire. */
 export const time = (milliseconds: number): string => new Date(milliseconds).toISOString();
 
-/** A time that may not have come yet. */
+/** A time on the wire, or null. */
 export const timeOrNull = (milliseconds: number | null): string | null =>
   milliseconds === null ? null : time(milliseconds);

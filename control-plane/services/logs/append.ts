@@ -1,4 +1,4 @@
-/** Appends what a runner posts to the log of the job it holds. */
+/** Appends the posts of a runner to the log of the job that it holds. */
 import {
   logTextLimit,
   type AppendedLogs,
@@ -16,10 +16,16 @@ import type { Context } from "../context.ts";
 import { writeJobs } from "../jobs/changes.ts";
 import { fenced, findFenced, startJob } from "../jobs/holder.ts";
 
-/** A log post ahead of its turn waits this long for its predecessor (docs/decisions.md, "Log positions"). */
+/**
+ * How long a log post that arrives too early waits for its predecessor (docs/decisions.md, "Log
+ * positions").
+ */
 const gapWaitMilliseconds = 1000;
 
-/** POST /api/jobs/{id}/logs. What is answered is committed; a numbered chunk is stored once, in its turn. */
+/**
+ * POST /api/jobs/{id}/logs. Responds after the commit. A numbered chunk is stored once, in its
+ * order.
+ */
 export async function appendLogs(
   context: Context,
   worker: WorkerCaller,
@@ -34,7 +40,8 @@ export async function appendLogs(
       const job = fenced(await tx.first(findJobBriefly, { id }), worker, attempt);
       if (job.started_at === null)
         await startJob(tx, rings, await findFenced(tx, worker, id, attempt), now);
-      // A runner that was lost for so long may say how its job ended; of its log nothing is kept any more.
+      // A runner that was lost for that long may still report how its job ended, but nothing of the
+      // log is stored.
       if (job.log_pruned_at !== null) return { id: 0, stored: false, job_status: job.status };
       const limit = context.quotas.logBytes;
       const { dropped, ...appended } = await appendChunks(tx, job.id, chunks, { now, limit });
@@ -63,7 +70,7 @@ function chunksOf(post: AppendLogs): Chunk[] {
   if (bytes > logTextLimit)
     throw new RefusalError(
       "too_large",
-      `the post has ${bytes} bytes of log text; at most ${logTextLimit} are taken`,
+      `the post has ${bytes} bytes of log text, more than ${logTextLimit}`,
     );
   return chunks;
 }
@@ -71,7 +78,7 @@ function chunksOf(post: AppendLogs): Chunk[] {
 function listedChunks({ chunks, log_chunk, stream_type, seq, step }: AppendLogs): Chunk[] {
   if (chunks !== undefined) {
     if (log_chunk !== undefined || stream_type !== undefined || seq !== undefined)
-      throw invalid("body.chunks", "goes without log_chunk, stream_type and seq");
+      throw invalid("body.chunks", "cannot be combined with log_chunk, stream_type and seq");
     return chunks;
   }
   if (log_chunk === undefined) throw invalid("body.log_chunk", "is missing");
@@ -80,7 +87,7 @@ function listedChunks({ chunks, log_chunk, stream_type, seq, step }: AppendLogs)
 }
 
 const noVolume = { bytes: 0, dropped_bytes: 0, dropped_seq: 0 };
-/** A chunk counts as at least this many bytes: what its row takes up. */
+/** A chunk counts as at least this many bytes: the size of its row. */
 const smallestChunk = 64;
 
 async function appendChunks(
@@ -102,7 +109,7 @@ async function appendChunks(
         expected_seq: expected,
       });
     const size = Math.max(Buffer.byteLength(log_chunk), smallestChunk);
-    // After the first chunk that is too much no other is stored: a log has no holes, only an end.
+    // After the first chunk beyond the quota no other is stored, because a log must not have holes.
     if (volume.dropped_bytes > 0 || volume.bytes + size > limit) {
       volume.dropped_bytes += size;
       if (seq !== null) volume.dropped_seq = seq;
@@ -119,11 +126,11 @@ async function appendChunks(
   const dropped = volume.dropped_bytes - before.dropped_bytes;
   if (stored !== undefined) {
     await tx.run(saveLogVolume, { job, ...volume });
-    // Of a post that was dropped whole: the last chunk that is there.
+    // For a post that was dropped completely: the last chunk that is stored.
     const id = stored || ((await tx.first(findLastChunk, { job }))?.id ?? 0);
     return { id, stored: true, dropped };
   }
-  // Nothing new: the id under which the last of them is stored already.
+  // Nothing is new: returns the id under which the last of them is stored.
   const repeated = await tx.first(findBySeq, { job, seq: chunks.at(-1)?.seq ?? 0 });
   return { id: repeated?.id ?? last?.id ?? 0, stored: false, dropped };
 }
@@ -131,7 +138,7 @@ async function appendChunks(
 const stepText = (step: LogStep | undefined): string | null =>
   step ? JSON.stringify({ name: step.name, event: step.event, at: step.at }) : null;
 
-/** Resolves when the job's wakeup rings, or after some milliseconds. */
+/** Resolves at a wakeup of the job, or after this many milliseconds. */
 function jobRings({ wakeups }: Context, id: string, milliseconds: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

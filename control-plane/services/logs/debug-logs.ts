@@ -1,4 +1,6 @@
-/** Debug logs of jobs: in from the runner that holds the job, out to the people who may read it. */
+/**
+ * Debug logs of jobs: stored for the runner that holds the job, sent to the users who may read it.
+ */
 import { debugLogLimit, type DebugLog } from "../../../protocol/executions.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
@@ -14,8 +16,8 @@ import { writeJobs } from "../jobs/changes.ts";
 import { contentOf, storeContent, type Content, type Recorded } from "../storage/stored-content.ts";
 
 /**
- * POST /api/jobs/{id}/debug-log: once per attempt, as a plan artifact. The same bytes again are the same answer and store nothing; those
- * of a newer attempt take the place of the older one's.
+ * POST /api/jobs/{id}/debug-log. Once per attempt, like a plan artifact. The same bytes again get
+ * the same response and store nothing; those of a newer attempt replace the older ones.
  */
 export async function uploadDebugLog(
   context: Context,
@@ -48,7 +50,7 @@ export async function uploadDebugLog(
   );
 }
 
-/** The job, if this worker and attempt hold it and its debug log is wanted. */
+/** Returns the job if this worker and attempt hold it and it keeps a debug log. */
 async function findWanting(
   queries: Queries,
   worker: WorkerCaller,
@@ -57,7 +59,7 @@ async function findWanting(
 ): Promise<JobRow> {
   const job = await findFenced(queries, worker, id, attempt);
   if (!hasDebug(job)) throw invalid("params.id", "is a job that was created without debug");
-  // Nothing would remove it any more.
+  // Retention would not remove it again.
   if (job.log_pruned_at !== null)
     throw new RefusalError("job_ended", "retention has removed the log of this job");
   return job;
@@ -65,7 +67,10 @@ async function findWanting(
 
 const viewOf = ({ job_id, size_bytes }: DebugLogRow): DebugLog => ({ job_id, size_bytes });
 
-/** GET /api/cli/jobs/{id}/debug-log. It may hold secrets, so who takes it is recorded before its first byte is sent. */
+/**
+ * GET /api/cli/jobs/{id}/debug-log. It may contain secrets, so the download is recorded before its
+ * first byte is sent.
+ */
 export async function findDebugLogContent(
   context: Context,
   user: UserCaller,

@@ -1,4 +1,7 @@
-/** The readers of one job's log stream. How they become live, and what holds for them: streams.ts. */
+/**
+ * The readers of one job's log stream. streams.ts describes how they become live, and what holds
+ * for them.
+ */
 import { isHeld, hasEnded } from "../../domain/job.ts";
 import type { LogChunk } from "../../../protocol/jobs.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
@@ -7,12 +10,12 @@ import { viewProgress } from "../jobs/views.ts";
 import { readLog } from "./logs.ts";
 import { kibibyte } from "../../../common/units.ts";
 
-/** The connection of a reader, as far as streams need it: a Node response. */
+/** The part of a reader's connection that streams need: a Node response. */
 export interface StreamReader {
   readonly destroyed: boolean;
   readonly writableEnded: boolean;
   readonly writableLength: number;
-  /** Whether it wants time before it is given more. */
+  /** Whether it needs time before it gets more. */
   readonly writableNeedDrain: boolean;
   write(bytes: Buffer | string): boolean;
   end(): unknown;
@@ -21,7 +24,7 @@ export interface StreamReader {
   off(event: "close" | "drain", listener: () => void): unknown;
 }
 
-/** A live reader with more bytes than these still unsent is not live any more: it catches up at its own pace. */
+/** A live reader with more unsent bytes is no longer live: it catches up at its own pace. */
 const behindLimit = 256 * kibibyte;
 
 interface Reader {
@@ -32,14 +35,14 @@ interface Reader {
   progress: string;
 }
 
-/** One job's readers; calls `whenEmpty` after the last one left. */
+/** One job's readers. Calls `whenEmpty` after the last one has left. */
 export class JobFeed {
   readonly #context: Context;
   readonly #job: string;
   readonly #whenEmpty: () => void;
   readonly #all = new Set<Reader>();
   readonly #live = new Set<Reader>();
-  /** All live readers have got every chunk up to here; never goes back. */
+  /** All live readers have every chunk up to this id, which never decreases. */
   #position = 0;
   #isLooking = false;
   #lookAgain = false;
@@ -50,7 +53,7 @@ export class JobFeed {
     this.#whenEmpty = whenEmpty;
   }
 
-  /** Takes a reader that has read up to `position`. */
+  /** Adds a reader that has read up to `position`. */
   add(raw: StreamReader, position: number, progress: string): void {
     const reader: Reader = { raw, position, progress };
     if (raw.destroyed) return this.#all.size === 0 ? this.#whenEmpty() : undefined;
@@ -64,12 +67,12 @@ export class JobFeed {
     this.#catchUpAlone(reader);
   }
 
-  /** Looks into the store for what is new; a call while it looks makes it look again. */
+  /** Reads what is new from the store. A call while it reads makes it read again. */
   look(): void {
     this.#lookAgain = true;
     if (this.#isLooking || this.#live.size === 0) return;
     this.#isLooking = true;
-    // The store could not be read: the readers come back with their last id.
+    // The store could not be read: the readers reconnect with their last id.
     this.#deliver()
       .catch(() => {
         for (const { raw } of this.#live) raw.destroy();
@@ -80,13 +83,13 @@ export class JobFeed {
       });
   }
 
-  /** Keeps idle connections open. A reader that has not taken what waits for it is not idle. */
+  /** Keeps idle connections open. A reader that has not read what waits for it is not idle. */
   comment(): void {
     for (const { raw } of this.#all)
       if (isOpen(raw) && raw.writableLength === 0) raw.write(":\n\n");
   }
 
-  /** Ends all streams; their readers may come back. */
+  /** Ends all streams; their readers may reconnect. */
   endAll(): void {
     this.#live.clear();
     for (const { raw } of this.#all) raw.end();
@@ -96,7 +99,10 @@ export class JobFeed {
     this.#catchUp(reader).catch(() => reader.raw.destroy());
   }
 
-  /** Gives the reader page after page, each when it has taken the one before; at the end of the log it is live. */
+  /**
+   * Sends the reader page after page, each when it has read the one before. At the end of the log
+   * the reader is live.
+   */
   async #catchUp(reader: Reader): Promise<void> {
     const { raw } = reader;
     while (isOpen(raw)) {
@@ -105,9 +111,9 @@ export class JobFeed {
       const { logs, isLast } = await readLog(this.#context, this.#job, reader.position);
       if (!isOpen(raw)) return;
       this.#give(reader, logs, joined(logs));
-      // The end of the log, unless the live ones got more while it was read.
+      // The end of the log, unless the live readers got more while it was read.
       if (isLast && !raw.writableNeedDrain && this.#position === reached) {
-        // With no live reader, nothing else says how far they are.
+        // Without a live reader, nothing else records the position.
         if (this.#live.size === 0) this.#position = Math.max(reached, reader.position);
         reader.position = Math.max(reached, reader.position);
         this.#live.add(reader);
@@ -120,7 +126,7 @@ export class JobFeed {
     const { store } = this.#context;
     while (this.#lookAgain && this.#live.size > 0) {
       this.#lookAgain = false;
-      // The job is read before its log: a runner posts the log before it reports the end.
+      // The job is read before its log, because a runner posts the log before it reports the end.
       const job = await store.read.first(findJob, { id: this.#job });
       if (!job) return this.endAll();
       const progress = JSON.stringify(await viewProgress(store.read, job));
@@ -148,12 +154,12 @@ export class JobFeed {
       }
       this.#position = Math.max(this.#position, logs.at(-1)?.id ?? 0);
       if (isLast) return;
-      // Sockets send between two pages, else every reader would seem to be behind.
+      // Lets sockets send between two pages; otherwise every reader would seem to be behind.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
 
-  /** Writes what the reader has not got yet of a page; `bytes` is the whole page. */
+  /** Writes the part of a page that the reader does not have; `bytes` is the whole page. */
   #give(reader: Reader, page: readonly LogChunk[], bytes: Buffer): void {
     const first = page[0];
     const last = page.at(-1);

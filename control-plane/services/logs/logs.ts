@@ -1,4 +1,4 @@
-/** Reading a job's log. Who may read it was judged before. */
+/** Reads a job's log. The caller has checked who may read it. */
 import type { LogChunk, LogStep } from "../../../protocol/jobs.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { notFound } from "../../domain/refusal.ts";
@@ -16,18 +16,21 @@ const pageChunks = 200;
 /** A part of a log. */
 export interface LogPart {
   readonly logs: LogChunk[];
-  /** Whether nothing followed. */
+  /** Whether this is the end of the log. */
   readonly isLast: boolean;
 }
 
-/** The log after a chunk's id, in the order of the ids: at least one chunk, then as many as fit on a page. */
+/**
+ * Returns the log after a chunk's id, in the order of the ids: at least one chunk, then as many as
+ * fit on a page.
+ */
 export async function readLog(
   { store }: Context,
   job: string,
   after: number,
   { chunks = pageChunks, bytes = pageBytes } = {},
 ): Promise<LogPart> {
-  // One more, so that the page that ends with the log is known as the last one.
+  // One more, to find out whether this page is the last one.
   const limit = Math.min(chunks, pageChunks);
   const sizes = await store.read.all(sizeChunks, { job, after, limit: limit + 1 });
   let total = 0;

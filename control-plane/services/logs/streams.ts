@@ -1,9 +1,11 @@
 /**
- * Logs as they grow, for many readers. A reader first catches up by itself, at its own pace; then it is live: the log is read once for
- * all live readers of a job, each event is serialised once, and the same bytes are written to each.
+ * Streams growing logs to many readers. A reader first catches up by itself, at its own pace. Then
+ * it is live: the log is read once for all live readers of a job, each event is serialised once,
+ * and the same bytes are written to each.
  *
- * A wakeup is only a hint to look; the store is the truth. No gap: a reader becomes live only when it has read at least as far as the
- * live ones. No double: each reader knows its last id, and is given later ones only.
+ * A wakeup is only a hint to read the store. There is no gap, because a reader becomes live only
+ * when it has read at least as far as the live ones. There is no duplicate, because each reader
+ * knows its last id and gets only later ones.
  */
 import type { UserCaller } from "../callers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
@@ -14,21 +16,27 @@ import { viewProgress } from "../jobs/views.ts";
 import { JobFeed, type StreamReader } from "./feed.ts";
 
 export interface LogStreams {
-  /** Streams the log after a chunk's id. `begin` is called when nothing can be refused any more. */
+  /**
+   * Streams the log after a chunk's id. `begin` is called when the request can no longer be
+   * refused.
+   */
   open(caller: UserCaller, job: string, after: number, begin: () => StreamReader): Promise<void>;
   close(): void;
 }
 
-/** A comment this often keeps proxies from closing an idle stream. */
+/** How often a comment is sent, which keeps proxies from closing an idle stream. */
 const commentMilliseconds = 15_000;
-/** How often a feed looks by itself: for a lost wakeup, or a waiting reason that changed by something else. */
+/**
+ * How often a feed reads the store without a wakeup: one may be lost, and a waiting reason may
+ * change without one.
+ */
 const lookMilliseconds = 2000;
 
 /** The streams of one server; they end when it drains. */
 export function logStreams(context: Context): LogStreams {
   const { store, wakeups, draining, streamsPerPerson } = context;
   const feeds = new Map<string, JobFeed>();
-  /** Open streams by person. */
+  /** Open streams by user. */
   const open = new Map<string, number>();
   const unlisten = wakeups.listen("job", (id) => feeds.get(id)?.look());
   const every = (milliseconds: number, what: (feed: JobFeed) => void) =>
@@ -49,20 +57,20 @@ export function logStreams(context: Context): LogStreams {
       const job = await store.read.first(findJob, { id });
       if (!job) throw notFound("job");
       const progress = JSON.stringify(await viewProgress(store.read, job));
-      // Ids only grow: no reader can have seen a later one.
+      // Ids only grow, so no reader can have seen a later one.
       const last = (await store.read.first(findLastChunk, { job: id }))?.id ?? 0;
       if (draining.aborted) throw new RefusalError("unavailable", "the server is stopping");
       const count = open.get(user_id) ?? 0;
       if (count >= streamsPerPerson)
         throw new RefusalError(
           "too_many_requests",
-          `You have ${count} event streams open, which is the most at one time. Close some, then try again.`,
+          `You have ${count} event streams open, which is the limit. Close some of them, then try again.`,
           {},
           { "retry-after": "5" },
         );
       const feed = feeds.get(id) ?? new JobFeed(context, id, () => feeds.delete(id));
       feeds.set(id, feed);
-      // What may be left of a pruned log is no log.
+      // The rest of a pruned log is not shown.
       const from = job.log_pruned_at === null ? Math.min(after, last) : last;
       const reader = begin();
       open.set(user_id, count + 1);

@@ -1,8 +1,14 @@
-/** The server's clock, and what a step of the wall clock changes: what is measured from times in the store must not change with it. */
+/**
+ * The server's clock, and what a step of the wall clock changes: what is measured from times in the
+ * store must not change with it.
+ */
 import { clampFuture, isAnyInFuture, moveTimes } from "../../store/operations/clock-steps.ts";
 import type { Context } from "../context.ts";
 
-/** Epoch milliseconds that run with the monotonic clock. Steps of the wall clock move it only by `followClock`. */
+/**
+ * Epoch milliseconds that run with the monotonic clock. Steps of the wall clock move it only by
+ * `followClock`.
+ */
 export interface Clock {
   now(): number;
   /** How far the wall clock is ahead of this one; negative: behind. */
@@ -26,8 +32,9 @@ export function steadyClock(): Clock {
 const stepMilliseconds = 1000;
 
 /**
- * Follows the wall clock. At a step it moves the times in the store by as much, in one transaction, so that a worker that was heard of
- * five seconds ago still was. Returns the step; 0 when there was none.
+ * Follows the wall clock. At a step it moves the times in the store by as much, in one transaction,
+ * so that a worker that was heard of five seconds ago still was. Returns the step; 0 when there was
+ * none.
  */
 export async function followClock(
   { store }: Pick<Context, "store">,
@@ -58,7 +65,10 @@ export async function followClock(
   return step;
 }
 
-/** The wall clock may have stepped back while the server was away: no time in the store is later than now. Returns whether one was. */
+/**
+ * The wall clock may have stepped back while the server was away: no time in the store is later
+ * than now. Returns whether one was.
+ */
 export function settleClock({ store, now }: Pick<Context, "store" | "now">): Promise<boolean> {
   return store.write(async (tx) => {
     const isAhead = await isAnyInFuture(tx, now());

@@ -1,4 +1,7 @@
-/** What Prometheus reads: its names and units, no names of people or things. Counted where the store has a small index, at each scrape. */
+/**
+ * What Prometheus reads: its names and units, no names of people or things. Counted where the store
+ * has a small index, at each scrape.
+ */
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "@prometheus-io/client";
 import { workerStatus } from "../../domain/worker.ts";
 import {

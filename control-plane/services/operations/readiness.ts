@@ -7,8 +7,8 @@ import type { Context } from "../context.ts";
 const findingMilliseconds = 1000;
 
 /**
- * Makes a check that throws while the server stops, and whatever keeps it from storing a row or a blob: both are really written, since a
- * full disk or a lock shows only then.
+ * Makes a check that throws while the server stops, and whatever keeps it from storing a row or a
+ * blob: both are really written, since a full disk or a lock shows only then.
  */
 export function readiness({ store, blobs, draining, now }: Context): () => Promise<void> {
   let finding: Promise<void> | undefined;

@@ -1,6 +1,7 @@
 /**
- * Accounts at sign-in providers. An account is (provider, host, subject); two are joined only by a signed-in person who goes through the login
- * of the second one. An e-mail joins nothing: not two accounts, and not an account with the person whom an operator's link signs in.
+ * Accounts at sign-in providers. An account is (provider, host, subject). Two accounts are joined
+ * only by a signed-in user who also signs in with the second one. An equal e-mail address joins
+ * nothing: neither two accounts, nor an account and the user of an operator's link.
  */
 import { v7 as uuid } from "uuid";
 import type { Origin, SignedIn, UserCaller } from "../callers.ts";
@@ -44,8 +45,9 @@ export interface SignedInAt {
 }
 
 /**
- * Ends a sign-in: a session for whom the account belongs to, made on first use. With a `caller` the account is added to them instead;
- * "someone_else" when it is another person's already.
+ * Completes a sign-in: returns a session for the user of the account, who is created at the first
+ * use. With a `caller`, the account is added to that user instead; "someone_else" if it belongs to
+ * another user.
  */
 export function signInWithAccount(
   context: Context,
@@ -75,7 +77,10 @@ export function signInWithAccount(
   });
 }
 
-/** Whose the account is: `invited` people, whom an operator's link let in, need no other permission. */
+/**
+ * Returns the user of the account. `invited` users, who have used an operator's link, need no other
+ * permission.
+ */
 export async function standingOf(
   context: Context,
   provider: ProviderName,
@@ -87,7 +92,7 @@ export async function standingOf(
   return account.link_email === null ? "known" : "invited";
 }
 
-/** Gives the accounts of an older version the host that is configured now, or else the public one. */
+/** Gives the accounts of an older version the host that is configured now, or the public one. */
 export const completeAccounts = (context: Context): Promise<void> =>
   context.store.write(async (tx) => {
     for (const { provider, host } of providerNames.map((name) => hostOfAccounts(context, name)))
@@ -99,16 +104,16 @@ const hostOfAccounts = ({ providers }: Context, provider: ProviderName) => ({
   host: accountHost(provider, providers[provider] ?? {}),
 });
 
-/** The hosts of those of these providers that are on. */
+/** The hosts of those of these providers that are enabled. */
 const hostsOf = (context: Context, providers: readonly ProviderName[]) =>
   providers
     .filter((name) => context.providers[name] !== undefined)
     .map((name) => hostOfAccounts(context, name));
 
-/** The hosts at which people can sign in. */
+/** The hosts at which users can sign in. */
 export const offeredHosts = (context: Context) => hostsOf(context, providerNames);
 
-/** A person's account at a provider. */
+/** A user's account at a provider. */
 export interface ConnectedAccount {
   readonly provider: ProviderName;
   readonly host: string;
@@ -116,7 +121,7 @@ export interface ConnectedAccount {
   readonly connected_at: string;
 }
 
-/** The accounts by which a person can sign in. */
+/** The accounts with which a user can sign in. */
 export async function listOwnAccounts(
   { store }: Context,
   { user_id }: UserCaller,
@@ -128,13 +133,17 @@ export async function listOwnAccounts(
   }));
 }
 
-/** The user's token at one of these providers, refreshed if need be. Throws what keeps it from working. */
+/**
+ * Returns the user's token at one of these providers, refreshed if necessary. Throws the reason if
+ * there is no valid one.
+ */
 export async function providerToken(
   context: Context,
   user: string,
   providers: readonly ProviderName[],
 ): Promise<string> {
-  // A token goes to the host that gave it, never to another that is configured since.
+  // A token is sent only to the host that issued it, never to another one that was configured
+  // since.
   const on = hostsOf(context, providers);
   const account = on.length === 0 ? undefined : await findUserAccount(context.store.read, user, on);
   const settings = account && context.providers[account.provider];
@@ -148,7 +157,7 @@ export async function providerToken(
   return refreshOnce(context, account, settings, account.refresh_token);
 }
 
-/** The token that the device login hands to the client; null when there is none that works now. */
+/** Returns the provider token for the client of a device login; null if there is no valid one. */
 export async function clientProviderToken(context: Context, user: string): Promise<string | null> {
   try {
     return await providerToken(context, user, ["github", "gitlab", "bitbucket"]);
@@ -158,7 +167,10 @@ export async function clientProviderToken(context: Context, user: string): Promi
   }
 }
 
-/** Refreshes under way, by the box of the refresh token: GitLab's work once, so two callers share one. */
+/**
+ * Running refreshes, by the sealed refresh token. GitLab's tokens work once, so callers at the same
+ * time share one refresh.
+ */
 const refreshes = new Map<string, Promise<string>>();
 
 function refreshOnce(
@@ -212,7 +224,8 @@ function openToken({ box }: Context, id: AccountId, sealed: string): string {
   try {
     return box(purpose).open(Buffer.from(sealed, "base64url"), about(id)).toString();
   } catch {
-    // After a restore without its WINDLASS_SECRET_KEY: the person signs in again and all is well.
+    // After a restore without its WINDLASS_SECRET_KEY. A new sign-in of the user replaces the
+    // token.
     throw new RefusalError(
       "provider_token_rejected",
       "The stored token cannot be read; sign in again",
@@ -220,7 +233,10 @@ function openToken({ box }: Context, id: AccountId, sealed: string): string {
   }
 }
 
-/** Seals the tokens of every account under the current key; returns how many accounts changed. A token that no key opens stays unchanged. */
+/**
+ * Seals the tokens of every account under the current key; returns how many accounts changed. A
+ * token that no key opens stays unchanged.
+ */
 export async function resealTokens(tx: Queries, keys: SecretKeys): Promise<number> {
   let count = 0;
   for (const account of await listTokens(tx)) {

@@ -1,4 +1,4 @@
-/** The credentials of signed-in people: the session of a browser, the access token of a client. */
+/** The credentials of signed-in users: the session of a browser, the access token of a client. */
 import { findLogin } from "../../store/people/logins.ts";
 import type { Origin, SignedIn, UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
@@ -6,7 +6,10 @@ import { signToken, verifyToken } from "./jwt.ts";
 
 const tokenTypes = { session: "session", cli: "access" } as const;
 
-/** Returns who signed in with this token; undefined if it is not a valid one of a login of this kind that goes on. */
+/**
+ * Returns the user of this token; undefined unless it is a valid token of a login of this kind that
+ * has not ended.
+ */
 export async function findSignedIn(
   context: Pick<Context, "store" | "jwtSecret" | "now">,
   kind: UserCaller["login_kind"],

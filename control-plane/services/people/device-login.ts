@@ -1,4 +1,7 @@
-/** Device login: a browser approves a device code and shows six characters, the client types them. */
+/**
+ * Device login: a browser approves a device code and shows six characters, which the user types at
+ * the client.
+ */
 import type { DeviceLogin, ExchangeDeviceLogin, ExchangedTokens } from "../../../protocol/auth.ts";
 import type { Origin, UserCaller } from "../callers.ts";
 import type { RefusalLimit } from "../refusal-limit.ts";
@@ -21,12 +24,15 @@ import { startCliLogin, tokenPair } from "./logins.ts";
 import { minute } from "../../../common/units.ts";
 
 const lifetimeMilliseconds = 10 * minute;
-/** Wrong guesses that burn a code: with 32⁶ codes, five guesses succeed once in 200 million. */
+/**
+ * How many wrong guesses make a code invalid: with 32⁶ codes, five guesses succeed once in 200
+ * million.
+ */
 const guesses = 5;
-/** A–Z and 2–9 without O and I, which people confuse with 0 and 1. */
+/** A–Z and 2–9 without O and I, which can be confused with 0 and 1. */
 const alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
-/** POST /api/auth/cli/generate: the same person gets the same code until it ends. */
+/** POST /api/auth/cli/generate. The same user gets the same code until it ends. */
 export async function generateDeviceLogin(
   context: Context,
   user: UserCaller,
@@ -60,12 +66,15 @@ export async function generateDeviceLogin(
   };
 }
 
-/** A device login that its person may see again. `dead`: too late, or too many wrong guesses. */
+/** A device login as its user may see it. `dead`: expired, or too many wrong guesses. */
 export interface ApprovedDevice extends DeviceLogin {
   readonly state: "waiting" | "used" | "dead";
 }
 
-/** How a device login that this person approved stands; undefined if they approved none of this code. */
+/**
+ * Returns the state of a device login that this user approved; undefined if the user has not
+ * approved this code.
+ */
 export async function findDeviceLogin(
   context: Context,
   { user_id }: UserCaller,
@@ -85,9 +94,11 @@ export async function findDeviceLogin(
 }
 
 /**
- * POST /api/auth/cli/exchange. Unknown and not yet approved look alike; a guess is counted before it is judged.
+ * POST /api/auth/cli/exchange. An unknown code and one that is not yet approved get the same
+ * response. A guess is counted before it is checked.
  *
- * The limits are asked and counted where the exchanges of one moment run one after the other, so that a burst cannot pass them together.
+ * The limits are checked and counted where concurrent exchanges run one after the other, so that a
+ * burst cannot pass them together.
  */
 export async function exchangeDeviceLogin(
   context: Context,
@@ -96,7 +107,8 @@ export async function exchangeDeviceLogin(
   limits: readonly RefusalLimit[] = [],
 ): Promise<ExchangedTokens> {
   const device_code = deviceCode.toLowerCase();
-  // A commit may be run again: what was counted then is not counted twice, and does not refuse itself.
+  // A commit may run again: a guess that was already counted is not counted twice, and does not
+  // refuse itself.
   let isCounted = false;
   const outcome = await context.store.write(async (tx) => {
     if (!isCounted) for (const limit of limits) limit.check();
@@ -117,7 +129,10 @@ export async function exchangeDeviceLogin(
   return { ...pair, provider_token, user_email: outcome.email };
 }
 
-/** A new login for the right code, or why not: refusals must be recorded, so they are not thrown here. */
+/**
+ * Returns a new login for the right code, or the reason for a refusal. Refusals must be recorded,
+ * so they are not thrown here.
+ */
 async function judgeGuess(
   context: Context,
   tx: Queries,
@@ -149,17 +164,22 @@ async function judgeGuess(
   return family;
 }
 
-/** What the audit log calls a device code: it opens a login as long as it lives. */
+/** The name of a device code in the audit log, which must not contain the code itself. */
 const idOf = (deviceCode: string): string => fingerprint(hashToken(deviceCode));
 
-/** The six characters of one approval: a keyed hash of it, five bits each. Derived, so that it cannot be read from the disk. */
+/**
+ * The six characters of one approval: a keyed hash of it, five bits each. They are derived, so that
+ * they cannot be read from the disk.
+ */
 function codeOf({ box }: Context, { device_code, profile_id, created_at }: CliLoginRow): string {
   const hash = box("verification-code").sign(`${device_code}:${profile_id}:${created_at}`);
   const bytes = Buffer.from(hash, "base64url").subarray(0, 6);
   return [...bytes].map((byte) => alphabet[byte % alphabet.length]).join("");
 }
 
-/** Of A–Z only: other scripts have letters whose upper case is one of these, and they are not the code. */
+/**
+ * Only A–Z: other scripts have letters whose upper case is one of these, and they are not the code.
+ */
 const upperCase = (text: string): string =>
   text.replace(/[a-z]/g, (letter) => letter.toUpperCase());
 

@@ -1,8 +1,11 @@
-/** The JWTs of sessions and CLI logins. One algorithm, one kind of token in each place (docs/decisions.md, "Sign-in"). */
+/**
+ * The JWTs of sessions and CLI logins. There is one algorithm, and each place accepts one kind of
+ * token (docs/decisions.md, "Sign-in").
+ */
 import { jwtVerify, SignJWT, type JWTPayload } from "jose";
 import type { Context } from "../context.ts";
 
-/** What a token is for; each is refused in the others' places. */
+/** The purpose of a token. Each kind is refused in place of another. */
 export type TokenType = "access" | "refresh" | "session";
 
 export const secondsOf: Readonly<Record<TokenType, number>> = {
@@ -25,7 +28,7 @@ export interface Claims {
 
 const issuer = "windlass";
 
-/** Signs a token that ends after its type's time. */
+/** Signs a token that expires after the time of its type. */
 export function signToken(
   { jwtSecret, now }: Pick<Context, "jwtSecret" | "now">,
   type: TokenType,
@@ -43,7 +46,10 @@ export function signToken(
     .sign(jwtSecret);
 }
 
-/** The claims of a token of this type; undefined for anything else, whatever is wrong with it. */
+/**
+ * Returns the claims of a token of this type; undefined for everything else, whatever is wrong with
+ * it.
+ */
 export async function verifyToken(
   context: Pick<Context, "jwtSecret" | "now">,
   type: TokenType,
@@ -53,7 +59,10 @@ export async function verifyToken(
   return claims && claims.exp * 1000 > context.now() ? claims : undefined;
 }
 
-/** Like `verifyToken`, but also for a token whose time is over: an old refresh token that turns up again is still a theft. */
+/**
+ * Like `verifyToken`, but also for an expired token: reuse of an old refresh token is still a
+ * theft.
+ */
 export async function verifyEndedToken(
   { jwtSecret }: Pick<Context, "jwtSecret">,
   type: TokenType,
@@ -69,7 +78,7 @@ export async function verifyEndedToken(
     });
     return payload["type"] === type && hasClaims(payload) ? payload : undefined;
   } catch {
-    // Malformed, mutated, `alg: none`: all of them are no credential.
+    // Malformed, changed, `alg: none`: none of them is a credential.
     return undefined;
   }
 }
@@ -78,6 +87,9 @@ const hasClaims = (payload: JWTPayload): payload is JWTPayload & Claims =>
   ["sub", "email", "sid", "jti"].every((name) => typeof payload[name] === "string") &&
   ["iat", "exp"].every((name) => typeof payload[name] === "number");
 
-/** The last character of base64 has spare bits, which a decoder ignores: without this a changed token could pass as the same one. */
+/**
+ * The last character of base64 has spare bits, which a decoder ignores; without this check, a
+ * changed token could pass as the same one.
+ */
 const isCanonical = (token: string): boolean =>
   token.split(".").every((part) => Buffer.from(part, "base64url").toString("base64url") === part);

@@ -27,16 +27,22 @@ import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import { secondsOf, signToken, verifyEndedToken } from "./jwt.ts";
 
-/** A one-time link may be opened this long. */
+/** How long a one-time link is valid. */
 export const linkMilliseconds = 15 * minute;
-/** A session ends after this long, however much it is used. */
+/** How long a session is valid, however much it is used. */
 const sessionMilliseconds = 90 * day;
-/** The predecessor of a refresh token, within this time, is two commands that refreshed at once and not a thief. */
+/**
+ * Within this time, the previous refresh token is a sign of two commands that refreshed at once,
+ * not of a theft.
+ */
 const raceMilliseconds = 10_000;
-/** Sign-in records are kept so long after their end: a dead device code must stay dead for a client that still shows it. */
+/**
+ * Sign-in records are kept so long after their end: a dead device code must stay dead for a client
+ * that still shows it.
+ */
 const graceMilliseconds = 30 * day;
 
-/** Makes a one-time link's token for this e-mail. */
+/** Creates the token of a one-time link for this e-mail address. */
 export async function createLink(store: Store, email: string, now: number): Promise<string> {
   const token = newToken("wll");
   const token_hash = hashToken(token);
@@ -48,7 +54,8 @@ export async function createLink(store: Store, email: string, now: number): Prom
       expires_at: now + linkMilliseconds,
       used_at: null,
     });
-    // For a person who is not a user yet, the first use creates the user; the link's entry has no user then.
+    // For a person who is not yet a user, the first use creates the user; the audit entry of the
+    // link then has no user.
     const owner = (await findLinkUser(tx, email))?.id ?? null;
     const id = fingerprint(token_hash);
     await record(tx, { by: operator, owner, action: "login_link.create", id, name: email }, now);
@@ -56,7 +63,10 @@ export async function createLink(store: Store, email: string, now: number): Prom
   return token;
 }
 
-/** Opens a link: uses it up and makes the session. Undefined when it is unknown, used or expired. */
+/**
+ * Opens a link: uses it up and creates the session. Returns undefined if the link is unknown, used
+ * or expired.
+ */
 export function openLink(
   { store, now }: Context,
   token: string,
@@ -70,7 +80,10 @@ export function openLink(
   });
 }
 
-/** Starts a browser session of a user, in a transaction. `way` is how they showed who they are: `link` or a provider. */
+/**
+ * Starts a browser session of a user, in a transaction. `way` is how the user signed in: `link` or
+ * a provider.
+ */
 export async function startSession(
   tx: Queries,
   { id, email }: { readonly id: string; readonly email: string },
@@ -89,14 +102,14 @@ export async function startSession(
   return signedIn;
 }
 
-/** Ends the login that the caller came with: signing out. */
+/** Signs out: ends the login of the caller. */
 export async function endLogin(
   { store, wakeups, now }: Context,
   caller: UserCaller,
 ): Promise<void> {
   const { login_id: id, login_kind: name } = caller;
   await store.write(async (tx) => {
-    // Another sign-out of the same moment may have been first.
+    // Another sign-out at the same time may have been first.
     if (!(await tx.first(revokeLogin, { id, now: now() }))) return;
     const details = { reason: "signed_out" };
     await recordOwn(tx, caller, { action: "login.revoke", id, name, details }, now());
@@ -104,7 +117,7 @@ export async function endLogin(
   wakeups.ring("login", id);
 }
 
-/** Starts a CLI login of a user, in a transaction; its first token pair is made from it by `tokenPair`. */
+/** Starts a CLI login of a user, in a transaction. `tokenPair` then creates its first tokens. */
 export async function startCliLogin(tx: Queries, user: string, now: number): Promise<LoginRow> {
   const login = {
     ...newLogin(user, "cli", now, now + secondsOf.refresh * 1000),
@@ -114,7 +127,7 @@ export async function startCliLogin(tx: Queries, user: string, now: number): Pro
   return login;
 }
 
-/** The access token and the one refresh token of a CLI login. */
+/** Returns an access token and the only refresh token of a CLI login. */
 export async function tokenPair(
   context: Context,
   { id: sid, user_id: sub, refresh_jti }: Pick<LoginRow, "id" | "user_id" | "refresh_jti">,
@@ -128,7 +141,9 @@ export async function tokenPair(
   return { access_token, refresh_token, token_type: "Bearer", expires_in: secondsOf.access };
 }
 
-/** POST /api/auth/cli/refresh: one winner for each refresh token; reuse beyond the race ends the whole login. */
+/**
+ * POST /api/auth/cli/refresh. Each refresh token works once; a later reuse ends the whole login.
+ */
 export async function refreshTokens(
   context: Context,
   token: string,
@@ -137,7 +152,7 @@ export async function refreshTokens(
   const claims = await verifyEndedToken(context, "refresh", token);
   if (!claims) throw new RefusalError("invalid_refresh_token");
   const next = randomUUID();
-  // A reuse must be recorded, so the refusal is thrown after the commit.
+  // The end of the login must be recorded, so the refusal is thrown after the commit.
   const family = await context.store.write(async (tx) => {
     const now = context.now();
     const id = claims.sid;
@@ -200,7 +215,10 @@ export async function endOwnLogin(
 export const pruneExpired = ({ store, now }: Context): Promise<void> =>
   store.write((tx) => deleteExpired(tx, now() - graceMilliseconds));
 
-/** An old token is used again: stolen, unless it is the one just replaced and two commands refreshed at once. */
+/**
+ * An old token is used again. It counts as stolen, unless it was replaced just now, because two
+ * commands may refresh at once.
+ */
 function isReuse(login: LoginRow, jti: string, now: number): boolean {
   if (jti === login.refresh_jti) return false;
   return jti !== login.previous_refresh_jti || now - (login.rotated_at ?? 0) > raceMilliseconds;

@@ -1,22 +1,25 @@
-/** OAuth with the four providers: GitHub and Bitbucket by fixed endpoints, GitLab and Google by discovery. */
+/**
+ * OAuth with the four providers: GitHub and Bitbucket by fixed endpoints, GitLab and Google by
+ * discovery.
+ */
 import * as client from "openid-client";
 import { hostOf, type ProviderName, type ProviderSettings } from "../../domain/providers.ts";
 import type { SignInRule } from "../../domain/sign-in-allow.ts";
 import { RefusalError } from "../../domain/refusal.ts";
 import { askProvider, unavailable } from "./provider-http.ts";
 
-/** What a provider gives out for a code or a refresh token. */
+/** The tokens that a provider returns for a code or a refresh token. */
 export interface ProviderTokens {
   readonly access_token: string;
   readonly refresh_token: string | undefined;
   readonly expires_in: number | undefined;
-  /** Of the checked ID token, where there is one. */
+  /** The claims of the checked ID token, if there is one. */
   readonly subject: string | undefined;
 }
 
 /**
- * `repo` is the only scope with which GitHub shows private repositories, `read:org` the only one with which it says whether a person is
- * in an organisation.
+ * `repo` is the only scope with which GitHub shows private repositories, `read:org` the only one
+ * with which it says whether a person is in an organisation.
  */
 const scopes: Readonly<Record<ProviderName, string>> = {
   github: "read:user user:email repo",
@@ -25,13 +28,13 @@ const scopes: Readonly<Record<ProviderName, string>> = {
   google: "openid email",
 };
 
-/** What the browser has to bring back. */
+/** The values that the browser must bring back. */
 export interface Challenge {
   readonly state: string;
   readonly verifier: string;
 }
 
-/** Where to send the browser, and what to remember until it is back. */
+/** Returns where to send the browser, and what to remember until it comes back. */
 export async function authorization(
   name: ProviderName,
   settings: ProviderSettings,
@@ -69,7 +72,7 @@ export const exchangeCode = (
     });
   });
 
-/** A new access token for a refresh token. */
+/** Exchanges a refresh token for a new access token. */
 export const refreshGrant = (
   name: ProviderName,
   settings: ProviderSettings,
@@ -77,7 +80,7 @@ export const refreshGrant = (
 ): Promise<ProviderTokens> =>
   judged(async () => client.refreshTokenGrant(await configurationOf(name, settings), refreshToken));
 
-/** The claims of the user info endpoint, of this subject and no other. */
+/** Returns the claims of the user info endpoint. Throws unless they are of this subject. */
 export async function userInfo(
   name: ProviderName,
   settings: ProviderSettings,
@@ -114,7 +117,10 @@ async function judged(
 
 const isDiscovered = (name: ProviderName): boolean => name === "gitlab" || name === "google";
 
-/** One per provider while the process lives. A discovery that failed is tried again by the next sign-in. */
+/**
+ * One per provider for the life of the process. After a failed discovery, the next sign-in tries
+ * again.
+ */
 const configurations = new WeakMap<ProviderSettings, Promise<client.Configuration>>();
 
 function configurationOf(
@@ -135,7 +141,7 @@ async function configure(
 ): Promise<client.Configuration> {
   const { clientId, clientSecret } = settings;
   const host = hostOf(name, settings);
-  // Without encryption only where the operator set such an address.
+  // Unencrypted only if the operator has configured an http address.
   const insecure = host.startsWith("http:") ? [client.allowInsecureRequests] : [];
   const ask = fetchOf(settings);
   if (isDiscovered(name)) {
@@ -169,7 +175,7 @@ async function configure(
   return config;
 }
 
-/** undici's own client in fetch's clothes, bounded. */
+/** undici's client with the interface of `fetch`, with limits. */
 const fetchOf =
   (settings: ProviderSettings): client.CustomFetch =>
   async (url, { method, headers, body }) => {

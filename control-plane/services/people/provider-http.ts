@@ -1,4 +1,7 @@
-/** HTTP to the providers: bounded in time and size, so that a host that hangs or never stops sending delays no other request. */
+/**
+ * HTTP requests to the providers, with limits of time and size, so that a host that hangs or never
+ * stops sending delays no other request.
+ */
 import { request } from "undici";
 import type { ProviderSettings } from "../../domain/providers.ts";
 import { RefusalError } from "../../domain/refusal.ts";
@@ -37,7 +40,7 @@ export async function askProvider(
     let size = 0;
     for await (const part of answer.body as AsyncIterable<Buffer>) {
       size += part.length;
-      if (size > bodyLimit) throw new Error("the answer is too long");
+      if (size > bodyLimit) throw new Error("the response is too long");
       parts.push(part);
     }
     const known = Object.entries(answer.headers).map(([name, value]) => [name, String(value)]);
@@ -47,12 +50,12 @@ export async function askProvider(
       text: Buffer.concat(parts).toString(),
     };
   } catch (error) {
-    const why = signal.aborted ? "it took too long to answer" : (error as Error).message;
+    const why = signal.aborted ? "the response took too long" : (error as Error).message;
     throw unavailable(why);
   }
 }
 
-/** An authorised GET of JSON: the answer, or which of the two is at fault, the token or the host. */
+/** Makes an authorised GET of JSON. Throws whether the token or the host is at fault. */
 export async function getJson(
   settings: ProviderSettings,
   url: string,
@@ -61,18 +64,18 @@ export async function getJson(
   const { status, headers, text } = await askProvider(settings, url, {
     headers: { authorization: `Bearer ${token}`, accept: "application/json" },
   });
-  // GitHub also says 403 when the hour's calls are used up: then the token is fine.
+  // GitHub also returns 403 when the rate limit is exceeded; the token is valid then.
   const isLimited = headers.get("x-ratelimit-remaining") === "0" || headers.has("retry-after");
   if (status === 401 || (status === 403 && !isLimited))
     throw new RefusalError("provider_token_rejected");
-  if (status !== 200) throw unavailable(`it answered ${status}`);
+  if (status !== 200) throw unavailable(`it responded ${status}`);
   try {
     return { json: JSON.parse(text), headers };
   } catch {
-    throw unavailable("its answer is not JSON");
+    throw unavailable("its response is not JSON");
   }
 }
 
 /** The host is at fault. */
 export const unavailable = (why: string): RefusalError =>
-  new RefusalError("provider_unavailable", `The provider cannot be used now: ${why}`);
+  new RefusalError("provider_unavailable", `The provider is not available: ${why}`);

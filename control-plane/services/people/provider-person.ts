@@ -1,17 +1,23 @@
-/** Who signed in at a provider: the subject that never changes, and an e-mail that the provider has verified. */
+/**
+ * Identifies who signed in at a provider: the subject, which never changes, and an e-mail address
+ * that the provider has verified.
+ */
 import { apiOf, type ProviderName, type ProviderSettings } from "../../domain/providers.ts";
 import { userInfo, type ProviderTokens } from "./oauth-client.ts";
 import { getJson, unavailable } from "./provider-http.ts";
 
 export interface ProviderPerson {
   readonly subject: string;
-  /** The primary one; undefined if the provider has not verified it. */
+  /** The primary address; undefined if the provider has not verified it. */
   readonly email: string | undefined;
   /** Every address that the provider has verified. */
   readonly verified: readonly string[];
 }
 
-/** Asks the provider whose token this is. Throws `provider_unavailable` or `provider_token_rejected`. */
+/**
+ * Requests the owner of a token from the provider. Throws `provider_unavailable` or
+ * `provider_token_rejected`.
+ */
 export async function personOf(
   name: ProviderName,
   settings: ProviderSettings,
@@ -62,7 +68,7 @@ async function bitbucketPerson(api: string, settings: ProviderSettings, token: s
 
 function person(subject: unknown, email: unknown, verified: readonly unknown[]): ProviderPerson {
   if ((typeof subject !== "string" && typeof subject !== "number") || subject === "")
-    throw unavailable("it does not say who signed in");
+    throw unavailable("its response does not say who signed in");
   return {
     subject: String(subject),
     email: isAddress(email) ? email : undefined,
@@ -75,15 +81,15 @@ const isAddress = (text: unknown): text is string =>
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An object of an answer, or the host is at fault. */
+/** Returns an object of a response. Throws that the host is at fault if it is not one. */
 export function objectOf(value: unknown): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw unavailable("its answer is not what its API describes");
+    throw unavailable("its response does not match its API");
   return value as Fields;
 }
 
-/** A list of objects of an answer, or the host is at fault. */
+/** Returns a list of objects of a response. Throws that the host is at fault if it is not one. */
 export function listOf(value: unknown): Fields[] {
-  if (!Array.isArray(value)) throw unavailable("its answer is not what its API describes");
+  if (!Array.isArray(value)) throw unavailable("its response does not match its API");
   return value.map(objectOf);
 }

@@ -1,4 +1,4 @@
-/** The repositories of a person at a code host, through the host's own paging. */
+/** The repositories of a user at a code host, through the host's own paging. */
 import type { Repository, RepositoryList } from "../../../protocol/repositories.ts";
 import type { UserCaller } from "../callers.ts";
 import { getJson, unavailable } from "./provider-http.ts";
@@ -8,9 +8,9 @@ import { RefusalError } from "../../domain/refusal.ts";
 import { providerToken } from "./accounts.ts";
 import type { Context } from "../context.ts";
 
-/** What every one of the three hosts gives at most. */
+/** The largest page that all three hosts accept. */
 const pageSize = 100;
-/** A list without `limit` ends after so many pages, with a cursor. */
+/** A list without `limit` ends after this many pages, with a cursor. */
 const pagesAtOnce = 20;
 
 interface Host {
@@ -18,7 +18,9 @@ interface Host {
   /** The query of every page. */
   readonly query: Readonly<Record<string, string>>;
   readonly sizeName: string;
-  /** What names a page in the host's link to the next one: all that a cursor may hold. */
+  /**
+   * The parts that name a page in the host's link to the next one: a cursor contains nothing else.
+   */
   readonly cursorNames: readonly string[];
   /** The list and the address of the next page. */
   page(json: unknown, headers: Headers): { items: Fields[]; next: string | undefined };
@@ -105,12 +107,16 @@ export async function listRepositories(
   return { repositories, next_cursor: Buffer.from(position).toString("base64url") };
 }
 
-/** Only the page's name of the host's address is taken over: the token is never sent to an address that an answer names. */
+/**
+ * Only the name of the page is taken from the host's link, because the token must never be sent to
+ * an address that a response names.
+ */
 function positionOf({ cursorNames }: Host, next: string): string {
   const found = URL.parse(next, "http://host.invalid")?.searchParams ?? new URLSearchParams();
   const kept = [...found].filter(([key]) => cursorNames.includes(key));
   const position = new URLSearchParams(kept).toString();
-  if (position === "" || position.length > 140) throw unavailable("its paging is not as described");
+  if (position === "" || position.length > 140)
+    throw unavailable("its paging does not match its API");
   return position;
 }
 
@@ -129,7 +135,7 @@ const nextLink = (headers: Headers): string | undefined =>
 function textOf(value: unknown): string {
   if ((typeof value === "string" && value !== "") || typeof value === "number")
     return String(value);
-  throw unavailable("its answer is not what its API describes");
+  throw unavailable("its response does not match its API");
 }
 
 const branchOf = (value: unknown): string | null =>

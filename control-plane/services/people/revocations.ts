@@ -1,22 +1,25 @@
-/** Answers that are still being sent when the credential that asked for them ends. */
+/** Ends responses that are still being sent when the credential of their request ends. */
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { acceptsToken } from "../../domain/worker.ts";
 import { findLogin } from "../../store/people/logins.ts";
 import { findWorkerCaller } from "../../store/workers/workers.ts";
 import type { Context } from "../context.ts";
 
-/** How often the credentials are looked at: a wakeup may be lost, and a login may come to its end by itself. */
+/** How often the credentials are checked, because a wakeup may be lost, and a login may expire. */
 const lookMilliseconds = 500;
 
 type Caller = UserCaller | WorkerCaller;
 
 export interface Revocations {
-  /** Calls `cut` when the caller's login or token works no more. Returns a function that ends the watch. */
+  /**
+   * Calls `cut` when the caller's login or token is no longer valid. Returns a function that ends
+   * the watch.
+   */
   watch(caller: Caller, cut: () => void): () => void;
   close(): void;
 }
 
-/** Watches the callers of all open answers. */
+/** Watches the callers of all open responses. */
 export function watchRevocations(context: Context): Revocations {
   const { wakeups } = context;
   /** By credential. */
@@ -26,7 +29,7 @@ export function watchRevocations(context: Context): Revocations {
     for (const { caller, cuts } of watched.values())
       if (!(await isValid(context, caller))) for (const cut of cuts) cut();
   };
-  // A store that cannot be read is looked at again.
+  // If the store cannot be read, the next round tries again.
   const tryLook = () => void look().catch(() => undefined);
   const unlisten = [wakeups.listen("login", tryLook), wakeups.listen("worker", tryLook)];
   const timer = setInterval(tryLook, lookMilliseconds).unref();

@@ -1,4 +1,7 @@
-/** Whether a person who came through a provider may use this server: WINDLASS_SIGN_IN_ALLOW. Groups are asked about with the person's own token. */
+/**
+ * Decides by WINDLASS_SIGN_IN_ALLOW whether a person who signed in with a provider may use this
+ * server.
+ */
 import { apiOf, type ProviderName, type ProviderSettings } from "../../domain/providers.ts";
 import { allowsAddress, type SignInRule } from "../../domain/sign-in-allow.ts";
 import type { ProviderTokens } from "./oauth-client.ts";
@@ -7,10 +10,12 @@ import type { ProviderPerson } from "./provider-person.ts";
 
 type Group = Extract<SignInRule, { kind: "group" }>;
 
-/** GitLab's "minimal access" is 5 and opens nothing; a guest has 10. */
+/** GitLab's "minimal access" is 5 and does not count; a guest has 10. */
 const guest = 10;
 
-/** Asks the provider about groups only where no address is allowed. Throws `provider_unavailable`. */
+/**
+ * Requests groups from the provider only if no address is allowed. Throws `provider_unavailable`.
+ */
 export async function mayUse(
   rules: readonly SignInRule[],
   provider: ProviderName,
@@ -26,7 +31,10 @@ export async function mayUse(
   });
 }
 
-/** Asks about every group at once. Throws `provider_unavailable` if no answer says yes and one of them is no answer. */
+/**
+ * Checks all groups at once. Throws `provider_unavailable` if no response says yes and a request
+ * failed.
+ */
 async function isInAnyGroup(
   groups: readonly Group[],
   settings: ProviderSettings,
@@ -45,7 +53,10 @@ async function isInAnyGroup(
   return false;
 }
 
-/** Needs the scope `read:org`. An organisation that has not approved the application answers 403, as if there were no membership. */
+/**
+ * Needs the scope `read:org`. For an organisation that has not approved the application, the
+ * response is 403, as if there were no membership.
+ */
 async function isOrganisationMember(
   settings: ProviderSettings,
   organisation: string,
@@ -78,11 +89,11 @@ async function readMembership(
   const { status, headers: known, text } = await askProvider(settings, url, { headers });
   const isLimited = known.get("x-ratelimit-remaining") === "0" || known.has("retry-after");
   if (status === 404 || (status === 403 && !isLimited)) return undefined;
-  if (status !== 200) throw unavailable(`it answered ${status}`);
+  if (status !== 200) throw unavailable(`it responded ${status}`);
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    throw unavailable("its answer is not JSON");
+    throw unavailable("its response is not JSON");
   }
 }

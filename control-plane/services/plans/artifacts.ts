@@ -1,4 +1,4 @@
-/** Plan artifacts, in and out. */
+/** Stores plan artifacts and returns them. */
 import { planArtifactLimit, type PlanArtifact } from "../../../protocol/executions.ts";
 import type { WorkerCaller } from "../callers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
@@ -15,8 +15,8 @@ import { writeJobs } from "../jobs/changes.ts";
 import { contentOf, storeContent, type Content, type Recorded } from "../storage/stored-content.ts";
 
 /**
- * POST /api/jobs/{id}/plan-artifact: once per attempt. The same bytes again are the same answer and store nothing; those of a newer
- * attempt take the place of the older one's.
+ * POST /api/jobs/{id}/plan-artifact. Once per attempt. The same bytes again get the same response
+ * and store nothing; those of a newer attempt replace the older ones.
  */
 export async function uploadPlanArtifact(
   context: Context,
@@ -51,8 +51,8 @@ const artifactOf = ({ job_id, size_bytes, sha256 }: ArtifactRow): PlanArtifact =
 });
 
 /**
- * GET /api/jobs/{id}/plan-artifact: of a DEPLOY the artifact of the plan it names, because a claim of the bare interface names only the
- * job itself.
+ * GET /api/jobs/{id}/plan-artifact. For a DEPLOY, returns the artifact of the plan that it names,
+ * because a claim of the published interface names only the job itself.
  */
 export async function findPlanArtifact(
   context: Context,

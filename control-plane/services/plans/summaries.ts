@@ -1,4 +1,4 @@
-/** Plan summaries: told by the runner with the end of its job, read by the job's owner. */
+/** Plan summaries: reported by the runner with the end of its job, read by the job's owner. */
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { Answer } from "../../../protocol/endpoint.ts";
 import type { endpoints } from "../../../protocol/endpoints.ts";
@@ -9,11 +9,14 @@ import { findOwnJob } from "../../store/jobs/jobs.ts";
 import { findPlanSummary, savePlanSummary } from "../../store/plans/summaries.ts";
 import type { Context } from "../context.ts";
 
-/** Keeps what a runner tells of its plan. */
+/** Stores the summary that a runner reports. */
 export const keepPlanSummary = (tx: Queries, job: string, summary: PlanSummary): Promise<void> =>
   savePlanSummary(tx, job, JSON.stringify(summary));
 
-/** GET /api/cli/jobs/{id}/plan: of a DEPLOY what the plan that it names would do; null when no runner has said. */
+/**
+ * GET /api/cli/jobs/{id}/plan. For a DEPLOY, returns the summary of the plan that it names; null if
+ * no runner has reported one.
+ */
 export async function getPlanSummary(
   { store: { read } }: Context,
   { user_id: owner }: UserCaller,

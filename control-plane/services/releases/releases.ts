@@ -26,7 +26,7 @@ export async function publishRelease(
   const created_at = now();
   await store.write(async (tx) => {
     if (await tx.first(findRelease, { version }))
-      throw new RefusalError("version_exists", `version ${version} is published already`);
+      throw new RefusalError("version_exists", `version ${version} is already published`);
     await insertRelease(tx, { version, release_notes, created_at });
     const by = pipeline(caller);
     await record(tx, { by, owner: null, action: "release.publish", id: version }, created_at);
@@ -45,7 +45,7 @@ export async function registerCloudWorker(
   if (Buffer.byteLength(JSON.stringify(metadata)) > workerMetadataLimit)
     throw new RefusalError(
       "payload_too_large",
-      `the metadata is over ${workerMetadataLimit} bytes`,
+      `the metadata is larger than ${workerMetadataLimit} bytes`,
     );
   return context.store.write((tx) =>
     addWorker(context, tx, { owner: null, by: pipeline(caller), metadata }, { name }),
@@ -56,7 +56,7 @@ export async function registerCloudWorker(
 export const latestVersion = async ({ store }: Context): Promise<string | null> =>
   (await store.read.first(findLatestVersion, {}))?.value ?? null;
 
-/** Whether this is RELEASE_API_SECRET, compared in constant time. Nothing is, where none is configured. */
+/** Whether this is RELEASE_API_SECRET, compared in constant time. False if none is configured. */
 export const isReleaseSecret = ({ releaseSecret }: Context, given: string): boolean =>
-  // Hashes are equally long: the secret's length does not show either.
+  // Hashes have the same length, so the length of the secret is not disclosed either.
   equalSecrets(hashToken(given), hashToken(releaseSecret ?? "")) && releaseSecret !== undefined;

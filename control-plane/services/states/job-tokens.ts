@@ -1,6 +1,6 @@
 /**
- * Job tokens: what terraform shows for the state of its job's spec, and for nothing else. They are derived from the job and its attempt,
- * not stored.
+ * Job tokens: the credential of terraform for the state of its job's spec, and for nothing else.
+ * They are derived from the job and its attempt, not stored.
  */
 import { isHeld, type JobRow } from "../../domain/job.ts";
 import { RefusalError } from "../../domain/refusal.ts";
@@ -11,23 +11,29 @@ import { findLock, findState } from "../../store/states/states.ts";
 import type { JobCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 
-/** The token of one handing-out of a job. */
+/** Returns the token of one attempt of a job. */
 export const jobToken = ({ box }: Pick<Context, "box">, job: string, attempt: number): string =>
   `wlj_${box("job-token").sign(`${job}:${attempt}`)}`;
 
-/** Also those that were given out before a change of WINDLASS_SECRET_KEY: their jobs may still run. */
+/**
+ * Also those that were issued before a change of WINDLASS_SECRET_KEY, because their jobs may still
+ * run.
+ */
 const jobTokens = ({ box }: Pick<Context, "box">, job: string, attempt: number): string[] =>
   box("job-token")
     .signatures(`${job}:${attempt}`)
     .map((signature) => `wlj_${signature}`);
 
-/** What terraform shows in HTTP Basic. */
+/** The user and password of terraform's HTTP Basic header. */
 export interface JobCredential {
   readonly job: string;
   readonly token: string;
 }
 
-/** Returns the job with this token, for the state of its spec, for as long as the job may write it. Throws 401. */
+/**
+ * Returns the job with this token, for the state of its spec, for as long as the job may write it.
+ * Throws 401.
+ */
 export async function checkJobToken(
   context: Pick<Context, "store" | "box">,
   credential: JobCredential | undefined,
@@ -37,13 +43,14 @@ export async function checkJobToken(
   if (!credential) throw unauthenticated();
   const { read } = context.store;
   const job = await read.first(findJob, { id: credential.job });
-  // Also compared when there is no such job, so that both refusals take the same time.
+  // Also compared if there is no such job, so that both refusals take the same time.
   const isToken = jobTokens(context, credential.job, job?.attempt ?? 0).some((token) =>
     equalSecrets(credential.token, token),
   );
   if (!job || !isToken || job.spec_id !== spec) throw unauthenticated();
   const caller = { job_id: job.id, attempt: job.attempt, spec_id: spec, owner_id: job.owner_id };
-  // A state that a lost job has saved and unlocked is still to be read for the outputs of its late report.
+  // After a lost job has saved and unlocked its state, it may still read the outputs for its late
+  // report.
   if (!isRead || !(await isItsOwnState(read, job))) await checkStillValid(read, caller);
   return caller;
 }
@@ -55,8 +62,9 @@ async function isItsOwnState(queries: Queries, job: JobRow): Promise<boolean> {
 }
 
 /**
- * Refuses a token whose job has been released or given to another attempt. One exception: a job that was lost keeps its lock
- * (docs/decisions.md, "Release"), and while it has the lock, it may save what it did.
+ * Refuses a token whose job has been released or given to another attempt. One exception: a job
+ * that was lost keeps its lock (docs/decisions.md, "Release"), and while it has the lock, it may
+ * save what it did.
  */
 export async function checkStillValid(queries: Queries, caller: JobCaller): Promise<void> {
   const job = await queries.first(findJob, { id: caller.job_id });

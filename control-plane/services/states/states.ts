@@ -1,4 +1,4 @@
-/** Managed terraform state: what terraform's http backend does under the token of a running job. */
+/** Managed terraform state, as terraform's http backend uses it with the token of a running job. */
 import { createHash } from "node:crypto";
 import type { Readable } from "node:stream";
 import { stateLimit } from "../../../protocol/state.ts";
@@ -22,7 +22,7 @@ import { startJob } from "../jobs/holder.ts";
 import { ringNextOfSpec, writeJobs, type Rings } from "../jobs/changes.ts";
 import { storeContent } from "../storage/stored-content.ts";
 
-/** A lock as terraform describes it: its ID, and the whole document word for word. */
+/** A lock as terraform describes it: its ID, and the unchanged document. */
 export interface LockDocument {
   readonly id: string;
   readonly info: string;
@@ -45,8 +45,9 @@ export async function readState(
 }
 
 /**
- * LOCK: answers null when the caller holds the lock now, else the holder's document. The holder's own ID again is success: the client
- * repeats a LOCK whose answer was lost, and would otherwise wait for itself (docs/decisions.md, "Managed state").
+ * LOCK. Returns null if the caller now holds the lock, else the holder's document. The holder's own
+ * ID again succeeds: the client repeats a LOCK whose response was lost, and would otherwise wait
+ * for itself (docs/decisions.md, "Managed state").
  */
 export function lockState(
   context: Context,
@@ -64,7 +65,7 @@ export function lockState(
   });
 }
 
-/** UNLOCK: answers null when there is no lock now, else the document of the other holder. */
+/** UNLOCK. Returns null if there is no lock now, else the document of the other holder. */
 export function unlockState(
   context: Context,
   caller: JobCaller,
@@ -75,13 +76,16 @@ export function unlockState(
     if (!lock) return null;
     if (!holds(lock, caller, id)) return lock.info;
     await releaseLock(tx, caller.job_id);
-    // Of a job that was lost, the lock was the last thing that held up the spec.
+    // For a lost job, the lock was the last thing that kept the spec occupied.
     await ringNextOfSpec(tx, rings, caller.spec_id);
     return null;
   });
 }
 
-/** POST: a new version. It is durable before the answer; the same one again is success and stores nothing. */
+/**
+ * POST: stores a new version, durably before the response. The same version again succeeds and
+ * stores nothing.
+ */
 export async function writeState(
   context: Context,
   caller: JobCaller,
@@ -122,7 +126,7 @@ async function* read(
     md5.update(chunk);
     yield chunk;
   }
-  // Here, so that a body that is no state is refused before it is a blob.
+  // Here, so that a body that is not a state is refused before it becomes a blob.
   reader.end();
 }
 
@@ -144,11 +148,14 @@ const isRepeated = (newest: StateVersionRow, next: StateSummary & { md5: string 
 
 function checkFollows(newest: StateVersionRow, next: StateSummary): void {
   if (newest.lineage !== next.lineage)
-    throw new RefusalError("state_conflict", "this state has another lineage than the stored one");
+    throw new RefusalError(
+      "state_conflict",
+      "the lineage of this state differs from that of the stored state",
+    );
   if (next.serial <= newest.serial)
     throw new RefusalError(
       "state_conflict",
-      `serial ${next.serial} does not follow the stored state's, ${newest.serial}`,
+      `serial ${next.serial} is not higher than that of the stored state, ${newest.serial}`,
     );
 }
 

@@ -1,4 +1,4 @@
-/** Managed state in a person's hands: its versions, going back to one, unlocking. */
+/** Managed state for users: its versions, roll-back, unlock. */
 import { createHash } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import type { StateVersion } from "../../../protocol/state-versions.ts";
@@ -40,11 +40,13 @@ export async function listStateVersions(
   return (await listRows(read, id, before, limit)).map(view);
 }
 
-/** Who holds the lock of a state. */
+/** The holder of the lock of a state. */
 export interface StateLock {
   readonly job_id: string;
   readonly created_at: string;
-  /** The job may still write under it: then it is cancelled, not unlocked. */
+  /**
+   * Whether the job may still write with the lock: then users must cancel it instead of unlocking.
+   */
   readonly isHeld: boolean;
 }
 
@@ -62,7 +64,10 @@ export async function findStateLock(
   return { job_id, created_at: time(created_at), isHeld: holder !== undefined && isHeld(holder) };
 }
 
-/** GET …/state/versions/{serial}. A state holds secrets in clear, so who takes one is recorded before its first byte is sent. */
+/**
+ * GET …/state/versions/{serial}. A state contains secrets in clear text, so the download is
+ * recorded before its first byte is sent.
+ */
 export async function findStateContent(
   { store, blobs, now }: Context,
   user: UserCaller,
@@ -80,8 +85,9 @@ export async function findStateContent(
 }
 
 /**
- * POST …/state/versions/{serial}/rollback: the old content as a new version, above the highest serial, so that terraform takes it for the
- * newest and no history is lost. Refused while the state is locked.
+ * POST …/state/versions/{serial}/rollback. Stores the old content as a new version with a serial
+ * above the highest, so that terraform takes it for the newest and no history is lost. Refused
+ * while the state is locked.
  */
 export async function rollBackState(
   context: Context,
@@ -103,7 +109,10 @@ export async function rollBackState(
       await refuseLocked(tx, spec);
       const summary = seen.reader.end();
       if ((await tx.first(findState, { spec }))?.id !== newest?.id || summary.serial !== next)
-        throw new RefusalError("state_conflict", "the state changed meanwhile; look at it again");
+        throw new RefusalError(
+          "state_conflict",
+          "the state has changed in the meantime; check it and try again",
+        );
       const row = {
         spec_id: spec,
         ...summary,
@@ -125,8 +134,8 @@ export async function rollBackState(
 }
 
 /**
- * DELETE …/state/lock. A job that may still write under the lock is not robbed of it: its state would be lost. Such a job is cancelled
- * instead.
+ * DELETE …/state/lock. Refused while a job may still write with the lock, because its state would
+ * be lost. Such a job must be cancelled instead.
  */
 export async function breakStateLock(
   context: Context,
@@ -140,7 +149,10 @@ export async function breakStateLock(
     if (!lock) return;
     const holder = await tx.first(findJob, { id: lock.job_id });
     if (holder && isHeld(holder))
-      throw new RefusalError("configuration_busy", "the job that locked the state runs: cancel it");
+      throw new RefusalError(
+        "configuration_busy",
+        "the job that locked the state is running: cancel it instead",
+      );
     await releaseLock(tx, lock.job_id);
     const target = { id: spec, name: named.name, details: { job_id: lock.job_id } };
     await recordOwn(tx, user, { action: "state.unlock", ...target }, context.now());
@@ -156,10 +168,13 @@ async function findVersion(queries: Queries, spec: string, serial: number) {
 
 async function refuseLocked(queries: Queries, spec: string): Promise<void> {
   if (await queries.first(findLock, { spec }))
-    throw new RefusalError("state_locked", "wait for the job that holds the lock, or unlock it");
+    throw new RefusalError(
+      "state_locked",
+      "the state is locked: wait for the job that holds the lock, or unlock the state",
+    );
 }
 
-/** In pieces, so that reading a large state leaves turns to others. */
+/** In pieces, so that other requests are served while a large state is read. */
 async function* inPieces(
   content: Buffer,
   { reader, md5 }: { reader: StateDocumentReader; md5: ReturnType<typeof createHash> },

@@ -1,4 +1,7 @@
-/** Deleting blobs that no row names: those that retention removed the rows of, and orphaned blobs that a crash left. Never while a backup reads them. */
+/**
+ * Deleting blobs that no row names: those that retention removed the rows of, and orphaned blobs
+ * that a crash left. Never while a backup reads them.
+ */
 import { isBackupRunning } from "../../store/facts.ts";
 import {
   addUnnamed,
@@ -11,16 +14,16 @@ import type { Context } from "../context.ts";
 import type { Turns } from "./turns.ts";
 import { day, hour } from "../../../common/units.ts";
 
-/** A blob is there before its row is; none takes nearly as long. */
+/** A blob exists before its row does. No blob takes nearly this long to get its row. */
 const youngMilliseconds = hour;
 /**
- * A blob that no row ever named, as far as this database knows, stays this long: the database may be the wrong one, or one that an
- * operator is about to replace.
+ * A blob that no row of this database has ever named is kept this long: the database may be the
+ * wrong one, or one that an operator is about to replace.
  */
 const strangerMilliseconds = 7 * day;
 const blobsPerTurn = 100;
 
-/** Deletes the blobs whose time has come; answers how many. */
+/** Deletes the blobs that are due. Returns how many. */
 export async function deleteUnnamedBlobs(
   { store, blobs, now }: Context,
   turns: Turns,
@@ -55,7 +58,9 @@ export async function noteStrangers({ store, blobs, now }: Context, turns: Turns
   }
 }
 
-/** Deletes noted blobs whose rows are gone, at once; while a backup runs they are left for retention. */
+/**
+ * Deletes blobs whose rows were removed, at once; while a backup runs they are left for retention.
+ */
 export async function forget(
   { store, blobs, now }: Pick<Context, "store" | "blobs" | "now">,
   unnamed: readonly string[],

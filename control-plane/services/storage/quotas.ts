@@ -1,5 +1,6 @@
 /**
- * Quotas of an owner. They are judged when a person creates something, in its transaction, and never when a running job saves its state.
+ * Quotas of an owner. They are checked when a user creates something, in its transaction, and never
+ * when a running job saves its state.
  */
 import type { Quota } from "../../domain/quotas.ts";
 import { RefusalError } from "../../domain/refusal.ts";
@@ -20,7 +21,7 @@ export async function checkQueuedJobs(
   if ((await countOpenJobs(tx, { owner, status: "QUEUED", limit })) < limit) return;
   throw new QuotaExceededError(
     "queued_jobs",
-    `${limit} jobs wait already; cancel some or let them run`,
+    `${limit} jobs are already queued, which is the limit: cancel some of them or wait until they have run`,
   );
 }
 
@@ -32,10 +33,13 @@ export async function checkConfigurations(
 ): Promise<void> {
   const { configurations: limit } = quotas;
   if ((await listSpecIds(tx, owner, undefined, limit)).length < limit) return;
-  throw new QuotaExceededError("configurations", `there are ${limit} configurations; delete some`);
+  throw new QuotaExceededError(
+    "configurations",
+    `you have ${limit} configurations, which is the limit: delete some of them`,
+  );
 }
 
-/** Refuses so many more bytes of archives. */
+/** Refuses this many more bytes of archives. */
 export async function checkArchiveBytes(
   { quotas }: Pick<Context, "quotas">,
   tx: Queries,
@@ -47,11 +51,13 @@ export async function checkArchiveBytes(
   if (used + bytes <= limit) return;
   throw new QuotaExceededError(
     "archive_bytes",
-    `archives take ${mib(used)} of ${mib(limit)}, and this one has ${mib(bytes)}; unused ones are removed after a while`,
+    `your archives have ${mib(used)} of at most ${mib(limit)}, and this one has ${mib(bytes)}; retention removes unused archives`,
   );
 }
 
-/** Refuses so many more bytes of states, or a job that would write more when there is no room left. */
+/**
+ * Refuses this many more bytes of states, or a job that would write more if the quota is used up.
+ */
 export async function checkStateBytes(
   { quotas }: Pick<Context, "quotas">,
   tx: Queries,
@@ -63,7 +69,7 @@ export async function checkStateBytes(
   if (bytes === 0 ? used < limit : used + bytes <= limit) return;
   throw new QuotaExceededError(
     "state_bytes",
-    `states and their old versions take ${mib(used)} of ${mib(limit)}; destroy and delete configurations that are not needed`,
+    `your states and their old versions have ${mib(used)} of at most ${mib(limit)}: destroy and delete configurations that you do not need`,
   );
 }
 
@@ -79,7 +85,10 @@ class QuotaExceededError extends RefusalError {
   }
 }
 
-/** Counts for the metrics that a quota refuses `request`: once, however often its transaction is run again. */
+/**
+ * Counts for the metrics that a quota refuses `request`: once, however often its transaction is run
+ * again.
+ */
 export async function countRefusal<T>(
   { wakeups }: Pick<Context, "wakeups">,
   request: Promise<T>,

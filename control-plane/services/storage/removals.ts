@@ -1,6 +1,7 @@
 /**
- * Removing what was deleted and has a long history: the deletion hides it at once and removes a little; turns in the background remove the
- * rest. What is left to do is found in the tables, so a crash forgets nothing.
+ * Removes the history of deleted objects: the deletion hides an object at once and removes a little
+ * of its history; small transactions in the background remove the rest. The tables show what is
+ * left to do, so a crash forgets nothing.
  */
 import type { Queries } from "../../store/db.ts";
 import {
@@ -18,10 +19,13 @@ import { loseSomeJobs } from "../jobs/outcomes.ts";
 import { Turns } from "./turns.ts";
 import { forget } from "./orphaned-blobs.ts";
 
-/** Of a configuration's history; a few milliseconds of the writer. */
+/** Rows of a configuration's history in one transaction: a few milliseconds of the writer. */
 const rowsPerTurn = 100;
 
-/** Removes some of what belongs to an abandoned configuration, and the configuration with the last of it. Answers the blobs that it noted. */
+/**
+ * Removes some rows of a deleted configuration, and with the last of them the configuration itself.
+ * Returns the blobs to delete.
+ */
 export async function removeSomeOfSpec(tx: Queries, spec: string, now: number): Promise<string[]> {
   const states = await tx.all(deleteSomeStates, { spec, limit: rowsPerTurn });
   const blobs = states.map(({ blob }) => blob);

@@ -1,6 +1,7 @@
 /**
- * The first start after a restore. What happened between the backup and the restore is not known here, so nothing is done again that
- * may have been done, and nothing works again that may have been ended.
+ * The first start after a restore. The server does not know what happened between the backup and
+ * the restore, so nothing that may have been done is repeated, and nothing that may have been ended
+ * works again.
  */
 import { outliveRestore } from "../../domain/job.ts";
 import { findFact, removeFact, restoredAt, restorePending, setFact } from "../../store/facts.ts";
@@ -14,7 +15,10 @@ import { changeJob, writeJobs } from "../jobs/changes.ts";
 import { recordOutcome } from "../jobs/outcomes.ts";
 import { time } from "../jobs/views.ts";
 
-/** Settles a restore, once; answers how many jobs have an unknown outcome, or undefined when there was none. */
+/**
+ * Settles a restore, once; answers how many jobs have an unknown outcome, or undefined when there
+ * was none.
+ */
 export async function settleRestore(context: Context): Promise<number | undefined> {
   const from = await findFact(context.store.read, restorePending);
   if (from === undefined) return undefined;
@@ -23,7 +27,8 @@ export async function settleRestore(context: Context): Promise<number | undefine
     const jobs = await tx.all(findAllUnreleased, {});
     for (const job of jobs) {
       const isHeld = job.worker_id !== null;
-      // The runner may be at it still: its spec waits for its report, or for a person who has looked.
+      // The runner may still be working on the job, so its spec waits for its report, or for a user
+      // who has checked.
       if (isHeld && job.job_type !== "PLAN") await lockFor(tx, job, from, now);
       const settled = outliveRestore(job, from, now);
       const after = await changeJob(tx, rings, job, settled, now, { keepLock: isHeld });
@@ -44,7 +49,7 @@ async function lockFor(tx: Queries, { id, spec_id }: JobRow, from: string, now: 
   const info = {
     ID: id,
     Operation: "restore",
-    Info: `held by job ${id} at the backup of ${from}; unlock when you have looked at what it did`,
+    Info: `held by job ${id} at the backup of ${from}; unlock after you have checked what it did`,
     Who: "windlass server restore",
     Version: "",
     Created: time(now),

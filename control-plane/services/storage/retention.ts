@@ -1,8 +1,9 @@
 /**
- * Retention: what is old and needed by nothing is removed, a little at a time. What stays and why: docs/settings.md.
+ * Retention: removes old content that nothing needs. docs/settings.md describes what stays.
  *
- * A turn removes so little that a request beside it hardly notices. Rows are removed first, together with a note of their blobs; a
- * round later the files follow. So a reader of a row never finds a missing file, and a crash leaves an extra file, never a missing one.
+ * A transaction removes so little that requests next to it hardly notice. Rows are removed first,
+ * together with a note of their blobs, and the files an hour later. So a reader of a row never
+ * finds a missing file, and a crash leaves an extra file, never a missing one.
  */
 import {
   addLogRemovals,
@@ -24,7 +25,7 @@ import type { Context } from "../context.ts";
 import { Turns } from "./turns.ts";
 import { deleteUnnamedBlobs, noteStrangers } from "./orphaned-blobs.ts";
 
-/** How many of each a round removed. */
+/** How many objects of each kind a round removed. */
 export interface Removed {
   logs: number;
   artifacts: number;
@@ -33,10 +34,13 @@ export interface Removed {
   blobs: number;
 }
 
-/** Of a log's chunks (16–32 KB as a rule) as many as a few milliseconds remove. */
+/**
+ * How many chunks of a log (usually 16–32 KB each) one transaction removes: a few milliseconds of
+ * the writer.
+ */
 const chunksPerTurn = 100;
 const rowsPerTurn = 100;
-/** An archive that is named is noted so this often within its period. */
+/** How often within its period the use of an archive is recorded. */
 const notesPerPeriod = 30;
 
 /** One round over everything. Ends early, between two turns, when `stop` is aborted. */
@@ -55,7 +59,9 @@ export async function retainOnce(context: Context, stop?: AbortSignal): Promise<
   return removed;
 }
 
-/** Repeats a removal of at most `rowsPerTurn` until it removes fewer; answers how many it removed. */
+/**
+ * Repeats a removal of at most `rowsPerTurn` until it removes fewer; answers how many it removed.
+ */
 async function repeat(turns: Turns, remove: () => Promise<number>): Promise<number> {
   let all = 0;
   while (await turns.next()) {
@@ -78,7 +84,7 @@ async function removeLogs({ store, now }: Context, turns: Turns, before: number)
       return jobs.length;
     }),
   );
-  // Also of a round that a crash or a stop ended.
+  // Including the rest of a round that a crash or a stop ended.
   while (await turns.next()) {
     const isMore = await store.write(async (tx) => {
       let left = chunksPerTurn;
@@ -87,7 +93,7 @@ async function removeLogs({ store, now }: Context, turns: Turns, before: number)
         if (job === undefined) return false;
         const deleted = (await tx.all(deleteChunks, { job, limit: left })).length;
         if (deleted < left) await tx.run(deleteLogRemoval, { job });
-        // A log without chunks counts too, or a turn would have no end.
+        // A log without chunks counts too; otherwise the loop would not end.
         left -= Math.max(1, deleted);
       }
       return true;
@@ -133,7 +139,7 @@ async function removeArchives(context: Context, turns: Turns, now: number): Prom
   const { store, retention } = context;
   if (!Number.isFinite(retention.archives)) return 0;
   const noteEvery = retention.archives / notesPerPeriod;
-  // It may have been named for so long after the last note.
+  // It may have been in use for that long after the last record.
   const before = now - retention.archives - noteEvery;
   let removed = 0;
   let last = { owner_id: "", sha256: "" };

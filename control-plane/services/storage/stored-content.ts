@@ -1,4 +1,7 @@
-/** Content that is a row and a blob: the blob is written first, the row decides, and a blob without a row does not stay. */
+/**
+ * Content that is a row and a blob: the blob is written first, the row makes it valid, and a blob
+ * without a row is deleted.
+ */
 import type { Readable } from "node:stream";
 import type { WrittenBlob } from "../../blobs/blobs.ts";
 import type { Context } from "../context.ts";
@@ -8,13 +11,13 @@ export interface Recorded<T> {
   readonly answer: T;
   /** Whether a row names the new blob now. */
   readonly stored: boolean;
-  /** The blob that no row names any more. */
+  /** The blob that no row names any longer. */
   readonly replaced?: string | undefined;
 }
 
 /**
- * Writes `content` to a blob, then calls `record` to make the row in a transaction. What the row does not name after that is deleted;
- * after the commit, because until then it may be needed.
+ * Writes `content` to a blob, then calls `record` to write the row in a transaction. After the
+ * commit, deletes the blob that the row does not name.
  */
 export async function storeContent<T>(
   context: Pick<Context, "store" | "blobs" | "now">,

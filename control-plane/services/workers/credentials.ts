@@ -8,10 +8,16 @@ import { findWorkerCaller, recordCall } from "../../store/workers/workers.ts";
 import type { Origin, WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 
-/** A call while OFFLINE is recorded at most so often: ten times in the period after which jobs are lost. */
+/**
+ * How often a call of an OFFLINE worker is recorded: ten times in the period after which jobs are
+ * lost.
+ */
 const callFraction = 1 / 10;
 
-/** Returns the worker with this id and token. An unknown id and a wrong token look the same and take the same path. */
+/**
+ * Returns the worker with this id and token. An unknown id and a wrong token get the same response
+ * in the same time.
+ */
 export async function checkWorkerToken(
   { store, now, periods }: Pick<Context, "store" | "now" | "periods">,
   id: string,
@@ -31,7 +37,7 @@ export async function checkWorkerToken(
   return { ...worker, presented_hash: token_hash, origin };
 }
 
-/** For a worker that is not here: its proof looks like any other, and is wrong. */
+/** Used for an unknown worker: its proof looks like any other and is wrong. */
 const unknown = randomBytes(32).toString("hex");
 
 /** POST /api/workers/proof. */

@@ -1,6 +1,7 @@
 /**
- * What workers were deployed with, which is what a DESTROY_WORKER job destroys. Checked when a person sets it, and again when a job uses
- * it: what it names may be gone, and what an older version stored was not checked.
+ * What workers were deployed with, which is what a DESTROY_WORKER job destroys. Checked when a user
+ * sets it, and again when a job uses it: what it names may have been deleted, and older versions
+ * did not check it.
  */
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import {
@@ -28,22 +29,29 @@ const field = "body.deploy_configuration";
 
 type Metadata = Record<string, unknown> & { deploy_configuration?: DeployConfiguration };
 
-/** A worker's metadata as people and workers see it: sensitive values of the deploy configuration are left out. */
+/**
+ * A worker's metadata for users and workers: sensitive values of the deploy configuration are left
+ * out.
+ */
 export function shownMetadata(worker: Pick<WorkerRow, "metadata" | "owner_id">): Metadata {
   const metadata = JSON.parse(worker.metadata) as Metadata;
-  // What a pipeline wrote about a cloud-hosted worker is free: no job uses it.
+  // A pipeline may write anything about a cloud-hosted worker, because no job uses it.
   if (worker.owner_id === null || metadata.deploy_configuration === undefined) return metadata;
   const { deploy_configuration: known, ...rest } = metadata;
   try {
     const masked = known.snapshot && { snapshot: mask(known.snapshot) };
     return { ...rest, deploy_configuration: { ...known, ...masked } };
   } catch {
-    // Not of this shape, so no job can use it: nothing of it is shown, for nothing of it can be masked.
+    // It has another shape, so no job can use it. Nothing of it is shown, because nothing of it can
+    // be masked.
     return rest;
   }
 }
 
-/** The worker's metadata, as it is stored, with another deploy configuration; null removes it. Throws what is wrong with it. */
+/**
+ * Returns the worker's metadata, in the stored form, with another deploy configuration; null
+ * removes it. Throws what is wrong with it.
+ */
 export async function withDeployConfiguration(
   { box }: Context,
   tx: Queries,
@@ -55,13 +63,13 @@ export async function withDeployConfiguration(
   if (Buffer.byteLength(JSON.stringify(given)) > deployConfigurationLimit)
     throw new RefusalError(
       "payload_too_large",
-      `the deploy configuration is over ${deployConfigurationLimit} bytes`,
+      `the deploy configuration is larger than ${deployConfigurationLimit} bytes`,
     );
   const { configuration_id, snapshot, targets, all } = given;
   if (configuration_id !== undefined && snapshot !== undefined)
-    throw invalid(field, "has a configuration_id and a snapshot: give one of them");
+    throw invalid(field, "has both a configuration_id and a snapshot: set only one of them");
   if (targets !== undefined && all !== undefined)
-    throw invalid(`${field}.all`, "contradicts targets: give one of them");
+    throw invalid(`${field}.all`, "contradicts targets: set only one of them");
   const scope = targets === undefined ? { all: true } : { targets };
   const variables = box("variables");
   if (configuration_id !== undefined) {
@@ -77,9 +85,12 @@ export async function withDeployConfiguration(
   return JSON.stringify({ ...metadata, deploy_configuration });
 }
 
-/** What tearing a worker down means. */
+/** The resolved deploy configuration of a worker. */
 export interface Teardown {
-  /** The configuration whose state holds the worker; null: `snapshot` is a configuration of its own with its own backend. */
+  /**
+   * The configuration whose state contains the worker; null: `snapshot` is a configuration of its
+   * own with its own backend.
+   */
   readonly spec: SpecRow | null;
   /** With its values. */
   readonly snapshot: ConfigSnapshot | null;
@@ -91,7 +102,10 @@ export type TeardownScope = { readonly targets: readonly string[] } | { readonly
 
 const judgeStored = judge(DeployConfiguration, "deploy_configuration");
 
-/** The worker's deploy configuration, ready to be used. Throws `no_deploy_configuration` if it has none that can be. */
+/**
+ * Returns the worker's deploy configuration, ready to use. Throws `no_deploy_configuration` if the
+ * worker has none that can be used.
+ */
 export async function findTeardown(
   { box }: Context,
   tx: Queries,
@@ -126,7 +140,7 @@ export async function findTeardown(
   }
 }
 
-/** The configuration that is named, which must be the owner's, as an archive must be. */
+/** Returns the named configuration, which must belong to the owner, like an archive. */
 async function checkNamed(
   tx: Queries,
   { owner_id: owner }: WorkerRow,
@@ -141,11 +155,17 @@ async function checkNamed(
   const source = snapshot?.source;
   if (source === undefined) throw invalid(field, "needs a configuration_id or a snapshot");
   if (source.type === "archive" && !(await tx.first(findArchive, { owner, sha256: source.sha256 })))
-    throw invalid(`${field}.snapshot.source.sha256`, "names no archive of yours: upload it first");
+    throw invalid(
+      `${field}.snapshot.source.sha256`,
+      "is not the SHA-256 of one of your archives: upload the archive first",
+    );
   return null;
 }
 
-/** A snapshot with its defaults, and with the sensitive values that it does not repeat. */
+/**
+ * Returns a snapshot with its defaults, and with the stored sensitive values that it does not
+ * repeat.
+ */
 function checkedSnapshot(
   given: ConfigSnapshot,
   before: ConfigSnapshot | undefined,

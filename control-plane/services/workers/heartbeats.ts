@@ -1,4 +1,7 @@
-/** Heartbeats: a worker lives, and learns what it must know at once: cancelled jobs, a drain. */
+/**
+ * Heartbeats: a worker reports that it is alive, and learns at once of cancelled jobs and of a
+ * drain.
+ */
 import type { Heartbeat, HeartbeatAnswer } from "../../../protocol/workers.ts";
 import type { WorkerCaller } from "../callers.ts";
 import { hasEnded } from "../../domain/job.ts";
@@ -12,8 +15,8 @@ import { time } from "../jobs/views.ts";
 import { latestVersion } from "../releases/releases.ts";
 
 /**
- * A waiting heartbeat that begins with cancelled jobs is answered after this: the agent may know them already, or its last answer may
- * have been lost. Asking again costs at most one request a second.
+ * How long a waiting heartbeat waits if jobs are cancelled when it arrives: the agent may know them
+ * already, or the last response may have been lost. So the agent repeats it at most once a second.
  */
 const knownCancelMilliseconds = 1000;
 
@@ -30,7 +33,8 @@ export async function heartbeat(
   { worker, body, waitMilliseconds, gone }: HeartbeatRequest,
 ): Promise<HeartbeatAnswer> {
   refuseSecondAgent(context, worker, body.instance_id);
-  // With jobs in hand it is a heartbeat like any other: they are not to be lost before their time.
+  // If the worker holds jobs, it is an ordinary heartbeat, so that the jobs are not lost before
+  // their time.
   const isLeaving = body.leaving === true && (body.active_job_ids ?? []).length === 0;
   const held = await context.store.write(async (tx) => {
     const jobs = await record(context, tx, worker.id, body);
@@ -43,7 +47,7 @@ export async function heartbeat(
   const status = workerStatus({ ...worker, offline_at, last_heartbeat_at: now });
   const { labels = worker.labels, features } = listsOf(body);
   const isChanged = labels !== worker.labels || features !== worker.features;
-  // Its parked claims may get other jobs now.
+  // Its waiting claims may get other jobs now.
   if (isLeaving || isChanged) context.wakeups.ring("worker", worker.id);
   if (isLeaving || waitMilliseconds === 0) return answer(context, worker.id, status, cancelled);
   const wait =
@@ -51,7 +55,9 @@ export async function heartbeat(
   return waitForChange(context, worker, { status, cancelled }, wait, gone());
 }
 
-/** As they are stored. Features that a heartbeat leaves out are gone: an older agent runs now. */
+/**
+ * In the stored form. A heartbeat without features clears them, because an older agent runs now.
+ */
 const listsOf = ({ labels, features = [] }: Heartbeat) => ({
   labels: labels && JSON.stringify(labels),
   features: JSON.stringify(features),
@@ -75,7 +81,8 @@ async function record(context: Context, tx: Queries, id: string, body: Heartbeat
     active_job_ids: active ? JSON.stringify(active) : null,
   });
   const held = await tx.all(findHeldBriefly, { worker: id });
-  // Only heartbeats that carry the list say something about jobs; a job it leaves out for too long is lost (worker-watch).
+  // Only heartbeats with the list report about jobs. A job that the list leaves out for too long is
+  // lost (watch.ts).
   if (active !== undefined) {
     const listed = new Set(active);
     for (const job of held) {
@@ -87,7 +94,7 @@ async function record(context: Context, tx: Queries, id: string, body: Heartbeat
   return held;
 }
 
-/** Two agents with one identity would each think that the other's jobs are theirs. */
+/** Each of two agents with one identity would take the other's jobs for its own. */
 function refuseSecondAgent(
   { now, periods }: Context,
   worker: WorkerCaller,
@@ -103,7 +110,7 @@ function refuseSecondAgent(
   if (isOther)
     throw new RefusalError(
       "identity_in_use",
-      "another agent uses this worker's identity; stop it, or register this one under a name of its own",
+      "another agent uses this worker's identity: stop that agent, or register this one as a worker of its own",
     );
 }
 
@@ -112,7 +119,10 @@ interface Orders {
   readonly cancelled: readonly string[];
 }
 
-/** Resolves when the worker's orders differ from `before`, when the time is up, or when the server drains. */
+/**
+ * Resolves when the worker's cancelled jobs or its drain differ from `before`, when the time is up,
+ * or when the server drains.
+ */
 async function waitForChange(
   context: Context,
   { id, presented_hash }: WorkerCaller,
@@ -152,7 +162,7 @@ async function waitForChange(
     if (signal.aborted) end();
   }
   try {
-    // What changed between the record and the listening.
+    // Checks for changes between the record and the subscription.
     await look();
     const orders = await promise;
     return await answer(context, id, orders.status, orders.cancelled);

@@ -34,7 +34,10 @@ export async function createRegistrationToken(
   return { registration_token: token, expires_at: time(expires_at), uses_left: uses };
 }
 
-/** Returns the hash of a registration token that can be used; undefined for one that is wrong, used up or expired. */
+/**
+ * Returns the hash of a registration token that can be used; undefined for one that is wrong, used
+ * up or expired.
+ */
 export async function findRegistrationToken(
   { store, now }: Context,
   token: string,

@@ -1,4 +1,4 @@
-/** DESTROY_WORKER: tearing down what a worker was deployed with, run by another worker. */
+/** DESTROY_WORKER: destroys what a worker was deployed with. Another worker runs the job. */
 import type { JobRow } from "../../domain/job.ts";
 import type { WorkerRow } from "../../domain/worker.ts";
 import { RefusalError } from "../../domain/refusal.ts";
@@ -10,7 +10,7 @@ import type { Rings } from "../jobs/changes.ts";
 import type { TeardownScope } from "./deploy-configurations.ts";
 import { loseSomeJobs } from "../jobs/outcomes.ts";
 
-/** Refuses to tear down once more what would now destroy something else: that is not what was confirmed. */
+/** Refuses to retry a teardown that would now destroy something else than what was confirmed. */
 export async function refuseOtherTeardown(
   tx: Queries,
   retried: string,
@@ -23,11 +23,11 @@ export async function refuseOtherTeardown(
   if (job?.config_hash !== hash || targets.join("\n") !== now.join("\n"))
     throw new RefusalError(
       "job_not_retryable",
-      "what tearing the worker down destroys has changed since: make a new DESTROY_WORKER job",
+      "the deploy configuration of the worker has changed since then: create a new DESTROY_WORKER job",
     );
 }
 
-/** Creating the job drains the target: it waits until the target holds no job. */
+/** Creating the job drains the target; the job waits until the target holds no job. */
 export async function drainTarget(
   tx: Queries,
   worker: string,
@@ -40,7 +40,7 @@ export async function drainTarget(
   await record(tx, { by, owner, action: "worker.drain", id: worker, name, details }, now);
 }
 
-/** On the SUCCESS of a DESTROY_WORKER its target is removed. */
+/** Removes the target of a DESTROY_WORKER job after its SUCCESS. */
 export async function removeTornDownWorker(
   tx: Queries,
   rings: Rings,
@@ -50,12 +50,15 @@ export async function removeTornDownWorker(
 ): Promise<void> {
   const target = job.assigned_worker_id;
   if (job.job_type !== "DESTROY_WORKER" || job.status !== "SUCCESS" || target === null) return;
-  // Reported once more, the same end removes nothing more.
+  // A repeated report of the same end removes nothing more.
   const worker = await tx.first(findOwnWorker, { id: target, owner: job.owner_id });
   if (worker) await removeWorker(tx, rings, worker, by, now);
 }
 
-/** Removes a worker: its parked requests end, and its jobs are lost, the first of them at once and the rest behind it. */
+/**
+ * Removes a worker: ends its waiting requests, and its jobs are lost, the first of them at once and
+ * the rest in the background.
+ */
 export async function removeWorker(
   tx: Queries,
   rings: Rings,

@@ -1,4 +1,4 @@
-/** What a person changes about a worker. */
+/** Changes of a worker by its user. */
 import type { UpdateWorker, Worker } from "../../../protocol/workers.ts";
 import type { UserCaller } from "../callers.ts";
 import type { WorkerRow } from "../../domain/worker.ts";
@@ -9,7 +9,10 @@ import type { Context } from "../context.ts";
 import { withDeployConfiguration } from "./deploy-configurations.ts";
 import { viewWorker } from "./workers.ts";
 
-/** PATCH /api/cli/workers/{id}. A change that depends on the worker is a function of it: then no other comes in between. */
+/**
+ * PATCH /api/cli/workers/{id}. A change that depends on the worker is passed as a function of it,
+ * so that no other change comes in between.
+ */
 export async function updateWorker(
   context: Context,
   user: UserCaller,

@@ -1,4 +1,7 @@
-/** The watch over workers and what they hold: marks them OFFLINE on time, decides lost jobs, and releases jobs whose cancel was not acknowledged. */
+/**
+ * The watch over workers and their jobs: marks workers OFFLINE on time, decides lost jobs, and
+ * releases jobs whose cancel was not acknowledged.
+ */
 import { releaseCancelled, unansweredCancelMilliseconds, type JobRow } from "../../domain/job.ts";
 import { system } from "../audit/audit.ts";
 import { followClock, type Clock } from "../operations/clock.ts";
@@ -9,8 +12,8 @@ import { findJob, findOmitted, findUnansweredCancels } from "../../store/jobs/jo
 import { findLostHolders, markOffline } from "../../store/workers/workers.ts";
 
 /**
- * Returns the round of the watch. Nothing is decided before the server has been ready for a period: while it was away, no runner could
- * report.
+ * Returns the round of the watch. Nothing is decided before the server has been ready for a period:
+ * while it was away, no runner could report.
  */
 export function workerWatch(
   context: Context,
@@ -40,7 +43,8 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
   if (now - readyAt >= periods.lost)
     for (const { id } of await store.read.all(findLostHolders, { before: now - periods.lost }))
       await loseWorker(context, id, now - periods.lost);
-  // While the server was down no runner could acknowledge, and it may not even have received the cancel.
+  // While the server was down no runner could acknowledge, and it may not even have received the
+  // cancel.
   if (now - readyAt < unansweredCancelMilliseconds) return;
   const before = now - unansweredCancelMilliseconds;
   for (const { id } of await store.read.all(findUnansweredCancels, { before }))
@@ -52,7 +56,10 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
     });
 }
 
-/** All jobs of a worker, unless it came back in the meantime. What a crash leaves undecided, the next round decides. */
+/**
+ * All jobs of a worker, unless it came back in the meantime. After a crash, the next round decides
+ * the rest.
+ */
 async function loseWorker(context: Context, worker: string, before: number): Promise<void> {
   let isMore: boolean;
   do {
@@ -64,7 +71,7 @@ async function loseWorker(context: Context, worker: string, before: number): Pro
   } while (isMore);
 }
 
-/** Each in its own transaction, and only if it is still held by the same worker and attempt as when it was found lost. */
+/** Each in its own transaction, and only if the same worker and attempt still hold it. */
 async function loseOmitted(context: Context, found: readonly JobRow[]): Promise<void> {
   for (const { id, worker_id, attempt } of found)
     await writeJobs(context, async (tx, rings) => {

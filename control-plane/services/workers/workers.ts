@@ -1,4 +1,4 @@
-/** Workers: registration, metadata, and what a person does with them. */
+/** Workers: registration, metadata, and the actions of users. */
 import { v7 as uuid } from "uuid";
 import type {
   RegisterWorker,
@@ -33,7 +33,10 @@ import { removeWorker } from "./teardown.ts";
 
 type Metadata = Record<string, unknown>;
 
-/** How a caller of the register endpoint may register: as a user, with a token's hash, or as the worker itself. */
+/**
+ * How a caller of the register endpoint may register: as a user, with a token's hash, or as the
+ * worker itself.
+ */
 export type Registrant =
   | { readonly kind: "user"; readonly user: UserCaller }
   | { readonly kind: "token"; readonly token_hash: string; readonly origin: Origin }
@@ -71,7 +74,7 @@ export async function registerWorker(
   });
 }
 
-/** A worker that the user may see; undefined if there is none. */
+/** Returns a worker that the user may see; undefined if there is none. */
 export async function findWorker(
   { store }: Context,
   { user_id: owner }: UserCaller,
@@ -108,7 +111,10 @@ export async function listWorkers(
   return workers.filter((worker) => worker !== undefined);
 }
 
-/** GET /api/workers/{id} with worker headers: itself, or the one that its DESTROY_WORKER job names. */
+/**
+ * GET /api/workers/{id} with worker headers. Returns the worker itself, or the one that its
+ * DESTROY_WORKER job names.
+ */
 export async function readWorker(
   { store }: Context,
   caller: WorkerCaller,
@@ -134,7 +140,7 @@ export async function updateMetadata(
     if (Buffer.byteLength(JSON.stringify(merged)) > workerMetadataLimit)
       throw new RefusalError(
         "payload_too_large",
-        `the metadata would be over ${workerMetadataLimit} bytes`,
+        `the metadata would be larger than ${workerMetadataLimit} bytes`,
       );
     const metadata = JSON.stringify({ ...merged, deploy_configuration });
     await saveWorker(tx, id, { metadata });
@@ -142,7 +148,7 @@ export async function updateMetadata(
   });
 }
 
-/** POST and DELETE /api/cli/workers/{id}/drain. A drain that is there already keeps its time. */
+/** POST and DELETE /api/cli/workers/{id}/drain. A second drain keeps the time of the first. */
 export async function setDraining(
   context: Context,
   user: UserCaller,
@@ -154,7 +160,7 @@ export async function setDraining(
     const found = await tx.first(findOwnWorker, { id, owner });
     if (!found) throw notFound("worker");
     const draining_at = isDraining ? (found.draining_at ?? context.now()) : null;
-    // Asked for again, nothing changes: there is nothing to record.
+    // Nothing changes, so there is nothing to record.
     if (draining_at === found.draining_at) return found;
     await saveWorker(tx, id, { draining_at });
     const action = isDraining ? "worker.drain" : "worker.undrain";
@@ -206,9 +212,9 @@ async function rotate(
       token_hash: hashToken(token),
       old_token_hash: oldTokenExpiresAt === null ? null : worker.token_hash,
       old_token_expires_at: oldTokenExpiresAt,
-      // The next agent may be another installation: it is not refused for the old one's sake.
+      // The next agent may be another installation, and must not be refused because of the old one.
       instance_id: null,
-      // Nor is it given what only the old one could do.
+      // And it must not get jobs that only the old one supports.
       ...(name === undefined ? {} : { name, features: "[]" }),
       ...(labels === undefined ? {} : { labels: JSON.stringify(labels) }),
       ...(isolation === undefined ? {} : { isolation }),
@@ -220,21 +226,21 @@ async function rotate(
   return { worker_id: id, worker_token: token };
 }
 
-/** What a worker says of itself when it registers. */
+/** What a worker reports of itself when it registers. */
 interface NewWorker {
   readonly name: string;
   readonly labels?: readonly string[] | undefined;
   readonly isolation?: string | undefined;
 }
 
-/** What it cannot say of itself. Metadata comes from a pipeline only. */
+/** What others decide about it. Only pipelines set metadata. */
 interface NewWorkerOf {
   readonly owner: string | null;
   readonly by: Actor;
   readonly metadata?: object;
 }
 
-/** Makes a worker; without an owner it is cloud-hosted. */
+/** Creates a worker; without an owner it is cloud-hosted. */
 export async function addWorker(
   { now }: Context,
   tx: Queries,
@@ -279,7 +285,10 @@ async function findReachable(
   return worker;
 }
 
-/** Returns a worker as `viewer`, an owner's id, may see it. Of a cloud-hosted worker people see its name, status and version only. */
+/**
+ * Returns a worker as `viewer`, an owner's id, may see it. Of a cloud-hosted worker people see its
+ * name, status and version only.
+ */
 export function viewWorker(worker: WorkerRow, viewer: string | null): Worker {
   const isWhole = worker.owner_id === viewer;
   return {

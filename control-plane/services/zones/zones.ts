@@ -1,4 +1,7 @@
-/** Zones. What is in one may be large: its JSON is written configuration by configuration. */
+/**
+ * Zones. The configurations of a zone may be large, so its JSON is written configuration by
+ * configuration.
+ */
 import { v7 as uuid } from "uuid";
 import type { Configuration, CreateZone, Zone } from "../../../protocol/configurations.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
@@ -38,7 +41,7 @@ export async function createZone(
   const zone: ZoneRow = { id: uuid(), owner_id: owner, name, created_at: at, updated_at: at };
   await store.write(async (tx) => {
     if (await tx.first(findZoneByName, { name, owner }))
-      throw new RefusalError("name_taken", `there is a zone "${name}" already`);
+      throw new RefusalError("name_taken", `the zone "${name}" already exists`);
     await insertZone(tx, zone);
     await recordOwn(tx, user, { action: "zone.create", id: zone.id, name }, at);
   });
@@ -69,7 +72,7 @@ export async function listZones(
   return (await listZoneRows(read, owner, before, limit)).map(viewZone);
 }
 
-/** The JSON of a zone with its configurations. */
+/** Yields the JSON of a zone with its configurations. */
 export async function* writeZone(context: Context, user: UserCaller, zone: BareZone): JsonText {
   yield `${JSON.stringify(zone).slice(0, -1)},"specs":[`;
   let before: string | undefined;
@@ -87,7 +90,7 @@ export async function* writeZone(context: Context, user: UserCaller, zone: BareZ
   yield "]}";
 }
 
-/** What a table of zones shows. */
+/** The columns of a table of zones. */
 export interface ZoneSummary extends BareZone {
   /** How many of its configurations have each status. */
   readonly statuses: readonly {
@@ -111,7 +114,7 @@ export async function listZoneSummaries(
   return zones.map((zone) => ({ ...zone, statuses: byZone.get(zone.id) ?? [] }));
 }
 
-/** What a table of configurations shows. */
+/** The columns of a table of configurations. */
 export type ConfigurationSummary = Pick<
   Configuration,
   "id" | "name" | "status" | "error_message" | "updated_at"
@@ -152,7 +155,10 @@ export async function listZoneNames(
   return zones.map(({ id, name }) => ({ id, name }));
 }
 
-/** PATCH /api/cli/zones/{id}. A change that depends on the zone is a function of it: then no other comes in between. */
+/**
+ * PATCH /api/cli/zones/{id}. A change that depends on the zone is passed as a function of it, so
+ * that no other change comes in between.
+ */
 export async function updateZone(
   context: Context,
   user: UserCaller,
@@ -166,7 +172,7 @@ export async function updateZone(
     const { name } = typeof asked === "function" ? asked(before) : asked;
     const named = await tx.first(findZoneByName, { name, owner });
     if (named && named.id !== id)
-      throw new RefusalError("name_taken", `there is a zone "${name}" already`);
+      throw new RefusalError("name_taken", `the zone "${name}" already exists`);
     await saveZone(tx, { id, name, updated_at: context.now() });
     const details = { fields: ["name"] };
     await recordOwn(tx, user, { action: "zone.update", id, name, details }, context.now());

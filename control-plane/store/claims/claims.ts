@@ -1,7 +1,9 @@
 /**
- * The claim: one atomic statement that takes the oldest job a worker may have. It looks at the worker itself, because one that was
- * removed or drained a moment before (in the same commit) would hold its job for ever, or longer than its drain says, and because its
- * labels and features may have changed since its request came. Raw SQL, because it must keep its indexes; test/control-plane/store/query-plans.test.ts looks at its plan.
+ * The claim: one atomic statement that takes the oldest job a worker may have. It looks at the
+ * worker itself, because one that was removed or drained a moment before (in the same commit) would
+ * hold its job for ever, or longer than its drain says, and because its labels and features may
+ * have changed since its request came. Raw SQL, because it must keep its indexes;
+ * test/control-plane/store/query-plans.test.ts looks at its plan.
  */
 import { sql, type RawBuilder } from "kysely";
 import type { JobRow } from "../../domain/job.ts";
@@ -48,7 +50,10 @@ export const claimAnyJob = statement<ClaimParams, ClaimRow>((db, params) =>
   claim(params, sql`queue_heads_all`, sql``).compileWith(db),
 );
 
-/** The job that an earlier claim with the same key got and that was not started yet (docs/decisions.md, "Idempotency key"). */
+/**
+ * The job that an earlier claim with the same key got and that was not started yet
+ * (docs/decisions.md, "Idempotency key").
+ */
 export const findClaimed = statement<
   { worker: string; claim_key: string; after: number },
   ClaimRow
@@ -102,10 +107,11 @@ const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeou
   ${claimedIdentity} as cloud_identity, ${deployedBackend} as deployed_backend`;
 
 /**
- * Looks only at `queue_heads`: the oldest queued job of each kind, as far as its configuration is free. Of kinds that want the same of a
- * worker the oldest is the first of an index, so jobs that no worker may take cost nothing: those of busy or locked configurations
- * are not free, those for other workers and with other labels or features are not looked at. What else a worker must have belongs in
- * `wanted`.
+ * Looks only at `queue_heads`: the oldest queued job of each kind, as far as its configuration is
+ * free. Of kinds that want the same of a worker the oldest is the first of an index, so jobs that
+ * no worker may take cost nothing: those of busy or locked configurations are not free, those for
+ * other workers and with other labels or features are not looked at. What else a worker must have
+ * belongs in `wanted`.
  */
 function claim(
   { worker, claim_key, now }: ClaimParams,
@@ -142,7 +148,10 @@ function claim(
   };
 }
 
-/** Whether a worker of this owner could be given anything: what a poll asks before it bothers the writer. */
+/**
+ * Whether a worker of this owner could be given anything: what a poll asks before it bothers the
+ * writer.
+ */
 export const findOwnFree = statement<{ owner: string }, { job_id: string }>((db, { owner }) => {
   const query = sql`select job_id from queue_heads indexed by queue_heads_own where owner_id = ${owner} and is_free = 1 limit 1`;
   return { compile: () => query.compile(db) };

@@ -110,7 +110,9 @@ export const setDeployedBackend = statement<{ id: string; backend: "managed" | "
     db.updateTable("specs").set({ deployed_backend: backend }).where("id", "=", id),
 );
 
-/** Replaces what a spec's last deployment left: the three named values and one component per output. */
+/**
+ * Replaces what a spec's last deployment left: the three named values and one component per output.
+ */
 export async function replaceOutputs(
   tx: Queries,
   spec: string,

@@ -22,8 +22,8 @@ export const findUnreleased = statement<{ spec: string }, { id: string }>((db, {
 );
 
 /**
- * Takes a spec from its owner: from now on it cannot be found, and its names, zone and identity are free. The row stays while jobs and
- * states refer to it.
+ * Takes a spec from its owner: from now on it cannot be found, and its names, zone and identity are
+ * free. The row stays while jobs and states refer to it.
  */
 export async function abandonSpec(tx: Queries, id: string): Promise<void> {
   const noOwner = { id: "", created_at: 0 };

@@ -1,6 +1,6 @@
 /**
- * SQL of specs in short. An index holds all that is read here, because a definition has up to five megabytes and the columns behind it
- * are reached only through it.
+ * SQL of specs in short. An index holds all that is read here, because a definition has up to five
+ * megabytes and the columns behind it are reached only through it.
  */
 import { sql } from "kysely";
 import type { Source } from "../../../protocol/configurations.ts";

@@ -1,13 +1,16 @@
 /**
- * Locks that a process holds as long as it lives, taken on a file that nothing else uses. They are the kernel's (fcntl): they end with the
- * process, however it ends, and also hold between containers that share a volume and know nothing of each other's process ids.
+ * Locks that a process holds as long as it lives, taken on a file that nothing else uses. They are
+ * the kernel's (fcntl): they end with the process, however it ends, and also hold between
+ * containers that share a volume and know nothing of each other's process ids.
  */
 import Database from "better-sqlite3";
 
 /** Ends a hold. */
 export type Release = () => void;
 
-/** Takes the lock on a file, which is created if need be; undefined while another process has it. */
+/**
+ * Takes the lock on a file, which is created if need be; undefined while another process has it.
+ */
 export function holdFile(file: string): Release | undefined {
   const database = openAlone(file);
   return database && (() => database.close());

@@ -17,7 +17,10 @@ import type { Tables } from "../tables.ts";
 /** While a store is opened, another process that opens it too may hold its locks this long. */
 const busyTimeoutMilliseconds = 5000;
 
-/** One SQLite connection: runs hot statements directly, the rest through Kysely; prepares every SQL text once. */
+/**
+ * One SQLite connection: runs hot statements directly, the rest through Kysely; prepares every SQL
+ * text once.
+ */
 export class Connection implements Queries {
   readonly database: Database.Database;
   /** How many statements that can write have run. */
@@ -61,7 +64,10 @@ export class Connection implements Queries {
     prepared.run(...bind(compiled, params));
   }
 
-  /** Gives so many free pages at the end of the file back to the disk. Not as a prepared statement: that ends after the first page. */
+  /**
+   * Gives so many free pages at the end of the file back to the disk. Not as a prepared statement:
+   * that ends after the first page.
+   */
   giveBack(pages: number): void {
     this.database.exec(`pragma incremental_vacuum(${pages})`);
     this.writes += 1;
@@ -78,7 +84,8 @@ export class Connection implements Queries {
   prepare(sql: string): Database.Statement {
     let prepared = this.#prepared.get(sql);
     if (prepared === undefined) {
-      // Kysely makes a new text per shape of query (the length of an `in` list); a bound keeps that from growing for ever.
+      // Kysely makes a new text per shape of query (the length of an `in` list); a bound keeps that
+      // from growing for ever.
       if (this.#prepared.size >= 500) this.#prepared.clear();
       prepared = this.database.prepare(sql);
       this.#prepared.set(sql, prepared);
@@ -97,13 +104,17 @@ export class Connection implements Queries {
   }
 }
 
-/** So long at most a reader looks at the same moment of the store; another process's writes show that much later. */
+/**
+ * So long at most a reader looks at the same moment of the store; another process's writes show
+ * that much later.
+ */
 const turnMilliseconds = 10;
 
 /**
- * Reads that follow each other closely share one read transaction: taking and releasing the locks of a read costs more than the read
- * (3.2 µs alone, 1.1 µs inside; a row by its key). The store ends it before every commit: the client then reads what it wrote, and the
- * checkpoint that the commit may start reaches the end of the write-ahead log. Otherwise that log would grow for ever.
+ * Reads that follow each other closely share one read transaction: taking and releasing the locks
+ * of a read costs more than the read (3.2 µs alone, 1.1 µs inside; a row by its key). The store
+ * ends it before every commit: the client then reads what it wrote, and the checkpoint that the
+ * commit may start reaches the end of the write-ahead log. Otherwise that log would grow for ever.
  */
 export class TurnReader extends Connection {
   #isOpen = false;
@@ -122,7 +133,8 @@ export class TurnReader extends Connection {
       try {
         this.endTurn();
       } catch {
-        // A failing disk must not end the server: the next read or commit meets the error in a request.
+        // A failing disk must not end the server: the next read or commit meets the error in a
+        // request.
       }
     }, turnMilliseconds);
   }
@@ -138,8 +150,9 @@ export class TurnReader extends Connection {
 }
 
 /**
- * SQLite (with STAT4, as better-sqlite3 builds it) may plan by a parameter's value, and then compiles the statement anew whenever it is
- * bound: a claim took 88 µs, without that 18. It does not look behind a unary plus, which changes nothing else.
+ * SQLite (with STAT4, as better-sqlite3 builds it) may plan by a parameter's value, and then
+ * compiles the statement anew whenever it is bound: a claim took 88 µs, without that 18. It does
+ * not look behind a unary plus, which changes nothing else.
  */
 const planOnce = (sql: string): string => sql.replaceAll("?", "+?");
 
@@ -148,7 +161,10 @@ interface Hot {
   readonly prepared: Database.Statement;
 }
 
-/** Kysely over a connection that is already there. Transactions are `Store.write`'s business, so Kysely's are refused. */
+/**
+ * Kysely over a connection that is already there. Transactions are `Store.write`'s business, so
+ * Kysely's are refused.
+ */
 function dialectOver(connection: Connection): Dialect {
   const kyselyConnection: DatabaseConnection = {
     executeQuery: <R>(query: CompiledQuery): Promise<QueryResult<R>> => {
@@ -164,7 +180,8 @@ function dialectOver(connection: Connection): Dialect {
         return Promise.reject(error);
       }
     },
-    // oxlint-disable-next-line require-yield -- Kysely asks for a generator; lists are read in pages instead
+    // oxlint-disable-next-line require-yield -- Kysely asks for a generator; lists are read in
+    // pages instead
     streamQuery: async function* () {
       throw new Error("lists are read in pages, not streamed from the driver");
     },

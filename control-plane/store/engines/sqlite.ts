@@ -1,9 +1,10 @@
 /**
- * The SQLite engine: one writing connection with group commit, one reading connection (WAL: it sees what is committed and
- * never waits for the writer).
+ * The SQLite engine: one writing connection with group commit, one reading connection (WAL: it sees
+ * what is committed and never waits for the writer).
  *
- * `synchronous=FULL`: what is answered survives a power cut. That costs a disk flush per commit, so all changes of one turn
- * of the event loop share one: 7 to 12 times cheaper (docs/decisions.md, "Group commit").
+ * `synchronous=FULL`: what is answered survives a power cut. That costs a disk flush per commit, so
+ * all changes of one turn of the event loop share one: 7 to 12 times cheaper (docs/decisions.md,
+ * "Group commit").
  */
 import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs";
 import { setTimeout as pause } from "node:timers/promises";
@@ -14,22 +15,25 @@ import { Connection, TurnReader } from "./sqlite-connection.ts";
 import { mebibyte } from "../../../common/units.ts";
 
 /**
- * Another process (a careless backup, or one that opens the file too) may hold the write lock this long before changes are refused: with
- * terraform's three tries to write a state that bridges more than ten seconds.
+ * Another process (a careless backup, or one that opens the file too) may hold the write lock this
+ * long before changes are refused: with terraform's three tries to write a state that bridges more
+ * than ten seconds.
  */
 const lockedMilliseconds = 5000;
 const lockedPauseMilliseconds = 10;
 
 /**
- * After a checkpoint SQLite cuts the write-ahead log to this size. It starts one by itself when the log has 1,000 pages (4 MiB), so the log
- * is longer only while another process reads, or after one very large change.
+ * After a checkpoint SQLite cuts the write-ahead log to this size. It starts one by itself when the
+ * log has 1,000 pages (4 MiB), so the log is longer only while another process reads, or after one
+ * very large change.
  */
 const walLimitBytes = 8 * mebibyte;
 
 /** Opens, and where needed creates and migrates, the database file. */
 export function openSqlite(file: string): Promise<Store> {
   return open(file, {}, async (writer) => {
-    // The log that a killed server left may fill the disk: empty it first, because what follows writes.
+    // The log that a killed server left may fill the disk: empty it first, because what follows
+    // writes.
     await untilUnlocked(() => writer.database.pragma("wal_checkpoint(TRUNCATE)"));
     // Before the first table: a file made without it never gives space back, it only uses it again.
     writer.database.pragma("auto_vacuum = INCREMENTAL");
@@ -43,7 +47,9 @@ export function openSqlite(file: string): Promise<Store> {
   });
 }
 
-/** Opens the database of a server that may be running. Throws `SchemaError` instead of migrating it. */
+/**
+ * Opens the database of a server that may be running. Throws `SchemaError` instead of migrating it.
+ */
 export function openBeside(file: string): Promise<Store> {
   return open(file, { fileMustExist: true }, async (writer) =>
     requireSchema(await readSchema(writer.sql)),
@@ -62,7 +68,8 @@ async function open(
     writer.database.pragma("synchronous = FULL");
     writer.database.pragma(`journal_size_limit = ${walLimitBytes}`);
     await prepare(writer);
-    // From here on waiting for a lock is not SQLite's business: it would stop every other request too.
+    // From here on waiting for a lock is not SQLite's business: it would stop every other request
+    // too.
     writer.database.pragma("busy_timeout = 0");
     return new SqliteStore(file, writer, new TurnReader(file));
   } catch (error) {
@@ -174,7 +181,10 @@ class SqliteStore implements Store {
     if (this.walBytes() > walLimitBytes && !this.#writer.database.inTransaction) this.#cutWal();
   }
 
-  /** Moves the whole write-ahead log into the database and empties the file, unless another process still reads it. */
+  /**
+   * Moves the whole write-ahead log into the database and empties the file, unless another process
+   * still reads it.
+   */
   #cutWal(): void {
     this.#reader.endTurn();
     this.#writer.database.pragma("wal_checkpoint(TRUNCATE)");
@@ -188,7 +198,10 @@ class SqliteStore implements Store {
     this.#writer.database.close();
   }
 
-  /** Takes everything that this turn of the event loop brings, then commits; until the queue is empty. */
+  /**
+   * Takes everything that this turn of the event loop brings, then commits; until the queue is
+   * empty.
+   */
   async #commitSoon(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
     const changes = this.#queue;
@@ -199,7 +212,10 @@ class SqliteStore implements Store {
     for (const change of changes) change.settle(error);
   }
 
-  /** Returns what made the commit itself fail: a full disk, a database locked for too long. Then nothing of this round happened. */
+  /**
+   * Returns what made the commit itself fail: a full disk, a database locked for too long. Then
+   * nothing of this round happened.
+   */
   async #commitRound(changes: Change[]): Promise<unknown> {
     try {
       if (!(await this.#tryAll(changes))) await this.#commitApart(changes);
@@ -212,18 +228,23 @@ class SqliteStore implements Store {
   }
 
   /**
-   * A log that fills the disk does not shrink: only a commit starts a checkpoint, and no commit works. What the database already
-   * has room for leaves the log here, and the next commit writes at its beginning.
+   * A log that fills the disk does not shrink: only a commit starts a checkpoint, and no commit
+   * works. What the database already has room for leaves the log here, and the next commit writes
+   * at its beginning.
    */
   #makeRoom(): void {
     try {
       this.#cutWal();
     } catch {
-      // The database has to grow for it: an operator must make room. The caller gets the commit's error.
+      // The database has to grow for it: an operator must make room. The caller gets the commit's
+      // error.
     }
   }
 
-  /** Ends the reader's transaction first: as long as it looks at the log before this commit, no checkpoint reaches the end of the log. */
+  /**
+   * Ends the reader's transaction first: as long as it looks at the log before this commit, no
+   * checkpoint reaches the end of the log.
+   */
   #commit(): void {
     this.#reader.endTurn();
     this.#writer.execute("commit");
@@ -234,7 +255,10 @@ class SqliteStore implements Store {
     return untilUnlocked(() => this.#writer.execute("begin immediate"));
   }
 
-  /** The usual way, without a savepoint for each: they cost as much as a heartbeat. False: one failed half way, all is undone. */
+  /**
+   * The usual way, without a savepoint for each: they cost as much as a heartbeat. False: one
+   * failed half way, all is undone.
+   */
   async #tryAll(changes: Change[]): Promise<boolean> {
     await this.#begin();
     for (const change of changes) {

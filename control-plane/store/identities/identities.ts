@@ -89,7 +89,10 @@ export const findUseOfIdentity = statement<{ identity: string; owner: string }, 
       .limit(1),
 );
 
-/** A job's identity as the claim's answer carries it, written as JSON by the database: part of a claim's columns. */
+/**
+ * A job's identity as the claim's answer carries it, written as JSON by the database: part of a
+ * claim's columns.
+ */
 export const claimedIdentity = sql<string | null>`(
   select json_object('provider', provider, 'role_arn', role_arn, 'external_id', external_id)
   from cloud_identities where cloud_identities.id = jobs.cloud_identity_id)`;

@@ -94,8 +94,9 @@ export async function insertJob(tx: Queries, job: JobRow, snapshot: string | nul
 }
 
 /**
- * Whether a job of the spec that was claimed later has started: then this job's end no longer moves the spec. Claims of a spec follow one
- * another; ids need not, because a job may have waited for its worker while a newer one ran.
+ * Whether a job of the spec that was claimed later has started: then this job's end no longer moves
+ * the spec. Claims of a spec follow one another; ids need not, because a job may have waited for
+ * its worker while a newer one ran.
  */
 export const findLaterStarted = statement<
   { spec: string; id: string; claimed_at: number },
@@ -179,7 +180,10 @@ export const setOmitted = statement<{ id: string; omitted_at: number | null }>(
   (db, { id, omitted_at }) => db.updateTable("jobs").set({ omitted_at }).where("id", "=", id),
 );
 
-/** Held jobs that heartbeats have left out for a period (milliseconds). A worker that fell silent meanwhile has said nothing since. */
+/**
+ * Held jobs that heartbeats have left out for a period (milliseconds). A worker that fell silent
+ * meanwhile has said nothing since.
+ */
 export const findOmitted = statement<{ period: number }, JobRow>((db, { period }) =>
   db
     .selectFrom(jobsBy("jobs_omitted"))

@@ -1,4 +1,7 @@
-/** SQL of lists of jobs. Each filter has an index of its own, so a page costs the same however many jobs do not match. */
+/**
+ * SQL of lists of jobs. Each filter has an index of its own, so a page costs the same however many
+ * jobs do not match.
+ */
 import { sql } from "kysely";
 import type { JobStatus } from "../../../protocol/jobs.ts";
 import type { JobRow } from "../../domain/job.ts";
@@ -23,7 +26,10 @@ export async function listJobIds(queries: Queries, filter: JobFilter): Promise<s
   return rows.map(({ id }) => id);
 }
 
-/** What a table of jobs shows: no part that can have megabytes, and the name that the configuration had. */
+/**
+ * What a table of jobs shows: no part that can have megabytes, and the name that the configuration
+ * had.
+ */
 export type JobSummaryRow = Pick<JobRow, (typeof summaryColumns)[number]> & {
   readonly name: string | null;
 };

@@ -56,10 +56,12 @@ const statements = [
     plan_job_id text, labels text not null, config_hash text, timeout_seconds integer not null, attempt integer not null,
     claim_key text, created_at bigint not null, claimed_at bigint, started_at bigint, cancelled_at bigint, ended_at bigint,
     released_at bigint, omitted_at bigint, spec_status_before text, error_message text, execution_metadata text, last_seq bigint)`,
-  // The claim walks the oldest queued jobs of one owner (or, for a cloud-hosted worker, of all): ids sort by time.
+  // The claim walks the oldest queued jobs of one owner (or, for a cloud-hosted worker, of all):
+  // ids sort by time.
   `create index jobs_queued on jobs (owner_id, id) where status = 'QUEUED'`,
   `create index jobs_queued_all on jobs (id) where status = 'QUEUED'`,
-  // A spec has at most one claimed job that is not released, even if a statement is wrong (docs/decisions.md, "Release").
+  // A spec has at most one claimed job that is not released, even if a statement is wrong
+  // (docs/decisions.md, "Release").
   `create unique index jobs_unreleased_spec on jobs (spec_id) where worker_id is not null and released_at is null`,
   `create index jobs_unreleased_worker on jobs (worker_id) where worker_id is not null and released_at is null`,
   `create index jobs_owner on jobs (owner_id, id)`,

@@ -1,4 +1,6 @@
-/** Retention: what was pruned, what is being removed, and the indexes by which old things are found. */
+/**
+ * Retention: what was pruned, what is being removed, and the indexes by which old things are found.
+ */
 import { sql, type Kysely } from "kysely";
 
 /** Adds the columns, tables and indexes. */

@@ -1,4 +1,7 @@
-/** What every end of a job asks is answered without reading the queue or the history of its configuration. */
+/**
+ * What every end of a job asks is answered without reading the queue or the history of its
+ * configuration.
+ */
 import { sql, type Kysely } from "kysely";
 
 /** Adds the indexes. */

@@ -1,4 +1,7 @@
-/** Every list, page, poll and claim reads by an index what it needs, however long the history and the queue are. */
+/**
+ * Every list, page, poll and claim reads by an index what it needs, however long the history and
+ * the queue are.
+ */
 import { sql, type Kysely } from "kysely";
 
 /** Adds the indexes, and the heads of the queue. */
@@ -7,9 +10,11 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 /**
- * The oldest queued jobs of each kind: kinds differ by configuration, by the worker that is asked for or torn down, and by what a worker
- * must have (`wanted`: labels). A claim looks at these alone, and of these only at the free ones: those whose configuration is neither
- * occupied nor locked, and whose worker to tear down holds no job. Triggers keep the table, so no statement can leave it wrong.
+ * The oldest queued jobs of each kind: kinds differ by configuration, by the worker that is asked
+ * for or torn down, and by what a worker must have (`wanted`: labels). A claim looks at these
+ * alone, and of these only at the free ones: those whose configuration is neither occupied nor
+ * locked, and whose worker to tear down holds no job. Triggers keep the table, so no statement can
+ * leave it wrong.
  */
 const isTeardown = (row: string) => `(${row}job_type = 'DESTROY_WORKER')`;
 /** The labels that a worker must have for the job of a row; a job for one worker asks for none. */
@@ -25,7 +30,10 @@ const refreshFree = `update queue_heads set is_free = (${isFree("queue_heads.spe
 const columns = `spec_id, target_worker, only_worker, wanted, first_wanted, owner_id, job_id, is_free`;
 const isHeld = (row: string) => `(${row}.worker_id is not null and ${row}.released_at is null)`;
 
-/** What depends on how `wanted` follows from a job: the heads of what is queued, and what keeps them while jobs come and go. */
+/**
+ * What depends on how `wanted` follows from a job: the heads of what is queued, and what keeps them
+ * while jobs come and go.
+ */
 export function headsBy(wanted: (row: string) => string) {
   const kindOf = (row: string) => `coalesce(${row}spec_id, ''),
   iif(${isTeardown(row)}, ${row}assigned_worker_id, ''),
@@ -128,7 +136,8 @@ const usage = [
 ];
 
 const statements = [
-  // `worker_id` first made SQLite's planner prefer this index to the partial one of the jobs that a worker holds.
+  // `worker_id` first made SQLite's planner prefer this index to the partial one of the jobs that a
+  // worker holds.
   `drop index jobs_worker`,
   `create index jobs_worker on jobs (owner_id, worker_id, id) where worker_id is not null`,
   `create index jobs_held on jobs (owner_id, id) where worker_id is not null and released_at is null`,
@@ -164,6 +173,7 @@ const statements = [
   `create index audit_entries_target on audit_entries (owner_id, target_id, created_at, id)`,
   `drop index job_snapshots_archive`,
   `create index job_snapshots_archive on job_snapshots (json_extract(config_snapshot, '$.source.sha256'), job_id)`,
-  // The name that a job ran under, without reading the rest of its snapshot, which may have megabytes.
+  // The name that a job ran under, without reading the rest of its snapshot, which may have
+  // megabytes.
   `create index job_snapshots_name on job_snapshots (job_id, json_extract(config_snapshot, '$.name'))`,
 ];

@@ -1,4 +1,7 @@
-/** Accounts belong to the host of their provider, and deploy configurations that were not checked are set aside. */
+/**
+ * Accounts belong to the host of their provider, and deploy configurations that were not checked
+ * are set aside.
+ */
 import { sql, type Kysely } from "kysely";
 
 /** Rebuilds the accounts, renames the field. */
@@ -18,7 +21,8 @@ const statements = [
   `drop table accounts`,
   `alter table accounts_by_host rename to accounts`,
   `create index accounts_user on accounts (user_id)`,
-  // A registration could set it, unchecked, and so decide what a DESTROY_WORKER destroys: a person sets it again.
+  // A registration could set it, unchecked, and so decide what a DESTROY_WORKER destroys: a person
+  // sets it again.
   `update workers set metadata = json_set(json_remove(metadata, '$.deploy_configuration'),
       '$.unchecked_deploy_configuration', json_extract(metadata, '$.deploy_configuration'))
     where owner_id is not null and json_type(metadata, '$.deploy_configuration') is not null`,

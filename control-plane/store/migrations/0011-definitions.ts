@@ -1,10 +1,14 @@
 /**
- * A configuration's backend is a person's choice: the server used to choose `managed` for every configuration. And hashes of sensitive
- * values in clear, from which a short secret can be found, are removed: plans of such configurations are stale.
+ * A configuration's backend is a person's choice: the server used to choose `managed` for every
+ * configuration. And hashes of sensitive values in clear, from which a short secret can be found,
+ * are removed: plans of such configurations are stale.
  */
 import { sql, type Kysely } from "kysely";
 
-/** A configuration that has a managed state keeps it; any other uses the backend that its files declare, if they do. */
+/**
+ * A configuration that has a managed state keeps it; any other uses the backend that its files
+ * declare, if they do.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
 }

@@ -1,13 +1,22 @@
-/** A job that needs a feature of its runner goes only to a worker that reports it: part of `wanted`, as labels are. */
+/**
+ * A job that needs a feature of its runner goes only to a worker that reports it: part of `wanted`,
+ * as labels are.
+ */
 import { sql, type Kysely } from "kysely";
 import { headsBy, wantedLabels } from "./0009-scale.ts";
 
-/** Adds the columns, finds out what the jobs that are not over need, and makes the heads of the queue anew. */
+/**
+ * Adds the columns, finds out what the jobs that are not over need, and makes the heads of the
+ * queue anew.
+ */
 export async function up(db: Kysely<unknown>): Promise<void> {
   for (const statement of statements) await sql.raw(statement).execute(db);
 }
 
-/** Each feature behind a `+`, with which no label begins: so no label of a person passes for a feature. Names are letters and `_`. */
+/**
+ * Each feature behind a `+`, with which no label begins: so no label of a person passes for a
+ * feature. Names are letters and `_`.
+ */
 const marks = (row: string) => `replace(replace(${row}features, '["', '["+'), ',"', ',"+')`;
 /** The labels, then the features; both are JSON lists without spaces. */
 const wanted = (row: string) => `(case

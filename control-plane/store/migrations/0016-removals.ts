@@ -1,4 +1,7 @@
-/** Deleted configurations leave their history in small turns; and a configuration knows where its last DEPLOY kept its state. */
+/**
+ * Deleted configurations leave their history in small turns; and a configuration knows where its
+ * last DEPLOY kept its state.
+ */
 import { sql, type Kysely } from "kysely";
 
 /** Adds the columns. */

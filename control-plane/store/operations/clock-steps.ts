@@ -42,8 +42,9 @@ export async function isAnyInFuture({ sql: db }: Queries, now: number): Promise<
 }
 
 /**
- * Sets what is later than now to now. Which of two jobs of a configuration was claimed later decides its status, so a claim that follows
- * may not look earlier than one before it. Reads all jobs: a step back is rare.
+ * Sets what is later than now to now. Which of two jobs of a configuration was claimed later
+ * decides its status, so a claim that follows may not look earlier than one before it. Reads all
+ * jobs: a step back is rare.
  */
 export async function clampFuture({ sql: db }: Queries, now: number): Promise<void> {
   const columns = {

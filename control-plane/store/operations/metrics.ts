@@ -4,7 +4,10 @@ import type { Queries } from "../db.ts";
 import { heldByWorker } from "../indexed.ts";
 import { statement } from "../statement.ts";
 
-/** How many jobs wait (the status is a literal, or SQLite would not use the partial index), and since when the oldest does. */
+/**
+ * How many jobs wait (the status is a literal, or SQLite would not use the partial index), and
+ * since when the oldest does.
+ */
 export const countQueued = statement<
   Record<string, never>,
   { count: number; oldest: number | null }
@@ -15,7 +18,9 @@ export const countQueued = statement<
     .where("status", "=", sql.lit("QUEUED")),
 );
 
-/** How many jobs a worker holds, by status: also a cancelled one is held until its worker said so. */
+/**
+ * How many jobs a worker holds, by status: also a cancelled one is held until its worker said so.
+ */
 export const countHeld = statement<Record<string, never>, { status: string; count: number }>((db) =>
   db
     .selectFrom(heldByWorker)

@@ -6,7 +6,10 @@ export type AccountRow = Row<"accounts">;
 
 export type AccountId = Pick<AccountRow, "provider" | "host" | "subject">;
 
-/** The account, with the e-mail that its user is shown by and the one that an operator's link invited them by. */
+/**
+ * The account, with the e-mail that its user is shown by and the one that an operator's link
+ * invited them by.
+ */
 export const findAccount = (
   { sql }: Queries,
   { provider, host, subject }: AccountId,

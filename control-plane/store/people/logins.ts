@@ -31,7 +31,10 @@ export const findFamily = statement<{ id: string }, LoginRow & { email: string }
     .where("logins.id", "=", id),
 );
 
-/** Makes `next` the one refresh token that works, in one statement: of many that show `previous` at once, one gets a row. */
+/**
+ * Makes `next` the one refresh token that works, in one statement: of many that show `previous` at
+ * once, one gets a row.
+ */
 export const rotateFamily = statement<
   { id: string; next: string; previous: string; now: number; expires_at: number },
   { id: string }
@@ -114,8 +117,8 @@ export async function insertCliLogin(tx: Queries, login: CliLoginRow): Promise<v
 }
 
 /**
- * Takes one of a device login's guesses, in one statement, before the guess is judged: however many come at once, no more than `limit`
- * are judged.
+ * Takes one of a device login's guesses, in one statement, before the guess is judged: however many
+ * come at once, no more than `limit` are judged.
  */
 export const takeGuess = statement<
   { device_code: string; limit: number; now: number },

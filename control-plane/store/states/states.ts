@@ -1,4 +1,6 @@
-/** SQL of managed terraform state: its versions and its lock. The content of a version is in a blob. */
+/**
+ * SQL of managed terraform state: its versions and its lock. The content of a version is in a blob.
+ */
 import type { Queries } from "../db.ts";
 import { stateVersionsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";

@@ -1,9 +1,14 @@
-/** SQL of blobs that no row names any more: they are deleted after the commit that forgot them, and a crash forgets none. */
+/**
+ * SQL of blobs that no row names any more: they are deleted after the commit that forgot them, and
+ * a crash forgets none.
+ */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 
-/** Notes blobs that may be deleted from this moment on; one that is noted already keeps its time. */
+/**
+ * Notes blobs that may be deleted from this moment on; one that is noted already keeps its time.
+ */
 export async function addUnnamed(
   { sql: db }: Queries,
   blobs: readonly string[],

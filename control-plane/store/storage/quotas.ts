@@ -1,4 +1,7 @@
-/** SQL of quotas: each is read by an index or from a total that triggers keep, and counts no further than its limit. */
+/**
+ * SQL of quotas: each is read by an index or from a total that triggers keep, and counts no further
+ * than its limit.
+ */
 import { statement } from "../statement.ts";
 
 /** What an owner's archives and states take up. Triggers keep it: migrations/0009-scale.ts. */

@@ -19,7 +19,10 @@ export const findAllUnreleased = statement<Record<string, never>, JobRow>((db) =
     .orderBy("id"),
 );
 
-/** Ends and answers all sessions and logins, and removes every link, code and registration token: they may have been ended or used. */
+/**
+ * Ends and answers all sessions and logins, and removes every link, code and registration token:
+ * they may have been ended or used.
+ */
 export async function endAllSignIns(
   { sql: db }: Queries,
   now: number,

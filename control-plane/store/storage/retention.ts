@@ -1,6 +1,7 @@
 /**
- * SQL of retention: finds by an index what is old and removes a bounded number of rows at a time. Each statement says itself what must
- * stay, so that nothing can begin to need a row between the look and the removal.
+ * SQL of retention: finds by an index what is old and removes a bounded number of rows at a time.
+ * Each statement says itself what must stay, so that nothing can begin to need a row between the
+ * look and the removal.
  */
 import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { Queries } from "../db.ts";
@@ -15,8 +16,9 @@ const raw = (query: RawBuilder<unknown>, db: Kysely<Tables>) => ({
 type Old = { readonly before: number; readonly limit: number };
 
 /**
- * Marks the logs of jobs that ended before this moment as pruned and lists them for removal. A plan's log stays as long as its artifact, and
- * the log of a job that left the state locked until a user has dealt with it.
+ * Marks the logs of jobs that ended before this moment as pruned and lists them for removal. A
+ * plan's log stays as long as its artifact, and the log of a job that left the state locked until a
+ * user has dealt with it.
  */
 export const markOldLogs = statement<Old & { now: number }, { id: string }>(
   (db, { before, now, limit }) =>
@@ -69,7 +71,10 @@ export const deleteLogRemoval = statement<{ job: string }>((db, { job }) =>
   db.deleteFrom("log_removals").where("job_id", "=", job),
 );
 
-/** Removes plan artifacts whose job, and every job that names it, ended before this moment; answers their blobs. */
+/**
+ * Removes plan artifacts whose job, and every job that names it, ended before this moment; answers
+ * their blobs.
+ */
 export const deleteOldArtifacts = statement<Old, { blob: string }>((db, { before, limit }) =>
   raw(
     sql`delete from plan_artifacts where job_id in (
@@ -93,8 +98,8 @@ const isNamedBy = (jobs: RawBuilder<unknown>) =>
     where json_extract(config_snapshot, '$.source.sha256') = +a.sha256 and job_id = jobs.id))`;
 
 /**
- * Whether a configuration, a job that waits or runs, or a worker's deploy configuration has archive `a` as its source. The plus: compared
- * as text, an expression finds no index.
+ * Whether a configuration, a job that waits or runs, or a worker's deploy configuration has archive
+ * `a` as its source. The plus: compared as text, an expression finds no index.
  */
 const isNamed = sql<number>`(
   exists (select 1 from specs indexed by specs_archive
@@ -132,7 +137,9 @@ export const setNamed = statement<{ owner: string; sha256: string; now: number }
       .where("sha256", "=", sha256),
 );
 
-/** Removes an archive that was last named before this moment and is not named now; answers its blob. */
+/**
+ * Removes an archive that was last named before this moment and is not named now; answers its blob.
+ */
 export const deleteUnnamedArchive = statement<
   { owner: string; sha256: string; before: number },
   { blob: string }
@@ -169,7 +176,10 @@ const oldStates = (spec: string, newest: number, before: number, limit: number) 
       and id < (select id from state_versions indexed by state_versions_spec where spec_id = ${spec} order by id desc limit 1 offset ${newest} - 1)
     order by id limit ${limit}`;
 
-/** Removes versions of a spec's state that are older than this moment and not among its newest ones; answers their blobs. */
+/**
+ * Removes versions of a spec's state that are older than this moment and not among its newest ones;
+ * answers their blobs.
+ */
 export const deleteOldStates = statement<Old & { spec: string; newest: number }, { blob: string }>(
   (db, { spec, newest, before, limit }) =>
     raw(

@@ -3,7 +3,10 @@ import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 
-/** Where definitions with sealed values are: of configurations, of jobs, and in the metadata of workers. */
+/**
+ * Where definitions with sealed values are: of configurations, of jobs, and in the metadata of
+ * workers.
+ */
 export const sealedTables = ["specs", "job_snapshots", "workers"] as const;
 
 /** JSON with sealed values. */

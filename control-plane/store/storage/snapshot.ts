@@ -1,24 +1,33 @@
-/** SQL of backups: a copy of the database as it was at one moment, what it names, whether it is sound. */
+/**
+ * SQL of backups: a copy of the database as it was at one moment, what it names, whether it is
+ * sound.
+ */
 import { randomUUID } from "node:crypto";
 import Database from "better-sqlite3";
 import { backupsFrom, backupsTo } from "../facts.ts";
 import { checkSchema } from "../migrate.ts";
 import { hour } from "../../../common/units.ts";
 
-/** Keeps the blobs that a copy names from being deleted, by whatever process, until it is released. */
+/**
+ * Keeps the blobs that a copy names from being deleted, by whatever process, until it is released.
+ */
 export interface BlobPin {
   /** Says again that the backup is under way. */
   renew(): void;
   release(): void;
 }
 
-/** A crashed backup holds up the deletion of files for at most so long; the copy of a very large database takes less. */
+/**
+ * A crashed backup holds up the deletion of files for at most so long; the copy of a very large
+ * database takes less.
+ */
 const pinMilliseconds = 6 * hour;
 
 /**
- * Copies the database of a server, which may be running, to a new file. A copy in one read transaction and not the engine's online backup:
- * that begins anew whenever another process has written. The blobs are pinned before: whatever the copy names is there until the pin is
- * released, because a deletion checks for pins after it has removed the row.
+ * Copies the database of a server, which may be running, to a new file. A copy in one read
+ * transaction and not the engine's online backup: that begins anew whenever another process has
+ * written. The blobs are pinned before: whatever the copy names is there until the pin is released,
+ * because a deletion checks for pins after it has removed the row.
  */
 export function snapshotDatabase(file: string, copy: string): BlobPin {
   const database = new Database(file, { timeout: 30_000, fileMustExist: true });

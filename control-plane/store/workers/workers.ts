@@ -82,7 +82,10 @@ export interface HeartbeatParams {
   readonly active_job_ids: string | null;
 }
 
-/** Records a heartbeat; what it does not mention stays as it was, except the lists of active jobs and of features. Brings the worker back from OFFLINE. */
+/**
+ * Records a heartbeat; what it does not mention stays as it was, except the lists of active jobs
+ * and of features. Brings the worker back from OFFLINE.
+ */
 export const recordHeartbeat = statement<HeartbeatParams>((db, params) =>
   db
     .updateTable("workers")
@@ -144,8 +147,8 @@ export const findLostHolders = statement<{ before: number }, { id: string }>((db
 );
 
 /**
- * Workers that were removed and whose jobs are still held in their name. Goes from holder to holder by the index, so what one of them holds
- * costs nothing.
+ * Workers that were removed and whose jobs are still held in their name. Goes from holder to holder
+ * by the index, so what one of them holds costs nothing.
  */
 export const findRemovedHolders = statement<Record<string, never>, { id: string }>((db) => {
   const query = sql`with recursive holders (id) as (
@@ -161,7 +164,9 @@ const holderAfter = (id: RawBuilder<unknown>) => sql`(
   select min(worker_id) from jobs indexed by jobs_unreleased_worker
   where worker_id > ${id} and worker_id is not null and released_at is null)`;
 
-/** The ids of a page of the workers a user sees: their own and the cloud-hosted ones, newest first. */
+/**
+ * The ids of a page of the workers a user sees: their own and the cloud-hosted ones, newest first.
+ */
 export async function listWorkerIds(
   { sql: db }: Queries,
   owner: string,
@@ -203,7 +208,10 @@ export async function deleteWorker(tx: Queries, id: string): Promise<void> {
   await tx.sql.deleteFrom("workers").where("id", "=", id).execute();
 }
 
-/** Takes one use of a registration token in one statement; undefined when there is none left or it is too late. */
+/**
+ * Takes one use of a registration token in one statement; undefined when there is none left or it
+ * is too late.
+ */
 export const useRegistrationToken = statement<
   { token_hash: string; now: number },
   { owner_id: string }
@@ -244,7 +252,9 @@ export async function insertRegistrationToken(
   await tx.sql.insertInto("registration_tokens").values(token).execute();
 }
 
-/** The workers that might take an owner's jobs, as far as the reason of a job's waiting needs them. */
+/**
+ * The workers that might take an owner's jobs, as far as the reason of a job's waiting needs them.
+ */
 export const findCandidates = statement<
   { owner: string },
   Pick<

@@ -116,7 +116,7 @@ test("inline files are limited to 1 MiB in total and 1000 files", async () => {
   const paths = Array.from({ length: 9_000 }, (_, index) => `file_path=${index.toString(36)}`);
   const many = await submit(path, `name=x&source=inline&${paths.join("&")}`);
   expect([many.status, many.body.length < 2_000_000]).toEqual([400, true]);
-  expect(many.text).toContain("There can be 1000 at most");
+  expect(many.text).toContain("At most 1000 files are allowed");
   const labels = "eu ".repeat(100_000);
   expect((await submit(path, { ...whole, name: "x", labels })).status).toBe(400);
   expect(await dump(plane)).toEqual(before);

@@ -61,7 +61,11 @@ describe("a refused form shows the fault, keeps the typed values and changes not
       { source: "inline", file_path: ["b.tf", "../a.tf"], file_text: ["", ""] },
       '"../a.tf" is not a valid path',
     ],
-    ["an unknown archive", { source: "archive", sha256: "a".repeat(64) }, "Names no archive"],
+    [
+      "an unknown archive",
+      { source: "archive", sha256: "a".repeat(64) },
+      "Is not the SHA-256 of one of your archives",
+    ],
     ["no archive", { source: "archive" }, "Is missing: upload an archive first."],
     ["a truncated digest", { source: "archive", sha256: "abc" }, "Must be a SHA-256 digest"],
     ["an unknown source", { source: "ftp" }, "must be git, inline or archive"],
@@ -91,7 +95,7 @@ describe("a refused form shows the fault, keeps the typed values and changes not
   test("a taken name, and a role that is not an ARN", async () => {
     const before = await dump(plane);
     const taken = await submit("/zones", { name: "production" });
-    expect(statusAndWords(taken)).toMatch(/^409 .*There is a zone "production" already\./);
+    expect(statusAndWords(taken)).toMatch(/^409 .*The zone "production" already exists\./);
     expect(taken.text).toContain('value="production"');
     const role = await submit("/identities", { name: "x", role_arn: "arn:aws:iam::1:role/x" });
     expect([role.status, role.text]).toEqual([

@@ -22,11 +22,11 @@ describe("findExcess", () => {
   });
 
   it.each([
-    ["[[[[", "lists and maps are nested in more than 3 levels"],
-    ['{"a":{"b":{"c":{}}}}', "lists and maps are nested in more than 3 levels"],
-    ["[1,2,3,4,5,6,7,8,9,0,1]", "it holds more than 10 values"],
-    [`[${"[],".repeat(8)}[]]`, "it holds more than 10 values"],
-    ['["\\\\",[[[1]]]]', "lists and maps are nested in more than 3 levels"],
+    ["[[[[", "lists and maps are nested more than 3 levels deep"],
+    ['{"a":{"b":{"c":{}}}}', "lists and maps are nested more than 3 levels deep"],
+    ["[1,2,3,4,5,6,7,8,9,0,1]", "it has more than 10 values"],
+    [`[${"[],".repeat(8)}[]]`, "it has more than 10 values"],
+    ['["\\\\",[[[1]]]]', "lists and maps are nested more than 3 levels deep"],
   ])("reports the excess of %s", (text, words) => {
     expect(excessOf(text)).toBe(words);
   });
