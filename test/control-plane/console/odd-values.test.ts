@@ -85,7 +85,7 @@ describe("a variable", () => {
     const refused = await set(id, { do: "add", name: "b", value });
     expect(refused).toMatchObject({
       status: 400,
-      text: expect.stringContaining("Hold more than 4 MiB together"),
+      text: expect.stringContaining("Are larger than 4 MiB in total"),
     });
     expect(Object.keys((await read(id)) ?? {})).toEqual(["a"]);
   });
@@ -111,7 +111,7 @@ test("inline files are limited to 1 MiB in total and 1000 files", async () => {
   const large = await submit(path, { ...whole, name: "x", source: "inline", ...files });
   expect(large).toMatchObject({
     status: 400,
-    text: expect.stringContaining("Hold more than 1 MiB together"),
+    text: expect.stringContaining("Are larger than 1 MiB in total"),
   });
   const paths = Array.from({ length: 9_000 }, (_, index) => `file_path=${index.toString(36)}`);
   const many = await submit(path, `name=x&source=inline&${paths.join("&")}`);

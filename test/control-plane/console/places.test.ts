@@ -303,7 +303,7 @@ test("a trust policy names the role's account or the given principal, which must
   const user = idOf(await create({ cloud_identity_id: id }));
   expect(words(await page(made))).toContain("It cannot be deleted while it is in use");
   const kept = await submit(`${made}/delete`, {});
-  expect(statusAndWords(kept)).toMatch(/^409 .*uses "renamed"\./);
+  expect(statusAndWords(kept)).toMatch(/^409 .*uses the cloud identity "renamed"\./);
   await submit(`/configurations/${user}/delete`, {});
   expect((await submit(`${made}/delete`, {})).headers["location"]).toBe("/identities");
 });
