@@ -180,8 +180,7 @@ function dialectOver(connection: Connection): Dialect {
         return Promise.reject(error);
       }
     },
-    // oxlint-disable-next-line require-yield -- Kysely asks for a generator; lists are read in
-    // pages instead
+    // oxlint-disable-next-line require-yield -- Kysely asks for a generator; lists use pages
     streamQuery: async function* () {
       throw new Error("lists are read in pages, not streamed from the driver");
     },
