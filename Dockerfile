@@ -15,7 +15,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --no-audit --no-fund
 
 FROM node:24-bookworm-slim
-# git and ssh fetch sources, bubblewrap keeps jobs apart, tini reaps what their children leave behind. npm and yarn are not needed any more.
+# git and ssh fetch sources, bubblewrap isolates jobs, tini reaps orphaned processes. npm and yarn are no longer needed.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends bubblewrap ca-certificates git openssh-client tini \
   && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn-* \
@@ -37,7 +37,7 @@ ENV NODE_ENV=production \
 USER 1000:1000
 VOLUME ["/var/lib/windlass", "/var/lib/windlass-agent"]
 EXPOSE 8080
-# Either role answers at one of the two addresses. This is liveness: an outage of the control plane restarts no agent.
+# Each role responds at one of the two addresses. This checks liveness, so an outage of the control plane restarts no agent.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s \
   CMD ["node", "-e", "Promise.any([process.env.WINDLASS_PORT ?? 8080, 9185].map((port) => fetch(`http://127.0.0.1:${port}/healthz`).then((answer) => answer.ok || Promise.reject(answer)))).catch(() => process.exit(1))"]
 # tini passes signals on. The first SIGTERM lets running jobs end; after WINDLASS_STOP_SECONDS they are cancelled, and an apply may take ten

@@ -133,7 +133,7 @@ function addFields(command: CommandUnknownOpts): void {
         "a secret backend setting: prompted for, or a line of stdin; repeatable",
       ),
     )
-    .option("--parallelism <count>", "resources that terraform handles at once (10)")
-    .option("--timeout <seconds>", "stop a job that runs longer than this (3600)")
+    .option("--parallelism <count>", "resources that terraform handles at once (default: 10)")
+    .option("--timeout <seconds>", "stop a job that runs longer than this (default: 3600)")
     .option("--project-name <name>", "a second unique name, by which pipelines find it");
 }
