@@ -35,6 +35,8 @@ export const WaitingReason = OneOf([
   "needs_var_files",
   /** There are such workers, none of them online. */
   "no_worker_online",
+  /** Of such workers none takes new jobs, and at least one is DRAINING. */
+  "workers_draining",
   /** The assigned worker is OFFLINE. */
   "assigned_worker_offline",
   /** The assigned worker is DRAINING. */

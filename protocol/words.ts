@@ -11,6 +11,8 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
   needs_submodules: "waiting for a worker that supports submodules: upgrade the agent",
   needs_var_files: "waiting for a worker that supports var_files: upgrade the agent",
   no_worker_online: "no worker that may run this job is online: start one",
+  workers_draining:
+    "the worker that may run this job is draining: end the drain, or start another worker",
   assigned_worker_offline: "the assigned worker is offline: start it",
   assigned_worker_draining: "the assigned worker is draining: end the drain",
   configuration_busy: "another job of this configuration has not ended yet",

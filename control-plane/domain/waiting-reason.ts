@@ -50,10 +50,12 @@ export function waitingReason(
   if (meant.length === 0) return "no_matching_worker";
   const able = meant.filter((worker) => mayTake(worker, claimable));
   if (able.length === 0) return `needs_${rarest(claimable, meant)}`;
-  const statuses = able.map(workerStatus);
-  if (statuses.includes("ONLINE") || statuses.includes("REGISTERED")) return "waiting_for_worker";
-  if (isTeardown || job.assigned_worker_id === null) return "no_worker_online";
-  return statuses[0] === "DRAINING" ? "assigned_worker_draining" : "assigned_worker_offline";
+  const statuses = new Set(able.map(workerStatus));
+  if (statuses.has("ONLINE") || statuses.has("REGISTERED")) return "waiting_for_worker";
+  const isDraining = statuses.has("DRAINING");
+  if (isTeardown || job.assigned_worker_id === null)
+    return isDraining ? "workers_draining" : "no_worker_online";
+  return isDraining ? "assigned_worker_draining" : "assigned_worker_offline";
 }
 
 /** Of the features that the job needs, the one that the fewest workers support. */

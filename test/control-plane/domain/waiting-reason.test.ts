@@ -63,6 +63,23 @@ it.each<[what: string, job: JobRow, around: Surroundings, reason: string | null]
     "all able workers drain",
     job,
     around({ workers: [{ ...worker, draining_at: 1 }] }),
+    "workers_draining",
+  ],
+  [
+    "one able worker drains and the other is offline",
+    job,
+    around({
+      workers: [
+        { ...worker, offline_at: 1 },
+        { ...worker, draining_at: 1 },
+      ],
+    }),
+    "workers_draining",
+  ],
+  [
+    "a draining worker is offline",
+    job,
+    around({ workers: [{ ...worker, offline_at: 1, draining_at: 1 }] }),
     "no_worker_online",
   ],
   [
