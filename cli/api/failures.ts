@@ -49,7 +49,7 @@ const remedies: Readonly<Record<string, (server: string) => string>> = {
   provider_not_connected: (server) => `Sign in with it in the browser: ${server}/login`,
   provider_token_rejected: (server) => `Sign in with it again in the browser: ${server}/login`,
   state_locked: () => "Once its terraform has ended, run: windlass state unlock CONFIGURATION",
-  plan_is_stale: () => "Plan again: windlass jobs plan CONFIGURATION",
+  plan_is_stale: () => "Run: windlass jobs plan CONFIGURATION",
   plan_already_used: () => "Plan again: windlass jobs plan CONFIGURATION",
 };
 

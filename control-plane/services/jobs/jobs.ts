@@ -219,7 +219,10 @@ async function checkPlan(
       "the server was restored from a backup after the PLAN: plan again",
     );
   if (plan.config_hash !== hash)
-    throw new RefusalError("plan_is_stale", "plan the configuration again");
+    throw new RefusalError(
+      "plan_is_stale",
+      "The configuration was changed after the plan was made, so plan again",
+    );
 }
 
 function newJob(

@@ -257,6 +257,7 @@ describe("a job", () => {
     const definition = JSON.stringify({ source, engine: "terraform" });
     await setRows(plane, "specs", { definition }, { id: spec.id });
     expect(await client.refusal(createJob, deploy())).toBe("409 plan_is_stale");
+    await expect(client.get(createJob, deploy())).rejects.toThrow("was changed after the plan");
   });
 
   it("is listed newest first, filtered by status and zone, whole or in pages", async () => {
