@@ -15,6 +15,7 @@ import {
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readIfExists } from "../../common/files.ts";
+import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
 
 export interface Profile {
@@ -41,7 +42,7 @@ export function readAuth(directory: string): AuthFile {
   try {
     text = readIfExists(path);
   } catch (error) {
-    throw new CliError(`${path} cannot be read: ${(error as Error).message}`);
+    throw new CliError(`${path} cannot be read: ${fileErrorText(error)}`);
   }
   if (text === undefined) return empty;
   try {

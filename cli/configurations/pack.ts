@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import ignore, { type Ignore } from "ignore";
+import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
 
 export interface PackedDirectory {
@@ -114,7 +115,7 @@ function walk(directory: string): Listing {
   try {
     if (!statSync(directory).isDirectory()) throw new Error("it is not a directory");
   } catch (error) {
-    throw new CliError(`${directory} cannot be packed: ${(error as Error).message}`);
+    throw new CliError(`${directory} cannot be packed: ${fileErrorText(error)}`);
   }
   visit(directory, "", [], listing);
   return listing;

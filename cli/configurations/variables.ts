@@ -1,6 +1,7 @@
 /** Reads variables from options and files, and secret ones from stdin or a prompt without echo. */
 import { readFileSync } from "node:fs";
 import type { TextValue, Variable } from "../../protocol/configurations.ts";
+import { fileErrorText } from "../terminal/file-errors.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
 
@@ -87,7 +88,7 @@ export function readJson(file: string): unknown {
     return JSON.parse(readFileSync(file, "utf8")) as unknown;
   } catch (error) {
     const hint = file.endsWith(".tfvars") ? ". Use the JSON form, .tfvars.json." : "";
-    throw new CliError(`${file} cannot be read: ${(error as Error).message}${hint}`, 2);
+    throw new CliError(`${file} cannot be read: ${fileErrorText(error)}${hint}`, 2);
   }
 }
 

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { mebibyte } from "../../common/units.ts";
 import { debugLogTextLimit } from "../../protocol/limits.ts";
+import { fileErrorText } from "../terminal/file-errors.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 
@@ -24,7 +25,7 @@ export async function debugLog(run: Run, id: string, { output }: DebugLogOptions
     renameSync(unfinished, output);
   } catch (error) {
     rmSync(unfinished, { force: true });
-    throw new CliError(`${output} cannot be written: ${(error as Error).message}`, 1, error);
+    throw new CliError(`${output} cannot be written: ${fileErrorText(error)}`, 1, error);
   }
   run.done(`The debug log is in ${output}. It may hold secrets: look before you pass it on.`);
 }

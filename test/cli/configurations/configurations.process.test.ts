@@ -64,8 +64,10 @@ describe.concurrent("windlass configurations", () => {
       variables: { a: { value: 1 }, b: { value: ["x", "y"] } },
       environment: { HELM_DRIVER: "eu-west-1" },
     });
-    const less = await ada.json<Configuration>("configurations", "update", "names", "--unset", "a");
+    const unset = ["--unset", "a", "--label", ""];
+    const less = await ada.json<Configuration>("configurations", "update", "names", ...unset);
     expect(less.variables).toEqual({ b: { value: ["x", "y"] } });
+    expect(less.labels).toEqual([]);
     expect(await ada.run("configurations", "delete", "names")).toMatchObject({ exitCode: 2 });
     expect(await ada.run("configurations", "delete", "names", "--yes")).toMatchObject({
       exitCode: 0,
@@ -121,11 +123,11 @@ describe.concurrent("windlass configurations", () => {
     const wrong: [string[], string][] = [
       [["create", "x"], "Missing source."],
       [["create", "x", "--dir", directory], "has no .tf files"],
-      [["create", "x", "--dir", join(ada.path, "nowhere")], "cannot be packed"],
+      [["create", "x", "--dir", join(ada.path, "nowhere")], "there is no such file or directory"],
       [["create", "x", "--git", "https://a.example", "--dir", "."], "either --git or --dir"],
       [["create", "x", "--dir", directory, "--zone", "zonee"], "Did you mean zone?"],
       [["create", "x", "--dir", directory, "--var", "novalue"], "must be name=value"],
-      [["create", "--file", join(ada.path, "no.json")], "cannot be read"],
+      [["create", "--file", join(ada.path, "no.json")], "no.json cannot be read: there is no"],
       [["update", "y"], 'There is no configuration "y"'],
     ];
     for (const [words, message] of wrong) {
@@ -133,6 +135,7 @@ describe.concurrent("windlass configurations", () => {
       expect({ words, stdout }).toEqual({ words, stdout: "" });
       expect(exitCode).toBeGreaterThan(0);
       expect(stderr).toContain(message);
+      expect(stderr).not.toMatch(/ENO[A-Z]+/);
     }
     expect(readFileSync(join(directory, "readme.md"), "utf8")).toBe("");
     expect(await ada.json("configurations", "list")).toEqual([]);
