@@ -16,7 +16,7 @@ const worker = () => new Option("--worker <name>", "name or id of the only worke
 const label = () =>
   repeated(
     "--label <label>",
-    "a label the worker must have, instead of the configuration's; repeatable",
+    'a label the worker must have, instead of the configuration\'s; repeatable; "" for none',
   );
 
 /** Builds the command; the code of each verb is loaded only when it runs. */

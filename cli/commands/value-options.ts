@@ -7,7 +7,7 @@ export const valueOptions = () => [
   repeated("--var <name=value>", "a variable; a value that begins with [ or { is JSON; repeatable"),
   repeated("--var-file <file>", "a .tfvars.json file with variables; repeatable"),
   repeated("--sensitive <name>", "a secret variable: prompted for, or a line of stdin; repeatable"),
-  repeated("--label <label>", "a label the worker must have; repeatable"),
+  repeated("--label <label>", 'a label the worker must have; repeatable; "" removes all'),
 ];
 
 /** Builds the `--backend` option. */

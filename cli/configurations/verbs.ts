@@ -150,7 +150,7 @@ async function changesOf(
     zone_id: zone && find("zone", "zones", (await run.api.call("listZones")).zones, zone).id,
     cloud_identity_id: identity && (await identityOf(run, identity)),
     project_name: options.projectName,
-    labels: options.label,
+    labels: options.label?.filter(Boolean),
     engine: engine as CreateConfiguration["engine"],
     engine_version: options.engineVersion,
     working_directory: options.workingDirectory,

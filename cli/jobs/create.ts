@@ -3,6 +3,7 @@ import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { confirm } from "../terminal/ask.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { find } from "../api/find.ts";
+import { ProblemError } from "../../protocol/transport.ts";
 import { CliError } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { showJob, showPlan } from "./read.ts";
@@ -71,12 +72,25 @@ export async function destroyWorker(run: Run, name: string, options: AskingOptio
 
 /** `jobs cancel`. */
 export async function cancel(run: Run, id: string, { wait }: CreateOptions): Promise<void> {
-  const job = await run.api.call("cancelJob", { params: { id } });
+  const job = await cancelled(run, id);
   run.done(
     `The ${nameOf(job)} is cancelled${job.released_at === null ? "; its runner stops terraform" : ""}.`,
   );
   // The exit code is 0: a cancelled job is what the user asked for.
   showJob(run, wait ? await watchJob(run, job, { log: false }) : job);
+}
+
+/** Cancels the job, if it is not cancelled already. */
+async function cancelled({ api }: Run, id: string): Promise<Job> {
+  try {
+    return await api.call("cancelJob", { params: { id } });
+  } catch (error) {
+    const { cause } = error as Error;
+    if (!(cause instanceof ProblemError) || cause.code !== "job_ended") throw error;
+    const job = await api.call("getJob", { params: { id } });
+    if (job.status !== "CANCELLED") throw error;
+    return job;
+  }
 }
 
 /** `jobs retry`. */
@@ -91,7 +105,7 @@ async function queue(run: Run, body: CreateJob, options: CreateOptions): Promise
     body: {
       ...body,
       ...(assigned === undefined ? {} : { assigned_worker_id: assigned }),
-      ...(label === undefined ? {} : { labels: label }),
+      ...(label === undefined ? {} : { labels: label.filter(Boolean) }),
       ...(debug ? { debug } : {}),
     },
   });

@@ -60,7 +60,7 @@ async function configure(run: Run, directory: string, options: UpOptions): Promi
   const variables = namesVariables(options)
     ? { variables: await variablesOf(options, before?.variables) }
     : {};
-  const labels = options.label === undefined ? {} : { labels: options.label };
+  const labels = options.label === undefined ? {} : { labels: options.label.filter(Boolean) };
   const backend = options.backend === undefined ? {} : { backend: backendOf(options.backend) };
   const source = await uploadDirectory(run, directory);
   const fields = { source, ...variables, ...labels, ...backend };
