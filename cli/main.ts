@@ -11,10 +11,13 @@ export async function main(words: readonly string[]): Promise<void> {
   // takes as long as the start of Node itself.
   if (words.length === 1 && (words[0] === "--version" || words[0] === "-V"))
     return print(version());
+  // Commander's `help` reads one word: `help jobs list` would print the help of `jobs`.
+  const isDeep = words[0] === "help" && words.length > 2;
+  const command = isDeep ? [...words.slice(1), "--help"] : words;
   try {
-    const program = await (await import("./program.ts")).buildProgram(words);
-    if (words.length === 0) program.outputHelp();
-    else await program.parseAsync(words, { from: "user" });
+    const program = await (await import("./program.ts")).buildProgram(command);
+    if (command.length === 0) program.outputHelp();
+    else await program.parseAsync(command, { from: "user" });
   } catch (error) {
     process.exitCode = exitCodeOf(error);
     if (isCommanderError(error) && error.code === "commander.unknownCommand")

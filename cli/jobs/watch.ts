@@ -19,7 +19,8 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   using live = liveLine(run.json ? say : print);
   const lines = logLines((line) => live.print(line));
   const detached = new AbortController();
-  const start = Date.now();
+  // The job may have been queued or running for long when the client begins to follow it.
+  let start = Date.parse(job.started_at ?? job.created_at);
   let trouble: string | undefined;
   let progress: JobProgress | undefined;
   /** The running step. */
@@ -29,6 +30,7 @@ export async function watchJob(run: Run, job: Job, { log = true } = {}): Promise
   const onProgress = (next: JobProgress): void => {
     const before = progress;
     progress = next;
+    if ((before ?? job).status === "QUEUED" && next.status === "PROCESSING") start = Date.now();
     const word = progressText(next);
     if (word !== undefined && word !== progressText(before))
       live.say(styledNote(`${capital(nameOf(job))}: ${word}`));

@@ -34,6 +34,12 @@ describe("windlass", () => {
     expect(stdout).toContain("windlass demo --keep");
   });
 
+  it("shows the help of a verb with help too", async () => {
+    const { exitCode, stdout } = await windlass(["help", "jobs", "list"]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^Usage: windlass jobs list /);
+  });
+
   it("suggests the nearest command for a misspelt one and ends with 2", async () => {
     const { exitCode, stdout, stderr } = await windlass(["demmo"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });

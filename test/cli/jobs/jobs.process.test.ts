@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Job } from "../../../protocol/jobs.ts";
 import { scratch, until } from "../../helpers/agent-process.ts";
+import { hour } from "../../../common/units.ts";
+import { setRows } from "../../helpers/plane.ts";
 import { inlineSnapshot } from "../../helpers/fixtures.ts";
 import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { userMachine } from "../../helpers/user-machine.ts";
@@ -117,7 +119,10 @@ describe.concurrent("windlass jobs", () => {
     const cancelled = await ada.run("jobs", "cancel", id, "--wait");
     expect(cancelled).toMatchObject({ exitCode: 0 });
     expect(cancelled.stdout).toMatch(/^status +CANCELLED$/m);
-    expect((await ada.run("jobs", "cancel", id)).exitCode).toBe(1);
+    // A script that is repeated cancels again, and succeeds.
+    const again = await ada.run("jobs", "cancel", id, "--wait");
+    expect(again).toMatchObject({ exitCode: 0 });
+    expect(again.stdout).toMatch(/^status +CANCELLED$/m);
   });
 
   test("shows terraform's colours and a progress line in a terminal, and asks on Ctrl-C", async () => {
@@ -156,8 +161,12 @@ describe.concurrent("windlass jobs", () => {
   test("leaves the job running when the user chooses to detach", async () => {
     await using ada = await userMachine(plane);
     await ada.user.configure({ name: "later", ...cluster });
-    await using terminal = openTerminal(["jobs", "plan", "later", "--wait"], ada.environment);
+    const { id } = await ada.json<Job>("jobs", "plan", "later");
+    await setRows(plane, "jobs", { created_at: Date.now() - hour }, { id });
+    await using terminal = openTerminal(["jobs", "logs", id, "--follow"], ada.environment);
     await terminal.shows("no worker has the labels of this job");
+    // The time is that of the job, not of this client.
+    await until(() => /plan of "later" · 1h/.test(terminal.screen()));
     terminal.type("\u0003");
     await terminal.shows("continue watching (Enter)?");
     terminal.type("\r");
