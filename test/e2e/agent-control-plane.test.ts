@@ -73,7 +73,7 @@ describe.concurrent("a job", () => {
     const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
     const end = await user.released(deploy);
     expect(end.status).toBe("FAILED");
-    expect(end.error_message).toMatch(/^timed out after 3 s, during \w+/);
+    expect(end.error_message).toMatch(/^timed out after 3 s during \w+/);
   });
 
   test("can read neither the worker's token nor the environment of the agent", async () => {
