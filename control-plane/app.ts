@@ -10,6 +10,7 @@ import Fastify, {
 } from "fastify";
 import { isSecure } from "./http/cookies.ts";
 import { answerClientError, refuseHeads } from "./http/client-error.ts";
+import { asksForPage, sendErrorPage } from "./console/error-page.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { readJsonBodies } from "./http/json-body.ts";
 import { boundOpenAnswers } from "./http/open-responses.ts";
@@ -80,7 +81,11 @@ export async function buildApp(
   app.decorate("patience", patience);
   readJsonBodies(app);
   app.setValidatorCompiler(compileValidator);
-  app.setErrorHandler(sendProblem);
+  app.setErrorHandler((error, request, reply) =>
+    request.is404 && asksForPage(request)
+      ? sendErrorPage(context, error, request, reply)
+      : sendProblem(error, request, reply),
+  );
   cutUnreadBodies(app);
   boundOpenAnswers(app, context);
   let isWarned = false;

@@ -4,19 +4,19 @@ import { validate } from "uuid";
 import { clearSession, setSession } from "../http/session.ts";
 import { problemCodes } from "../../protocol/problem.ts";
 import { providerNames, providerTitles } from "../domain/providers.ts";
-import { refusalOf } from "../http/problem.ts";
 import { RefusalError } from "../domain/refusal.ts";
 import type { Context } from "../services/context.ts";
 import { findDeviceLogin, generateDeviceLogin } from "../services/people/device-login.ts";
 import { endLogin, openLink } from "../services/people/logins.ts";
 import { assetRoutes } from "./assets.ts";
+import { sendErrorPage } from "./error-page.ts";
 import { configurationPages } from "./configurations/configuration-routes.ts";
 import { docsRoutes } from "./docs/docs-routes.ts";
 import { readForms } from "./page/form-body.ts";
 import { identityPages } from "./identities/identity-routes.ts";
 import { jobPages } from "./jobs/job-routes.ts";
 import { sendPage } from "./page/layout.ts";
-import { nextOf } from "./people/next.ts";
+import { keepNext, nextOf, takeNext } from "./people/next.ts";
 import { oauthRoutes } from "./people/oauth-routes.ts";
 import { overviewPages } from "./overview/overview-routes.ts";
 import { peoplePages } from "./people/people-routes.ts";
@@ -26,12 +26,14 @@ import {
   deadDevicePage,
   deadLinkPage,
   loginPage,
-  refusalPage,
 } from "./people/sign-in-pages.ts";
 import { problemPages } from "./docs/problem-pages.ts";
 import { signedInRoutes } from "./signed-in.ts";
 import { workerPages } from "./workers/worker-routes.ts";
 import { zonePages } from "./zones/zone-routes.ts";
+
+/** How often the page of a code looks whether the client has used it, in seconds. */
+const refresh = 1;
 
 /** Adds the pages. */
 export function consoleRoutes(app: FastifyInstance, context: Context): void {
@@ -41,21 +43,16 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
   app.register(async (pages) => {
     readForms(pages);
     // An error on a page is shown as a page.
-    pages.setErrorHandler((error, request, reply) => {
-      const refusal = refusalOf(error, request);
-      const title = problemCodes[refusal.code][1];
-      // The address of a form is not a page. Link back to the page with the form.
-      const back = request.method === "POST" ? request.url.replace(/\/[a-z-]+$/, "") : "/";
-      const body = refusalPage(title, refusal.message, back === "" ? "/" : back);
-      sendPage(reply.headers(refusal.headers), { title, body }, statusOf(refusal));
-    });
+    pages.setErrorHandler((error, request, reply) => sendErrorPage(context, error, request, reply));
 
     assetRoutes(pages);
     oauthRoutes(pages, context);
     docsRoutes(pages);
     problemPages(pages);
-    pages.get("/login", async ({ query }, reply) => {
-      const body = loginPage(nextOf(query), offered);
+    pages.get("/login", async (request, reply) => {
+      const next = nextOf(request.query);
+      keepNext(context, request, reply, next);
+      const body = loginPage(next, offered);
       sendPage(reply, { title: "Sign in", body });
       return reply;
     });
@@ -69,7 +66,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
         return reply;
       }
       await setSession(context, reply, caller);
-      return reply.redirect("/", 303);
+      return reply.redirect(takeNext(context, request, reply), 303);
     });
 
     const signedIn = signedInRoutes(pages, context);
@@ -83,24 +80,27 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     signedIn("GET", "/cli/login", async (caller, { query }, reply) => {
       const { email } = caller;
       const deviceCode = deviceCodeOf(query);
-      const found = deviceCode && (await findDeviceLogin(context, caller, deviceCode));
+      const found =
+        deviceCode === undefined ? undefined : await findDeviceLogin(context, caller, deviceCode);
       const body = found
         ? codePage(found, nowOf(context))
         : deviceCode
           ? approvePage(deviceCode, email)
           : deadDevicePage("The address has no valid device code");
-      const page = { title: "Sign in the client", email, refresh: 1 };
-      sendPage(reply, { ...page, body }, deviceCode ? 200 : 400);
+      const page = { title: "Sign in the client", email, body };
+      // Only a code that waits to be typed can change.
+      const isWaiting = found?.state === "waiting";
+      sendPage(reply, isWaiting ? { ...page, refresh } : page, deviceCode ? 200 : 400);
     });
     signedIn("POST", "/cli/login", async (caller, { body }, reply) => {
       const deviceCode = deviceCodeOf(body);
-      const page = { title: "Sign in the client", email: caller.email, refresh: 1 };
+      const page = { title: "Sign in the client", email: caller.email };
       try {
         if (!deviceCode)
           throw new RefusalError("invalid_request", "The form has no valid device code");
         const login = await generateDeviceLogin(context, caller, deviceCode);
         const code = { ...login, state: "waiting" } as const;
-        sendPage(reply, { ...page, body: codePage(code, nowOf(context)) });
+        sendPage(reply, { ...page, refresh, body: codePage(code, nowOf(context)) });
       } catch (error) {
         if (!(error instanceof RefusalError)) throw error;
         sendPage(reply, { ...page, body: deadDevicePage(error.message) }, statusOf(error));

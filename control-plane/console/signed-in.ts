@@ -35,8 +35,8 @@ export function signedInRoutes(pages: FastifyInstance, context: Context): Signed
         if (params.id !== undefined) params.id = params.id.toLowerCase();
         const caller = await findSession(context, request, reply);
         if (caller) {
-          refuseForeignOrigin(context, request);
           request.caller = caller;
+          refuseForeignOrigin(context, request);
           return;
         }
         // Only an address that can be opened again is worth coming back to.

@@ -1,4 +1,11 @@
 /** The page to return to after a sign-in. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { readCookie, setCookie } from "../../http/cookies.ts";
+import type { Context } from "../../services/context.ts";
+
+/** A one-time link comes from the operator and names no page, so the browser keeps it. */
+const cookieName = "windlass_next";
+const seconds = 3600;
 
 /**
  * A path of this site and nothing else. What a browser makes of it counts: `/\\host` and
@@ -13,4 +20,23 @@ export function nextOf(query: unknown): string | undefined {
   return url?.origin === here && !url.pathname.startsWith("//")
     ? `${url.pathname}${url.search}`
     : undefined;
+}
+
+/** Remembers the page in the browser, or forgets an earlier one. */
+export function keepNext(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  next: string | undefined,
+): void {
+  if (next !== undefined) setCookie(context, reply, cookieName, next, seconds);
+  else if (readCookie(context, request, cookieName) !== undefined)
+    setCookie(context, reply, cookieName, "", 0);
+}
+
+/** Returns the remembered page and forgets it; without one, the overview. */
+export function takeNext(context: Context, request: FastifyRequest, reply: FastifyReply): string {
+  const next = nextOf({ next: readCookie(context, request, cookieName) });
+  keepNext(context, request, reply, undefined);
+  return next ?? "/";
 }

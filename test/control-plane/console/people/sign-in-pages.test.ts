@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { ask, type TestResponse } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
-import { newLink, openBrowser } from "../../../helpers/sign-in.ts";
+import { cookieOf, newLink, openBrowser } from "../../../helpers/sign-in.ts";
 
 const { plane } = planeForFile();
 
@@ -24,6 +24,7 @@ describe("approving a device without a script", () => {
     expect(asked.text).toContain("o&#39;neil&amp;sons@example.com");
     expect(asked.text).toContain(`name="device_code" value="${device_code}"`);
     expect(codeIn(asked)).toBeUndefined();
+    expect(asked.text).not.toContain("data-refresh");
 
     const shown = await submit("/cli/login", { device_code }, headers);
     expect(shown.status).toBe(200);
@@ -35,6 +36,11 @@ describe("approving a device without a script", () => {
       json: { device_code, verification_code },
     });
     expect(exchanged.json()).toMatchObject({ user_email: email });
+    // Only a code that waits is worth asking for again.
+    expect(shown.text).toContain('data-refresh="1"');
+    const used = await page(`/cli/login?device_code=${device_code}`, headers);
+    expect(used.text).toContain("The client is signed in");
+    expect(used.text).not.toContain("data-refresh");
   });
 
   test("approves nothing when the page is only viewed", async () => {
@@ -89,6 +95,30 @@ describe("approving a device without a script", () => {
         '<script type="module" src="/assets/live.js">',
       ]);
     }
+  });
+});
+
+describe("a one-time link", () => {
+  const open = async (cookie = "") =>
+    page(await newLink(plane, "ada@example.com"), cookie === "" ? {} : { cookie });
+
+  test("opens the page that was asked for before", async () => {
+    const next = `/jobs?status=${encodeURIComponent("FAILED é")}`;
+    const login = await page(`/login?next=${encodeURIComponent(next)}`);
+    const kept = cookieOf(login) ?? "";
+    const opened = await open(kept);
+    expect([opened.status, opened.headers["location"]]).toEqual([303, next]);
+    expect(opened.headers["set-cookie"]).toContainEqual(
+      expect.stringMatching(/^windlass_next=; Max-Age=0;/),
+    );
+    expect(cookieOf(await page("/login", { cookie: kept }))).toBe("windlass_next=");
+  });
+
+  test("opens the overview if none was asked for, or not of this site", async () => {
+    expect((await open()).headers["location"]).toBe("/");
+    for (const next of ["https://evil.example/", "//evil.example/", "%"])
+      expect((await open(`windlass_next=${next}`)).headers["location"]).toBe("/");
+    expect((await page("/login?next=//evil.example/")).headers).not.toHaveProperty("set-cookie");
   });
 });
 

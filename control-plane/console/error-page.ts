@@ -1,0 +1,44 @@
+/** Errors of pages, shown as pages. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { problemCodes } from "../../protocol/problem.ts";
+import { refusalOf } from "../http/problem.ts";
+import { findSession } from "../http/session.ts";
+import type { UserCaller } from "../services/callers.ts";
+import type { Context } from "../services/context.ts";
+import { sendPage } from "./page/layout.ts";
+import { refusalPage } from "./people/sign-in-pages.ts";
+
+/** Whether a browser asks for a page. Everything below /api/ is for programs. */
+export const asksForPage = ({ method, url, headers }: FastifyRequest): boolean =>
+  method === "GET" &&
+  !/^\/api(\/|$)/.test(url) &&
+  (headers.accept ?? "").toLowerCase().includes("text/html");
+
+/** Sends the page of an error, with the navigation if the user is signed in. */
+export async function sendErrorPage(
+  context: Context,
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const refusal = refusalOf(error, request);
+  const [status, title] = problemCodes[refusal.code];
+  // The address of a form is not a page. Link back to the page with the form.
+  const back = request.method === "POST" ? request.url.replace(/\/[a-z-]+$/, "") : "/";
+  const body = refusalPage(title, refusal.message, back === "" ? "/" : back);
+  const email = await emailOf(context, request, reply);
+  const page = email === undefined ? { title, body } : { title, body, email };
+  sendPage(reply.headers(refusal.headers), page, status);
+}
+
+async function emailOf(
+  context: Context,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<string | undefined> {
+  const caller = request.caller as UserCaller | null;
+  if (caller) return caller.email;
+  // An address without a route has no guard. A store that fails is no reason to show no page.
+  if (!request.is404) return undefined;
+  return (await findSession(context, request, reply).catch(() => undefined))?.email;
+}

@@ -1,0 +1,47 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, it } from "vitest";
+import { ask } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { openBrowser, type Browser } from "../../helpers/sign-in.ts";
+
+const { plane } = planeForFile();
+let browser: Browser;
+beforeAll(async () => {
+  browser = await openBrowser(plane);
+});
+
+const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+const navigation = '<nav aria-label="Pages">';
+
+describe("an error in a browser", () => {
+  it.each(["/nope", "/nope/", `/jobs/${randomUUID()}`])(
+    "at %s is a page with the navigation",
+    async (path) => {
+      const answer = await ask(plane, "GET", path, { headers: { ...browser.headers, accept } });
+      expect(answer.status).toBe(404);
+      expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
+      expect(answer.text).toContain(navigation);
+      expect(answer.text).toContain(browser.email);
+    },
+  );
+
+  it("has no navigation without a session", async () => {
+    const answer = await ask(plane, "GET", "/nope", { headers: { accept } });
+    expect(answer.status).toBe(404);
+    expect(answer.headers["content-type"]).toBe("text/html; charset=utf-8");
+    expect(answer.text).not.toContain(navigation);
+  });
+
+  it.each([
+    ["GET", "/nope", "application/json"],
+    ["GET", "/nope", undefined],
+    ["GET", "/api/nope", accept],
+    ["POST", "/nope", accept],
+  ])("%s %s with Accept %s is a problem document", async (method, path, type) => {
+    const headers = type === undefined ? {} : { accept: type };
+    const answer = await ask(plane, method, path, { headers: { ...browser.headers, ...headers } });
+    expect(answer.status).toBe(404);
+    expect(answer.headers["content-type"]).toContain("application/problem+json");
+    expect(answer.json().code).toBe("not_found");
+  });
+});
