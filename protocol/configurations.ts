@@ -186,6 +186,16 @@ const snapshotFields = {
   ),
 };
 
+/** Where `windlass up` made a configuration. Runners do not get it. */
+const Origin = Type.String({
+  minLength: 1,
+  maxLength: 2048,
+  pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
+  "x-form": "text without control characters",
+  description:
+    "Where `windlass up` made the configuration: a git remote and a path in it, or an id that the client keeps in the directory. `windlass up` asks before it changes a configuration with another origin.",
+});
+
 /** The fields in requests of users, where null clears a choice. */
 const writtenFields = {
   ...snapshotFields,
@@ -249,6 +259,7 @@ export const Configuration = Type.Object({
   zone_id: Uuid,
   cloud_identity_id: Nullable(Uuid),
   labels: Labels,
+  origin: Type.Optional(Origin),
   ...snapshotFields,
   status: ConfigurationStatus,
   error_message: Nullable(ErrorMessage),
@@ -268,6 +279,7 @@ export const CreateConfiguration = Type.Object(
     project_name: Type.Optional(Name),
     cloud_identity_id: Type.Optional(Nullable(Uuid)),
     labels: Type.Optional(Labels),
+    origin: Type.Optional(Origin),
     ...writtenFields,
   },
   { additionalProperties: false },
@@ -285,6 +297,7 @@ export const UpdateConfiguration = Type.Object(
     project_name: Type.Optional(Name),
     cloud_identity_id: Type.Optional(Nullable(Uuid)),
     labels: Type.Optional(Labels),
+    origin: Type.Optional(Origin),
     ...writtenFields,
     source: Type.Optional(Source),
   },

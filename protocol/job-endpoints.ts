@@ -23,6 +23,7 @@ export const jobEndpoints = {
       "`configuration_id` is required, except for DESTROY_WORKER, which requires `assigned_worker_id`, the worker to tear down. A DEPLOY with `plan_job_id` applies exactly that plan, once. Without it, the job plans and applies.",
     caller: "client",
     body: CreateJob,
+    bodyLimit: 4 * 1024 * 1024,
     status: 201,
     answer: Job,
     refusals: [

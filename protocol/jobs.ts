@@ -1,6 +1,6 @@
 /** Jobs and their logs. */
 import { Type, type Static } from "typebox";
-import { ConfigSnapshot } from "./configurations.ts";
+import { ConfigSnapshot, Source } from "./configurations.ts";
 import {
   about,
   ErrorMessage,
@@ -118,6 +118,10 @@ export const Job = Type.Object({
     Nullable(Timestamp),
     "When retention removed the log. The job and its outcome are kept.",
   ),
+  own_source: about(
+    Type.Boolean(),
+    "Whether the job has another source than its configuration: a PLAN with `source`, or the DEPLOY of its plan, whose start makes that source the configuration's.",
+  ),
   debug: about(Type.Boolean(), "Whether terraform's debug log is kept as a file of the job."),
   debug_log_bytes: about(
     Nullable(Type.Integer()),
@@ -151,6 +155,12 @@ export const CreateJob = Type.Object(
     ),
     plan_job_id: Type.Optional(
       about(Nullable(Uuid), "DEPLOY: apply the artifact of this PLAN job."),
+    ),
+    source: Type.Optional(
+      about(
+        Source,
+        "PLAN: plan this source. The configuration keeps its own until a DEPLOY of the plan starts.",
+      ),
     ),
     labels: Type.Optional(about(Labels, "Instead of the configuration's labels.")),
     debug: Type.Optional(

@@ -16,6 +16,10 @@ export function upCommand() {
   up.addOption(backendOption())
     .addOption(debugOption())
     .addOption(yes())
+    .option(
+      "--adopt",
+      "use a configuration that was made from another directory, without asking; --yes does not answer that question",
+    )
     .action(
       action(async (run: Run, directory: string, options: UpOptions) => {
         await (await import("../up/up.ts")).up(run, directory, options);

@@ -257,6 +257,7 @@ function showConfiguration(run: Run, it: Configuration): void {
     status: it.status,
     error: it.error_message,
     source: sourceText(it.source),
+    "made from": it.origin,
     submodules: it.submodules ? "fetched too" : null,
     engine: [it.engine, it.engine_version].filter(Boolean).join(" "),
     directory: it.working_directory,

@@ -1,6 +1,6 @@
-/** `windlass up`: uploads, plans and deploys a directory. It stores nothing on this machine. */
+/** `windlass up`: uploads, plans and deploys a directory. */
 import { basename, resolve } from "node:path";
-import type { Configuration, Zone } from "../../protocol/configurations.ts";
+import type { Configuration, Source, Zone } from "../../protocol/configurations.ts";
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { canAsk, confirm } from "../terminal/ask.ts";
 import { findConfiguration } from "../configurations/find.ts";
@@ -18,6 +18,7 @@ import { showJob } from "../jobs/read.ts";
 import { reportOutcome, watchJob } from "../jobs/watch.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
+import { originText, readOrigins, writeLink } from "./origin.ts";
 
 export interface UpOptions extends VariableOptions {
   readonly name?: string | undefined;
@@ -26,14 +27,15 @@ export interface UpOptions extends VariableOptions {
   readonly backend?: string | undefined;
   readonly debug?: true | undefined;
   readonly yes?: true | undefined;
+  readonly adopt?: true | undefined;
 }
 
 /** Uploads, plans and deploys the directory. Throws `CliError` if a job does not succeed. */
 export async function up(run: Run, directory: string, options: UpOptions): Promise<void> {
-  const configuration = await configure(run, directory, options);
+  const { configuration, source } = await configure(run, directory, options);
   const configuration_id = configuration.id;
   const debug = options.debug ? { debug: true } : {};
-  const planned = await runJob(run, { job_type: "PLAN", configuration_id, ...debug });
+  const planned = await runJob(run, { job_type: "PLAN", configuration_id, source, ...debug });
   if (!(await confirmPlan(run, planned, configuration, options))) return;
   const body = { job_type: "DEPLOY" as const, configuration_id, plan_job_id: planned.id, ...debug };
   const deployed = await runJob(run, body);
@@ -41,14 +43,23 @@ export async function up(run: Run, directory: string, options: UpOptions): Promi
   showOutputs(outputLines(deployed));
 }
 
-/** Uploads the directory to the configuration of this name; creates it and its zone if needed. */
-async function configure(run: Run, directory: string, options: UpOptions): Promise<Configuration> {
+/**
+ * Uploads the directory and finds the configuration of this name; creates it and its zone if
+ * needed. An existing one keeps its source until the plan is deployed.
+ */
+async function configure(
+  run: Run,
+  directory: string,
+  options: UpOptions,
+): Promise<{ configuration: Configuration; source: Source }> {
   const name = options.name ?? basename(resolve(directory));
   const before = await findConfiguration(run.api, name);
   if (before && before.source.type !== "archive")
     throw new CliError(
       `The configuration "${name}" has a source of type ${before.source.type}, not an uploaded directory. Pass another --name.`,
     );
+  const origins = await readOrigins(directory);
+  if (before) await confirmOrigin(before, origins, options);
   const zone = before ? undefined : await zoneFor(run, options.zone);
   if (before && options.zone !== undefined) {
     const { zones } = await run.api.call("listZones");
@@ -63,15 +74,38 @@ async function configure(run: Run, directory: string, options: UpOptions): Promi
   const labels = options.label === undefined ? {} : { labels: options.label.filter(Boolean) };
   const backend = options.backend === undefined ? {} : { backend: backendOf(options.backend) };
   const source = await uploadDirectory(run, directory);
-  const fields = { source, ...variables, ...labels, ...backend };
-  if (before) {
-    run.done(`Configuration "${name}" updated from ${directory}.`);
-    return run.api.call("updateConfiguration", { params: { name: before.id }, body: fields });
+  const made = origins[0] ?? writeLink(directory);
+  const origin = made === undefined || made === before?.origin ? {} : { origin: made };
+  const fields = { ...variables, ...labels, ...backend, ...origin };
+  if (!before) {
+    const body = { name, zone_id: zone?.id ?? "", source, ...fields };
+    const configuration = await run.api.call("createConfiguration", { body });
+    run.done(`Configuration "${name}" created in zone "${zone?.name}".`);
+    return { configuration, source };
   }
-  const zone_id = zone?.id ?? "";
-  const made = await run.api.call("createConfiguration", { body: { name, zone_id, ...fields } });
-  run.done(`Configuration "${name}" created in zone "${zone?.name}".`);
-  return made;
+  if (Object.keys(fields).length === 0) return { configuration: before, source };
+  const change = { params: { name: before.id }, body: fields };
+  const configuration = await run.api.call("updateConfiguration", change);
+  run.done(`Configuration "${name}" updated.`);
+  return { configuration, source };
+}
+
+/** Asks before it uses a configuration that another directory made; `--yes` is no answer. */
+async function confirmOrigin(
+  { name, origin }: Configuration,
+  origins: readonly string[],
+  { adopt }: UpOptions,
+): Promise<void> {
+  if (adopt || (origin !== undefined && origins.includes(origin))) return;
+  const where = origins[0] === undefined ? "this directory" : originText(origins[0]);
+  const why = `The configuration "${name}" was made from ${originText(origin)}, not from ${where}. A plan of other files can destroy what it has deployed.`;
+  if (!canAsk())
+    throw new CliError(
+      `${why} Nothing was changed. Pass another --name, or --adopt to use this configuration from now on.`,
+      2,
+    );
+  say(why);
+  await confirm("Use this configuration for this directory from now on?", {});
 }
 
 /** Returns the zone of this name, created if needed; without a name, the only zone. */

@@ -202,7 +202,7 @@ export const retention = {
     default: 30,
     help: "how long an uploaded archive is kept after its last use",
     details:
-      "An archive is in use while a configuration, a queued or running job, or a worker's deploy configuration names it. An upload counts as a use",
+      "An archive is in use while a configuration, a queued or running job, or a worker's deploy configuration names it. An upload counts as a use. A plan whose archive is removed cannot be deployed",
   },
   WINDLASS_RETENTION_STATE_DAYS: {
     type: "retention",

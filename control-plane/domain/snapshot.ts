@@ -86,6 +86,7 @@ function withoutDefaults(given: Given): Definition {
 }
 
 const fieldNames = [
+  "origin",
   "source",
   "engine",
   "engine_version",

@@ -1,7 +1,8 @@
 /** `windlass up` from the sign-in to the outputs, with a real runner and terminal. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { waitingWords } from "../../protocol/words.ts";
 import { copyFixture } from "../helpers/fixtures.ts";
@@ -73,6 +74,38 @@ describe.concurrent("windlass up", () => {
     expect(deployed.execution_metadata?.outputs).toHaveProperty("cluster_name");
     const { outputs } = unchanged.execution_metadata ?? {};
     expect(outputs).toEqual(deployed.execution_metadata?.outputs);
+
+    // A directory of the same name takes the configuration over only with --adopt.
+    const other = directoryIn(join(ada.path, "elsewhere"));
+    writeFileSync(join(other, "other.tf"), "# other files\n");
+    const show = async () => (await ada.json("configurations", "show", "piped")) as Configuration;
+    const before = await show();
+    const refused = await ada.run("up", other, "--name", "piped", "--yes");
+    expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(refused.stderr).toContain('"piped" was made from another directory');
+    expect(refused.stderr).toContain("Pass another --name, or --adopt");
+    expect(await show()).toEqual(before);
+    expect(await ada.run("up", other, "--name", "piped", "--adopt")).toMatchObject({ exitCode: 0 });
+    // Its plan was not deployed, so the configuration keeps its source.
+    const { source, origin } = await show();
+    expect(source).toEqual(before.source);
+    expect(origin).not.toBe(before.origin);
+    expect(await ada.run("up", directory, "--name", "piped", "--yes")).toMatchObject({
+      exitCode: 2,
+    });
+  });
+
+  test("asks before it uses a configuration that it did not make", async () => {
+    await using ada = await userMachine(plane);
+    const directory = directoryIn(ada.path);
+    const before = await ada.json("configurations", "create", "--dir", directory);
+    await using terminal = openTerminal(["up", directory, "--yes"], ada.environment);
+    await terminal.shows("was made from an unknown place, not from this directory.");
+    await terminal.shows("Use this configuration for this directory from now on? [y/N]");
+    terminal.type("n\r");
+    expect(await terminal.exited).toBe(1);
+    expect(await ada.json("configurations", "show", "network")).toEqual(before);
+    expect(await ada.json("jobs", "list")).toEqual([]);
   });
 
   test("refuses a configuration with another type of source", async () => {

@@ -62,6 +62,7 @@ export const jobExamples = [
     presumed_lost_at: null,
     outcome_unknown: false,
     log_pruned_at: null,
+    own_source: false,
     debug: false,
     debug_log_bytes: null,
     created_at: at(120),

@@ -15,7 +15,6 @@ import {
   updatedDefinition,
   type Definition,
 } from "../../domain/snapshot.ts";
-import { findArchive } from "../../store/configurations/archives.ts";
 import {
   findComponents,
   findSpec,
@@ -38,6 +37,7 @@ import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
+import { isKept } from "./archives.ts";
 import { forget } from "../storage/orphaned-blobs.ts";
 import { checkConfigurations, countRefusal } from "../storage/quotas.ts";
 import { removeSomeOfSpec } from "../storage/removals.ts";
@@ -238,8 +238,7 @@ async function checkReferences(
   if (!(await tx.first(findZone, { id: zone_id, owner }))) throw notFound("zone");
   if (cloud_identity_id && !(await tx.first(findCloudIdentity, { id: cloud_identity_id, owner })))
     throw notFound("cloud identity");
-  if (source.type !== "archive") return;
-  if (!(await tx.first(findArchive, { owner, sha256: source.sha256 })))
+  if (!(await isKept(tx, owner, source)))
     throw invalid(
       "body.source.sha256",
       "is not the SHA-256 of one of your archives: upload the archive first",

@@ -17,6 +17,7 @@ import { releaseLock } from "../../store/states/states.ts";
 import type { QueuedHint, Wakeups } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
 import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
+import { takeOverSource } from "./own-source.ts";
 
 /** Wakeups to send after the commit. */
 export type Rings = ((wakeups: Wakeups) => void)[];
@@ -109,6 +110,7 @@ async function startSpec(tx: Queries, job: JobRow, now: number): Promise<JobRow>
   if (status === null || job.spec_id === null) return job;
   const spec = await tx.first(findSpecStatus, { id: job.spec_id });
   await tx.run(setSpecStatus, { id: job.spec_id, status, error_message: null, now });
+  await takeOverSource(tx, job, now);
   return { ...job, spec_status_before: spec?.status ?? null };
 }
 

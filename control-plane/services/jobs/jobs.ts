@@ -5,7 +5,13 @@ import { featuresOf } from "../../../protocol/features.ts";
 import type { CreateJob, Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../callers.ts";
 import { cancel, newlyQueued, type JobRow } from "../../domain/job.ts";
-import { configHash, seal, unseal, type Definition } from "../../domain/snapshot.ts";
+import {
+  configHash,
+  seal,
+  unseal,
+  updatedDefinition,
+  type Definition,
+} from "../../domain/snapshot.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import { findArtifact } from "../../store/plans/artifacts.ts";
 import type { Queries } from "../../store/db.ts";
@@ -24,6 +30,7 @@ import { person, recordOwn } from "../audit/audit.ts";
 import { hashKeyOf } from "../configurations/config-hash.ts";
 import type { Context } from "../context.ts";
 import { changeJob, hintOf, writeJobs } from "./changes.ts";
+import { requestedSource } from "./own-source.ts";
 import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quotas.ts";
 import { readJobView, viewSummaries, type JobSummary } from "./views.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
@@ -149,8 +156,11 @@ async function resolveRequest(
   const spec = await tx.first(findSpec, { id: input.configuration_id, owner });
   if (!spec) throw notFound("configuration");
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
-  const plain = await snapshotOf(tx, spec, (definition) => unseal(definition, box, spec.id));
-  const request = resolved(spec, plain, seal(plain, box, id), how);
+  const source = await requestedSource(tx, owner, input);
+  const own = await snapshotOf(tx, spec, (definition) => unseal(definition, box, spec.id));
+  const plain = source ? updatedDefinition(own, { source }) : own;
+  const mark = source ? { own_source: true } : {};
+  const request = resolved(spec, plain, seal(plain, box, id), how, mark);
   if (input.plan_job_id) await checkPlan(tx, owner, input, request.hash);
   return request;
 }
@@ -176,7 +186,8 @@ async function snapshotOf(
   { id, name, project_name, definition }: SpecRow,
   open: (definition: Definition) => Definition,
 ): Promise<ConfigSnapshot> {
-  const snapshot = { name, project_name, ...open(JSON.parse(definition) as Definition) };
+  const { origin: _, ...fields } = open(JSON.parse(definition) as Definition);
+  const snapshot = { name, project_name, ...fields };
   if (snapshot.backend !== undefined) return snapshot;
   // The backend of an existing state stays recorded, even if the files declare a backend later.
   const state = await tx.first(findState, { spec: id });

@@ -7,6 +7,7 @@ import { findOwnJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
 import { findLiveId } from "./views.ts";
 import { createJob } from "./jobs.ts";
+import { findOwnSource } from "./own-source.ts";
 
 /**
  * POST /api/cli/jobs/{id}/retry. Creates a new job with the same request, checked like a new one.
@@ -18,6 +19,7 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
   if (!job) throw notFound("job");
   if (job.status !== "FAILED" && job.status !== "CANCELLED")
     throw new RefusalError("job_not_retryable", `the job is ${job.status}`);
+  const source = job.job_type === "PLAN" ? await findOwnSource(context.store.read, id) : undefined;
   const isTeardown = job.job_type === "DESTROY_WORKER";
   const configuration = await findLiveId(context.store.read, job.spec_id);
   if (!isTeardown && configuration === null)
@@ -27,6 +29,7 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
     ...(isTeardown || configuration === null ? {} : { configuration_id: configuration }),
     assigned_worker_id: job.assigned_worker_id,
     plan_job_id: job.plan_job_id,
+    ...(source ? { source } : {}),
     labels: JSON.parse(job.labels) as string[],
     debug: hasDebug(job),
   };

@@ -6,6 +6,7 @@ import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import type { ExecutionMetadata, Job, JobProgress, WaitingReason } from "../../../protocol/jobs.ts";
 import { hasDebug, hasEnded, type JobRow } from "../../domain/job.ts";
 import { mask } from "../../domain/snapshot.ts";
+import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
 import { waitingReason, type Candidate, type WaitingJob } from "../../domain/waiting-reason.ts";
 import { withLists } from "../../domain/worker.ts";
 import { notFound } from "../../domain/refusal.ts";
@@ -32,6 +33,9 @@ async function viewJob(
   job: JobRow & { config_snapshot: string | null },
 ): Promise<Job> {
   const configuration = await findLiveId(queries, job.spec_id);
+  const { own_source = false, ...snapshot } = JSON.parse(
+    job.config_snapshot ?? "{}",
+  ) as StoredSnapshot;
   const debug = hasDebug(job);
   const debugLog = debug ? await queries.first(findDebugLog, { job: job.id }) : undefined;
   return {
@@ -47,8 +51,7 @@ async function viewJob(
     plan_job_id: job.plan_job_id,
     labels: JSON.parse(job.labels) as string[],
     config_hash: job.config_hash,
-    config_snapshot:
-      job.config_snapshot === null ? null : mask(JSON.parse(job.config_snapshot) as ConfigSnapshot),
+    config_snapshot: job.config_snapshot === null ? null : mask(snapshot as ConfigSnapshot),
     execution_metadata:
       job.execution_metadata === null
         ? null
@@ -61,6 +64,7 @@ async function viewJob(
     outcome_unknown: job.outcome_unknown === 1,
     log_complete: await logComplete(queries, job),
     log_pruned_at: timeOrNull(job.log_pruned_at),
+    own_source,
     debug,
     debug_log_bytes: debugLog?.size_bytes ?? null,
     created_at: time(job.created_at),

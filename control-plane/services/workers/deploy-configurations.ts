@@ -20,9 +20,9 @@ import {
 import type { WorkerRow } from "../../domain/worker.ts";
 import { judge } from "../../domain/judge.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
-import { findArchive } from "../../store/configurations/archives.ts";
 import type { Queries } from "../../store/db.ts";
 import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
+import { isKept } from "../configurations/archives.ts";
 import type { Context } from "../context.ts";
 
 const field = "body.deploy_configuration";
@@ -154,7 +154,7 @@ async function checkNamed(
   }
   const source = snapshot?.source;
   if (source === undefined) throw invalid(field, "needs a configuration_id or a snapshot");
-  if (source.type === "archive" && !(await tx.first(findArchive, { owner, sha256: source.sha256 })))
+  if (!(await isKept(tx, owner, source)))
     throw invalid(
       `${field}.snapshot.source.sha256`,
       "is not the SHA-256 of one of your archives: upload the archive first",

@@ -1,4 +1,5 @@
 /** SQL of specs (configurations) and their components. */
+import { sql } from "kysely";
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { Queries } from "../db.ts";
 import { specsBy } from "../indexed.ts";
@@ -102,6 +103,16 @@ export const setSpecStatus = statement<{
   now: number;
 }>((db, { id, status, error_message, now }) =>
   db.updateTable("specs").set({ status, error_message, updated_at: now }).where("id", "=", id),
+);
+
+/** Replaces the source (JSON) of a spec; answers its name. */
+export const setSpecSource = statement<{ id: string; source: string }, { name: string }>(
+  (db, { id, source }) =>
+    db
+      .updateTable("specs")
+      .set({ definition: sql`json_set(definition, '$.source', json(${source}))` })
+      .where("id", "=", id)
+      .returning("name"),
 );
 
 /** Notes where the last DEPLOY of a spec kept its state; null after a DESTROY. */

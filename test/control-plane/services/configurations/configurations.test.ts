@@ -46,6 +46,22 @@ describe("an update of a configuration", () => {
     });
   });
 
+  it("keeps its origin, which is shown and is not part of a job", async ({ client, configure }) => {
+    const made = await configure({ origin: "git.example.com/acme/infra//network" });
+    const params = { name: made.id };
+    const plan = () =>
+      client.get(createJob, { body: { job_type: "PLAN", configuration_id: made.id } });
+    const first = await plan();
+    expect(first.config_snapshot).not.toHaveProperty("origin");
+    expect(made.origin).toBe("git.example.com/acme/infra//network");
+    await client.get(updateConfiguration, { params, body: { engine_version: null } });
+    expect((await client.get(getConfiguration, { params })).origin).toBe(made.origin);
+    const origin = randomUUID();
+    const adopted = await client.get(updateConfiguration, { params, body: { origin } });
+    expect(adopted.origin).toBe(origin);
+    expect((await plan()).config_hash).toBe(first.config_hash);
+  });
+
   it("keeps a sensitive variable that is given without a value, and never returns its value", async ({
     client,
     configure,

@@ -1,0 +1,92 @@
+/**
+ * Where a configuration comes from, so that `windlass up` recognises the directory that made it:
+ * the git remote and the path in it, because a pipeline checks out anew; else an id in the
+ * directory itself.
+ */
+import { randomUUID } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { execa } from "execa";
+import { readIfExists } from "../../common/files.ts";
+import { CliError, say } from "../terminal/output.ts";
+
+const linkOf = (directory: string): string => join(directory, ".windlass", "link.json");
+const originLimit = 2048;
+const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Returns the origins that stand for the directory. The first one is to be recorded. */
+export async function readOrigins(directory: string): Promise<string[]> {
+  return [await gitOrigin(directory), readLink(directory)].filter((one) => one !== undefined);
+}
+
+/** Gives the directory an id. Returns undefined, and says so, if it cannot be written. */
+export function writeLink(directory: string): string | undefined {
+  const origin = randomUUID();
+  const path = linkOf(directory);
+  try {
+    mkdirSync(join(directory, ".windlass"), { recursive: true });
+    writeFileSync(path, `${JSON.stringify({ origin })}\n`);
+    return origin;
+  } catch (error) {
+    say(
+      `${path} cannot be written (${(error as NodeJS.ErrnoException).code}). The next "windlass up" of this directory asks whether the configuration is its own.`,
+    );
+    return undefined;
+  }
+}
+
+/** Describes an origin to a user. */
+export function originText(origin: string | undefined): string {
+  if (origin === undefined) return "an unknown place";
+  return idForm.test(origin) ? `another directory (.windlass/link.json: ${origin})` : origin;
+}
+
+function readLink(directory: string): string | undefined {
+  const path = linkOf(directory);
+  try {
+    const text = readIfExists(path);
+    if (text === undefined) return undefined;
+    const { origin } = JSON.parse(text) as { origin?: unknown };
+    if (typeof origin === "string" && idForm.test(origin)) return origin;
+  } catch {
+    // Falls through: whatever the reason, it has no id.
+  }
+  throw new CliError(`${path} cannot be read or is damaged. Remove it.`);
+}
+
+/** In a git hook these name another repository. */
+const env = { GIT_DIR: undefined, GIT_WORK_TREE: undefined };
+
+/** Returns undefined if the directory is in no git repository that has a remote "origin". */
+async function gitOrigin(directory: string): Promise<string | undefined> {
+  const git = async (...words: string[]): Promise<string> => {
+    // In a container a checkout often belongs to another user. These commands run nothing from it.
+    const args = ["-C", directory, "-c", "safe.directory=*", ...words];
+    return (await execa("git", args, { env, timeout: 10_000, maxBuffer: 65_536 })).stdout;
+  };
+  try {
+    const path = await git("rev-parse", "--show-prefix");
+    const remote = remoteText(await git("config", "--get", "remote.origin.url"));
+    if (remote === undefined) return undefined;
+    const origin = path === "" ? remote : `${remote}//${encodeURI(path.replace(/\/$/, ""))}`;
+    return origin.length > originLimit ? undefined : origin;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Returns host and path of a remote, the same for https and ssh, and without credentials. A path on
+ * this machine means something else on another one, so it is no origin.
+ */
+export function remoteText(remote: string): string | undefined {
+  const [, host, path] = /^(?:[^@/]+@)?([^:/]{2,}):(?!\/\/)(.+)$/.exec(remote) ?? [];
+  const address = host === undefined ? remote : `ssh://${host}/${path}`;
+  if (!URL.canParse(address)) return undefined;
+  const url = new URL(address);
+  const name = url.pathname
+    .replace(/^\/+/, "")
+    .replace(/\/+$/, "")
+    .replace(/\.git$/, "");
+  return url.host === "" || name === "" ? undefined : `${url.host.toLowerCase()}/${name}`;
+}

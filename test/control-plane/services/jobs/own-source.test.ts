@@ -1,0 +1,134 @@
+import { gzipSync } from "node:zlib";
+import { describe, expect } from "vitest";
+import type { Source } from "../../../../protocol/configurations.ts";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import type { Calls } from "../../../helpers/calls.ts";
+import { ask, clientHeaders, setRows } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addArtifact } from "../../../helpers/rows.ts";
+
+const { cancelJob, claimJob, createJob, getConfiguration, reportStatus, retryJob } = endpoints;
+const { plane, it: base } = planeForFile();
+
+const inline = (text: string) => ({ type: "inline" as const, files: { "main.tf": text } });
+const ofConfiguration = inline("");
+const other = inline("# another directory");
+
+const it = base
+  .extend("sourceNow", ({ client, spec }) => async () => {
+    const { source } = await client.get(getConfiguration, { params: { name: spec } });
+    return source;
+  })
+  // Plans a source, as far as a plan that can be deployed.
+  .extend("planned", ({ client, runner, spec }) => async (source?: Source) => {
+    const body = { job_type: "PLAN" as const, configuration_id: spec, ...(source && { source }) };
+    const plan = await client.get(createJob, { body });
+    await run(runner, plan.id);
+    await addArtifact(plane.context.store, plan.id);
+    return plan;
+  })
+  .extend("deploy", ({ spec }) => (plan_job_id: string) => ({
+    body: { job_type: "DEPLOY" as const, configuration_id: spec, plan_job_id },
+  }));
+
+/** Claims the job, which must be the next one, and lets it succeed. */
+async function run(runner: Calls, id: string): Promise<unknown> {
+  const { job } = await runner.get(claimJob, {});
+  expect(job.id).toBe(id);
+  for (const status of ["PROCESSING", "SUCCESS"] as const)
+    await runner.get(reportStatus, { params: { id }, body: { status } });
+  return job.config_snapshot.source;
+}
+
+describe("a plan of another source", () => {
+  it("leaves the configuration's source until a deployment of it starts", async ({
+    client,
+    runner,
+    sourceNow,
+    planned,
+    deploy,
+  }) => {
+    const plan = await planned(other);
+    expect(plan).toMatchObject({ own_source: true, config_snapshot: { source: other } });
+    expect(plan.config_snapshot).not.toHaveProperty("own_source");
+    expect(await sourceNow()).toEqual(ofConfiguration);
+    const cancelled = await client.get(createJob, deploy(plan.id));
+    await client.get(cancelJob, { params: cancelled });
+    expect(await sourceNow()).toEqual(ofConfiguration);
+    const applied = await client.get(createJob, deploy(plan.id));
+    expect(applied).toMatchObject({ own_source: true, config_snapshot: { source: other } });
+    expect(applied.config_hash).toBe(plan.config_hash);
+    expect(await sourceNow()).toEqual(ofConfiguration);
+    expect(await run(runner, applied.id)).toEqual(other);
+    expect(await sourceNow()).toEqual(other);
+    const audit = await client.get(endpoints.listAuditEntries, { query: {} });
+    expect(audit.audit_entries).toContainEqual(
+      expect.objectContaining({
+        action: "configuration.update",
+        details: { fields: ["source"], job_id: applied.id },
+      }),
+    );
+    // Of what is the configuration's source by now, another plan is an ordinary one.
+    expect(await planned()).toMatchObject({ own_source: false, config_hash: plan.config_hash });
+  });
+
+  it("is stale after a change of anything but the source", async ({
+    client,
+    planned,
+    deploy,
+    spec,
+  }) => {
+    const [own, ordinary] = [await planned(other), await planned()];
+    const set = (definition: object) =>
+      setRows(plane, "specs", { definition: JSON.stringify(definition) }, { id: spec });
+    await set({ source: inline("# a third one") });
+    expect(await client.refusal(createJob, deploy(ordinary.id))).toBe("409 plan_is_stale");
+    const deployed = await client.get(createJob, deploy(own.id));
+    await client.get(cancelJob, { params: deployed });
+    await set({ source: ofConfiguration, variables: { size: { value: 3 } } });
+    expect(await client.refusal(createJob, deploy(own.id))).toBe("409 plan_is_stale");
+  });
+
+  it("is planned again from the same source by a retry", async ({ client, spec }) => {
+    const body = { job_type: "PLAN" as const, configuration_id: spec, source: other };
+    const first = await client.get(createJob, { body });
+    await client.get(cancelJob, { params: first });
+    expect(await client.get(retryJob, { params: first })).toMatchObject({
+      own_source: true,
+      config_snapshot: { source: other },
+    });
+  });
+
+  it("is refused for a source that is not valid, not there, or not for a PLAN", async ({
+    client,
+    spec,
+  }) => {
+    const refusal = (source: object, job_type = "PLAN") =>
+      client.refusal(createJob, { body: { job_type, configuration_id: spec, source } as never });
+    const archive = { type: "archive", sha256: "a".repeat(64) };
+    expect(await refusal(other, "DEPLOY")).toBe("400 invalid_request");
+    expect(await refusal(other, "DESTROY")).toBe("400 invalid_request");
+    expect(await refusal(archive)).toBe("400 invalid_request");
+    expect(await refusal({ type: "git", url: "not a url" })).toBe("400 invalid_request");
+    expect(await refusal(inline("x".repeat(1024 * 1024)))).toBe("400 invalid_request");
+  });
+
+  it("cannot be deployed after its uploaded files were removed", async ({
+    client,
+    owner,
+    planned,
+    deploy,
+  }) => {
+    const headers = await clientHeaders(plane, owner);
+    const uploaded = await ask(plane, "POST", "/api/cli/archives", {
+      headers,
+      body: gzipSync("files"),
+    });
+    const { sha256 } = uploaded.json() as { sha256: string };
+    const plan = await planned({ type: "archive", sha256 });
+    await plane.context.store.write((tx) =>
+      tx.sql.deleteFrom("archives").where("owner_id", "=", owner.id).execute(),
+    );
+    expect(await client.refusal(createJob, deploy(plan.id))).toBe("400 invalid_plan");
+  });
+});
