@@ -1,6 +1,6 @@
 /** The console with a real server, OAuth servers, agent, terraform and client. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -139,7 +139,7 @@ describe("in a browser", () => {
     expect(numbers.map(Number)).toEqual(Array.from({ length: 150 }, (_, n) => n + 1));
     const download = page.waitForEvent("download");
     await page.getByRole("link", { name: "Raw log" }).click();
-    const raw = await readFile(await (await download).path(), "utf8");
+    const raw = await text(await (await download).createReadStream());
     expect(`${shown.join("\n")}\n`).toBe(stripVTControlCharacters(raw).replaceAll("\r", ""));
 
     const lasting = await configure("last", printing(3000));
