@@ -148,6 +148,7 @@ describe("in a browser", () => {
     });
     await page.goto(`${url}/jobs/${running.id}`);
     await page.getByText("line 5 of 3000").waitFor();
+    await page.getByText("Cancel…").click();
     await page.getByRole("button", { name: "Cancel: stop terraform" }).click();
     await page.locator("#job .badge", { hasText: "CANCELLED" }).waitFor();
     await page.getByText("This is the whole log.").waitFor();

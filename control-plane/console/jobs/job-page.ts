@@ -4,7 +4,7 @@ import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { destroyedWords } from "../../../protocol/words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import type { JobStep } from "../../services/jobs/progress.ts";
-import { debugTick } from "../page/fields.ts";
+import { ask, debugTick } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { logView, type LogStart } from "../logs/log-view.ts";
@@ -80,9 +80,24 @@ const actionsOf = ({ job, plan }: JobStory): Html => {
           )
         : null
     }
-    ${isOpen(status) ? action(id, "cancel", status === "QUEUED" ? "Cancel" : "Cancel: stop terraform", "quiet danger") : null}
+    ${isOpen(status) ? cancelOf(job) : null}
     ${status === "FAILED" || status === "CANCELLED" ? action(id, "retry", "Run it again", "") : null}
   </div>`;
+};
+
+/** A job that may have changed something is not cancelled by one click. */
+const cancelOf = ({ id, status, job_type }: Job): Html => {
+  if (status === "QUEUED") return action(id, "cancel", "Cancel", "quiet danger");
+  const stop = action(id, "cancel", "Cancel: stop terraform", "quiet danger");
+  if (job_type === "PLAN") return stop;
+  return ask(
+    "Cancel…",
+    html`<p>
+        Terraform stops as soon as it can. What it has changed until then stays; the rest is not
+        done.
+      </p>
+      ${stop}`,
+  );
 };
 
 const action = (
@@ -101,17 +116,23 @@ const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
   const { created_at, claimed_at, started_at, ended_at, released_at, status } = job;
   const by = worker === null ? "" : ` by ${worker.name}`;
   const running = started_at === null ? null : between(started_at, ended_at ?? now);
+  const isFailed = status === "FAILED";
   return html`<ol class="steps" aria-label="Steps">
     ${step("Queued", created_at, claimed_at === null && ended_at === null ? `waits for ${between(created_at, now)}` : null)}
     ${step(`Claimed${by}`, claimed_at, claimed_at === null ? null : `after ${between(created_at, claimed_at)}`)}
     ${step("Started", started_at, started_at !== null && ended_at === null ? `runs for ${running}` : null)}
-    ${steps.map(({ name, started_at: at, took_ms }) => {
+    ${steps.map(({ name, started_at: at, took_ms }, index) => {
       const isNow = took_ms === null && ended_at === null;
       const took =
         took_ms === null ? between(at, ended_at ?? now) : lengthOfTime(Math.round(took_ms / 1000));
-      return step(name, at, isNow ? `for ${took}` : took, isNow);
+      // A job that fails goes no further.
+      const isLast = index === steps.length - 1;
+      return step(name, at, isNow ? `for ${took}` : took, {
+        isNow,
+        isFailed: isFailed && isLast,
+      });
     })}
-    ${step(ended_at === null ? "Ended" : `Ended: ${status}`, ended_at, running !== null && ended_at !== null ? `ran for ${running}` : null)}
+    ${step(ended_at === null ? "Ended" : `Ended: ${status}`, ended_at, running !== null && ended_at !== null ? `ran for ${running}` : null, { isFailed })}
     ${
       ended_at !== null && claimed_at !== null && released_at === null
         ? html`<li class="now">
@@ -123,8 +144,13 @@ const stepsOf = ({ job, worker, steps, now }: JobStory): Html => {
   </ol>`;
 };
 
-const step = (name: string, time: string | null, more: string | null, isNow = false): Html =>
-  html`<li class="${isNow ? "now" : time === null ? "todo" : "done"}">
+const step = (
+  name: string,
+  time: string | null,
+  more: string | null,
+  { isNow = false, isFailed = false } = {},
+): Html =>
+  html`<li class="${isFailed ? "failed" : isNow ? "now" : time === null ? "todo" : "done"}">
     <strong>${name}</strong>
     <span>${time === null ? "not yet" : clock(time)}</span>
     ${more === null ? null : html`<span>${more}</span>`}
