@@ -22,7 +22,9 @@ export async function uploadDirectory(run: Run, directory: string): Promise<Sour
   run.done(
     `Packed ${files.length} ${files.length === 1 ? "file" : "files"} of ${directory} (${size})${known}.`,
   );
-  if (skipped.length > 0) run.done(`Left out: ${listed(skipped)}.`);
+  // The client's own folder is no file of the user's.
+  const others = skipped.filter((path) => path !== ".windlass/");
+  if (others.length > 0) run.done(`Left out: ${listed(others)}.`);
   return { type: "archive", sha256 };
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { scratch, until } from "../helpers/agent-process.ts";
@@ -47,6 +47,8 @@ it("the README's commands to run it by hand lead to a deployment", async () => {
     BROWSER: "true",
     PS1: "$ ",
   };
+  const made = join(root, "samples/hello-cluster/.windlass");
+  if (!existsSync(made)) onTestFinished(() => rmSync(made, { recursive: true, force: true }));
   const url = await startServer(env);
   const atServer = (block: string): string => block.replaceAll("http://127.0.0.1:8080", url);
   const [printLink = "", login = ""] = signIn.split(/(?<=\n)/);

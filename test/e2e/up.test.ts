@@ -68,6 +68,7 @@ describe.concurrent("windlass up", () => {
     const again = await ada.run("up", directory, "--name", "piped");
     expect(again).toMatchObject({ exitCode: 0 });
     expect(again.stdout).toMatch(/^Plan: no changes/m);
+    expect(again.stderr).not.toContain(".windlass");
     expect(again.stdout).toMatch(/^ {2}cluster_name +.*= \w+$/m);
     const unchanged = (await ada.json("up", directory, "--name", "piped", "--yes")) as Job;
     expect(unchanged).toMatchObject({ job_type: "PLAN", status: "SUCCESS" });
