@@ -16,6 +16,8 @@ export interface RunningJob {
 
 export interface Overview {
   readonly workers: readonly Worker[];
+  /** How many jobs each worker holds. */
+  readonly held: ReadonlyMap<string, number>;
   /** How many run and wait, as words: the lists show the newest. */
   readonly runningCount: string;
   readonly queuedCount: string;
@@ -75,7 +77,7 @@ export const overviewPage = (overview: Overview): Html => {
             )
       }
       <h2>Workers</h2>
-      ${workers.length === 0 ? noWorker : workerTable(workers, latest, now)}
+      ${workers.length === 0 ? noWorker : workerTable(workers, overview.held, latest, now)}
       <h2>Recently ended</h2>
       ${
         recent.length === 0

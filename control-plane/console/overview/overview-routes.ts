@@ -7,7 +7,7 @@ import { findLastLine, findSteps } from "../../services/jobs/progress.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { countOpenJobs, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { latestVersion } from "../../services/releases/releases.ts";
-import { listWorkers } from "../../services/workers/workers.ts";
+import { countHeldJobs, listWorkers } from "../../services/workers/workers.ts";
 import { sendPage } from "../page/layout.ts";
 import { jobsPage } from "../jobs/jobs-page.ts";
 import { overviewPage, type RunningJob } from "./overview-page.ts";
@@ -43,6 +43,7 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       .slice(0, recentShown);
     const body = overviewPage({
       workers,
+      held: await countHeldJobs(context, caller),
       runningCount: atMost(runningCount),
       queuedCount: atMost(queuedCount),
       running: await Promise.all(running.map((job) => withProgress(context, job))),

@@ -13,6 +13,7 @@ import { createJob, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { createRegistrationToken } from "../../services/workers/registration-tokens.ts";
 import { latestVersion } from "../../services/releases/releases.ts";
 import {
+  countHeldJobs,
   deleteWorker,
   getWorker,
   listWorkers,
@@ -39,7 +40,8 @@ const frame = ({ email }: UserCaller) => ({ email, at: "/workers" });
 export function workerPages(signedIn: SignedIn, context: Context): void {
   signedIn("GET", "/workers", async (caller, _, reply) => {
     const workers = await listWorkers(context, caller, undefined, shown);
-    const body = workersPage(workers, await latestVersion(context), nowOf(context));
+    const held = await countHeldJobs(context, caller);
+    const body = workersPage(workers, held, await latestVersion(context), nowOf(context));
     sendPage(reply, { ...frame(caller), title: "Workers", body, refresh });
   });
   const page = async (caller: UserCaller, worker: Worker, teardown?: Form): Promise<Page> => {

@@ -11,7 +11,12 @@ import { ago, badge, clock } from "../page/words.ts";
 import { teardownView } from "./worker-form.ts";
 
 /** All workers, and the way to one more. `latest` is the highest published release. */
-export const workersPage = (workers: readonly Worker[], latest: string | null, now: string): Html =>
+export const workersPage = (
+  workers: readonly Worker[],
+  held: ReadonlyMap<string, number>,
+  latest: string | null,
+  now: string,
+): Html =>
   html`<h1>Workers</h1>
     <form method="post" action="/workers/register" class="first">
       <button>Add a worker</button>
@@ -24,18 +29,23 @@ export const workersPage = (workers: readonly Worker[], latest: string | null, n
               No worker yet. Jobs need one: add it on a machine where terraform may run and that can
               reach your clouds. It connects to this server, so it needs no open port.
             </p>`
-          : workerTable(workers, latest, now)
+          : workerTable(workers, held, latest, now)
       }
     </div>`;
 
-/** Workers and how they do. */
-export const workerTable = (workers: readonly Worker[], latest: string | null, now: string): Html =>
+/** Workers and how they do. `held` is how many jobs each of them holds. */
+export const workerTable = (
+  workers: readonly Worker[],
+  held: ReadonlyMap<string, number>,
+  latest: string | null,
+  now: string,
+): Html =>
   table(
     "Workers",
     ["Name", "Status", "Jobs", "Version", "Host", "Labels", "Last heartbeat"],
     workers.map((worker) => {
-      const { id, name, status, active_job_ids, capacity, hostname, labels } = worker;
-      const running = String(active_job_ids.length);
+      const { id, name, status, capacity, hostname, labels } = worker;
+      const running = String(held.get(id) ?? 0);
       const isOurs = worker.mode !== "cloud-hosted";
       return [
         html`<a href="/workers/${id}">${name}</a>`,

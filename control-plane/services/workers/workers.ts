@@ -13,7 +13,7 @@ import { hashToken, newToken } from "../../domain/tokens.ts";
 import { newlyRegistered, workerStatus, type WorkerRow } from "../../domain/worker.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
-import { findHeldJobs } from "../../store/jobs/jobs.ts";
+import { countHeldOfOwner, findHeldJobs } from "../../store/jobs/jobs.ts";
 import {
   findOwnWorker,
   findVisibleWorker,
@@ -122,6 +122,15 @@ export async function readWorker(
 ): Promise<Worker> {
   const worker = await findReachable(store.read, caller, id);
   return viewWorker(worker, worker.owner_id);
+}
+
+/** How many jobs each worker holds now. A heartbeat is older, and that of a worker that is offline is stale. */
+export async function countHeldJobs(
+  { store }: Context,
+  { user_id: owner }: UserCaller,
+): Promise<ReadonlyMap<string, number>> {
+  const rows = await store.read.all(countHeldOfOwner, { owner });
+  return new Map(rows.map(({ worker_id, count }) => [worker_id, Number(count)]));
 }
 
 /** POST /api/workers/{id}/metadata. */

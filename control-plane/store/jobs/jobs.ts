@@ -43,6 +43,21 @@ export const findHeldJobs = statement<{ worker: string }, JobRow>((db, { worker 
     .where("released_at", "is", null),
 );
 
+/** How many jobs each worker holds, of the jobs of one owner. */
+export const countHeldOfOwner = statement<{ owner: string }, { worker_id: string; count: number }>(
+  (db, { owner }) =>
+    db
+      .selectFrom(jobsBy("jobs_held"))
+      .select((eb) => [
+        eb.ref("worker_id").$notNull().as("worker_id"),
+        eb.fn.countAll<number>().as("count"),
+      ])
+      .where("owner_id", "=", owner)
+      .where("worker_id", "is not", null)
+      .where("released_at", "is", null)
+      .groupBy("worker_id"),
+);
+
 /** Some of them. */
 export const findSomeHeldJobs = statement<{ worker: string; limit: number }, JobRow>(
   (db, { worker, limit }) =>
