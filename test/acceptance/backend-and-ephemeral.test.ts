@@ -182,6 +182,6 @@ resource "terraform_data" "a" {
   const failed = await user.released(await user.queue({ job_type: "PLAN", configuration_id }));
   expect(failed).toMatchObject({
     status: "FAILED",
-    error_message: expect.stringContaining('no plain file "envs/no.tfvars"'),
+    error_message: expect.stringContaining('"envs/no.tfvars", which is not a regular file'),
   });
 });
