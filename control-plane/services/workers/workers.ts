@@ -130,7 +130,7 @@ export async function countHeldJobs(
   { user_id: owner }: UserCaller,
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await store.read.all(countHeldOfOwner, { owner });
-  return new Map(rows.map(({ worker_id, count }) => [worker_id, Number(count)]));
+  return new Map(rows.map(({ worker_id, count }) => [worker_id, count]));
 }
 
 /** POST /api/workers/{id}/metadata. */

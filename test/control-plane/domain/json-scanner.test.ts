@@ -67,11 +67,12 @@ test("refuses more than 50 levels", () => {
 });
 
 test("accepts exactly the maps that JSON.parse accepts", () => {
+  const characters = '"\\{}[]:,0129-+.eEtfnu \n\t\u0000x'.split("");
   const map = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { maxKeys: 4 });
   const change = fc.record({
     at: fc.nat(),
     remove: fc.integer({ min: 0, max: 2 }),
-    insert: fc.constantFrom(...'"\\{}[]:,0129-+.eEtfnu \n\t\u0000x', "true", "null", "0.5"),
+    insert: fc.constantFrom(...characters, "true", "null", "0.5"),
   });
   const property = fc.property(
     map,

@@ -80,7 +80,7 @@ test("an archive whose content is lost is whole again after the next upload", as
   expect((await download(job, worker)).json().code).toBe("unreadable");
   const before = await plane.blobs();
   const uploads = await Promise.all([upload(content), upload(content)]);
-  expect(uploads.map(({ status }) => status).toSorted()).toEqual([200, 201]);
+  expect(new Set(uploads.map(({ status }) => status))).toEqual(new Set([200, 201]));
   expect((await download(job, worker)).body.equals(content)).toBe(true);
   expect(await plane.blobs()).toBe(before + 1);
 });
