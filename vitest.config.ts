@@ -24,9 +24,11 @@ export default defineConfig({
   resolve: { alias: { "/assets/ansi-sequence-parser.js": "ansi-sequence-parser" } },
   test: {
     pool: "forks",
-    // Files share a process: loading the control plane costs more than most of them. What one leaves behind fails that file.
+    // Files share a process: loading the control plane costs more than most of them. What one
+    // leaves behind fails that file.
     isolate: false,
-    // A test spends much of its time waiting for processes and disks, so more files than cores run at once.
+    // A test spends much of its time waiting for processes and disks, so more files than cores run
+    // at once.
     maxWorkers: availableParallelism() + 2,
     setupFiles: ["test/helpers/leak-check.ts"],
     reporters: ["default", "./test/helpers/test-summary.ts"],
@@ -36,18 +38,22 @@ export default defineConfig({
         exclude: ["test/{e2e,browser,acceptance,faults}/**", "test/**/*.process.test.ts"],
         setupFiles: ["test/helpers/no-process.ts"],
       }),
-      // With real processes that are started, killed and watched: the server, the agent, the client, git, shells.
+      // With real processes that are started, killed and watched: the server, the agent, the
+      // client, git, shells.
       project("process", ["test/**/*.process.test.ts"]),
-      // From a person's call to what terraform did: server, agent, client and real terraform together.
+      // From a person's call to what terraform did: server, agent, client and real terraform
+      // together.
       project("e2e", ["test/e2e/**/*.test.ts"]),
       // In a real Chromium.
       project("browser", ["test/browser/**/*.test.ts"], {
         globalSetup: ["test/helpers/chromium-setup.ts"],
       }),
-      // The two projects that CI runs after `npm test`, because they take longer than it.
-      // What users do, by the documents: the README, the demo, every command and engine, the package, the published interface.
+      // The two projects that CI runs after `npm test`, because they take longer than it. What
+      // users do, by the documents: the README, the demo, every command and engine, the package,
+      // the published interface.
       project("acceptance", ["test/acceptance/**/*.test.ts"]),
-      // Jobs under attack: processes killed, calls lost, servers away, hostile configurations, full disks.
+      // Jobs under attack: processes killed, calls lost, servers away, hostile configurations, full
+      // disks.
       project("faults", ["test/faults/**/*.test.ts"]),
     ],
   },

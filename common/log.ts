@@ -17,7 +17,8 @@ export async function openLog({ logLevel, logFormat }: LogSettings): Promise<Log
   // A full disk or a closed reader must not end the process: the lines wait.
   stderr.on("error", () => undefined);
   if (logFormat === "json") return pino(options, stderr);
-  // Not as pino's transport: that is a thread, which holds up the exit for 10 s once the reader is gone.
+  // Not as pino's transport: that is a thread, which holds up the exit for 10 s once the reader is
+  // gone.
   const { prettyFactory } = await import("pino-pretty");
   const pretty = prettyFactory({ translateTime: "yyyy-mm-dd HH:MM:ss.l o" });
   return pino(options, { write: (line: string) => void stderr.write(pretty(line)) });

@@ -152,7 +152,10 @@ function urlForms(text: string): Set<string> {
   return new Set([lenient, strict, strict.replaceAll("%20", "+")]);
 }
 
-/** As text of XML and HTML; quotes are written in three ways. Providers log the bodies of SOAP and of some AWS calls. */
+/**
+ * As text of XML and HTML; quotes are written in three ways. Providers log the bodies of SOAP and
+ * of some AWS calls.
+ */
 function xmlForms(text: string): Set<string> {
   const plain = text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
   const quoted = (double: string, single: string): string =>

@@ -30,7 +30,10 @@ export async function debugLog(run: Run, id: string, { output }: DebugLogOptions
   run.done(`The debug log is in ${output}. It may hold secrets: look before you pass it on.`);
 }
 
-/** Decompresses up to `limit` bytes: what a hostile runner has compressed can have a thousand times its size. */
+/**
+ * Decompresses up to `limit` bytes: what a hostile runner has compressed can have a thousand times
+ * its size.
+ */
 export async function* unpack(body: Readable, limit = debugLogTextLimit): AsyncGenerator<Buffer> {
   const unpacked = createGunzip();
   const done = pipeline(body, unpacked);

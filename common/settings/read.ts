@@ -86,7 +86,10 @@ const matches = (
   { pattern, maxLength = 4096 }: { pattern?: RegExp; maxLength?: number },
 ): boolean => text.length <= maxLength && (pattern?.test(text) ?? true);
 
-/** Decimal digits only: `Number` reads blanks as 0, which turns limits off, and takes 0x10 and 1e3, which bin/windlass cannot count with. */
+/**
+ * Decimal digits only: `Number` reads blanks as 0, which turns limits off, and takes 0x10 and 1e3,
+ * which bin/windlass cannot count with.
+ */
 function numberIn(text: string, { min, max }: { min: number; max: number }): number | undefined {
   const value = /^(0|[1-9]\d*)?(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
   return value >= min && value <= max ? value : undefined;

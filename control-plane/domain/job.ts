@@ -1,12 +1,15 @@
 /**
- * The state changes of a job, as pure functions: from a job and what happens to the job after it, or a refusal.
+ * The state changes of a job, as pure functions: from a job and what happens to the job after it,
+ * or a refusal.
  *
- * A job is QUEUED (no holder) → PROCESSING (claimed; `worker_id` holds it) → SUCCESS, FAILED or CANCELLED (ended). What must hold:
- * - `started_at` is the line between "may be handed out again" and "never runs twice": a started job never becomes QUEUED.
- * - `released_at` says that nothing of the job can be running any more as far as the server is concerned. A claimed job that is not
- *   released occupies its spec, even when it is CANCELLED.
- * - Only the holder's reports decide how a job ended, even late: a SUCCESS after a cancel or a presumed loss is what happened.
- * The reasons: docs/decisions.md, "Jobs".
+ * A job is QUEUED (no holder) → PROCESSING (claimed; `worker_id` holds it) → SUCCESS, FAILED or
+ * CANCELLED (ended). What must hold:
+ * - `started_at` is the line between "may be handed out again" and "never runs twice": a started
+ *   job never becomes QUEUED.
+ * - `released_at` says that nothing of the job can be running any more as far as the server is
+ *   concerned. A claimed job that is not released occupies its spec, even when it is CANCELLED.
+ * - Only the holder's reports decide how a job ended, even late: a SUCCESS after a cancel or a
+ *   presumed loss is what happened. The reasons: docs/decisions.md, "Jobs".
  */
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
 import type { JobStatus, JobType } from "../../protocol/jobs.ts";

@@ -11,11 +11,17 @@ import type {
 import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
 import { invalid } from "./refusal.ts";
 
-/** The fields of a configuration that a runner needs, except its names; and its origin, which a runner does not get. */
+/**
+ * The fields of a configuration that a runner needs, except its names; and its origin, which a
+ * runner does not get.
+ */
 export type Definition = Omit<ConfigSnapshot, "name" | "project_name"> &
   Pick<UpdateConfiguration, "origin">;
 
-/** A job's snapshot as it is stored: with a mark, which is not part of `config_hash`, if its source is not the configuration's. */
+/**
+ * A job's snapshot as it is stored: with a mark, which is not part of `config_hash`, if its source
+ * is not the configuration's.
+ */
 export type StoredSnapshot = Partial<ConfigSnapshot> & { readonly own_source?: true };
 
 /** A value; a sealed one in the store. */

@@ -62,7 +62,10 @@ export function refuseHeads(app: FastifyInstance): void {
   });
 }
 
-/** Of two, a proxy may have judged the other one (RFC 9112, 3.2). Node shows the first and says nothing. */
+/**
+ * Of two, a proxy may have judged the other one (RFC 9112, 3.2). Node shows the first and says
+ * nothing.
+ */
 function hasTwoHosts(rawHeaders: readonly string[]): boolean {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {

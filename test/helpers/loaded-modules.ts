@@ -9,7 +9,9 @@ export const modulesOfCommand = (...words: string[]) =>
     process.argv.splice(1, 0, "windlass", ...${JSON.stringify(words)});
     await import("./main.ts");`);
 
-/** Runs a script. Returns its output, and the modules that it loaded by their path from the root. */
+/**
+ * Runs a script. Returns its output, and the modules that it loaded by their path from the root.
+ */
 export async function modulesOf(script: string): Promise<{ output: string; loaded: string[] }> {
   const record = `
     import { registerHooks } from "node:module";

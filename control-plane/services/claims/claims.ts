@@ -1,6 +1,6 @@
 /**
- * Claims. A worker's request gets a job at once, or waits until there is one for it. A wakeup wakes one waiting claim that may take the
- * job; a sweep looks by itself in case a wakeup was lost.
+ * Claims. A worker's request gets a job at once, or waits until there is one for it. A wakeup wakes
+ * one waiting claim that may take the job; a sweep looks by itself in case a wakeup was lost.
  */
 import { RefusalError } from "../../domain/refusal.ts";
 import { acceptsToken } from "../../domain/worker.ts";
@@ -14,7 +14,9 @@ import { WaitingClaim, type ClaimRequest, type Queue } from "./waiting-claim.ts"
 
 /** A lost wakeup costs at most this. */
 const sweepMilliseconds = 1000;
-/** A sweep looks at this many of the oldest queued jobs: it runs every second and must stay cheap. */
+/**
+ * A sweep looks at this many of the oldest queued jobs: it runs every second and must stay cheap.
+ */
 const sweptJobs = 1000;
 
 /** The claims of one server. */
@@ -52,7 +54,9 @@ export class Claims {
     return this.#waiting.size;
   }
 
-  /** Ends what waits; resolves when every job that was taken has a runner or is back in the queue. */
+  /**
+   * Ends what waits; resolves when every job that was taken has a runner or is back in the queue.
+   */
   async close(): Promise<void> {
     this.#stopAll();
     clearTimeout(this.#sweeping);
@@ -113,7 +117,10 @@ export class Claims {
     }
   }
 
-  /** A worker has changed: one that drains gets nothing more, a removed or re-keyed one must not keep waiting, an upgraded one may get more. */
+  /**
+   * A worker has changed: one that drains gets nothing more, a removed or re-keyed one must not
+   * keep waiting, an upgraded one may get more.
+   */
   async #recheck(workerId: string): Promise<void> {
     const { store, now } = this.#context;
     for (const claim of this.#waiting) {

@@ -21,10 +21,16 @@ import { jobToken } from "../states/job-tokens.ts";
 
 /** An Idempotency-Key is remembered this long (docs/decisions.md, "Idempotency key"). */
 const keyMilliseconds = 10 * minute;
-/** A claim ends at most so many jobs that cannot be opened, then leaves the rest to the next one: they share a transaction with others. */
+/**
+ * A claim ends at most so many jobs that cannot be opened, then leaves the rest to the next one:
+ * they share a transaction with others.
+ */
 const unreadableJobs = 100;
 
-/** Takes the oldest job that the worker may have; null if there is none. Fails the jobs on its way that cannot be opened. */
+/**
+ * Takes the oldest job that the worker may have; null if there is none. Fails the jobs on its way
+ * that cannot be opened.
+ */
 export async function takeJob(
   context: Context,
   worker: WorkerCaller,
@@ -74,7 +80,10 @@ export async function findRepeated(
   return job && opened(context, job);
 }
 
-/** Whether no job could be given to a worker of this owner. Asked before the writer is used: most polls find nothing. */
+/**
+ * Whether no job could be given to a worker of this owner. Asked before the writer is used: most
+ * polls find nothing.
+ */
 export async function isQueueEmpty(
   { store: { read } }: Context,
   { owner_id: owner }: WorkerCaller,
@@ -84,7 +93,10 @@ export async function isQueueEmpty(
   return free === undefined;
 }
 
-/** What the runner that holds the job gets (protocol: ClaimedJob), as text: the snapshot is JSON already, and may be a megabyte. */
+/**
+ * What the runner that holds the job gets (protocol: ClaimedJob), as text: the snapshot is JSON
+ * already, and may be a megabyte.
+ */
 export function claimedJob(context: Context, job: ClaimRow): string {
   const stored = job.config_snapshot ?? "{}";
   const isTeardown = job.job_type === "DESTROY_WORKER";
@@ -107,7 +119,10 @@ export function claimedJob(context: Context, job: ClaimRow): string {
   return `{"job":${fields.slice(0, -1)},"config_snapshot":${stored}},"cloud_identity":${job.cloud_identity ?? "null"}}`;
 }
 
-/** The job with its sensitive values in clear. Throws if they were sealed with a key that this server does not have. */
+/**
+ * The job with its sensitive values in clear. Throws if they were sealed with a key that this
+ * server does not have.
+ */
 function opened(context: Pick<Context, "box">, job: ClaimRow): ClaimRow {
   const { id, config_snapshot: stored } = job;
   if (!stored?.includes('"sensitive":')) return job;

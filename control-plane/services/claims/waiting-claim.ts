@@ -21,7 +21,8 @@ export interface Queue {
 }
 
 /**
- * One request that waits, or several of one worker that repeat the same key and get the same result.
+ * One request that waits, or several of one worker that repeat the same key and get the same
+ * result.
  *
  * States:
  * - new: no request has joined yet.
@@ -36,12 +37,15 @@ export interface Queue {
  * - woken → ended, claimed: the attempt took a job and a request still waits for it.
  * - parked, woken → ended, expired: the time of one of its requests is over.
  * - parked, woken → ended, drained: its worker takes no new jobs.
- * - parked, woken → ended, refused: its worker was removed, or its token was replaced or has expired.
+ * - parked, woken → ended, refused: its worker was removed, or its token was replaced or has
+ *   expired.
  * - parked, woken → ended, failed: the store cannot be read.
  * - parked → ended, gone: the last connection has closed. If woken, after the attempt.
- * - parked → ended, stopped: the server stops. If woken, after the attempt, with the job that it took.
+ * - parked → ended, stopped: the server stops. If woken, after the attempt, with the job that it
+ *   took.
  *
- * A job that is taken for a claim which has ended, or which no request waits for, returns to the queue.
+ * A job that is taken for a claim which has ended, or which no request waits for, returns to the
+ * queue.
  */
 export class WaitingClaim {
   readonly caller: WorkerCaller;

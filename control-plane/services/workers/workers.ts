@@ -124,7 +124,10 @@ export async function readWorker(
   return viewWorker(worker, worker.owner_id);
 }
 
-/** How many jobs each worker holds now. A heartbeat is older, and that of a worker that is offline is stale. */
+/**
+ * How many jobs each worker holds now. A heartbeat is older, and that of a worker that is offline
+ * is stale.
+ */
 export async function countHeldJobs(
   { store }: Context,
   { user_id: owner }: UserCaller,

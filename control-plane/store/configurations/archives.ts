@@ -16,8 +16,8 @@ export const findArchive = statement<{ owner: string; sha256: string }, ArchiveR
 );
 
 /**
- * Adds an archive, or begins its time anew if it is there and its blob is not `lost`. Returns whether
- * its content is the new blob.
+ * Adds an archive, or begins its time anew if it is there and its blob is not `lost`. Returns
+ * whether its content is the new blob.
  */
 export async function addArchive(
   { sql: db }: Queries,
