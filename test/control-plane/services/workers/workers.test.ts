@@ -20,11 +20,11 @@ import { addSpec, type Owner } from "../../../helpers/rows.ts";
 const { cancelJob, claimJob, createJob, createRegistrationToken, getJob, getWorker } = endpoints;
 const { heartbeat, readWorker, registerWorker, reportStatus, updateWorkerMetadata } = endpoints;
 const version = "1.2.3";
-/** OFFLINE after 1 s and lost 0.5 s later, so that a busy machine has time for a call. */
+/** OFFLINE after 1 s and lost 1.5 s later, so that a busy machine has time for a call. */
 const fast = {
   WINDLASS_HEARTBEAT_SECONDS: "0.5",
   WINDLASS_OFFLINE_SECONDS: "1",
-  WINDLASS_LOST_SECONDS: "0.5",
+  WINDLASS_LOST_SECONDS: "1.5",
 };
 
 const { plane } = planeForFile();
@@ -484,7 +484,7 @@ describe("a silent worker", () => {
     const job = await queue();
     await runner.get(claimJob, {});
     await runner.get(reportStatus, { params: job, body: { status: "PROCESSING" } });
-    for (let count = 0; count < 12; count += 1) {
+    for (let count = 0; count < 16; count += 1) {
       await runner.get(endpoints.appendLogs, {
         params: job,
         body: { log_chunk: "x", stream_type: "STDOUT" },
@@ -505,9 +505,9 @@ describe("a silent worker", () => {
       }
     };
     const status = async () => (await client.get(getJob, { params: job })).status;
-    await beat(8, {});
+    await beat(12, {});
     expect(await status()).toBe("PROCESSING");
-    await beat(8, { active_job_ids: [job.id] });
+    await beat(12, { active_job_ids: [job.id] });
     expect(await status()).toBe("PROCESSING");
     while ((await status()) !== "QUEUED") await beat(1, { active_job_ids: [] });
   });
