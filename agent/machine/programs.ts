@@ -59,6 +59,8 @@ export async function runProgram(
   if (!result.failed) return result.stdout;
   const { code, stdout, stderr, cause, shortMessage } = result;
   const reason = cause instanceof Error && code !== undefined ? cause.message : shortMessage;
-  const words = stderr.trim().slice(-wordsLimit) || reason;
+  // What a program prints while it is ended by a limit is not the reason.
+  const isLimited = result.timedOut || result.isCanceled || result.isMaxBuffer;
+  const words = (isLimited ? "" : stderr.trim().slice(-wordsLimit)) || reason;
   throw new ProgramError(`${program}: ${words}`, { code, stdout });
 }
