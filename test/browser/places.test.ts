@@ -92,7 +92,7 @@ describe("in a browser", () => {
     await page.getByLabel("Repository", { exact: true }).fill("https://git.example.com/x.git");
     await page.getByLabel("Version").fill("~> 1.14");
     await press(page, "Save");
-    await page.getByText('There is a configuration "occupied" already.').waitFor();
+    await page.getByText('The configuration "occupied" already exists.').waitFor();
     expect(await page.getByLabel("Version").inputValue()).toBe("~> 1.14");
     expect(await findingsOf(page)).toEqual([]);
     expect(await read(id)).toMatchObject({ name: "edited", engine_version: null });
@@ -126,7 +126,7 @@ describe("in a browser", () => {
     await page.getByLabel("Archive (.tar.gz)").check();
     const file = { name: "network.tar.gz", mimeType: "application/gzip", buffer: gzipSync("x") };
     await page.getByLabel("Upload a .tar.gz").setInputFiles({ ...file, buffer: Buffer.from("no") });
-    await page.getByText("It was refused: the file is not in gzip format.").waitFor();
+    await page.getByText("The upload was refused: the file is not in gzip format.").waitFor();
     await page.getByLabel("Upload a .tar.gz").setInputFiles(file);
     await page.getByText("network.tar.gz is uploaded.").waitFor();
     await press(page, "Create the configuration");
@@ -146,7 +146,7 @@ describe("in a browser", () => {
     expect((await download).suggestedFilename()).toBe("stateful-1.tfstate");
     await open(page, "Roll back");
     await press(page, "Roll back to 1");
-    await page.getByText("Wait for the job that holds the lock, or unlock it.").waitFor();
+    await page.getByText("wait for the job that holds the lock, or unlock the state").waitFor();
     await open(page, "Unlock");
     await press(page, "It is no longer running: unlock");
     await page.getByText("Its state is locked").waitFor({ state: "detached" });
