@@ -161,7 +161,7 @@ describe.concurrent("an agent", () => {
     const { job } = await runningApply(owner);
     agent.kill("SIGHUP");
     expect(await agent.exited).toBe(0);
-    expect(agent.log()).toContain("WINDLASS_STOP_SECONDS=0.5 is over");
+    expect(agent.log()).toContain("WINDLASS_STOP_SECONDS=0.5 has passed");
     const end = await user.read(job);
     expect(end).toMatchObject({ status: "CANCELLED", log_complete: true });
     expect(end.error_message).toMatch(/^the agent was stopped during apply/);

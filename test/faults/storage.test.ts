@@ -108,7 +108,7 @@ describe("the storage", () => {
     // Only changes wait for the lock.
     expect(Math.max(...slowest)).toBeLessThan(3000);
     const locked = await readiness;
-    expect(locked.text).toContain("locked");
+    expect(locked.text).toContain("another program holds a lock");
     lock.stdin?.end();
     await once(lock, "exit");
     const freedAt = performance.now();
