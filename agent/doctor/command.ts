@@ -27,9 +27,14 @@ Options:
 
 Examples:
   windlass agent doctor
-  sudo -u windlass-agent windlass agent doctor
   windlass agent doctor --role-arn arn:aws:iam::123456789012:role/windlass \\
     --external-id 0198…
+
+As the user of the installed agent:
+  sudo systemd-run --pipe --wait --collect --uid=windlass-agent \\
+    --property=EnvironmentFile=/etc/windlass/agent.env \\
+    --setenv=STATE_DIRECTORY=/var/lib/windlass-agent \\
+    "$(command -v windlass)" agent doctor
 `;
 
 /** Runs the command. Returns the exit code: 0 no check failed, 1 a check failed, 2 wrong usage. */

@@ -1,7 +1,7 @@
 /** Finds the settings that the doctor checks. */
 import { existsSync } from "node:fs";
 import { loadEnvFile } from "node:process";
-import { MissingSettingError } from "../../common/settings/config-error.ts";
+import { ConfigError, MissingSettingError } from "../../common/settings/config-error.ts";
 import { readConfig, type AgentConfig } from "../config.ts";
 
 /** The file to which `windlass agent install` writes settings. */
@@ -17,7 +17,13 @@ export function readConfigOrInstalled(): AgentConfig {
   } catch (error) {
     const isUnset = error instanceof MissingSettingError && error.setting === "WINDLASS_URL";
     if (!isUnset || !existsSync(installed)) throw error;
-    loadEnvFile(installed);
+    try {
+      loadEnvFile(installed);
+    } catch {
+      throw new ConfigError(
+        `${installed} cannot be read: run this as root, or as windlass agent doctor --help shows`,
+      );
+    }
     return readConfig();
   }
 }

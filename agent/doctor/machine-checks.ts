@@ -45,7 +45,7 @@ export async function workDirectory({
     const advice =
       code === "EACCES" && probe !== undefined
         ? "programs may not run there (noexec): set WINDLASS_WORK_DIR to another folder"
-        : "run this as the agent's own user (sudo -u windlass-agent windlass agent doctor), or set WINDLASS_WORK_DIR";
+        : "run this as the agent's own user (windlass agent doctor --help shows how), or set WINDLASS_WORK_DIR";
     return finding(check, "failed", `${workDir}: ${message}`, advice);
   } finally {
     if (probe !== undefined) rmSync(probe, { recursive: true, force: true });

@@ -9,9 +9,9 @@ import { install, InstallError } from "./install.ts";
 const usage = `Usage: windlass agent install --url URL [options]
 
 Installs the agent as a systemd service of this machine, with a user of its own,
-a unit, and its settings in /etc/windlass/agent.env. Restarting or upgrading the
-agent never stops a running terraform. Run the command again to change a
-setting; options that you leave out keep their values.
+a unit, and its settings in /etc/windlass/agent.env. A restart or an
+upgrade waits for running jobs up to WINDLASS_STOP_SECONDS. Run the command
+again to change a setting; options that you leave out keep their values.
 
 Options:
   --url URL                         the address of the control plane, such as
