@@ -49,8 +49,8 @@ export default defineConfig({
         globalSetup: ["test/helpers/chromium-setup.ts"],
       }),
       // The two projects that CI runs after `npm test`, because they take longer than it. What
-      // users do, by the documents: the README, the demo, every command and engine, the package,
-      // the published interface.
+      // users do, by the documents: sign-in, the README, the demo, every command and engine,
+      // doctor, backup and restore, the package, the published interface.
       project("acceptance", ["test/acceptance/**/*.test.ts"]),
       // Jobs under attack: processes killed, calls lost, servers away, hostile configurations, full
       // disks.

@@ -7,15 +7,15 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { makeBackup } from "../../../control-plane/backup/backup.ts";
-import { restoreBackup } from "../../../control-plane/backup/restore.ts";
-import { readConfig, type ServerConfig } from "../../../control-plane/config.ts";
-import { startServer } from "../../../control-plane/server.ts";
-import { retainOnce } from "../../../control-plane/services/storage/retention.ts";
-import { isBackupRunning } from "../../../control-plane/store/facts.ts";
-import { snapshotDatabase } from "../../../control-plane/store/storage/snapshot.ts";
-import { endpoints } from "../../../protocol/endpoints.ts";
-import { callsOf } from "../../helpers/calls.ts";
+import { makeBackup } from "../../control-plane/backup/backup.ts";
+import { restoreBackup } from "../../control-plane/backup/restore.ts";
+import { readConfig, type ServerConfig } from "../../control-plane/config.ts";
+import { startServer } from "../../control-plane/server.ts";
+import { retainOnce } from "../../control-plane/services/storage/retention.ts";
+import { isBackupRunning } from "../../control-plane/store/facts.ts";
+import { snapshotDatabase } from "../../control-plane/store/storage/snapshot.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { callsOf } from "../helpers/calls.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -26,10 +26,10 @@ import {
   startPlane,
   stateHeaders,
   type TestWorker,
-} from "../../helpers/plane.ts";
-import { addJob, addOwner, addSpec, type Owner } from "../../helpers/rows.ts";
-import { bearer, signIn } from "../../helpers/sign-in.ts";
-import { windlass } from "../../helpers/windlass.ts";
+} from "../helpers/plane.ts";
+import { addJob, addOwner, addSpec, type Owner } from "../helpers/rows.ts";
+import { bearer, signIn } from "../helpers/sign-in.ts";
+import { windlass } from "../helpers/windlass.ts";
 
 let plane: Plane;
 let scratch: string;

@@ -4,13 +4,13 @@ import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node
 import { connect } from "node:net";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import type { Finding } from "../../../agent/doctor/finding.ts";
-import { addTestWorker, type TestWorker } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addOwner } from "../../helpers/rows.ts";
-import { windlass } from "../../helpers/windlass.ts";
-import { folderForFile } from "../../helpers/folders.ts";
-import { listen } from "../../helpers/listen.ts";
+import type { Finding } from "../../agent/doctor/finding.ts";
+import { addTestWorker, type TestWorker } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { addOwner } from "../helpers/rows.ts";
+import { windlass } from "../helpers/windlass.ts";
+import { folderForFile } from "../helpers/folders.ts";
+import { listen } from "../helpers/listen.ts";
 
 const { plane } = planeForFile();
 let worker: TestWorker;
