@@ -49,9 +49,12 @@ export default defineConfig({
         globalSetup: ["test/helpers/chromium-setup.ts"],
       }),
       // The two projects that CI runs after `npm test`, because they take longer than it. What
-      // users do, by the documents: sign-in, the README, the demo, every command and engine,
-      // doctor, backup and restore, the package, the published interface.
-      project("acceptance", ["test/acceptance/**/*.test.ts"]),
+      // users do, by the documents: sign-in, the README, the demo, every command and engine, every
+      // kind of source, the console through a whole deployment, doctor, backup and restore, the
+      // package, the published interface.
+      project("acceptance", ["test/acceptance/**/*.test.ts"], {
+        globalSetup: ["test/helpers/chromium-setup.ts"],
+      }),
       // Jobs under attack: processes killed, calls lost, servers away, hostile configurations, full
       // disks.
       project("faults", ["test/faults/**/*.test.ts"]),

@@ -1,4 +1,4 @@
-/** Starts the one browser that all files of the browser project share. */
+/** Starts the one browser that all files of a project share. */
 import type { TestProject } from "vitest/node";
 import { findChromium, startBrowserServer } from "./chromium.ts";
 

@@ -2,9 +2,9 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { ask } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { windlass } from "../../helpers/windlass.ts";
+import { ask } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { windlass } from "../helpers/windlass.ts";
 
 const { plane } = planeForFile();
 

@@ -4,12 +4,12 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { readGitAccess } from "../../../../agent/job/source/git-access.ts";
-import { fetchGit } from "../../../../agent/job/source/git.ts";
-import { makeCertificate } from "../../../helpers/certificate.ts";
-import { startGitHost, type GitHost } from "../../../helpers/git-host.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
-import { newWorkspace } from "../../../helpers/workspaces.ts";
+import { readGitAccess } from "../../agent/job/source/git-access.ts";
+import { fetchGit } from "../../agent/job/source/git.ts";
+import { makeCertificate } from "../helpers/certificate.ts";
+import { startGitHost, type GitHost } from "../helpers/git-host.ts";
+import { folderForFile } from "../helpers/folders.ts";
+import { newWorkspace } from "../helpers/workspaces.ts";
 
 const place = folderForFile();
 const certificate = makeCertificate(place);

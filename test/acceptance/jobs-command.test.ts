@@ -2,16 +2,16 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Job } from "../../../protocol/jobs.ts";
-import { scratch, until } from "../../helpers/agent-process.ts";
-import { hour } from "../../../common/units.ts";
-import { setRows } from "../../helpers/plane.ts";
-import { inlineSnapshot } from "../../helpers/fixtures.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { userMachine } from "../../helpers/user-machine.ts";
-import { openTerminal } from "../../helpers/terminal.ts";
-import { windlass } from "../../helpers/windlass.ts";
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { Job } from "../../protocol/jobs.ts";
+import { scratch, until } from "../helpers/agent-process.ts";
+import { hour } from "../../common/units.ts";
+import { setRows } from "../helpers/plane.ts";
+import { inlineSnapshot } from "../helpers/fixtures.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { userMachine } from "../helpers/user-machine.ts";
+import { openTerminal } from "../helpers/terminal.ts";
+import { windlass } from "../helpers/windlass.ts";
+import type { PlanSummary } from "../../protocol/plan-summary.ts";
 
 const { plane } = planeForFile();
 

@@ -1,20 +1,20 @@
 /** Following a log while its connections break. */
 import { connect, createServer } from "node:net";
 import { expect, test } from "vitest";
-import { endpoints } from "../../../protocol/endpoints.ts";
-import type { LogChunk } from "../../../protocol/jobs.ts";
-import { call } from "../../../protocol/transport.ts";
-import { followJob } from "../../../cli/logs/follow.ts";
-import { openApi } from "../../../cli/api/api.ts";
-import { until, scratch } from "../../helpers/agent-process.ts";
-import { addHeldJob, addTestWorker, clientHeaders } from "../../helpers/plane.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addOwner } from "../../helpers/rows.ts";
-import { spawnServer, newLink } from "../../helpers/server-process.ts";
-import { approve, cookieOf } from "../../helpers/sign-in.ts";
-import { ask } from "../../helpers/plane.ts";
-import { windlass } from "../../helpers/windlass.ts";
-import { listen } from "../../helpers/listen.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { LogChunk } from "../../protocol/jobs.ts";
+import { call } from "../../protocol/transport.ts";
+import { followJob } from "../../cli/logs/follow.ts";
+import { openApi } from "../../cli/api/api.ts";
+import { until, scratch } from "../helpers/agent-process.ts";
+import { addHeldJob, addTestWorker, clientHeaders } from "../helpers/plane.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { addOwner } from "../helpers/rows.ts";
+import { spawnServer, newLink } from "../helpers/server-process.ts";
+import { approve, cookieOf } from "../helpers/sign-in.ts";
+import { ask } from "../helpers/plane.ts";
+import { windlass } from "../helpers/windlass.ts";
+import { listen } from "../helpers/listen.ts";
 
 const { plane } = planeForFile();
 
