@@ -1,13 +1,9 @@
 /** `windlass agent`: the runner. */
 import type { Logger } from "pino";
 import { ConfigError } from "../common/settings/config-error.ts";
-import { readConfig } from "./config.ts";
-import { IsolationMissing } from "./job/isolation/choose.ts";
-import { LockUnavailableError } from "./machine/lock.ts";
-import { IdentityRevokedError, runAgent, type RunnerSignals } from "./runner.ts";
+import type { RunnerSignals } from "./runner.ts";
 import { settingsHelp } from "../common/settings/help.ts";
 import { registry } from "../common/settings/registry.ts";
-import { openLog } from "../common/log.ts";
 import { version } from "../common/version.ts";
 
 const usage = (): string => `Usage: windlass agent [command]
@@ -54,6 +50,24 @@ export async function main(args: string[]): Promise<void> {
   }
   if (option !== undefined)
     return fail(`windlass agent has no command "${option}"\n\n${usage()}`, 2);
+  await run();
+}
+
+/** Runs the agent. Loads it only here, because its commands need little of it. */
+async function run(): Promise<void> {
+  const [
+    { readConfig },
+    { openLog },
+    { IdentityRevokedError, runAgent },
+    { IsolationMissing },
+    { LockUnavailableError },
+  ] = await Promise.all([
+    import("./config.ts"),
+    import("../common/log.ts"),
+    import("./runner.ts"),
+    import("./job/isolation/choose.ts"),
+    import("./machine/lock.ts"),
+  ]);
   try {
     const config = readConfig();
     const log = await openLog(config);

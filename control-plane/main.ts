@@ -1,7 +1,7 @@
 /** `windlass server`: the control plane. */
 import { ConfigError } from "../common/settings/config-error.ts";
 import { readConfig, type ServerConfig } from "./config.ts";
-import { SchemaError } from "./store/migrate.ts";
+import { SchemaError } from "./store/schema-error.ts";
 import { settingsHelp } from "../common/settings/help.ts";
 import { registry } from "../common/settings/registry.ts";
 import { version } from "../common/version.ts";

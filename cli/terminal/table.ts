@@ -4,6 +4,7 @@
  */
 import { createRequire } from "node:module";
 import { stripVTControlCharacters } from "node:util";
+import type * as StringWidth from "string-width";
 
 /** Formats rows as lines. Each column is as wide as its widest cell; the last is not padded. */
 export function table(rows: readonly (readonly string[])[]): string[] {
@@ -68,7 +69,7 @@ export function cut(text: string, columns: number): string {
  */
 function width(cell: string): number {
   if (/^[ -~]*$/.test(cell)) return cell.length;
-  const { default: stringWidth } = load("string-width") as typeof import("string-width");
+  const { default: stringWidth } = load("string-width") as typeof StringWidth;
   return stringWidth(cell);
 }
 

@@ -1,5 +1,6 @@
 /** Brings a store's schema up to date, once, however many processes start together. */
 import { sql, type Kysely } from "kysely";
+import { SchemaError } from "./schema-error.ts";
 import * as start from "./migrations/0001-start.ts";
 import * as planSummaries from "./migrations/0002-plan-summaries.ts";
 import * as retention from "./migrations/0003-retention.ts";
@@ -39,11 +40,6 @@ export interface SchemaTransaction {
   begin(): void;
   commit(): void;
   rollback(): void;
-}
-
-/** The store was made by another release; this one must not touch it. */
-export class SchemaError extends Error {
-  override readonly name = "SchemaError";
 }
 
 /** The newest schema that this version knows. */

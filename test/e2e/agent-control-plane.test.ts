@@ -1,6 +1,6 @@
 /**
  * A real agent and control plane with real terraform and a managed state. See also agent-cancel,
- * kill-table and agent-life in test/faults, and agent-many.
+ * agent-life, agent-many, agent-signals and kill-table in test/faults.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";
@@ -12,9 +12,7 @@ import { userMachine } from "../helpers/user-machine.ts";
 import { scratch, startAgent, until } from "../helpers/agent-process.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { processesOf } from "../helpers/processes.ts";
 import { root } from "../helpers/source-files.ts";
-import { stubbornTerraform } from "../helpers/terraform.ts";
 
 const { plane } = planeForFile();
 
@@ -151,72 +149,4 @@ test("another worker tears a worker down by its targets, and fails when they mat
   expect(right).toMatchObject({ status: "SUCCESS" });
   expect(right.worker_id).not.toBe(workerId);
   expect(await user.log(right)).toContain("2 destroyed");
-});
-
-describe.concurrent("an agent", () => {
-  test("cancels its job on a second signal and reports that", async () => {
-    await using machine = await machineWithAgent();
-    const { user, agent, work } = machine;
-    const configuration_id = await user.configure(ticking(60));
-    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
-    await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
-    agent.kill("SIGTERM");
-    await until(() => agent.log().includes("no new jobs"));
-    agent.kill("SIGTERM");
-    expect(await agent.exited).toBe(0);
-    const end = await user.read(deploy);
-    expect(end).toMatchObject({ status: "CANCELLED" });
-    expect(end.error_message).toMatch(/^the agent was stopped during apply/);
-  });
-
-  test("exits at once on a third signal, and the next agent adopts its terraform", async () => {
-    await using machine = await userMachine(plane, {
-      agent: (place) => ({ PATH: stubbornTerraform(join(place, "bin")) }),
-    });
-    const { user, agent, work } = machine;
-    const configuration_id = await user.configure(ticking(3));
-    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
-    await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
-    agent.kill("SIGTERM");
-    await until(() => agent.log().includes("no new jobs"));
-    agent.kill("SIGTERM");
-    await until(() => agent.log().includes("cancelling the running jobs"));
-    agent.kill("SIGTERM");
-    expect(await agent.exited).toBe(1);
-    expect(processesOf(work).some((line) => line.includes("terraform apply"))).toBe(true);
-    machine.restart();
-    // The apply completed, so the job succeeds.
-    const end = await user.released(deploy);
-    expect(end.error_message).toBeNull();
-    expect(end).toMatchObject({ status: "SUCCESS", attempt: 1 });
-  });
-
-  test("with WINDLASS_ONCE=1 ends with 0 after a success and with 1 after a failure", async () => {
-    for (const [fixture, code] of [
-      ["success-cluster", 0],
-      ["fail-plan", 1],
-    ] as const) {
-      await using machine = await machineWithAgent({ WINDLASS_ONCE: "1" });
-      const { user, agent } = machine;
-      const configuration_id = await user.configure({ source: inline(fixture) });
-      await user.queue({ job_type: "PLAN", configuration_id });
-      expect(await agent.exited).toBe(code);
-    }
-  });
-
-  test("waits while another agent uses its identity", async () => {
-    await using machine = await machineWithAgent();
-    const { agent } = machine;
-    await until(() => agent.log().includes("ready for jobs"));
-    const { workerId, workerToken } = await machine.identity();
-    using elsewhere = scratch();
-    await using twin = startAgent({
-      WINDLASS_URL: plane.url,
-      WINDLASS_WORK_DIR: elsewhere.path,
-      WINDLASS_WORKER_ID: workerId,
-      WINDLASS_WORKER_TOKEN: workerToken,
-    });
-    await until(() => twin.log().includes("another agent uses this identity"));
-    expect(twin.log()).not.toContain("ready for jobs");
-  });
 });

@@ -1,0 +1,88 @@
+/** The signals that stop an agent, and agents that end or wait by themselves. */
+import { describe, expect, test } from "vitest";
+import { userMachine } from "../helpers/user-machine.ts";
+import { scratch, startAgent, until } from "../helpers/agent-process.ts";
+import { fixtureFiles } from "../helpers/fixtures.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { processesOf } from "../helpers/processes.ts";
+import { stubbornTerraform } from "../helpers/terraform.ts";
+import { join } from "node:path";
+
+const { plane } = planeForFile();
+
+const machineWithAgent = (settings: Record<string, string> = {}) =>
+  userMachine(plane, { agent: settings });
+
+const inline = (name: string) => ({ type: "inline", files: fixtureFiles(name) });
+const ticking = (seconds: number) => ({
+  source: inline("long-running"),
+  variables: { seconds: { value: seconds } },
+});
+
+describe.concurrent("an agent", () => {
+  test("cancels its job on a second signal and reports that", async () => {
+    await using machine = await machineWithAgent();
+    const { user, agent, work } = machine;
+    const configuration_id = await user.configure(ticking(60));
+    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
+    await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
+    agent.kill("SIGTERM");
+    await until(() => agent.log().includes("no new jobs"));
+    agent.kill("SIGTERM");
+    expect(await agent.exited).toBe(0);
+    const end = await user.read(deploy);
+    expect(end).toMatchObject({ status: "CANCELLED" });
+    expect(end.error_message).toMatch(/^the agent was stopped during apply/);
+  });
+
+  test("exits at once on a third signal, and the next agent adopts its terraform", async () => {
+    await using machine = await userMachine(plane, {
+      agent: (place) => ({ PATH: stubbornTerraform(join(place, "bin")) }),
+    });
+    const { user, agent, work } = machine;
+    const configuration_id = await user.configure(ticking(3));
+    const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
+    await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
+    agent.kill("SIGTERM");
+    await until(() => agent.log().includes("no new jobs"));
+    agent.kill("SIGTERM");
+    await until(() => agent.log().includes("cancelling the running jobs"));
+    agent.kill("SIGTERM");
+    expect(await agent.exited).toBe(1);
+    expect(processesOf(work).some((line) => line.includes("terraform apply"))).toBe(true);
+    machine.restart();
+    // The apply completed, so the job succeeds.
+    const end = await user.released(deploy);
+    expect(end.error_message).toBeNull();
+    expect(end).toMatchObject({ status: "SUCCESS", attempt: 1 });
+  });
+
+  test("with WINDLASS_ONCE=1 ends with 0 after a success and with 1 after a failure", async () => {
+    for (const [fixture, code] of [
+      ["success-cluster", 0],
+      ["fail-plan", 1],
+    ] as const) {
+      await using machine = await machineWithAgent({ WINDLASS_ONCE: "1" });
+      const { user, agent } = machine;
+      const configuration_id = await user.configure({ source: inline(fixture) });
+      await user.queue({ job_type: "PLAN", configuration_id });
+      expect(await agent.exited).toBe(code);
+    }
+  });
+
+  test("waits while another agent uses its identity", async () => {
+    await using machine = await machineWithAgent();
+    const { agent } = machine;
+    await until(() => agent.log().includes("ready for jobs"));
+    const { workerId, workerToken } = await machine.identity();
+    using elsewhere = scratch();
+    await using twin = startAgent({
+      WINDLASS_URL: plane.url,
+      WINDLASS_WORK_DIR: elsewhere.path,
+      WINDLASS_WORKER_ID: workerId,
+      WINDLASS_WORKER_TOKEN: workerToken,
+    });
+    await until(() => twin.log().includes("another agent uses this identity"));
+    expect(twin.log()).not.toContain("ready for jobs");
+  });
+});
