@@ -49,7 +49,7 @@ test("concurrent callers share one request, and later callers get the cached ses
   expect(received).toEqual(["key 1"]);
 });
 
-test("credentials are renewed each time a quarter of their lifetime is left", async () => {
+test.concurrent("credentials are renewed each time a quarter of their lifetime is left", async () => {
   const { session, asked, messages } = sessionOf(2000);
   await session.begin(never, 1000);
   void session.keep();
@@ -65,7 +65,7 @@ test("credentials are renewed each time a quarter of their lifetime is left", as
   expect(messages).toEqual([]);
 });
 
-test("failed renewals return the old credentials until they expire, and are logged once", async () => {
+test.concurrent("failed renewals return the old credentials until they expire, and are logged once", async () => {
   const { session, messages } = sessionOf(2000, down, down, down, down, 60_000);
   await session.begin(never, 1000);
   void session.keep();
@@ -85,7 +85,7 @@ test("failed renewals return the old credentials until they expire, and are logg
   ]);
 });
 
-test("the first credentials are retried while STS fails, up to a time limit", async () => {
+test.concurrent("the first credentials are retried while STS fails, up to a time limit", async () => {
   const patient = sessionOf(down, down, 60_000);
   await patient.session.begin(never, 10_000);
   expect(patient.asked).toHaveLength(3);
@@ -97,7 +97,7 @@ test("the first credentials are retried while STS fails, up to a time limit", as
   expect(hopeless.asked.length).toBeGreaterThan(1);
 });
 
-test("a refusal is not retried, and a stop ends the wait at once", async () => {
+test.concurrent("a refusal is not retried, and a stop ends the wait at once", async () => {
   const refused = sessionOf(new RoleRefused("AccessDenied"));
   await expect(refused.session.begin(never, 10_000)).rejects.toThrow("AccessDenied");
   expect(refused.asked).toHaveLength(1);

@@ -92,7 +92,7 @@ describe("a claim", () => {
     const given: string[] = [];
     const take = async (calls: Calls) => {
       while (given.length < 100) {
-        const answer = await claim(calls, given.length < 95 ? 5 : 0.2);
+        const answer = await claim(calls, given.length < 95 ? 1 : 0.2);
         if (answer) given.push(answer.job.id);
       }
     };

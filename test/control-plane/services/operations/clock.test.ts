@@ -2,6 +2,7 @@
  * The wall clock steps by a day: a living worker stays ONLINE, a silent one is detected on time,
  * and nothing waits for the length of the step.
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { JobRow } from "../../../../control-plane/domain/job.ts";
 import { followClock, settleClock } from "../../../../control-plane/services/operations/clock.ts";
@@ -70,6 +71,7 @@ describe.each([
     while ((await readJob(plane, job)).status === "PROCESSING") {
       expect(performance.now() - startedAt).toBeLessThan(15_000);
       await beat();
+      await sleep(50);
       statuses.add(await statusOf(living.id));
     }
     expect([...statuses]).toEqual(["ONLINE"]);

@@ -299,20 +299,6 @@ test("releasing a job ends its own lock only", async () => {
   expect((await lock(other, "lock-2")).status).toBe(423);
 });
 
-test("a state of 64 MiB is accepted, and one byte more is refused", async () => {
-  const job = await heldJob();
-  await lock(job);
-  const limit = 64 * 1024 * 1024;
-  const padding = limit - stateText(1, { pad: "" }).length;
-  const most = stateText(1, { pad: "x".repeat(padding) });
-  expect(most).toHaveLength(limit);
-  expect((await post(job, most)).status).toBe(200);
-  const over = stateText(2, { pad: "x".repeat(padding + 1) });
-  const refused = await post(job, over);
-  expect([refused.status, refused.json().code]).toEqual([413, "payload_too_large"]);
-  expect(hash("md5", (await call(job, "GET")).body)).toBe(hash("md5", most));
-});
-
 test("a state is not stored in clear", async () => {
   const job = await heldJob();
   await lock(job);
