@@ -437,7 +437,7 @@ describe("a worker", () => {
   });
 });
 
-describe("a silent worker", () => {
+describe.concurrent("a silent worker", () => {
   it("becomes OFFLINE on time, and keeps its job if it returns with a heartbeat", async () => {
     const { worker, client, runner, queue } = await newUser(impatient);
     const status = async () => (await client.get(getWorker, { params: worker })).status;

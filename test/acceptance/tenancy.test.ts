@@ -1,16 +1,16 @@
 /** Every route, called by every unauthorized caller with the ids of every thing of another user. */
 import { randomBytes, randomUUID } from "node:crypto";
 import { beforeAll, expect, it } from "vitest";
-import { signToken } from "../../../control-plane/services/people/jwt.ts";
-import { endLogin } from "../../../control-plane/services/people/logins.ts";
-import { endpoints } from "../../../protocol/endpoints.ts";
-import { callsOf } from "../../helpers/calls.ts";
-import { dump } from "../../helpers/store-dump.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import { addHeldJob, addTestWorker, ask, readRow, stateHeaders } from "../../helpers/plane.ts";
-import { addJob, addSpec } from "../../helpers/rows.ts";
-import { type ServedRoute } from "../../helpers/routes.ts";
-import { bearer, openBrowser, origin as testOrigin, signIn } from "../../helpers/sign-in.ts";
+import { signToken } from "../../control-plane/services/people/jwt.ts";
+import { endLogin } from "../../control-plane/services/people/logins.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import { callsOf } from "../helpers/calls.ts";
+import { dump } from "../helpers/store-dump.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { addHeldJob, addTestWorker, ask, readRow, stateHeaders } from "../helpers/plane.ts";
+import { addJob, addSpec } from "../helpers/rows.ts";
+import { type ServedRoute } from "../helpers/routes.ts";
+import { bearer, openBrowser, origin as testOrigin, signIn } from "../helpers/sign-in.ts";
 
 /**
  * Who may call a route: any caller, a user, a worker, a pipeline, a job, a registrant, or a browser
