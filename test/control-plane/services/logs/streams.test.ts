@@ -21,7 +21,7 @@ import { openBrowser } from "../../../helpers/sign-in.ts";
 
 /** How many seconds a reader may read nothing while data waits for it. */
 const patienceSeconds = 3;
-const readers = proving ? 500 : 100;
+const readers = proving ? 500 : 50;
 const streams = readers + 20;
 
 let plane: Plane;
