@@ -1,7 +1,6 @@
 import { hash, randomBytes } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import { beforeAll, expect, test } from "vitest";
-import { archiveLimit } from "../../../../protocol/configurations.ts";
 import { addOwner, type Owner } from "../../../helpers/rows.ts";
 import {
   addHeldJob,
