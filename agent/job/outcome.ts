@@ -26,16 +26,28 @@ export interface Outputs {
   readonly secrets: string[];
 }
 
-/** Reads the output of `output -json`. Throws StepFailed if it is too large. */
-export async function metadataOf(file: string): Promise<Outputs> {
+/**
+ * Reads the output of `output -json`. An output in which `hides` finds a secret is sensitive, also
+ * if the configuration does not say so. Throws StepFailed if the outputs are too large.
+ */
+export async function metadataOf(
+  file: string,
+  hides: (value: unknown) => boolean,
+): Promise<Outputs> {
   const { size } = await stat(file);
   if (size > fileLimit)
     throw new StepFailed(`the outputs have ${size} bytes, more than ${fileLimit}`);
-  return metadataFrom(JSON.parse(await readFile(file, "utf8")) as Record<string, Output>);
+  return metadataFrom(JSON.parse(await readFile(file, "utf8")) as Record<string, Output>, hides);
 }
 
 /** The pure part of `metadataOf`. */
-export function metadataFrom(all: Readonly<Record<string, Output>>): Outputs {
+export function metadataFrom(
+  given: Readonly<Record<string, Output>>,
+  hides: (value: unknown) => boolean,
+): Outputs {
+  const all = Object.fromEntries(
+    Object.entries(given).map(([name, output]) => [name, judged(output, hides)]),
+  );
   const metadata: ExecutionMetadata = {};
   for (const name of wellKnown) {
     const output = all[name];
@@ -63,6 +75,18 @@ export function metadataFrom(all: Readonly<Record<string, Output>>): Outputs {
         Object.values(all).flatMap(({ sensitive, value }) => (sensitive ? texts(value) : [])),
       ),
     ),
+  };
+}
+
+/** The type of an object has the names of its attributes, and a secret can be one of them. */
+function judged(output: Output, hides: (value: unknown) => boolean): Output {
+  const { type, value, sensitive } = output;
+  // What is too large is left out, so it is not searched.
+  const isHidden = (part: unknown, limit: number): boolean => bytesOf(part) <= limit && hides(part);
+  return {
+    value,
+    type: isHidden(type, typeLimit) ? "omitted" : type,
+    sensitive: sensitive || isHidden(value, outputLimit),
   };
 }
 

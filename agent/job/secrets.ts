@@ -91,6 +91,19 @@ export function maskerFor(secrets: readonly string[]): (text: string) => string 
   return (text) => redact(Buffer.from(text));
 }
 
+/**
+ * Returns a function that tells whether a JSON value contains one of these secrets, in any form
+ * that is masked in the log.
+ */
+export function finderFor(secrets: readonly string[]): (value: unknown) => boolean {
+  const { finds } = redactorOf(secrets);
+  // Each text by itself, because JSON escapes the line breaks in it, and everything together, with
+  // the names and numbers.
+  return (value) =>
+    texts(value).some((text) => finds(Buffer.from(text))) ||
+    finds(Buffer.from(JSON.stringify(value) ?? ""));
+}
+
 /** Masks the secrets of the job in texts that are not the log. */
 export const maskerOf = (context: Known): ((text: string) => string) =>
   maskerFor(secretsOf(context));

@@ -26,6 +26,8 @@ export interface Cut {
 export interface Redactor {
   /** The bytes after a cut that must be seen to know that no secret goes through it. */
   readonly lookahead: number;
+  /** Whether the bytes contain a secret. */
+  finds(bytes: Buffer): boolean;
   /**
    * Returns the text with every secret masked. `skip` is the carry of the cut before these bytes,
    * `tail` that of the cut after them.
@@ -55,6 +57,7 @@ export function redactorOf(secrets: readonly string[]): Redactor {
   return {
     // At least one byte, which shows whether a long stretch continues.
     lookahead: Math.max(1, longest - 1),
+    finds: (bytes) => look(searches, bytes).regions.length > 0,
     redact(bytes, skip = 0, tail = 0) {
       const known: Region[] = [];
       if (skip > 0) known.push({ start: 0, end: Math.min(skip, bytes.length) });

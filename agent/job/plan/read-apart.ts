@@ -9,14 +9,14 @@ import { Worker } from "node:worker_threads";
 import { StepFailed } from "../context.ts";
 import { metadataOf, type Outputs } from "../outcome.ts";
 import { readPlan, type PlanFacts } from "./json.ts";
-import { maskerFor } from "../secrets.ts";
+import { finderFor, maskerFor } from "../secrets.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
 /** What the thread must read. */
 export interface Reading {
   readonly what: "plan" | "outputs";
   readonly file: string;
-  /** Secrets to mask in the names in a plan. */
+  /** Secrets that must not be in what is read. */
   readonly secrets: readonly string[];
 }
 
@@ -37,12 +37,12 @@ export const readPlanApart = (
 ): Promise<PlanFacts> => read({ what: "plan", file, secrets }, stop) as Promise<PlanFacts>;
 
 /** Returns the outputs. Throws StepFailed if they cannot be read. */
-export const readOutputsApart = (file: string): Promise<Outputs> =>
-  read({ what: "outputs", file, secrets: [] }) as Promise<Outputs>;
+export const readOutputsApart = (file: string, secrets: readonly string[]): Promise<Outputs> =>
+  read({ what: "outputs", file, secrets }) as Promise<Outputs>;
 
 /** Reads the file in this thread. */
 export const readHere = ({ what, file, secrets }: Reading): Promise<PlanFacts | Outputs> =>
-  what === "plan" ? readPlan(file, maskerFor(secrets)) : metadataOf(file);
+  what === "plan" ? readPlan(file, maskerFor(secrets)) : metadataOf(file, finderFor(secrets));
 
 async function read(reading: Reading, stop?: AbortSignal): Promise<PlanFacts | Outputs> {
   const { size } = statSync(reading.file);

@@ -54,7 +54,7 @@ export async function gitIn(
     signal.addEventListener("abort", end);
     const result = await run.finally(() => signal.removeEventListener("abort", end));
     if (result.exitCode === 0) return result.stdout.trim();
-    const said = result.stderr.trim().split("\n").slice(-3).join(" ");
+    const said = causeIn(result.stderr);
     if (/returned error: 30\d/.test(said)) {
       throw new StepFailed(
         `source: the repository has moved (${said}): use its new address, because a token is not sent after a redirect`,
@@ -63,6 +63,19 @@ export async function gitIn(
     const command = args.find((word) => /^[a-z-]+$/.test(word) && word !== "-c") ?? "";
     throw new StepFailed(`source: git ${command} failed: ${said || (result.shortMessage ?? "")}`);
   };
+}
+
+/** Lines of git's error in a message; a host may write any number before them. */
+const linesKept = 10;
+const causeLimit = 2000;
+/** What git says after every failure of ssh. */
+const advice =
+  /^(Please make sure you have the correct access rights|and the repository exists\.)$/;
+
+function causeIn(stderr: string): string {
+  const lines = stderr.split("\n").map((line) => line.trim());
+  const said = lines.filter((line) => line !== "" && !advice.test(line));
+  return said.slice(-linesKept).join(" ").slice(-causeLimit);
 }
 
 function killGroup(leader: number | undefined): void {

@@ -7,7 +7,7 @@ import { kibibyte } from "../../../common/units.ts";
 const readLimit = 256 * kibibyte;
 const messageLimit = 2000;
 
-/** `apply failed (exit code 1): local-exec provisioner error: … (and 2 more errors)` */
+/** `apply failed (exit code 1): main.tf:6: … (and 2 more errors, see the log)` */
 export async function failureOf(
   step: string,
   end: { readonly code: number; readonly stderr: string },
@@ -23,17 +23,16 @@ export async function failureOf(
 }
 
 /**
- * Returns the errors of terraform's human-readable output, each as `summary: detail` on one line.
- * Without any, returns the last lines.
+ * Returns the errors of terraform's human-readable output, each once and on one line, as
+ * `file:line: address: summary: detail`, as far as it has them. Without any, returns the last
+ * lines.
  */
 export function errorsIn(stderr: string): string[] {
-  const lines = stripVTControlCharacters(stderr)
-    .split("\n")
-    .map((line) => line.replace(/^[│╷╵]\s?/u, "").trimEnd());
+  const frame = stripVTControlCharacters(stderr).split("\n");
+  const lines = frame.map((line) => line.replace(/^[│╷╵]\s?/u, "").trimEnd());
   const errors: string[][] = [];
   let current: string[] | undefined;
   let isFramed = false;
-  const frame = stripVTControlCharacters(stderr).split("\n");
   for (const [index, line] of lines.entries()) {
     const edge = /^[╷╵]/u.exec(frame[index] ?? "")?.[0];
     if (edge !== undefined) [isFramed, current] = [edge === "╷", undefined];
@@ -42,21 +41,34 @@ export function errorsIn(stderr: string): string[] {
     if (summary !== undefined && !(isFramed && current)) errors.push((current = [summary]));
     else current?.push(line);
   }
-  if (errors.length > 0) return errors.map(oneLine);
-  const last = lines.filter((line) => line.trim() !== "").slice(-3);
-  return last.length === 0 ? [] : [cut(last.join(" "))];
+  if (errors.length === 0) {
+    const last = lines.filter((line) => line.trim() !== "").slice(-3);
+    return last.length === 0 ? [] : [cut(last.join(" "))];
+  }
+  const all = [...new Set(errors.map(oneLine))];
+  const real = all.filter((error) => !announcement.test(error));
+  return real.length > 0 ? real : all;
 }
 
-function oneLine([summary = "", ...rest]: string[]): string {
+/** An error of `init` that only says that others follow. */
+const announcement = /^\S+ encountered problems during initiali[sz]ation, including problems/;
+
+function oneLine(lines: string[]): string {
+  // A long summary is wrapped; it ends at the first empty line.
+  const end = lines.indexOf("");
+  const summary = lines.slice(0, end < 0 ? 1 : end).join(" ");
+  const rest = lines.slice(end < 0 ? 1 : end).join("\n");
+  const place = /^ +on (.*?) line (\d+)/m.exec(rest);
+  const address = /^ +with (.*),$/m.exec(rest)?.[1];
   const detail = rest
-    .join("\n")
-    // The location: "  on main.tf line 11, in resource …:" and the quoted lines of code.
-    .replace(/^\s+on .*? line \d+.*$\n?/gm, "")
-    .replace(/^\s+(\d+:|├|│).*$\n?/gmu, "")
+    // The place, and the quoted lines of code.
+    .replace(/^ +(on .*? line \d+|with .*,$).*$\n?/gm, "")
+    .replace(/^ +(\d+:|├|│|\(source code not available\)).*$\n?/gmu, "")
     .replace(/\s+/g, " ")
     .trim();
+  const where = place === null ? undefined : `${place[1]}:${place[2]}`;
   const text = summary.replace(/\.$/, "");
-  return cut(detail === "" ? text : `${text}: ${detail}`);
+  return cut([where, address, text, detail].filter(Boolean).join(": "));
 }
 
 const cut = (text: string): string =>

@@ -214,7 +214,7 @@ export const readOutputs: Step = {
         limit: resultLimit(context),
       });
       if (end.code !== 0) throw new StepFailed(await failureOf("output", end));
-      const { metadata, secrets } = await readOutputsApart(end.stdout);
+      const { metadata, secrets } = await readOutputsApart(end.stdout, secretsOf(context));
       conceal(context, secrets);
       return { metadata };
     } catch (error) {

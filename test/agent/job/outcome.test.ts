@@ -1,5 +1,9 @@
 import { expect, test } from "vitest";
-import { metadataFrom } from "../../../agent/job/outcome.ts";
+import { metadataFrom as metadataWith } from "../../../agent/job/outcome.ts";
+import { finderFor } from "../../../agent/job/secrets.ts";
+
+const metadataFrom = (all: Parameters<typeof metadataWith>[0], secrets: string[] = []) =>
+  metadataWith(all, finderFor(secrets));
 
 const text = (value: unknown, sensitive = false) => ({ type: "string", value, sensitive });
 
@@ -26,6 +30,37 @@ test("the values of sensitive outputs are returned only as secrets to mask", () 
   expect(secrets).toEqual(["admin", "k1-secret", "42"]);
   expect(JSON.stringify(metadata)).not.toContain('secret"');
   expect(JSON.stringify(metadata)).not.toContain("admin");
+});
+
+test("an output that contains a known secret is sensitive, also nested and encoded", () => {
+  const secret = "hunter2-Zoë/+";
+  const base64 = Buffer.from(`user:${secret}`).toString("base64");
+  const lines = "-----BEGIN KEY-----\nfirst line of it\n-----END KEY-----";
+  const { metadata } = metadataFrom(
+    {
+      plain: text(secret),
+      inside: text(`postgres://ada:${encodeURIComponent(secret)}@db`),
+      nested: { type: "dynamic", sensitive: false, value: { a: [{ b: secret }] } },
+      name: { type: ["map", "string"], sensitive: false, value: { [secret]: "x" } },
+      encoded: text(base64.replaceAll(/.{16}/g, "$&\n")),
+      indented: text(lines.replaceAll("\n", "\n    ")),
+      number: { type: "number", sensitive: false, value: 12_345_678 },
+      cluster_name: text(`of ${secret}`),
+      typed: {
+        type: ["object", { [secret]: "string" }],
+        sensitive: true,
+        value: { [secret]: "x" },
+      },
+      other: text("hunter2"),
+    },
+    [secret, lines, "12345678"],
+  );
+  expect(JSON.stringify(metadata)).not.toMatch(/-Zo|BEGIN|12345678/);
+  const { other, ...hidden } = metadata.outputs as Record<string, { sensitive: boolean }>;
+  expect(other).toEqual({ type: "string", sensitive: false, value: "hunter2" });
+  for (const output of Object.values(hidden)) expect(output).toMatchObject({ sensitive: true });
+  expect(hidden["typed"]).toEqual({ type: "omitted", sensitive: true });
+  expect(metadata.cluster_name).toBeUndefined();
 });
 
 test("an output above the limit is replaced by its size", () => {

@@ -80,6 +80,13 @@ describe("a repository", () => {
     );
   });
 
+  test("over ssh that cannot be reached fails with the cause, not with git's advice", async () => {
+    const source = { url: "ssh://git@127.0.0.1:1/team/repository.git" };
+    await expect(fetchGit(source, workspace(), settings, never)).rejects.toThrow(
+      /^source: git fetch failed: .*(refused|cannot run ssh).* fatal: [^.]*\.?$/,
+    );
+  });
+
   test("on this machine, by a path or a remote helper, is refused", async () => {
     for (const url of [`file://${origin}`, origin, `ext::sh -c touch% ${root}/pwned`]) {
       const place = workspace();

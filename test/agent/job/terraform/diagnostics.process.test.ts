@@ -1,34 +1,56 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { errorsIn, failureOf } from "../../../../agent/job/terraform/diagnostics.ts";
 import { fixtureFiles } from "../../../helpers/fixtures.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
 
 const folder = folderForFile();
 
-test("errorsIn reads the framed and wrapped errors of real terraform", () => {
-  writeFileSync(join(folder, "main.tf"), fixtureFiles("fail-plan")["main.tf"] ?? "");
-  let stderr = "";
+/** What terraform prints about this configuration, on stderr. */
+function stderrOf(main: string, ...args: string[]): string {
+  writeFileSync(join(folder, "main.tf"), main);
   try {
-    execFileSync("terraform", ["plan", "-input=false"], {
-      cwd: folder,
-      encoding: "utf8",
-      stdio: "pipe",
-    });
+    execFileSync("terraform", args, { cwd: folder, encoding: "utf8", stdio: "pipe" });
   } catch (error) {
-    ({ stderr } = error as { stderr: string });
+    return (error as { stderr: string }).stderr;
   }
-  expect(errorsIn(stderr)).toEqual([
-    "Resource precondition failed: the cluster name must be longer than 99 characters",
-  ]);
+  throw new Error("terraform did not fail");
+}
+
+describe("errorsIn reads of real terraform", () => {
+  test("a framed and wrapped error", () => {
+    const stderr = stderrOf(fixtureFiles("fail-plan")["main.tf"] ?? "", "plan", "-input=false");
+    expect(errorsIn(stderr)).toEqual([
+      "main.tf:11: terraform_data.bad: Resource precondition failed: the cluster name must be longer than 99 characters",
+    ]);
+  });
+
+  test("a syntax error with its file and line, without the error that announces it", () => {
+    const stderr = stderrOf('variable "a" {\n  default = \n}\n', "init", "-backend=false");
+    expect(stderr).toContain("encountered problems during initiali");
+    expect(errorsIn(stderr)).toEqual([
+      "main.tf:2: Invalid expression: Expected the start of an expression, but found an invalid expression token.",
+    ]);
+  });
+
+  test("the cause why a module was not fetched", () => {
+    const main = 'module "net" { source = "git@127.0.0.1:team/repo.git" }';
+    const [error, ...others] = errorsIn(stderrOf(main, "get"));
+    expect(error).toMatch(/^main\.tf:1: Failed to download module: .*git exited with 128: .*fatal: /);
+    expect(others).toEqual([]);
+  });
 });
 
 test.each([
   [
     '╷\n│ Error: No value for required variable\n│ \n│   on main.tf line 1:\n│    1: variable "x" {\n│ \n│ The root module input variable "x" is not set.\n╵\n',
-    ['No value for required variable: The root module input variable "x" is not set.'],
+    ['main.tf:1: No value for required variable: The root module input variable "x" is not set.'],
+  ],
+  [
+    "╷\n│ Error: OpenTofu encountered problems during initialization, including problems\n│ with the configuration, described below.\n│ \n│ The OpenTofu configuration must be valid.\n╵\n╷\n│ Error: Bad\n│ \n│   on net/a.tf line 3, in locals:\n│    3: x\n│ \n│ Why.\n╵\n╷\n│ Error: Bad\n│ \n│   on net/a.tf line 3, in locals:\n│    3: x\n│ \n│ Why.\n╵\n",
+    ["net/a.tf:3: Bad: Why."],
   ],
   ["╷\n│ Error: one\n│ \n│ first\n╵\n╷\n│ Error: two\n╵\n", ["one: first", "two"]],
   ["╷\n│ Warning: odd\n╵\n╷\n│ Error: real\n╵\n", ["real"]],
