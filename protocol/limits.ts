@@ -23,5 +23,14 @@ export const debugLogTextLimit = 3 * 1024 * 1024 * 1024;
 export const planTextLimit = 1024;
 /** Limit of each list in a plan summary; `…_omitted` counts the others. */
 export const planListLimit = 2000;
-/** Limit of a plan summary as JSON; lists are shortened to fit. */
-export const planSummaryLimit = 512 * 1024;
+/** Limit of a plan summary as JSON. */
+export const planSummaryLimit = 1024 * 1024;
+/** Limit of the part without the attributes; lists are shortened to fit. */
+export const planListsLimit = 512 * 1024;
+/** Limit of all attributes of a plan summary, as JSON, and of the values in that JSON. */
+export const planAttributesLimit = planSummaryLimit - planListsLimit;
+export const planAttributeValues = 40_000;
+/** Limit of the attributes of one resource. */
+export const planAttributeCount = 200;
+/** Characters of the value of an attribute; the rest is cut. */
+export const planValueLimit = 4096;

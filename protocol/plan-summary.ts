@@ -1,9 +1,12 @@
-/** The summary of a plan: counts, addresses and reasons, but never values. */
+/**
+ * The summary of a plan: counts, addresses, reasons, and what changes in each resource, but no
+ * sensitive values.
+ */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { Nullable, OneOf, Uuid } from "./fields.ts";
+import { about, Nullable, OneOf, Uuid } from "./fields.ts";
 import { jobParams } from "./jobs.ts";
-import { planListLimit, planTextLimit } from "./limits.ts";
+import { planAttributeCount, planListLimit, planTextLimit } from "./limits.ts";
 
 export { planListLimit, planSummaryLimit } from "./limits.ts";
 
@@ -24,6 +27,22 @@ const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const list = <T extends Parameters<typeof Type.Array>[0]>(items: T) =>
   Type.Array(items, { maxItems: planListLimit });
 
+const Value = Type.Unknown({
+  description: "A plain value, or a list of them; a long one is cut and ends in an ellipsis.",
+});
+
+/** One attribute of a resource before and after. */
+export const PlannedAttribute = Type.Object({
+  path: about(Text, "The attribute, such as `tags.Name` or `ingress[0].cidr_blocks`."),
+  before: Type.Optional(Value),
+  after: Type.Optional(Value),
+  sensitive: Type.Optional(
+    about(Type.Boolean(), "Whether it has a sensitive value, which is left out."),
+  ),
+  unknown: Type.Optional(about(Type.Boolean(), "Whether it is known only after the apply.")),
+});
+export type PlannedAttribute = Static<typeof PlannedAttribute>;
+
 export const PlannedChange = Type.Object({
   address: Text,
   action: PlanAction,
@@ -31,8 +50,12 @@ export const PlannedChange = Type.Object({
   reason: Type.Optional(Text),
   /** The attributes that force the replacement. */
   replaced_by: Type.Optional(Type.Array(Text, { maxItems: 20 })),
-  /** Names of the attributes that change. */
-  attributes: Type.Optional(Type.Array(Text, { maxItems: 20 })),
+  attributes: Type.Optional(
+    about(
+      Type.Array(Type.Union([PlannedAttribute, Text]), { maxItems: planAttributeCount }),
+      "The attributes that change, with at most 1 MiB in all resources. An agent of version 0.1 sends names only.",
+    ),
+  ),
   /** The address before a move. */
   previous_address: Type.Optional(Text),
   /** Whether an existing resource is imported into the state. */
@@ -63,6 +86,12 @@ export const PlanSummary = Type.Object({
   outputs_omitted: Count,
   /** Checks and conditions that fail, or are known only after the apply. */
   checks: list(Type.Object({ address: Text, status: OneOf(["fail", "error", "unknown"]) })),
+  truncated: Type.Optional(
+    about(
+      Type.Boolean(),
+      "Whether the lists are incomplete: some changes, or attributes of some, are left out.",
+    ),
+  ),
   /** Whether there is anything to apply. */
   applyable: Type.Boolean(),
   /** False if another plan is needed after this one is applied (targets, deferred changes). */

@@ -23,7 +23,9 @@ import { addressLimit } from "../protocol/fields.ts";
 import {
   debugLogLimit,
   planArtifactLimit,
+  planAttributeCount,
   planSummaryLimit,
+  planValueLimit,
   timeoutSecondsDefault,
 } from "../protocol/limits.ts";
 import { endpoints } from "../protocol/endpoints.ts";
@@ -64,7 +66,10 @@ test.each([
     "a log post: its body, its chunks, the text of all chunks",
     `${mib(logBodyLimit)}, ${logChunksLimit}, ${mib(logTextLimit)}`,
   ],
-  ["a plan summary", kib(planSummaryLimit)],
+  [
+    "a plan summary; its attributes of one resource; a value in it",
+    `${mib(planSummaryLimit)}; ${planAttributeCount}; ${number(planValueLimit)} characters`,
+  ],
   ["a worker's metadata", kib(workerMetadataLimit)],
   ["its deploy configuration", `${kib(deployConfigurationLimit)}, ${addressLimit} targets`],
   ["how long a request may wait (`?wait=`)", `${waitSecondsLimit} s`],

@@ -85,28 +85,29 @@ const secretTexts = (
   names: readonly string[] = Object.keys(all).filter(isSecretEnvironmentName),
 ): string[] => names.flatMap((name) => (Object.hasOwn(all, name) ? texts(all[name]) : []));
 
-/** Masks these secrets in texts that are not the log. */
-export function maskerFor(secrets: readonly string[]): (text: string) => string {
-  const { redact } = redactorOf(secrets);
-  return (text) => redact(Buffer.from(text));
+/** Finds secrets in what is not the log. */
+export interface Secrecy {
+  /** Returns the text with each secret masked. */
+  readonly mask: (text: string) => string;
+  /** Whether a JSON value contains a secret, in any form that is masked in the log. */
+  readonly hides: (value: unknown) => boolean;
 }
 
-/**
- * Returns a function that tells whether a JSON value contains one of these secrets, in any form
- * that is masked in the log.
- */
-export function finderFor(secrets: readonly string[]): (value: unknown) => boolean {
-  const { finds } = redactorOf(secrets);
-  // Each text by itself, because JSON escapes the line breaks in it, and everything together, with
-  // the names and numbers.
-  return (value) =>
-    texts(value).some((text) => finds(Buffer.from(text))) ||
-    finds(Buffer.from(JSON.stringify(value) ?? ""));
+export function secrecyOf(secrets: readonly string[]): Secrecy {
+  const { redact, finds } = redactorOf(secrets);
+  return {
+    mask: (text) => redact(Buffer.from(text)),
+    // Each text by itself, because JSON escapes the line breaks in it, and everything together,
+    // with the names and numbers.
+    hides: (value) =>
+      texts(value).some((text) => finds(Buffer.from(text))) ||
+      finds(Buffer.from(JSON.stringify(value) ?? "")),
+  };
 }
 
 /** Masks the secrets of the job in texts that are not the log. */
 export const maskerOf = (context: Known): ((text: string) => string) =>
-  maskerFor(secretsOf(context));
+  secrecyOf(secretsOf(context)).mask;
 
 /**
  * Masks these secrets in the log from now on, also after a restart. Throws if they cannot be

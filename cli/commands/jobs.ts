@@ -121,6 +121,7 @@ export function jobsCommand() {
       .description("show a job, what its plan would change, and its outputs")
       .argument("<job>", "id of the job")
       .option("--plan", "show only the plan; with --json, its summary")
+      .option("--markdown", "print the plan as Markdown, for a pull request")
       .action(
         action(async (run: Run, id: string, options: ShowOptions) =>
           (await read()).show(run, id, options),
@@ -132,6 +133,7 @@ export function jobsCommand() {
         "windlass jobs show 01890a5d-… --plan --json | jq .plan_summary.counts",
         "count the changes",
       ],
+      ["windlass jobs show 01890a5d-… --markdown", "for a comment on a pull request"],
     ],
   );
   examples(

@@ -1,12 +1,13 @@
 /** The verbs of `windlass jobs` that read. */
 import type { Job, JobStatus } from "../../protocol/jobs.ts";
 import { find } from "../api/find.ts";
-import { print, say } from "../terminal/output.ts";
+import { CliError, print, say } from "../terminal/output.ts";
 import { parseCount, readPages } from "../api/pages.ts";
 import type { Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 import { outputLines } from "./outputs.ts";
 import { planView } from "../plans/plan-view.ts";
+import { planMarkdown } from "../../protocol/plan-text.ts";
 import { waitingWords } from "../../protocol/words.ts";
 import { styledStatus, runTime } from "./words.ts";
 
@@ -18,6 +19,7 @@ export interface ListOptions {
 
 export interface ShowOptions {
   readonly plan?: true | undefined;
+  readonly markdown?: true | undefined;
 }
 
 /** `jobs list`. */
@@ -55,7 +57,8 @@ export async function list(run: Run, { status, zone, limit }: ListOptions): Prom
 }
 
 /** `jobs show`. */
-export async function show(run: Run, id: string, { plan }: ShowOptions): Promise<void> {
+export async function show(run: Run, id: string, { plan, markdown }: ShowOptions): Promise<void> {
+  if (markdown) return showMarkdown(run, id);
   const job = await run.api.call("getJob", { params: { id } });
   if (!plan) showJob(run, job);
   if (plan || (!run.json && hasPlan(job))) {
@@ -75,6 +78,13 @@ export async function showPlan(run: Run, { id }: Job): Promise<void> {
   if (run.json) return run.show(response, {});
   if (response.plan_summary === null) return say("This job has no plan summary.");
   for (const line of planView(response.plan_summary)) print(line);
+}
+
+/** Prints the job's plan for a pull request. */
+async function showMarkdown(run: Run, id: string): Promise<void> {
+  const { plan_summary } = await run.api.call("getPlanSummary", { params: { id } });
+  if (plan_summary === null) throw new CliError("This job has no plan summary.");
+  print(planMarkdown(plan_summary).trimEnd());
 }
 
 /** Prints the job as names and values. */

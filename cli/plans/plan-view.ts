@@ -1,8 +1,14 @@
 /**
- * Formats a plan summary: counts, then each resource with its sign and the reason of a replacement.
+ * Formats a plan summary: counts, then each resource with its sign, the reason of a replacement and
+ * what changes in it.
  */
 import type { PlanAction, PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
-import { planReason } from "../../protocol/words.ts";
+import {
+  attributeLine,
+  attributesOf,
+  changeNotes,
+  planHeadline,
+} from "../../protocol/plan-text.ts";
 import { clean, styled } from "../terminal/output.ts";
 
 const signs: Readonly<
@@ -17,10 +23,13 @@ const signs: Readonly<
   none: ["", "dim"],
 };
 
-/** Returns the plan as lines. */
-export function planView(plan: PlanSummary): string[] {
-  const lines = [styled("bold", headline(plan))];
-  for (const change of plan.changes) lines.push(changeLine(change));
+/** Returns the plan as lines. `attributes`: with what changes in each resource, value by value. */
+export function planView(plan: PlanSummary, { attributes = true } = {}): string[] {
+  const lines = [styled("bold", planHeadline(plan))];
+  for (const change of plan.changes) {
+    lines.push(changeLine(change, attributes ? [] : pathsOf(change)));
+    if (attributes) lines.push(...attributeLines(change));
+  }
   if (plan.changes_omitted > 0) lines.push(`  … and ${plan.changes_omitted} more`);
   if (plan.outputs.some(({ action }) => action !== "none")) {
     lines.push("Outputs:");
@@ -47,32 +56,29 @@ const checks = {
   unknown: "check is evaluated after the apply",
 };
 
-/** Returns a headline such as `Plan: 2 to add, 1 to replace`. */
-function headline({ counts, applyable }: PlanSummary): string {
-  const parts = [
-    [counts.create, "to add"],
-    [counts.update, "to change"],
-    [counts.replace, "to replace"],
-    [counts.delete, "to destroy"],
-    [counts.forget, "to forget"],
-    [counts.move, "to move"],
-    [counts.import, "to import"],
-  ] as const;
-  const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
-  if (said.length > 0) return `Plan: ${said.join(", ")}`;
-  return applyable ? "Plan: only outputs change" : "Plan: no changes";
+function changeLine(change: PlannedChange, paths: readonly string[]): string {
+  const notes = [...changeNotes(change), paths.join(", ")];
+  return signed(change.action, change.address, notes.filter(Boolean).join("; "));
 }
 
-function changeLine(change: PlannedChange): string {
-  const { address, action, reason, replaced_by, attributes, previous_address, imported } = change;
-  const notes = [
-    previous_address === undefined ? "" : `moved from ${previous_address}`,
-    imported ? "imported" : "",
-    reason === undefined ? "" : planReason(reason),
-    replaced_by?.length ? `because of ${replaced_by.join(", ")}` : "",
-    action === "update" && attributes?.length ? attributes.join(", ") : "",
-  ];
-  return signed(action, address, notes.filter(Boolean).join("; "));
+/** Attributes that are named where their values are not shown. */
+const pathCount = 5;
+
+function pathsOf(change: PlannedChange): string[] {
+  const paths = change.action === "update" ? attributesOf(change).map(({ path }) => path) : [];
+  return paths.length > pathCount ? [...paths.slice(0, pathCount), "…"] : paths;
+}
+
+/** Characters of one line of an attribute; `--json` and the console have all. */
+const lineLimit = 200;
+
+/** Of what is destroyed, the values do not matter any more. */
+function attributeLines(change: PlannedChange): string[] {
+  if (change.action === "delete") return [];
+  return attributesOf(change).map((attribute) => {
+    const line = clean(attributeLine(change.action, attribute));
+    return `          ${line.length > lineLimit ? `${line.slice(0, lineLimit - 1)}…` : line}`;
+  });
 }
 
 function signed(action: PlanAction, name: string, note = ""): string {

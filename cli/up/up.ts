@@ -140,7 +140,9 @@ async function confirmPlan(
 ): Promise<boolean> {
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id: planned.id } });
   const out = run.json ? say : print;
-  if (plan_summary) for (const line of ["", ...planView(plan_summary), ""]) out(line);
+  // The values are in terraform's own plan, just above.
+  const lines = plan_summary ? planView(plan_summary, { attributes: false }) : [];
+  if (plan_summary) for (const line of ["", ...lines, ""]) out(line);
   if (plan_summary?.applyable === false) {
     // Nothing is deployed, so the outputs are those of the last deployment.
     const execution_metadata = { outputs: outputsOf(configuration) };

@@ -129,7 +129,7 @@ describe("with a server that has only the published endpoints", () => {
     expect(lastReport(plan)).toMatchObject({
       status: "FAILED",
       error_message:
-        "plan failed (exit code 1): main.tf:11: terraform_data.bad: Resource precondition failed: the cluster name must be longer than 99 characters",
+        "plan failed (exit code 1): main.tf:11: Resource precondition failed: the cluster name must be longer than 99 characters",
     });
     expect(server.log(plan, "STDERR")).toContain("Resource precondition failed");
     expect(plan.artifact).toBeUndefined();

@@ -39,6 +39,33 @@ describe("every page", () => {
     expect(findings).toEqual([]);
   });
 
+  test("searches, filters and copies the changes of a plan", async () => {
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
+    await page.goto(plane.url + (pages["job-plan"] ?? ""));
+    const plan = page.locator("windlass-plan");
+    const shown = async (): Promise<string[]> =>
+      (await plan.locator(".group li[data-action]:visible").allInnerTexts()).map(
+        (text) => text.split("\n")[1] ?? "",
+      );
+    await expect.poll(shown).toHaveLength(6);
+    // A value of an attribute is found too.
+    await plan.getByRole("searchbox", { name: "Search the changes" }).fill("GP3");
+    await plan.getByText("1 shown").waitFor();
+    expect((await shown()).join()).toContain("aws_db_instance.main");
+    await plan.getByRole("searchbox").fill("");
+    await plan.getByLabel("Show").selectOption("created");
+    await plan.getByText("2 shown").waitFor();
+    await plan.getByRole("button", { name: "Copy as Markdown" }).click();
+    await plan.getByText(/Copied|Selected/).waitFor();
+    await plan.getByLabel("Show").selectOption("all changes");
+    await expect.poll(shown).toHaveLength(6);
+    const long = plan.locator(".long");
+    expect(await long.locator("pre").isVisible()).toBe(false);
+    await long.locator("summary").click();
+    expect(await long.locator("pre").innerText()).toMatch(/^#!\/bin\/sh\necho/);
+    expect(complaints).toEqual([]);
+  });
+
   test("works without JavaScript", async () => {
     const { page } = await visitor.visit(plane, fixture.email, { javaScriptEnabled: false });
     await page.goto(plane.url + (pages["job-plan"] ?? ""));

@@ -5,6 +5,7 @@
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { PlanSummarizer, type Check, type ResourceChange } from "./summary.ts";
+import type { Secrecy } from "../secrets.ts";
 import { mebibyte } from "../../../common/units.ts";
 
 export interface PlanFacts {
@@ -16,7 +17,7 @@ export interface PlanFacts {
  * Reads the relevant parts of a plan as `show -json` prints it, as a stream: it may have hundreds
  * of megabytes.
  */
-export async function readPlan(file: string, redact: (text: string) => string): Promise<PlanFacts> {
+export async function readPlan(file: string, secrecy: Secrecy): Promise<PlanFacts> {
   // Takes 6 ms to load, and no other step needs it.
   const { JSONParser } = await import("@streamparser/json");
   const lists = ["resource_changes", "resource_drift", "output_changes", "checks"];
@@ -25,7 +26,7 @@ export async function readPlan(file: string, redact: (text: string) => string): 
     paths: [...facts.map((name) => `$.${name}`), ...lists.map((name) => `$.${name}.*`)],
     keepStack: false,
   });
-  const summarizer = new PlanSummarizer(redact);
+  const summarizer = new PlanSummarizer(secrecy);
   // OpenTofu leaves `errored` out of a plan without errors.
   const said: Partial<Record<(typeof facts)[number], boolean>> = {};
   parser.onValue = ({ value, key, stack }) => {

@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 import { StepFailed } from "../context.ts";
 import { metadataOf, type Outputs } from "../outcome.ts";
 import { readPlan, type PlanFacts } from "./json.ts";
-import { finderFor, maskerFor } from "../secrets.ts";
+import { secrecyOf } from "../secrets.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
 
 /** What the thread must read. */
@@ -42,7 +42,7 @@ export const readOutputsApart = (file: string, secrets: readonly string[]): Prom
 
 /** Reads the file in this thread. */
 export const readHere = ({ what, file, secrets }: Reading): Promise<PlanFacts | Outputs> =>
-  what === "plan" ? readPlan(file, maskerFor(secrets)) : metadataOf(file, finderFor(secrets));
+  what === "plan" ? readPlan(file, secrecyOf(secrets)) : metadataOf(file, secrecyOf(secrets).hides);
 
 async function read(reading: Reading, stop?: AbortSignal): Promise<PlanFacts | Outputs> {
   const { size } = statSync(reading.file);

@@ -1,21 +1,11 @@
 /**
- * Summarises a plan from the objects of `show -json`: names, actions and reasons. No value of any
- * resource leaves this file.
+ * Summarises a plan from the objects of `show -json`: names, actions and reasons, and what changes
+ * in each resource.
  */
-import { isDeepStrictEqual } from "node:util";
-import { planListLimit, planSummaryLimit, planTextLimit } from "../../../protocol/limits.ts";
+import { planListLimit, planListsLimit, planTextLimit } from "../../../protocol/limits.ts";
 import type { PlanAction, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
-
-interface Change {
-  readonly actions: readonly string[];
-  readonly before?: unknown;
-  readonly after?: unknown;
-  readonly after_unknown?: unknown;
-  readonly before_sensitive?: unknown;
-  readonly after_sensitive?: unknown;
-  readonly replace_paths?: readonly (readonly (string | number)[])[];
-  readonly importing?: unknown;
-}
+import type { Secrecy } from "../secrets.ts";
+import { AttributeBudget, attributesOf, type Change } from "./attributes.ts";
 
 export interface ResourceChange {
   readonly address: string;
@@ -34,7 +24,9 @@ const namesPerChange = 20;
 
 /** Collects a summary piece by piece, with little memory for a plan of any size. */
 export class PlanSummarizer {
-  readonly #redact: (text: string) => string;
+  readonly #secrecy: Secrecy;
+  readonly #budget = new AttributeBudget();
+  #isCut = false;
   readonly #counts = { create: 0, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 };
   /** Separate from the rest, so that shortening cannot hide what is destroyed. */
   readonly #destructive = new Bounded<PlannedChange>();
@@ -43,9 +35,9 @@ export class PlanSummarizer {
   readonly #outputs = new Bounded<PlanSummary["outputs"][number]>();
   readonly #checks = new Bounded<PlanSummary["checks"][number]>();
 
-  /** `redact` removes known secrets from a text: a configuration can put one into a name. */
-  constructor(redact: (text: string) => string) {
-    this.#redact = redact;
+  /** A configuration can put a secret anywhere, also into a name. */
+  constructor(secrecy: Secrecy) {
+    this.#secrecy = secrecy;
   }
 
   /** One entry of `resource_changes`. Reading a data source changes nothing and is left out. */
@@ -60,17 +52,25 @@ export class PlanSummarizer {
     const list = ["delete", "replace"].includes(action) ? this.#destructive : this.#other;
     list.add(() => {
       const replacedBy = (change.replace_paths ?? []).slice(0, namesPerChange).map(pathText);
-      const attributes = ["update", "replace"].includes(action) ? changedAttributes(change) : [];
+      const attributes = this.#attributes(action, change);
       return {
         address: this.#text(address),
         action,
         ...(action_reason ? { reason: this.#text(action_reason) } : {}),
         ...(replacedBy.length > 0 ? { replaced_by: replacedBy.map(this.#text) } : {}),
-        ...(attributes.length > 0 ? { attributes: attributes.map(this.#text) } : {}),
+        ...(attributes.length > 0 ? { attributes } : {}),
         ...(previous_address ? { previous_address: this.#text(previous_address) } : {}),
         ...(imported ? { imported } : {}),
       };
     });
+  }
+
+  #attributes(action: PlanAction, change: Change): PlannedChange["attributes"] & object {
+    if (action === "none" || action === "forget") return [];
+    const share = action === "create" || action === "delete" ? 0.5 : 1;
+    const { kept, isCut } = this.#budget.take(attributesOf(change, this.#secrecy), share);
+    this.#isCut ||= isCut;
+    return kept;
   }
 
   /** One entry of `resource_drift`. */
@@ -96,7 +96,7 @@ export class PlanSummarizer {
   summary(said: { applyable?: boolean; complete?: boolean }): PlanSummary {
     const changes = [...this.#destructive.items, ...this.#other.items].slice(0, planListLimit);
     const all = this.#destructive.seen + this.#other.seen;
-    const summary = {
+    const summary: PlanSummary = {
       counts: this.#counts,
       changes,
       changes_omitted: all - changes.length,
@@ -108,18 +108,22 @@ export class PlanSummarizer {
       applyable: said.applyable ?? all + this.#outputs.seen > 0,
       complete: said.complete ?? true,
     };
-    return fitted(summary);
+    const short = fitted(summary);
+    return this.#isCut || short.changes_omitted > 0 ? { ...short, truncated: true } : short;
   }
 
   readonly #text = (text: string): string => {
-    const safe = this.#redact(text);
+    const safe = this.#secrecy.mask(text);
     return safe.length > planTextLimit ? `${safe.slice(0, planTextLimit - 1)}…` : safe;
   };
 }
 
-/** Halves the longest lists until the summary is within the limit of the control plane. */
+/** Halves the longest lists until the summary, without attributes, is within its limit. */
 function fitted(summary: PlanSummary): PlanSummary {
-  if (Buffer.byteLength(JSON.stringify(summary)) <= planSummaryLimit) return summary;
+  const bare = JSON.stringify(summary, (key, value: unknown) =>
+    key === "attributes" ? undefined : value,
+  );
+  if (Buffer.byteLength(bare) <= planListsLimit) return summary;
   const { changes, drift, outputs, checks } = summary;
   const [a, b, c] = [half(changes), half(drift), half(outputs)];
   return fitted({
@@ -152,23 +156,6 @@ const pathText = (path: readonly (string | number)[]): string =>
   path
     .map((part, at) => (typeof part === "number" ? `[${part}]` : at ? `.${part}` : part))
     .join("");
-
-function changedAttributes({ before, after, after_unknown }: Change): string[] {
-  const [old, next, unknown] = [record(before), record(after), record(after_unknown)];
-  const names = new Set([...Object.keys(old), ...Object.keys(next), ...Object.keys(unknown)]);
-  return [...names]
-    .filter((name) => !isDeepStrictEqual(old[name], next[name]) || isUnknown(unknown[name]))
-    .toSorted()
-    .slice(0, namesPerChange);
-}
-
-/** `after_unknown` mirrors the shape of the value, with `true` where it is not known yet. */
-const isUnknown = (value: unknown): boolean =>
-  value === true ||
-  (typeof value === "object" && value !== null && Object.values(value).some(isUnknown));
-
-const record = (value: unknown): Record<string, unknown> =>
-  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 
 class Bounded<T> {
   readonly items: T[] = [];

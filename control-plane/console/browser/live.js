@@ -53,6 +53,7 @@ function draw(fresh) {
     drawn.set(part.id, part.innerHTML);
     patch(old, part);
   }
+  document.dispatchEvent(new Event("drawn"));
   sayLocalTimes();
   keep(fresh);
 }

@@ -3,8 +3,10 @@
  * then the rest.
  */
 import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import { planMarkdown } from "../../../protocol/plan-text.ts";
 import { planReason } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
+import { attributesView } from "./attributes-view.ts";
 
 type Action = PlannedChange["action"];
 
@@ -23,7 +25,8 @@ const actions: readonly (readonly [Action, string, string])[] = [
 export const planView = (plan: PlanSummary): Html => {
   const { counts, changes, outputs, drift, checks } = plan;
   const changed = outputs.filter(({ action }) => action !== "none");
-  return html`<section class="plan" aria-labelledby="plan-title">
+  const isShort = changes.length <= openUpTo;
+  return html`<windlass-plan class="plan" role="region" aria-labelledby="plan-title">
     <h2 id="plan-title">What this plan changes</h2>
     ${plan.applyable ? null : html`<p>Nothing: the infrastructure matches the configuration.</p>`}
     <ul class="counts">
@@ -35,6 +38,7 @@ export const planView = (plan: PlanSummary): Html => {
       ${counts.move > 0 ? count(counts.move, "none", "→", "to move") : null}
       ${counts.import > 0 ? count(counts.import, "none", "↓", "to import") : null}
     </ul>
+    ${plan.changes.length === 0 ? null : toolsOf(plan)}
     ${plan.complete ? null : html`<p class="warning">Another plan is needed after this one is applied.</p>`}
     ${actions.map(([action, sign, word]) =>
       group(
@@ -42,6 +46,7 @@ export const planView = (plan: PlanSummary): Html => {
         action,
         sign,
         word,
+        isShort,
       ),
     )}
     ${more(plan.changes_omitted, "changes; the log has all of them")}
@@ -75,8 +80,38 @@ export const planView = (plan: PlanSummary): Html => {
             ${more(plan.drift_omitted, "resources")}
           </details>`
     }
-  </section>`;
+  </windlass-plan>`;
 };
+
+/** What a script does: search, a filter, and the text to copy. */
+const toolsOf = (plan: PlanSummary): Html =>
+  html`<div class="tools" hidden>
+      <input type="search" name="find" aria-label="Search the changes" placeholder="Search" />
+      <label
+        >Show
+        <select name="action" autocomplete="off">
+          <option value="">all changes</option>
+          ${actions
+            .filter(([action]) => plan.changes.some((change) => change.action === action))
+            .map(([action, , word]) => html`<option value="${action}">${shortWord(word)}</option>`)}
+        </select></label
+      >
+      <button type="button" class="quiet" name="copy">Copy as Markdown</button>
+      <output></output>
+    </div>
+    <details class="markdown">
+      <summary>As Markdown, for a pull request</summary>
+      <pre tabindex="0" aria-label="The plan as Markdown">${planMarkdown(plan)}</pre>
+    </details>
+    ${
+      plan.truncated
+        ? html`<p class="warning">
+            This plan is too large to be shown in full. The log has all of it.
+          </p>`
+        : null
+    }`;
+
+const shortWord = (word: string): string => word.replace(/ \(.*/, "");
 
 const count = (number: number, action: Action, sign: string, word: string): Html =>
   html`<li class="${number === 0 ? "zero" : action}">
@@ -92,10 +127,12 @@ const group = (
   action: Action,
   sign: string,
   word: string,
+  isShort: boolean,
 ): Html | null =>
   changes.length === 0
     ? null
     : html`<details
+        class="group"
         ${changes.length <= openUpTo || action === "delete" || action === "replace" ? open : null}
       >
         <summary>
@@ -103,30 +140,34 @@ const group = (
           ${changes.length === 1 ? "resource is" : "resources are"} ${word}
         </summary>
         <ul class="changes">
-          ${changes.map((change) => row(action, what(change)))}
+          ${changes.map((change) => html`<li data-action="${action}">${signOf(action)} ${resource(change, isShort)}</li>`)}
         </ul>
       </details>`;
 
-const row = (action: Action, body: Html): Html => {
-  const [, sign = "", word = ""] = actions.find(([name]) => name === action) ?? [];
-  return html`<li>
-    <span class="sign ${action}" role="img" aria-label="${word}">${sign}</span>
-    <span>${body}</span>
-  </li>`;
+/** The resource; what changes in it is folded, unless it is little. */
+const resource = (change: PlannedChange, isShort: boolean): Html => {
+  const { action } = change;
+  const values = attributesView(change);
+  if (values === null) return html`<span>${what(change)}</span>`;
+  const isOpen = isShort && (action === "update" || action === "replace");
+  return html`<details class="resource" ${isOpen ? open : null}>
+    <summary>${what(change)}</summary>
+    ${values}
+  </details>`;
 };
 
-const what = ({
-  address,
-  reason,
-  replaced_by,
-  attributes,
-  previous_address,
-  imported,
-}: PlannedChange): Html =>
+const row = (action: Action, body: Html): Html =>
+  html`<li>${signOf(action)} <span>${body}</span></li>`;
+
+const signOf = (action: Action): Html => {
+  const [, sign = "", word = ""] = actions.find(([name]) => name === action) ?? [];
+  return html`<span class="sign ${action}" role="img" aria-label="${word}">${sign}</span>`;
+};
+
+const what = ({ address, reason, replaced_by, previous_address, imported }: PlannedChange): Html =>
   html`<code>${address}</code>
     ${reason === undefined ? null : html`<span class="why">because ${planReason(reason)}${replaced_by?.length ? ":" : ""}</span>`}
     ${replaced_by?.map((name) => html`<code class="why">${name}</code> `)}
-    ${attributes?.length ? html`<span class="why">changes ${attributes.join(", ")}</span>` : null}
     ${previous_address === undefined ? null : html`<span class="why">was <code>${previous_address}</code></span>`}
     ${imported ? html`<span class="why">is imported</span>` : null}`;
 

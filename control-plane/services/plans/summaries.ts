@@ -1,17 +1,29 @@
 /** Plan summaries: reported by the runner with the end of its job, read by the job's owner. */
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { Answer } from "../../../protocol/endpoint.ts";
 import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { UserCaller } from "../callers.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
-import { findPlanSummary, savePlanSummary } from "../../store/plans/summaries.ts";
+import {
+  findPlanAttributes,
+  findPlanSummary,
+  savePlanSummary,
+} from "../../store/plans/summaries.ts";
 import type { Context } from "../context.ts";
 
-/** Stores the summary that a runner reports. */
-export const keepPlanSummary = (tx: Queries, job: string, summary: PlanSummary): Promise<void> =>
-  savePlanSummary(tx, job, JSON.stringify(summary));
+/**
+ * Stores the summary that a runner reports. The attributes are stored apart: with them it is up to
+ * 1 MiB, which would slow down what reads the summaries of many jobs.
+ */
+export function keepPlanSummary(tx: Queries, job: string, summary: PlanSummary): Promise<void> {
+  const attributes = summary.changes.map((change) => change.attributes ?? null);
+  return savePlanSummary(tx, job, {
+    plan_summary: JSON.stringify(summary, withoutAttributes),
+    attributes: attributes.some(Boolean) ? JSON.stringify(attributes) : null,
+  });
+}
 
 /**
  * GET /api/cli/jobs/{id}/plan. For a DEPLOY, returns the summary of the plan that it names; null if
@@ -21,14 +33,32 @@ export async function getPlanSummary(
   { store: { read } }: Context,
   { user_id: owner }: UserCaller,
   id: string,
+  { attributes = true } = {},
 ): Promise<Answer<typeof endpoints.getPlanSummary>> {
   const job = await read.first(findOwnJob, { id, owner });
   if (!job) throw notFound("job");
   const plan = job.plan_job_id ?? job.id;
   const found = await read.first(findPlanSummary, { job: plan });
+  const values = attributes ? await read.first(findPlanAttributes, { job: plan }) : undefined;
   return {
     job_id: job.id,
     plan_job_id: plan,
-    plan_summary: found ? (JSON.parse(found.plan_summary) as PlanSummary) : null,
+    plan_summary: found ? joined(found.plan_summary, values?.attributes) : null,
   };
+}
+
+const withoutAttributes = (key: string, value: unknown): unknown =>
+  key === "attributes" ? undefined : value;
+
+type Attributes = PlannedChange["attributes"];
+
+function joined(plan_summary: string, values: string | undefined): PlanSummary {
+  const summary = JSON.parse(plan_summary) as PlanSummary;
+  if (values === undefined) return summary;
+  const all = JSON.parse(values) as (Attributes | null)[];
+  const changes = summary.changes.map((change, index) => {
+    const attributes = all[index];
+    return attributes ? { ...change, attributes } : change;
+  });
+  return { ...summary, changes };
 }

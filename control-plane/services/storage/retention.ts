@@ -20,6 +20,7 @@ import {
   setNamed,
 } from "../../store/storage/retention.ts";
 import { deleteDebugLogs } from "../../store/logs/debug-logs.ts";
+import { deletePlanAttributes } from "../../store/plans/summaries.ts";
 import { addUnnamed } from "../../store/storage/orphaned-blobs.ts";
 import type { Context } from "../context.ts";
 import { Turns } from "./turns.ts";
@@ -80,6 +81,7 @@ async function removeLogs({ store, now }: Context, turns: Turns, before: number)
       if (ids.length > 0) {
         await addLogRemovals(tx, ids);
         await addUnnamed(tx, names(await deleteDebugLogs(tx, ids)), now());
+        await deletePlanAttributes(tx, ids);
       }
       return jobs.length;
     }),

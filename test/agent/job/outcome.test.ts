@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import { metadataFrom as metadataWith } from "../../../agent/job/outcome.ts";
-import { finderFor } from "../../../agent/job/secrets.ts";
+import { secrecyOf } from "../../../agent/job/secrets.ts";
 
 const metadataFrom = (all: Parameters<typeof metadataWith>[0], secrets: string[] = []) =>
-  metadataWith(all, finderFor(secrets));
+  metadataWith(all, secrecyOf(secrets).hides);
 
 const text = (value: unknown, sensitive = false) => ({ type: "string", value, sensitive });
 

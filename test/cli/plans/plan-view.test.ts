@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { planMarkdown } from "../../../protocol/plan-text.ts";
 import { planView } from "../../../cli/plans/plan-view.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 
@@ -32,10 +33,22 @@ describe("a plan", () => {
         {
           address: "aws_vpc.a",
           action: "update",
-          attributes: ["tags"],
+          attributes: [
+            { path: "tags.Name", before: "a\n\u202eb", after: null },
+            { path: "password", sensitive: true },
+            { path: "text", before: 1, after: "x".repeat(300) },
+          ],
           previous_address: "aws_vpc.b",
         },
-        { address: "aws_vpc.new", action: "create" },
+        { address: "aws_vpc.odd", action: "update", attributes: ["tags"] },
+        {
+          address: "aws_vpc.new",
+          action: "create",
+          attributes: [
+            { path: "id", unknown: true },
+            { path: "cidr", after: ["10.0.0.0/8"] },
+          ],
+        },
       ],
       changes_omitted: 3,
       outputs: [{ name: "password", action: "create", sensitive: true }],
@@ -47,8 +60,15 @@ describe("a plan", () => {
       "Plan: 1 to add, 1 to change, 1 to replace, 1 to destroy, 1 to move",
       "    - aws_db.old  (it is no longer in the configuration)",
       "  -/+ aws_db.main  (it cannot be changed in place; because of engine, storage[0].type)",
-      "    ~ aws_vpc.a  (moved from aws_vpc.b; tags)",
+      "    ~ aws_vpc.a  (moved from aws_vpc.b)",
+      '          tags.Name: "a\\n\\u202eb" → null',
+      "          password: (sensitive)",
+      `          text: 1 → "${"x".repeat(188)}…`,
+      "    ~ aws_vpc.odd",
+      "          tags",
       "    + aws_vpc.new",
+      "          id: (known after the apply)",
+      '          cidr: ["10.0.0.0/8"]',
       "  … and 3 more",
       "Outputs:",
       "    + password  (sensitive)",
@@ -64,5 +84,48 @@ describe("a plan", () => {
     const address = 'a["\u001b[2J\u001b]0;title\u0007\r\nx"]';
     const [, line] = planView({ ...nothing, changes: [{ address, action: "create" }] });
     expect(line).toBe('    + a[" x"]');
+  });
+
+  test("without attributes names a few that change", () => {
+    const attributes = Array.from({ length: 7 }, (_, at) => ({
+      path: `a${at}`,
+      before: 1,
+      after: 2,
+    }));
+    const changes = [{ address: "x.y", action: "update" as const, attributes }];
+    const [, ...lines] = planView({ ...nothing, changes }, { attributes: false });
+    expect(lines).toEqual(["    ~ x.y  (a0, a1, a2, a3, a4, …)"]);
+  });
+});
+
+describe("a plan as Markdown", () => {
+  test("is a headline and a diff", () => {
+    const text = planMarkdown({
+      ...nothing,
+      counts: { ...nothing.counts, update: 1, delete: 1 },
+      changes: [
+        { address: "x.old", action: "delete", attributes: [{ path: "id", before: "1" }] },
+        { address: "x.y", action: "update", attributes: [{ path: "a", before: 1, after: 2 }] },
+      ],
+      changes_omitted: 2,
+    });
+    expect(text).toBe(
+      "**Plan: 1 to change, 1 to destroy**\n\n<details><summary>Changes</summary>\n\n```diff\n- x.old\n! x.y\n!     a: 1 → 2\n# … and 2 more resources\n```\n\n</details>\n",
+    );
+    expect(planMarkdown(nothing)).toBe("**Plan: no changes**\n");
+  });
+
+  test("keeps hostile text inside its fence, and fits into a comment", () => {
+    const after = "````\n<img src=x onerror=alert(1)>\n`````";
+    const changes = Array.from({ length: 2000 }, () => ({
+      address: 'x["```"]',
+      action: "create" as const,
+      attributes: [{ path: "a", after }],
+    }));
+    const text = planMarkdown({ ...nothing, changes });
+    expect(text).toContain("\n``````diff\n");
+    expect(text.split("\n").filter((line) => line.startsWith("`"))).toHaveLength(2);
+    expect(text).toMatch(/# … and \d+ more lines\n``````\n/);
+    expect(text.length).toBeLessThan(65_536);
   });
 });

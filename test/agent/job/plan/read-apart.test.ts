@@ -86,6 +86,8 @@ describe("readOutputsApart", () => {
       33,
       "}}",
     );
-    await expect(readOutputsApart(file, ["the-secret"])).rejects.toThrow(/the outputs have \d+ bytes, more than/);
+    await expect(readOutputsApart(file, ["the-secret"])).rejects.toThrow(
+      /the outputs have \d+ bytes, more than/,
+    );
   });
 });

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { Check } from "typebox/value";
 import { expect, test } from "vitest";
 import { readPlan } from "../../../../agent/job/plan/json.ts";
+import { secrecyOf } from "../../../../agent/job/secrets.ts";
 import { planListLimit, planSummaryLimit, PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { folderForFile } from "../../../helpers/folders.ts";
 
@@ -56,11 +57,14 @@ check "later" {
 }
 `;
 
-const unmasked = (text: string): string => text;
+const unmasked = secrecyOf([]);
 const env = { PATH: process.env["PATH"] ?? "", CHECKPOINT_DISABLE: "1", HOME: root };
 const terraform = (...args: string[]) => execFileSync("terraform", args, { cwd: root, env });
 
-test("a summary has the action and reason of each resource, and no values", async () => {
+const unknown = true;
+const sensitive = true;
+
+test("a summary has action, reason and changes of each resource, and nothing that is sensitive", async () => {
   const main = join(root, "main.tf");
   writeFileSync(main, before);
   terraform("init", "-input=false");
@@ -79,15 +83,32 @@ test("a summary has the action and reason of each resource, and no values", asyn
         address: 'terraform_data.each["b"]',
         action: "delete",
         reason: "delete_because_each_key",
+        attributes: [
+          { path: "id", before: expect.any(String), after: null },
+          { path: "input", before: "b", after: null },
+          { path: "output", before: "b", after: null },
+        ],
       },
       {
         address: "terraform_data.replaced",
         action: "replace",
         reason: "replace_because_cannot_update",
         replaced_by: ["triggers_replace"],
-        attributes: ["id", "output", "triggers_replace"],
+        attributes: [
+          { path: "id", before: expect.any(String), unknown },
+          { path: "output", before: "x", unknown },
+          { path: "triggers_replace[0]", sensitive },
+        ],
       },
-      { address: 'terraform_data.each["c"]', action: "create" },
+      {
+        address: 'terraform_data.each["c"]',
+        action: "create",
+        attributes: [
+          { path: "id", unknown },
+          { path: "input", after: "c" },
+          { path: "output", unknown },
+        ],
+      },
       expect.objectContaining({ address: "terraform_data.forgotten", action: "forget" }),
       {
         address: "terraform_data.new",
@@ -97,7 +118,10 @@ test("a summary has the action and reason of each resource, and no values", asyn
       {
         address: "terraform_data.updated",
         action: "update",
-        attributes: ["input", "output"],
+        attributes: [
+          { path: "input", sensitive },
+          { path: "output", sensitive, unknown },
+        ],
       },
     ],
     changes_omitted: 0,
@@ -153,7 +177,7 @@ test("a secret in an address is masked, and an address over 1024 characters is c
     { address: "y".repeat(5000), change },
   ];
   writeFileSync(shown, JSON.stringify({ resource_changes }));
-  const { summary } = await readPlan(shown, (text) => text.replaceAll("hunter22", "***"));
+  const { summary } = await readPlan(shown, secrecyOf(["hunter22"]));
   expect(summary.changes[0]?.address).toBe('x["***"]');
   expect(summary.changes[1]?.address).toMatch(/^y{1023}…$/);
 });

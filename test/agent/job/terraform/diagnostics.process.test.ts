@@ -23,7 +23,7 @@ describe("errorsIn reads of real terraform", () => {
   test("a framed and wrapped error", () => {
     const stderr = stderrOf(fixtureFiles("fail-plan")["main.tf"] ?? "", "plan", "-input=false");
     expect(errorsIn(stderr)).toEqual([
-      "main.tf:11: terraform_data.bad: Resource precondition failed: the cluster name must be longer than 99 characters",
+      "main.tf:11: Resource precondition failed: the cluster name must be longer than 99 characters",
     ]);
   });
 
@@ -38,7 +38,9 @@ describe("errorsIn reads of real terraform", () => {
   test("the cause why a module was not fetched", () => {
     const main = 'module "net" { source = "git@127.0.0.1:team/repo.git" }';
     const [error, ...others] = errorsIn(stderrOf(main, "get"));
-    expect(error).toMatch(/^main\.tf:1: Failed to download module: .*git exited with 128: .*fatal: /);
+    expect(error).toMatch(
+      /^main\.tf:1: Failed to download module: .*git exited with 128: .*fatal: /,
+    );
     expect(others).toEqual([]);
   });
 });
@@ -51,6 +53,10 @@ test.each([
   [
     "╷\n│ Error: OpenTofu encountered problems during initialization, including problems\n│ with the configuration, described below.\n│ \n│ The OpenTofu configuration must be valid.\n╵\n╷\n│ Error: Bad\n│ \n│   on net/a.tf line 3, in locals:\n│    3: x\n│ \n│ Why.\n╵\n╷\n│ Error: Bad\n│ \n│   on net/a.tf line 3, in locals:\n│    3: x\n│ \n│ Why.\n╵\n",
     ["net/a.tf:3: Bad: Why."],
+  ],
+  [
+    "╷\n│ Error: exit status 3\n│ \n│   with module.a.x.y[0],\n│   on main.tf line 6, in resource:\n│    6: x\n│ \n│ Why.\n╵\n",
+    ["main.tf:6: module.a.x.y[0]: exit status 3: Why."],
   ],
   ["╷\n│ Error: one\n│ \n│ first\n╵\n╷\n│ Error: two\n╵\n", ["one: first", "two"]],
   ["╷\n│ Warning: odd\n╵\n╷\n│ Error: real\n╵\n", ["real"]],

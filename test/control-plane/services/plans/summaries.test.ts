@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
 import { planSummaryLimit, type PlanSummary } from "../../../../protocol/plan-summary.ts";
+import { findPlanSummary } from "../../../../control-plane/store/plans/summaries.ts";
 import { addTestUser } from "../../../helpers/test-user.ts";
 import { addHeldJob } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
@@ -56,6 +57,34 @@ describe("the summary of a plan", () => {
     });
   });
 
+  it("has the attributes of each change for the PLAN, and keeps the names that an agent of version 0.1 sends", async () => {
+    const { client, plan, runner } = await planning();
+    const params = { id: plan.id };
+    const changes: PlanSummary["changes"] = [
+      { address: "a.old", action: "delete" },
+      {
+        address: "a.b",
+        action: "update",
+        attributes: [
+          { path: "size", before: 1, after: 2 },
+          { path: "list", before: ["x"], after: null },
+          { path: "password", sensitive: true },
+          { path: "id", unknown: true },
+        ],
+      },
+      { address: "a.c", action: "update", attributes: ["tags", "name"] },
+    ];
+    const plan_summary = { ...summary, changes, truncated: true };
+    await runner.get(reportStatus, { params, body: { status: "SUCCESS", plan_summary } });
+    expect((await client.get(getPlanSummary, { params })).plan_summary).toEqual(plan_summary);
+    const { store } = plane.context;
+    const stored = await store.read.first(findPlanSummary, { job: plan.id });
+    expect(stored?.plan_summary).not.toContain("attributes");
+    // A later report replaces both.
+    await runner.get(reportStatus, { params, body: { status: "SUCCESS", plan_summary: summary } });
+    expect((await client.get(getPlanSummary, { params })).plan_summary).toEqual(summary);
+  });
+
   it("is not found by other users", async () => {
     const { plan } = await planning();
     const { client: otherClient } = await addTestUser(plane);
@@ -66,7 +95,7 @@ describe("the summary of a plan", () => {
 
   it("is ignored if it is malformed or too long, and the job still ends", async () => {
     const odd = { ...summary, applyable: "yes" } as unknown as PlanSummary;
-    const changes = Array.from({ length: 1000 }, (_, at) => ({
+    const changes = Array.from({ length: 1100 }, (_, at) => ({
       address: String(at).padEnd(1000, "x"),
       action: "create" as const,
     }));
