@@ -2,7 +2,7 @@
 import { Type, type Static } from "typebox";
 import { ClaimedSnapshot } from "./configurations.ts";
 import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts";
-import { ExecutionMetadata, JobStatus, JobType, LogStep, StreamType } from "./jobs.ts";
+import { ExecutionMetadata, JobStatus, JobType, LogResource, LogStep, StreamType } from "./jobs.ts";
 import { PlanSummary } from "./plan-summary.ts";
 
 export { debugLogLimit, planArtifactLimit } from "./limits.ts";
@@ -109,6 +109,11 @@ const Seq = Type.Integer({
 
 const Step = about(LogStep, "SYSTEM chunks: a step of the job that starts or ends here.");
 
+const Resource = about(
+  LogResource,
+  "Chunks of terraform's output: a resource whose change starts or ends with the first line.",
+);
+
 /** Limited like the post; the service counts its bytes. */
 const LogText = Type.String({ maxLength: logBodyLimit });
 
@@ -117,6 +122,7 @@ export const SequencedChunk = Type.Object({
   stream_type: StreamType,
   seq: Seq,
   step: Type.Optional(Step),
+  resource: Type.Optional(Resource),
 });
 export type SequencedChunk = Static<typeof SequencedChunk>;
 
@@ -126,6 +132,7 @@ export const AppendLogs = Type.Object({
   stream_type: Type.Optional(StreamType),
   seq: Type.Optional(Seq),
   step: Type.Optional(Step),
+  resource: Type.Optional(Resource),
   chunks: Type.Optional(
     Type.Array(SequencedChunk, {
       minItems: 1,

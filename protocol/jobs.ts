@@ -13,7 +13,7 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
-import { jobTypes } from "./limits.ts";
+import { jobTypes, planTextLimit } from "./limits.ts";
 
 export const JobType = OneOf(jobTypes);
 export type JobType = Static<typeof JobType>;
@@ -185,6 +185,15 @@ export const LogStep = Type.Object({
 });
 export type LogStep = Static<typeof LogStep>;
 
+/** What terraform says of one resource while it applies. Only for display. */
+export const LogResource = Type.Object({
+  address: Type.String({ minLength: 1, maxLength: planTextLimit }),
+  action: OneOf(["create", "update", "delete", "read", "import"]),
+  event: OneOf(["started", "ended", "failed"]),
+  at: about(Timestamp, "By the runner's clock."),
+});
+export type LogResource = Static<typeof LogResource>;
+
 /** One stored chunk of a log. */
 export const LogChunk = Type.Object({
   id: about(Type.Integer(), "Increases with every chunk and orders them."),
@@ -195,6 +204,9 @@ export const LogChunk = Type.Object({
   ),
   stream_type: StreamType,
   step: Type.Optional(about(LogStep, "The step of the job that starts or ends here.")),
+  resource: Type.Optional(
+    about(LogResource, "The resource whose change starts or ends with the first line."),
+  ),
   created_at: Timestamp,
 });
 export type LogChunk = Static<typeof LogChunk>;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import type { LogStep } from "../../protocol/jobs.ts";
 import type { Entry } from "./offsets.ts";
 import type { Redactor } from "./redactor.ts";
+import { nextMark, ResourceLines } from "./resource-lines.ts";
 import type { Sources } from "./sources.ts";
 import { readPiece, Spool, type Positions } from "./spool.ts";
 import { kibibyte } from "../../common/units.ts";
@@ -21,6 +22,11 @@ export interface ChunkerOptions {
   readonly entries: readonly Entry[];
   readonly redactor: () => Redactor;
   readonly volumeLimit: number;
+  /**
+   * The time, for the marks of resources; undefined for a server that knows only the published
+   * interface and gets none.
+   */
+  readonly time: (() => string) | undefined;
   /** Whether nothing more will be written to this run's files. */
   isEnded(run: string): boolean;
 }
@@ -40,6 +46,9 @@ export class Chunker {
   #positions = atStart();
   /** The bytes of output that may still be shipped. */
   #room: number;
+  readonly #resources = new ResourceLines();
+  /** Chunks that ended early, before a line about a resource. */
+  #marks = 0;
 
   constructor(options: ChunkerOptions) {
     this.#options = options;
@@ -76,7 +85,7 @@ export class Chunker {
       }
       const spool = this.#open(source.run);
       spool.look(this.#options.isEnded(source.run));
-      const chunk = this.#room > 0 ? this.#piece(spool) : undefined;
+      const chunk = this.#room > 0 ? this.#piece(spool, source.run) : undefined;
       if (chunk) return chunk;
       if (!spool.ended) return undefined;
       const dropped = spool.left;
@@ -124,9 +133,11 @@ export class Chunker {
     this.#spool = undefined;
   }
 
-  #piece(spool: Spool): Chunk | undefined {
+  #piece(spool: Spool, run: string): Chunk | undefined {
     const limit = Math.min(chunkBytes, this.#room);
-    const piece = spool.take(this.#options.redactor(), limit);
+    const { time } = this.#options;
+    const isMarked = time !== undefined && run.endsWith("-apply");
+    const piece = spool.take(this.#options.redactor(), limit, isMarked ? this.#toMark : wholePiece);
     if (!piece) {
       // A few bytes are left, but the next character or masked region does not fit: the log is
       // full.
@@ -140,8 +151,17 @@ export class Chunker {
       ...(tail > 0 ? { tail } : {}),
       ...(carry > 0 ? { carry } : {}),
     };
-    return { entry: { at: this.#at, stream, from, to, ...marks }, text };
+    const said = isMarked ? this.#resources.read(text, stream) : undefined;
+    const resource = said && time ? { resource: { ...said, at: time() } } : {};
+    return { entry: { at: this.#at, stream, from, to, ...marks, ...resource }, text };
   }
+
+  readonly #toMark: typeof nextMark = (bytes, stream) => {
+    const end = this.#marks < markLimit ? nextMark(bytes, stream) : bytes.length;
+    // Counted also if nothing is marked there, because a provisioner can print such lines.
+    if (end < bytes.length) this.#marks++;
+    return end;
+  };
 
   #lossText(run: string, bytes: number): string {
     const limit = this.#options.volumeLimit;
@@ -162,7 +182,11 @@ export class Chunker {
     this.#positions = atStart();
   }
 
-  #replay({ at, stream, from = 0, to = 0, carry = 0 }: Entry): void {
+  #replay({ at, stream, from = 0, to = 0, carry = 0, resource }: Entry): void {
+    if (resource) {
+      this.#marks++;
+      this.#resources.apply(resource);
+    }
     if (at !== this.#at) this.#next(at);
     if (stream === "SYSTEM") this.#next(at + 1);
     else {
@@ -171,6 +195,11 @@ export class Chunker {
     }
   }
 }
+
+/** Chunks of one log that may end early; later lines about resources are only text. */
+const markLimit = 4000;
+
+const wholePiece = (bytes: Buffer): number => bytes.length;
 
 /** The mark of a step adds nothing to what users read. */
 const lineOf = (text: string): string => (text === "" ? "" : `${text}\n`);

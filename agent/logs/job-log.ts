@@ -66,6 +66,7 @@ export async function openJobLog(
     entries,
     redactor: () => redactor,
     volumeLimit: options.volumeLimit ?? usualVolumeLimit,
+    time: options.batching ? steadyTime : undefined,
     // A run that no command watches is over once a later one runs or the log is to end, because the
     // runs of a job follow one another.
     isEnded: (run) =>

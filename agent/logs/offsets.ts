@@ -8,7 +8,7 @@
  * as such.
  */
 import { join } from "node:path";
-import type { StreamType } from "../../protocol/jobs.ts";
+import type { LogResource, StreamType } from "../../protocol/jobs.ts";
 import { isDiskFull, openNdjson, type Ndjson } from "./ndjson.ts";
 
 /** One chunk: a range of a run's file, or a line of the agent. */
@@ -23,6 +23,8 @@ export interface Entry {
   readonly skip?: number;
   readonly tail?: number;
   readonly carry?: number;
+  /** The resource whose change starts or ends with its first line. */
+  readonly resource?: LogResource;
   /** A line that is in no source: how much of the run's output was dropped. */
   readonly text?: string;
 }

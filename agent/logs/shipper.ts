@@ -32,8 +32,10 @@ export const usualTiming: Timing = {
   retry: retryLimits(),
 };
 
-/** The chunks of one post to a server that accepts several. */
+/** The full chunks of one post to a server that accepts several. */
 const postChunks = 8;
+/** Of chunks that are short, because each has a line about a resource. */
+const postShortChunks = 100;
 
 export interface ShipperOptions {
   readonly sink: LogSink;
@@ -128,10 +130,15 @@ export class LogShipper {
 
   #make(): { entries: Entry[]; post: Post } | undefined {
     const chunks: Chunk[] = [];
-    while (chunks.length < this.#postChunks) {
+    const most = this.#options.batching ? postShortChunks : 1;
+    let room = postChunks * chunkBytes;
+    while (chunks.length < most && room > 0) {
       const chunk = this.#options.chunker.take();
       if (!chunk) break;
       chunks.push(chunk);
+      const bytes = Buffer.byteLength(chunk.text);
+      // A full chunk ends with a line, a little before the limit.
+      room -= bytes > chunkBytes / 2 ? Math.max(bytes, chunkBytes) : bytes;
     }
     if (chunks.length === 0) return undefined;
     let seq = this.#options.offsets.lastSeq;
@@ -224,6 +231,12 @@ export class LogShipper {
 
 const chunkOf = (
   log_chunk: string,
-  { stream, seq }: Pick<Entry, "stream" | "seq">,
+  { stream, seq, resource }: Pick<Entry, "stream" | "seq" | "resource">,
   step: LogStep | undefined,
-): SequencedChunk => ({ log_chunk, stream_type: stream, seq, ...(step ? { step } : {}) });
+): SequencedChunk => ({
+  log_chunk,
+  stream_type: stream,
+  seq,
+  ...(step ? { step } : {}),
+  ...(resource ? { resource } : {}),
+});

@@ -19,6 +19,9 @@ import { kibibyte, mebibyte } from "../../common/units.ts";
 type OutputStream = "STDOUT" | "STDERR";
 const outputStreams = ["STDOUT", "STDERR"] as const;
 
+/** Returns how many of the next bytes of a stream belong to one piece at most. */
+type End = (bytes: Buffer, stream: OutputStream) => number;
+
 interface Piece extends Cut {
   readonly stream: OutputStream;
   readonly from: number;
@@ -122,19 +125,22 @@ export class Spool {
    * of stderr, so that an error comes after what led to it and neither stream starves the other.
    * Returns undefined if nothing may be shipped before there is more.
    */
-  take(redactor: Redactor, limit: number): Piece | undefined {
-    const piece = this.#takeTurn(redactor, limit);
+  take(redactor: Redactor, limit: number, end: End): Piece | undefined {
+    const piece = this.#takeTurn(redactor, limit, end);
     if (piece || this.#tails.every(({ tried, size }) => tried >= size)) return piece;
     for (const tail of this.#tails) tail.turn = tail.size;
-    return this.#takeTurn(redactor, limit);
+    return this.#takeTurn(redactor, limit, end);
   }
 
-  #takeTurn(redactor: Redactor, limit: number): Piece | undefined {
+  #takeTurn(redactor: Redactor, limit: number, end: End): Piece | undefined {
     for (const tail of this.#tails) {
       if (tail.tried >= tail.turn || tail.file === undefined) continue;
       const { position: from, carry: skip, size } = tail;
-      const room = Math.min(limit, tail.turn - from);
-      const bytes = readAt(tail.file, from, Math.min(room + redactor.lookahead, size - from));
+      const most = Math.min(limit, tail.turn - from);
+      const ahead = readAt(tail.file, from, Math.min(most + redactor.lookahead, size - from));
+      const room = end(ahead.subarray(0, most), tail.stream);
+      // The redactor looks at no more than this piece needs: a short one is cheap.
+      const bytes = ahead.subarray(0, room + redactor.lookahead);
       const cut = redactor.cut(bytes, room, this.#ended && from + bytes.length >= size, skip);
       if (cut.length === 0) {
         tail.tried = tail.turn;

@@ -16,6 +16,8 @@ import * as features from "./migrations/0014-features.ts";
 import * as debugLogs from "./migrations/0015-debug-logs.ts";
 import * as removals from "./migrations/0016-removals.ts";
 import * as facts from "./migrations/0017-facts.ts";
+import * as planAttributes from "./migrations/0018-plan-attributes.ts";
+import * as logResources from "./migrations/0019-log-resources.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -34,6 +36,8 @@ const migrations = [
   removals,
   facts,
   debugLogs,
+  planAttributes,
+  logResources,
 ];
 
 export interface SchemaTransaction {

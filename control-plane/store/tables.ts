@@ -144,6 +144,8 @@ export interface LogChunksTable {
   log_chunk: string;
   /** The start or end of a step of the job, a `LogStep`. */
   step: Json | null;
+  /** The start or end of the change of a resource, a `LogResource`. */
+  resource: Json | null;
   created_at: Millis;
 }
 
@@ -169,7 +171,14 @@ export interface DebugLogsTable {
 /** What the plan that a job made would do, as its runner summed it up. */
 export interface PlanSummariesTable {
   job_id: string;
+  /** Without the attributes of its changes. */
   plan_summary: Json;
+}
+
+/** The attributes that a plan changes, of each change of its summary, in the same order. */
+export interface PlanAttributesTable {
+  job_id: string;
+  attributes: Json;
 }
 
 export interface ArchivesTable {
@@ -350,6 +359,7 @@ export interface Tables {
   plan_artifacts: PlanArtifactsTable;
   debug_logs: DebugLogsTable;
   plan_summaries: PlanSummariesTable;
+  plan_attributes: PlanAttributesTable;
   archives: ArchivesTable;
   state_versions: StateVersionsTable;
   state_locks: StateLocksTable;

@@ -62,6 +62,32 @@ async function numberBeside(page: Page, text: string): Promise<string | undefine
   return painted[painted.indexOf(text) - 2];
 }
 
+describe("the bars of an apply", () => {
+  skipAt(lackOfBrowser());
+  const visitor = withBrowser();
+
+  test("appear while it runs, and each leads to its lines of the log", async () => {
+    const id = await begin("bars");
+    await writeLines(id, 1, 500);
+    const { page, complaints } = await visitor.visit(plane, fixture.email);
+    await page.goto(`${plane.url}/jobs/${id}`);
+    await untilShown(page, 500);
+    const change = { address: "a.b", action: "create" } as const;
+    await fixture.resource(id, { ...change, event: "started" });
+    await page.locator("#resources li.open", { hasText: "a.b" }).waitFor();
+    await writeLines(id, 501, 900);
+    await fixture.resource(id, { ...change, event: "ended" }, 5);
+    await page.locator("#resources li.done", { hasText: "5 s" }).waitFor();
+    await page.getByRole("link", { name: "a.b" }).click();
+    await untilTrue(page, isAt("a.b: Creating..."));
+    // The same address, opened anew, shows the same line.
+    await page.reload();
+    await untilTrue(page, isAt("a.b: Creating..."));
+    expect(complaints).toEqual([]);
+    await fixture.end(id, "SUCCESS");
+  });
+});
+
 describe("the log of a job", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();

@@ -47,6 +47,13 @@ describe.concurrent("a job", () => {
       status: "SUCCESS",
       execution_metadata: { cluster_name: "prod" },
     });
+    const { logs } = await user.call(endpoints.getJobLogs, { params: deploy, query: {} });
+    for (const { address, attributes } of plan_summary?.changes ?? []) {
+      expect(attributes).toContainEqual({ path: "id", unknown: true });
+      const marks = logs.filter(({ resource }) => resource?.address === address);
+      expect(marks.map(({ resource }) => resource?.event)).toEqual(["started", "ended"]);
+      expect(marks[0]?.log_chunk).toContain(`${address}: Creating...`);
+    }
     expect(statSync(join(first.work, "identity.json")).mode & 0o777).toBe(0o600);
     first.agent.kill("SIGTERM");
     expect(await first.agent.exited).toBe(0);

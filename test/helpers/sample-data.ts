@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { endpoints } from "../../protocol/endpoints.ts";
-import type { CreateJob, Job, LogStep } from "../../protocol/jobs.ts";
+import type { CreateJob, Job, LogResource, LogStep } from "../../protocol/jobs.ts";
 import type { PlanSummary } from "../../protocol/plan-summary.ts";
 import { callsOf, type Calls } from "./calls.ts";
 import { addTestWorker, ask, type Plane } from "./plane.ts";
@@ -41,6 +41,13 @@ export interface SampleUser {
    * Starts or ends a step of the job, `second` seconds after a fixed time by the runner's clock.
    */
   step(job: string, name: string, event: LogStep["event"], second?: number): Promise<void>;
+  /**
+   * Logs the start, end or failure of a change, `second` seconds after a fixed time by the runner's
+   * clock.
+   */
+  resource(job: string, resource: Omit<LogResource, "at">, second?: number): Promise<void>;
+  /** Logs many of them at once. */
+  resources(job: string, resources: readonly LogResource[]): Promise<void>;
   end(job: string, status: "SUCCESS" | "FAILED", more?: object): Promise<void>;
   read(job: string): Promise<Job>;
 }
@@ -100,6 +107,25 @@ export async function openSampleUser(
       const body = { log_chunk, stream_type: "SYSTEM" as const, step: { name, event, at } };
       await runner.get(endpoints.appendLogs, { params: { id }, body });
     },
+    resource: async (id, { address, action, event }, second = 0) => {
+      const at = new Date(Date.UTC(2026, 0, 1) + second * 1000).toISOString();
+      const resource = { address, action, event, at };
+      const isFailed = event === "failed";
+      const log_chunk = isFailed
+        ? `╷\n│ Error: creating\n│ \n│   with ${address},\n╵\n`
+        : `${address}: ${event === "started" ? "Creating..." : "Creation complete after 1s"}\n`;
+      const stream_type = isFailed ? ("STDERR" as const) : ("STDOUT" as const);
+      const body = { log_chunk, stream_type, resource };
+      await runner.get(endpoints.appendLogs, { params: { id }, body });
+    },
+    resources: async (id, resources) => {
+      const chunk = { log_chunk: "a line\n", stream_type: "STDOUT" as const };
+      const chunks = resources.map((resource, index) => ({ ...chunk, resource, seq: index + 1 }));
+      for (let at = 0; at < chunks.length; at += 200) {
+        const body = { chunks: chunks.slice(at, at + 200) };
+        await runner.get(endpoints.appendLogs, { params: { id }, body });
+      }
+    },
     end: async (id, status, more = {}) => {
       if (status === "SUCCESS" && "plan_summary" in more)
         await ask(plane, "POST", `/api/jobs/${id}/plan-artifact`, {
@@ -122,9 +148,40 @@ const richPlan: PlanSummary = {
       action: "replace",
       reason: "replace_because_cannot_update",
       replaced_by: ["engine_version", "storage.0.type"],
+      attributes: [
+        { path: "engine_version", before: "15.4", after: "16.1" },
+        { path: "id", before: "db-0f1a2b3c", unknown: true },
+        { path: "password", sensitive: true },
+        { path: "storage[0].type", before: "gp2", after: "gp3" },
+      ],
     },
-    { address: "aws_security_group.web", action: "update", attributes: ["ingress", "tags"] },
-    { address: "aws_instance.web[0]", action: "create" },
+    {
+      address: "aws_security_group.web",
+      action: "update",
+      attributes: [
+        {
+          path: "ingress[0].cidr_blocks",
+          before: ["10.0.0.0/8"],
+          after: ["10.0.0.0/8", "192.168.0.0/16"],
+        },
+        { path: "ingress[1].from_port", before: 80, after: 443 },
+        { path: "tags.Owner", before: "ada", after: null },
+        {
+          path: "user_data",
+          before: null,
+          after: `#!/bin/sh\n${"echo a long script of many lines that is folded on the page\n".repeat(8)}`,
+        },
+      ],
+    },
+    {
+      address: "aws_instance.web[0]",
+      action: "create",
+      attributes: [
+        { path: "ami", after: "ami-0abcdef" },
+        { path: "arn", unknown: true },
+        { path: "instance_type", after: "t3.small" },
+      ],
+    },
     { address: "aws_instance.web[1]", action: "create" },
     { address: "aws_s3_bucket.logs", action: "none", previous_address: "aws_s3_bucket.log" },
   ],
@@ -174,6 +231,21 @@ export async function addSampleJobs(
   await fixture.step(failed, "init", "ended", 3);
   await fixture.step(failed, "apply", "started", 3);
   await fixture.log(failed, planLog);
+  const deep = 'module.network.module.subnets["eu-central-1a"].aws_subnet.private[0]';
+  for (const [address, action, event, second] of [
+    ["aws_vpc.main", "create", "started", 0],
+    [deep, "update", "started", 2],
+    ["aws_vpc.main", "create", "ended", 7],
+    ["aws_instance.bastion", "delete", "started", 7],
+    [deep, "update", "ended", 9],
+    ["aws_eip.bastion", "delete", "started", 9],
+    ["aws_instance.bastion", "delete", "ended", 20],
+    ["aws_instance.bastion", "create", "started", 20],
+    ["data.aws_ami.linux", "read", "started", 20],
+    ["data.aws_ami.linux", "read", "ended", 21],
+    ["aws_instance.bastion", "create", "failed", 31],
+  ] as const)
+    await fixture.resource(failed, { address, action, event }, second);
   const message = "Error: creating EC2 Instance: UnauthorizedOperation";
   await fixture.log(failed, `\u001b[31m╷\n│ ${message}\n╵\u001b[0m\n`, "STDERR");
   await fixture.end(failed, "FAILED", { error_message: message });

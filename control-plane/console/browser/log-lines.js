@@ -59,6 +59,13 @@ export class LogLines {
     if (pieces.some(({ text }) => text !== "")) this.#add(pieces, second);
   }
 
+  /**
+   * The number of the line with which a chunk would begin. @param {Pick<Chunk, "stream_type">} chunk
+   */
+  next({ stream_type }) {
+    return this.#isOpen && this.#stream === stream_type ? this.count : this.count + 1;
+  }
+
   /** Shows what was written. */
   draw() {
     // The end is where most look: it is drawn as lines at once, and put to sleep again where it is

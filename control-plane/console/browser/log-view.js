@@ -14,6 +14,9 @@ const pieceSize = 16_384;
 /** The page gets its turn after so many milliseconds of writing. */
 const turnMilliseconds = 10;
 
+/** A change of a resource draws the rest of the page anew, at most once in so many milliseconds. */
+const drawMilliseconds = 1000;
+
 /** What the line below the log says of the connection. */
 const words = {
   live: "Live",
@@ -24,7 +27,7 @@ const words = {
 };
 
 class WindlassLog extends HTMLElement {
-  /** @type {Chunk[]} */
+  /** @type {(Chunk & { isFirst: boolean })[]} */
   #waiting = [];
   #isWriting = false;
   /** @type {keyof typeof words} */
@@ -35,6 +38,9 @@ class WindlassLog extends HTMLElement {
    * Whether following stopped because the user scrolled up. It resumes at the end of the log.
    */
   #isPaused = false;
+  /** The lines with which chunks about a resource begin. @type {Map<number, number>} */
+  #lineOf = new Map();
+  #isDrawing = false;
   /** @type {() => void} */
   #close = () => undefined;
 
@@ -112,10 +118,12 @@ class WindlassLog extends HTMLElement {
   /** @param {Chunk} chunk */
   #take(chunk) {
     const { log_chunk } = chunk;
+    if (chunk.resource) this.#drawSoon();
     for (let at = 0; at < log_chunk.length;) {
       // Not between the two halves of one character.
       const end = at + pieceSize + (isHalf(log_chunk.charCodeAt(at + pieceSize - 1)) ? 1 : 0);
-      this.#waiting.push({ ...chunk, log_chunk: log_chunk.slice(at, end) });
+      const isFirst = at === 0;
+      this.#waiting.push({ ...chunk, log_chunk: log_chunk.slice(at, end), isFirst });
       at = end;
     }
     if (!this.#isWriting) this.#write();
@@ -127,6 +135,7 @@ class WindlassLog extends HTMLElement {
     const begun = performance.now();
     let written = 0;
     for (const piece of this.#waiting) {
+      if (piece.resource && piece.isFirst) this.#lineOf.set(piece.id, this.lines?.next(piece) ?? 0);
       this.lines?.write(piece);
       written += 1;
       if (performance.now() - begun > turnMilliseconds) break;
@@ -180,9 +189,20 @@ class WindlassLog extends HTMLElement {
     location.hash = `L${number}`;
   }
 
+  /** `#L12` is a line, `#C345` the chunk with which the log says something of a resource. */
   #goToHash() {
-    const [, number] = /^#L(\d{1,9})$/.exec(location.hash) ?? [];
-    if (number !== undefined) this.#go(Number(number));
+    const [, kind, number] = /^#([LC])(\d{1,15})$/.exec(location.hash) ?? [];
+    const line = kind === "C" ? this.#lineOf.get(Number(number)) : Number(number);
+    if (number !== undefined && line !== undefined) this.#go(line);
+  }
+
+  #drawSoon() {
+    if (this.#isDrawing || this.hasAttribute("ended")) return;
+    this.#isDrawing = true;
+    setTimeout(() => {
+      this.#isDrawing = false;
+      if (this.isConnected) this.dispatchEvent(new CustomEvent("progress", { bubbles: true }));
+    }, drawMilliseconds);
   }
 
   /** @param {number} number */

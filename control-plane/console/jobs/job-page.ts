@@ -4,11 +4,13 @@ import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { destroyedWords } from "../../../protocol/words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import type { JobStep } from "../../services/jobs/progress.ts";
+import type { Changes } from "../../services/jobs/resources.ts";
 import { ask, debugTick } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { logView, type LogStart } from "../logs/log-view.ts";
 import { planView } from "../plans/plan-view.ts";
+import { resourcesView } from "./resources-view.ts";
 import { badge, between, clock, isOpen, lengthOfTime, size, waiting } from "../page/words.ts";
 
 export interface JobStory {
@@ -19,6 +21,8 @@ export interface JobStory {
   readonly log: LogStart;
   /** What its runner did with terraform, as far as it said so. */
   readonly steps: readonly JobStep[];
+  /** What terraform changed, as far as its runner said so. */
+  readonly resources: Changes;
   /** The server's time. */
   readonly now: string;
 }
@@ -41,7 +45,13 @@ export const jobPage = (story: JobStory): Html => {
         ${factsOf(story)}
       </details>
     </div>
-    ${logView(job, story.log)}`;
+    <div class="beside">
+      <div id="resources" data-live>
+        ${resourcesView(story.resources, { plan, isOver: job.ended_at !== null })}
+      </div>
+      <div>${logView(job, story.log)}</div>
+    </div>
+    <script type="module" src="/assets/plan-view.js"></script>`;
 };
 
 const lostNotice = (at: string): Html =>

@@ -7,6 +7,7 @@ import type { UserCaller } from "../../services/callers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Context } from "../../services/context.ts";
 import { findSteps } from "../../services/jobs/progress.ts";
+import { findResources } from "../../services/jobs/resources.ts";
 import { retryJob } from "../../services/jobs/retry.ts";
 import { cancelJob, createJob, getJob } from "../../services/jobs/jobs.ts";
 import { checkOwnJob, readLog } from "../../services/logs/logs.ts";
@@ -31,14 +32,16 @@ const refresh = 2;
 export function jobPages(signedIn: SignedIn, context: Context): void {
   signedIn("GET", "/jobs/:id", async (caller, request, reply) => {
     const job = await getJob(context, caller, idOf(request.params));
-    const [worker, { plan_summary }, log, steps] = await Promise.all([
+    const [worker, { plan_summary }, log, steps, resources] = await Promise.all([
       findWorker(context, caller, job),
-      getPlanSummary(context, caller, job.id),
+      // The page of a DEPLOY is drawn often, and has a link to the plan.
+      getPlanSummary(context, caller, job.id, { attributes: job.plan_job_id === null }),
       beginningOf(context, job),
       findSteps(context, job.id),
+      findResources(context, job),
     ]);
     const now = new Date(context.now()).toISOString();
-    const body = jobPage({ job, worker, plan: plan_summary, log, steps, now });
+    const body = jobPage({ job, worker, plan: plan_summary, log, steps, resources, now });
     const page = { title: job.job_type, body, email: caller.email, at: "/jobs" };
     const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
     sendPage(reply, isOver ? page : { ...page, refresh });

@@ -8,8 +8,14 @@ import {
   PlanArtifact,
   ReportStatus,
 } from "../../../protocol/executions.ts";
-import { CreateJob, ExecutionMetadata, Job, LogChunk } from "../../../protocol/jobs.ts";
-import { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import {
+  CreateJob,
+  ExecutionMetadata,
+  Job,
+  LogChunk,
+  LogResource,
+} from "../../../protocol/jobs.ts";
+import { PlannedAttribute, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import { snapshot } from "./configurations.ts";
 import { at, example, ids, sha256 } from "./example.ts";
 
@@ -25,12 +31,24 @@ const credentials = {
   external_id: ids.externalId,
 };
 
+const changedAmi = { path: "ami", before: "ami-0f1a", after: "ami-7c2d" };
 const replaced = {
   address: "aws_instance.bastion",
   action: "replace" as const,
   reason: "replace_because_cannot_update",
   replaced_by: ["ami"],
-  attributes: ["ami", "id", "private_ip"],
+  attributes: [
+    changedAmi,
+    { path: "id", before: "i-0a1b2c", unknown: true },
+    { path: "user_data", sensitive: true },
+  ],
+};
+
+const changedResource = {
+  address: "aws_instance.bastion",
+  action: "create" as const,
+  event: "ended" as const,
+  at: at(238),
 };
 
 export const jobExamples = [
@@ -72,11 +90,13 @@ export const jobExamples = [
     released_at: at(240),
   }),
   example(ExecutionMetadata, metadata),
+  example(LogResource, changedResource),
   example(LogChunk, {
     id: 1042,
     job_id: ids.job,
-    log_chunk: "Apply complete! Resources: 12 added, 0 changed, 0 destroyed.\n",
+    log_chunk: "aws_instance.bastion: Creation complete after 12s [id=i-0a1b2c]\n",
     stream_type: "STDOUT",
+    resource: changedResource,
     created_at: at(239),
   }),
   example(ClaimedJob, {
@@ -112,6 +132,7 @@ export const jobExamples = [
   example(AppendedLogs, { id: 1042, job_status: "PROCESSING" }),
   example(PlanArtifact, { job_id: ids.plan, size_bytes: 9182, sha256 }),
   example(DebugLog, { job_id: ids.job, size_bytes: 48_213 }),
+  example(PlannedAttribute, changedAmi),
   example(PlannedChange, replaced),
   example(PlanSummary, {
     counts: { create: 0, update: 0, replace: 1, delete: 0, forget: 0, move: 0, import: 0 },

@@ -6,7 +6,7 @@ import type { TSchema } from "typebox";
 import { logChunksLimit } from "../../../protocol/executions.ts";
 import { reasonLimit } from "../../../protocol/fields.ts";
 import { PlanSummary, planSummaryLimit } from "../../../protocol/plan-summary.ts";
-import { LogStep, outputsLimit, outputTextLimit } from "../../../protocol/jobs.ts";
+import { LogResource, LogStep, outputsLimit, outputTextLimit } from "../../../protocol/jobs.ts";
 import { compileValidator } from "../../domain/validation.ts";
 
 /**
@@ -36,19 +36,23 @@ export function repairReport(body: unknown): unknown {
 }
 
 /**
- * Leaves out each step of a log post that is not valid, or not part of a SYSTEM chunk. Changes the
- * body.
+ * Leaves out each step and resource of a log post that is not valid, or not part of a chunk of the
+ * right stream: SYSTEM for steps, terraform's output for resources. Changes the body.
  */
 export function repairLogPost(body: unknown): unknown {
   if (!isMap(body)) return body;
-  dropWrongStep(body);
-  if (Array.isArray(body["chunks"])) body["chunks"].slice(0, logChunksLimit).forEach(dropWrongStep);
+  dropWrongMarks(body);
+  if (Array.isArray(body["chunks"]))
+    body["chunks"].slice(0, logChunksLimit).forEach(dropWrongMarks);
   return body;
 }
 
-function dropWrongStep(chunk: unknown): void {
-  if (!isMap(chunk) || chunk["step"] === undefined) return;
-  if (chunk["stream_type"] !== "SYSTEM" || !isStep(chunk["step"])) delete chunk["step"];
+function dropWrongMarks(chunk: unknown): void {
+  if (!isMap(chunk)) return;
+  const { step, resource, stream_type } = chunk;
+  const isSystem = stream_type === "SYSTEM";
+  if (step !== undefined && !(isSystem && isStep(step))) delete chunk["step"];
+  if (resource !== undefined && (isSystem || !isResource(resource))) delete chunk["resource"];
 }
 
 const isMap = (value: unknown): value is Record<string, unknown> =>
@@ -79,3 +83,4 @@ const fits = (schema: TSchema): ((value: unknown) => boolean) =>
 
 const fitsSummary = fits(PlanSummary);
 const isStep = fits(LogStep);
+const isResource = fits(LogResource);

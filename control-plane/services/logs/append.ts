@@ -5,7 +5,7 @@ import {
   type AppendLogs,
   type SequencedChunk,
 } from "../../../protocol/executions.ts";
-import type { LogStep } from "../../../protocol/jobs.ts";
+import type { LogResource, LogStep } from "../../../protocol/jobs.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJobBriefly } from "../../store/jobs/jobs.ts";
@@ -75,7 +75,14 @@ function chunksOf(post: AppendLogs): Chunk[] {
   return chunks;
 }
 
-function listedChunks({ chunks, log_chunk, stream_type, seq, step }: AppendLogs): Chunk[] {
+function listedChunks({
+  chunks,
+  log_chunk,
+  stream_type,
+  seq,
+  step,
+  resource,
+}: AppendLogs): Chunk[] {
   if (chunks !== undefined) {
     if (log_chunk !== undefined || stream_type !== undefined || seq !== undefined)
       throw invalid("body.chunks", "cannot be combined with log_chunk, stream_type and seq");
@@ -83,7 +90,8 @@ function listedChunks({ chunks, log_chunk, stream_type, seq, step }: AppendLogs)
   }
   if (log_chunk === undefined) throw invalid("body.log_chunk", "is missing");
   if (stream_type === undefined) throw invalid("body.stream_type", "is missing");
-  return [{ log_chunk, stream_type, seq: seq ?? null, ...(step ? { step } : {}) }];
+  const marks = { ...(step ? { step } : {}), ...(resource ? { resource } : {}) };
+  return [{ log_chunk, stream_type, seq: seq ?? null, ...marks }];
 }
 
 const noVolume = { bytes: 0, dropped_bytes: 0, dropped_seq: 0 };
@@ -102,7 +110,7 @@ async function appendChunks(
   const last = isNumbered ? await tx.first(findLastSeq, { job }) : undefined;
   let expected = Math.max(last?.seq ?? 0, before.dropped_seq) + 1;
   let stored: number | undefined;
-  for (const { seq, stream_type, log_chunk, step } of chunks) {
+  for (const { seq, stream_type, log_chunk, step, resource } of chunks) {
     if (seq !== null && seq < expected) continue;
     if (seq !== null && seq > expected)
       throw new RefusalError("log_gap", `chunk ${expected} comes before chunk ${seq}`, {
@@ -118,7 +126,8 @@ async function appendChunks(
       continue;
     }
     volume.bytes += size;
-    const chunk = { job, seq, stream_type, log_chunk, step: stepText(step), now };
+    const marks = { step: stepText(step), resource: resourceText(resource) };
+    const chunk = { job, seq, stream_type, log_chunk, ...marks, now };
     const row = await tx.first(appendChunk, chunk);
     stored = row?.id;
     if (seq !== null) expected += 1;
@@ -137,6 +146,16 @@ async function appendChunks(
 
 const stepText = (step: LogStep | undefined): string | null =>
   step ? JSON.stringify({ name: step.name, event: step.event, at: step.at }) : null;
+
+const resourceText = (resource: LogResource | undefined): string | null =>
+  resource
+    ? JSON.stringify({
+        address: resource.address,
+        action: resource.action,
+        event: resource.event,
+        at: resource.at,
+      })
+    : null;
 
 /** Resolves at a wakeup of the job, or after this many milliseconds. */
 function jobRings({ wakeups }: Context, id: string, milliseconds: number): Promise<void> {

@@ -1,5 +1,5 @@
 /** Reads a job's log. The caller has checked who may read it. */
-import type { LogChunk, LogStep } from "../../../protocol/jobs.ts";
+import type { LogChunk, LogResource, LogStep } from "../../../protocol/jobs.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { notFound } from "../../domain/refusal.ts";
 import { findJob, findJobBriefly, findOwnJob } from "../../store/jobs/jobs.ts";
@@ -42,9 +42,10 @@ export async function readLog(
   const lastId = sizes[last - 1]?.id;
   if (lastId === undefined) return { logs: [], isLast: true };
   const rows = await store.read.all(readChunks, { job, after, last: lastId });
-  const logs = rows.map(({ step, created_at, ...row }) => ({
+  const logs = rows.map(({ step, resource, created_at, ...row }) => ({
     ...row,
     ...(step === null ? {} : { step: JSON.parse(step) as LogStep }),
+    ...(resource === null ? {} : { resource: JSON.parse(resource) as LogResource }),
     created_at: time(created_at),
   }));
   return { logs, isLast: last === sizes.length };

@@ -5,8 +5,9 @@ import { sql } from "kysely";
 import type { LogChunk, StreamType } from "../../../protocol/jobs.ts";
 import { statement } from "../statement.ts";
 
-export type LogRow = Omit<LogChunk, "created_at" | "step"> & {
+export type LogRow = Omit<LogChunk, "created_at" | "step" | "resource"> & {
   step: string | null;
+  resource: string | null;
   created_at: number;
 };
 
@@ -18,13 +19,14 @@ export const appendChunk = statement<
     stream_type: StreamType;
     log_chunk: string;
     step: string | null;
+    resource: string | null;
     now: number;
   },
   { id: number }
->((db, { job, seq, stream_type, log_chunk, step, now }) =>
+>((db, { job, seq, stream_type, log_chunk, step, resource, now }) =>
   db
     .insertInto("log_chunks")
-    .values({ job_id: job, seq, stream_type, log_chunk, step, created_at: now })
+    .values({ job_id: job, seq, stream_type, log_chunk, step, resource, created_at: now })
     .returning("id"),
 );
 
@@ -76,7 +78,7 @@ export const readChunks = statement<{ job: string; after: number; last: number }
   (db, { job, after, last }) =>
     db
       .selectFrom("log_chunks")
-      .select(["id", "job_id", "log_chunk", "stream_type", "step", "created_at"])
+      .select(["id", "job_id", "log_chunk", "stream_type", "step", "resource", "created_at"])
       .where("job_id", "=", job)
       .where("id", ">", after)
       .where("id", "<=", last)
@@ -99,6 +101,21 @@ export const findStepEvents = statement<
     .$narrowType<{ step: string }>()
     .where("job_id", "=", job)
     .where("step", "is not", null)
+    .orderBy("id")
+    .limit(limit),
+);
+
+/** The first starts and ends of changes of resources, in order. */
+export const findResourceEvents = statement<
+  { job: string; limit: number },
+  { id: number; resource: string; created_at: number }
+>((db, { job, limit }) =>
+  db
+    .selectFrom("log_chunks")
+    .select(["id", "resource", "created_at"])
+    .$narrowType<{ resource: string }>()
+    .where("job_id", "=", job)
+    .where("resource", "is not", null)
     .orderBy("id")
     .limit(limit),
 );

@@ -132,6 +132,80 @@ describe("a job's log", () => {
     expect(server.chunks[0]).not.toHaveProperty("step");
   });
 
+  const applied = [
+    "Plan: 2 to add\n",
+    "a.b: Creating...\n",
+    "a.b: Still creating... [10s elapsed]\n",
+    "a.c: Creating...\n",
+    "a.b: Creation complete after 11s [id=1]\n",
+    "the end\n",
+  ];
+  const appliedError = "╷\n│ Error: bad\n│ \n│   with a.c,\n│   on main.tf line 6:\n│ \n╵\n";
+
+  test("marks the chunks that begin with a change of a resource, and changes no byte of the log", async () => {
+    const log = await open();
+    write("08-apply", "stdout", applied.join(""));
+    write("08-apply", "stderr", `${appliedError}╷\n│ Error: other\n╵\n`);
+    log.run("08-apply", Promise.resolve());
+    await log.drained();
+    expect(server.text("STDOUT")).toBe(applied.join(""));
+    const at = expect.stringMatching(/^\d{4}-.*Z$/) as string;
+    const [b, c] = ["a.b", "a.c"].map((address) => ({ address, action: "create", at }));
+    expect(server.chunks.map(({ log_chunk, resource }) => [log_chunk, resource])).toEqual([
+      ["Plan: 2 to add\n", undefined],
+      [`${applied[1]}${applied[2]}`, { ...b, event: "started" }],
+      [applied[3], { ...c, event: "started" }],
+      [`${applied[4]}${applied[5]}`, { ...b, event: "ended" }],
+      [appliedError, { ...c, event: "failed" }],
+      ["╷\n│ Error: other\n╵\n", undefined],
+    ]);
+    expect(server.posts.length).toBe(1);
+  });
+
+  test("marks only an apply, no more than 4000 times, and not for a server without batching", async () => {
+    const log = await open();
+    write("05-plan", "stdout", applied.join(""));
+    log.run("05-plan", Promise.resolve());
+    const many = Array.from(
+      { length: 2500 },
+      (_, index) => `a.b[${index}]: Creating...\na.b[${index}]: Creation complete after 0s\n`,
+    ).join("");
+    write("06-apply", "stdout", many);
+    log.run("06-apply", Promise.resolve());
+    await log.drained();
+    expect(server.text()).toBe(applied.join("") + many);
+    expect(server.chunks[0]).not.toHaveProperty("resource");
+    const marked = server.chunks.filter(({ resource }) => resource).length;
+    expect(marked).toBeGreaterThan(3900);
+    expect(marked).toBeLessThanOrEqual(4001);
+    expect(server.posts.length).toBeLessThan(100);
+    await log.close();
+    rmSync(directory, { recursive: true });
+    mkdirSync(directory);
+    server.chunks = [];
+    const plain = await open({ batching: false });
+    write("06-apply", "stdout", applied.join(""));
+    plain.run("06-apply", Promise.resolve());
+    await plain.drained();
+    expect(shown()).toEqual([["STDOUT", applied.join("")]]);
+  });
+
+  test("sends an unacknowledged mark of a resource again unchanged after a restart", async () => {
+    write("08-apply", "stdout", applied.join(""));
+    const refused = await open({ sink: { appendLogs: () => Promise.reject(new TypeError()) } });
+    refused.run("08-apply", never);
+    await until(() => shipped().includes('"seq":4'));
+    const before = shipped().match(/"resource":\{[^}]*\}/g);
+    expect(before).toHaveLength(3);
+    const log = await open();
+    write("08-apply", "stderr", appliedError);
+    log.run("08-apply", Promise.resolve());
+    await log.drained();
+    const events = server.chunks.flatMap(({ resource }) => (resource ? [resource] : []));
+    expect(events.slice(0, 3).map((one) => `"resource":${JSON.stringify(one)}`)).toEqual(before);
+    expect(events[3]).toMatchObject({ address: "a.c", action: "create", event: "failed" });
+  });
+
   test("is empty for a job without output and for a run that never started", async () => {
     const log = await open();
     expect(await log.drained()).toBe(0);

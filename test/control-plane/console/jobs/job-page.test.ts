@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { ask } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
@@ -12,7 +13,7 @@ beforeAll(async () => {
 const page = async (job: string): Promise<string> =>
   (await ask(plane, "GET", `/jobs/${job}`, { headers: fixture.headers })).text;
 const begin = async (job_type: "PLAN" | "DEPLOY"): Promise<string> => {
-  const configuration_id = await fixture.configure(`for ${job_type}`);
+  const configuration_id = await fixture.configure(`${job_type} ${randomUUID()}`);
   await fixture.queue({ job_type, configuration_id });
   return fixture.start();
 };
@@ -22,6 +23,102 @@ const stepsIn = (text: string): (string | undefined)[][] =>
     look,
     name,
   ]);
+
+/** The states and texts of the bars. */
+const barsIn = (text: string): string[] =>
+  [
+    ...text.matchAll(
+      /<li class="(\w+)">\s*<span class="sign[^]*?<bdi>([^<]*)<\/bdi>[^]*?took">([^<]*)</g,
+    ),
+  ].map(([, ...parts]) => parts.join(" ").replaceAll("\u00a0", " "));
+
+test("the resources of an apply are bars, with their outcome and a link to the log", async () => {
+  const job = await begin("DEPLOY");
+  expect(await page(job)).not.toContain("<svg");
+  const hostile = 'a.b["<script>alert(1)</script>\u202e"]';
+  await fixture.resource(job, { address: "a.a", action: "create", event: "started" });
+  await fixture.resource(job, { address: hostile, action: "delete", event: "started" }, 1);
+  await fixture.resource(job, { address: "a.c", action: "update", event: "started" }, 2);
+  await fixture.resource(job, { address: "a.a", action: "create", event: "ended" }, 65);
+  await fixture.resource(job, { address: "a.c", action: "update", event: "failed" }, 70);
+  const shown = await page(job);
+  expect(barsIn(shown).map((text) => text.replace(/for \d+ .*/, "for"))).toEqual([
+    "done a.a 1 min 5 s",
+    "open a.b[&quot;&lt;script&gt;alert(1)&lt;/script&gt;\\u202e&quot;] for",
+    "failed a.c failed after 1 min 8 s",
+  ]);
+  expect(shown).toContain("1 done, 1 in progress, 1 failed");
+  expect(shown).not.toContain("<script>alert");
+  expect(shown.match(/<rect class="[^"]*"/g)).toEqual([
+    '<rect class="create"',
+    '<rect class="delete running"',
+    '<rect class="failed"',
+  ]);
+  await fixture.end(job, "FAILED");
+  const over = await page(job);
+  expect(over).toContain("1 done, 1 not finished, 1 failed");
+  expect(barsIn(over)[1]).toContain("not finished");
+});
+
+test("of very many resources, those that fail or are under way always have a bar", async () => {
+  const job = await begin("PLAN");
+  const rows = Array.from({ length: 400 }, (_, index) => `a.b[${index}]`);
+  const at = new Date(0).toISOString();
+  await fixture.resources(
+    job,
+    rows.flatMap((address, index) => [
+      { address, action: "create", event: "started", at },
+      ...(index === 399
+        ? []
+        : [{ address, action: "create" as const, event: "ended" as const, at }]),
+    ]),
+  );
+  const bars = barsIn(await page(job));
+  expect(bars).toHaveLength(300);
+  expect(bars.at(-1)).toMatch(/^open a\.b\[399\]/);
+  expect(await page(job)).toMatch(/… and 100 more/);
+});
+
+test("a plan is shown attribute by attribute, and hostile text in it is only text", async () => {
+  const job = await begin("PLAN");
+  const hostile = "<img src=x onerror=alert(1)>\u202e";
+  const summary = {
+    counts: { create: 0, update: 1, replace: 0, delete: 0, forget: 0, move: 0, import: 0 },
+    changes: [
+      {
+        address: "a.b",
+        action: "update",
+        attributes: [
+          { path: hostile, before: hostile, after: `${hostile}\n`.repeat(20) },
+          { path: "password", sensitive: true },
+          { path: "id", before: "x", unknown: true },
+          "of-0.1",
+        ],
+      },
+    ],
+    changes_omitted: 0,
+    drift: [],
+    drift_omitted: 0,
+    outputs: [],
+    outputs_omitted: 0,
+    checks: [],
+    applyable: true,
+    complete: true,
+    truncated: true,
+  };
+  await fixture.end(job, "SUCCESS", { plan_summary: summary });
+  const shown = await page(job);
+  expect(shown).not.toContain("<img");
+  expect(shown).not.toContain("\u202e");
+  expect(shown).toContain("&lt;img src=x onerror=alert(1)&gt;\\u202e");
+  expect(shown).toMatch(/<code class="path">password<\/code>\s*<em>\(sensitive\)<\/em>/);
+  expect(shown).toMatch(
+    /<del>&quot;x&quot;<\/del>\s*<span[^>]*>→<\/span>\s*<em>\(known after the apply\)/,
+  );
+  expect(shown).toMatch(/<code class="path">of-0\.1<\/code>/);
+  expect(shown).toContain("too large to be shown in full");
+  expect(shown).toContain("**Plan: 1 to change**");
+});
 
 test("a running DEPLOY is cancelled after a question, a running PLAN at once", async () => {
   const question = /<summary>Cancel…<\/summary>[^]*?\/cancel"[^]*?<\/details>/;

@@ -149,6 +149,40 @@ describe("the log of a job", () => {
     expect(logs[1]).not.toHaveProperty("step");
   });
 
+  it("keeps the resource of a chunk of terraform's output, and ignores a malformed one", async ({
+    log,
+    client,
+    runner,
+  }) => {
+    const job = await log.held();
+    const at = "2026-11-21T10:15:02.120Z";
+    const resource = { address: 'a.b["x"]', action: "create", event: "started", at } as const;
+    const output = { stream_type: "STDOUT", log_chunk: "x" } as const;
+    const wrong = [
+      { ...resource, event: "paused" },
+      { ...resource, action: "melt" },
+      { ...resource, address: "x".repeat(2000) },
+      { ...resource, at: "noon" },
+      "a.b",
+    ];
+    const chunks = [
+      { ...output, resource: { ...resource, more: "x" } },
+      {
+        ...output,
+        stream_type: "STDERR" as const,
+        resource: { ...resource, event: "failed" as const },
+      },
+      { ...output, stream_type: "SYSTEM" as const, resource },
+      ...wrong.map((one) => ({ ...output, resource: one as never })),
+    ].map((chunk, index) => ({ ...chunk, seq: index + 1 }));
+    await runner.get(appendLogs, { params: job, body: { chunks } });
+    await runner.get(appendLogs, { params: job, body: { ...output, resource } });
+    const { logs } = await client.get(getJobLogs, { params: job, query: {} });
+    const failed = { ...resource, event: "failed" };
+    expect(logs.map((one) => one.resource)).toEqual([resource, failed, ...Array(6), resource]);
+    expect(logs[2]).not.toHaveProperty("resource");
+  });
+
   it("is complete when it has every chunk that the runner counted", async ({ log, client }) => {
     const job = await log.held();
     await log.append(job, { chunks: [chunk(1), chunk(2)] });

@@ -384,6 +384,7 @@ describe("the log stream", () => {
           stream_type: "STDOUT",
           log_chunk: "no wakeup",
           step: null,
+          resource: null,
           now: Date.now(),
         }),
       );

@@ -206,6 +206,7 @@ export function storeContract(engine: string, open: () => Promise<OpenedStore>):
             stream_type: "STDOUT",
             log_chunk,
             step: null,
+            resource: null,
             now: 1,
           }),
         );

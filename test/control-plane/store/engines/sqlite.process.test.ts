@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { expect, it } from "vitest";
-import { findStepEvents } from "../../../../control-plane/store/logs/logs.ts";
+import { findResourceEvents, findStepEvents } from "../../../../control-plane/store/logs/logs.ts";
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
 import type { CompiledStatement } from "../../../../control-plane/store/statement.ts";
 import { storeContract } from "./contract.ts";
@@ -62,11 +62,13 @@ it("the journal mode is WAL, so that readers never wait for the writer", async (
   await remove();
 });
 
-it("the steps of a job are found by their index among all chunks of its log", async () => {
+it("the steps and resources of a job are found by indexes among all chunks of its log", async () => {
   const { file, store, remove } = await openStore();
   const database = new Database(file);
-  const plan = planOf(database, findStepEvents.build(store.read.sql));
-  expect(plan.join()).toMatch(/^SEARCH .* log_chunks_step [^,]*$/);
+  const steps = planOf(database, findStepEvents.build(store.read.sql));
+  expect(steps.join()).toMatch(/^SEARCH .* log_chunks_step [^,]*$/);
+  const resources = planOf(database, findResourceEvents.build(store.read.sql));
+  expect(resources.join()).toMatch(/^SEARCH .* log_chunks_resource [^,]*$/);
   database.close();
   await remove();
 });

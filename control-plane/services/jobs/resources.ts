@@ -1,0 +1,77 @@
+/** The resources that a job changes, as its runner reads them from terraform's progress. */
+import type { LogResource } from "../../../protocol/jobs.ts";
+import { findResourceEvents } from "../../store/logs/logs.ts";
+import type { Context } from "../context.ts";
+
+/** One change of a resource; a replacement is two. */
+export interface ResourceChange {
+  readonly address: string;
+  readonly action: LogResource["action"];
+  /** By the runner's clock, in ms. */
+  readonly started_at: number;
+  /** Null while it is under way, or if terraform was stopped before its end. */
+  readonly ended_at: number | null;
+  readonly isFailed: boolean;
+  /** The id of the log's chunk that begins with the line of its start, or of its failure. */
+  readonly chunk: number;
+}
+
+/** The changes of a job so far. */
+export interface Changes {
+  /** In the order of their starts. */
+  readonly list: readonly ResourceChange[];
+  /** The latest moment of them by the runner's clock, or now while the job runs; in ms. */
+  readonly until: number;
+}
+
+/** Starts and ends that are read; a runner marks so many. */
+const eventLimit = 4000;
+
+/** Returns the changes; none of a runner that knows only the published interface. */
+export async function findResources(
+  { store, now }: Context,
+  { id, ended_at }: { readonly id: string; readonly ended_at: string | null },
+): Promise<Changes> {
+  const rows = await store.read.all(findResourceEvents, { job: id, limit: eventLimit });
+  const events = rows.map((row) => ({ ...row, resource: JSON.parse(row.resource) as LogResource }));
+  return changesOf(events, ended_at === null ? now() : null);
+}
+
+/**
+ * Pairs each start with the end of the same resource and action. `now`: by the server's clock; null
+ * if the job has ended.
+ */
+export function changesOf(
+  events: readonly {
+    readonly id: number;
+    readonly resource: LogResource;
+    readonly created_at: number;
+  }[],
+  now: number | null,
+): Changes {
+  const list: ResourceChange[] = [];
+  const open = new Map<string, number>();
+  let until = 0;
+  for (const { id, resource } of events) {
+    const { address, action, event } = resource;
+    const at = Date.parse(resource.at);
+    until = Math.max(until, at);
+    const key = `${action} ${address}`;
+    const index = open.get(key);
+    if (event === "started") {
+      open.set(key, list.length);
+      const ended = { ended_at: null, isFailed: false, chunk: id };
+      list.push({ address, action, started_at: at, ...ended });
+    } else if (index !== undefined) {
+      open.delete(key);
+      const begun = list[index] as ResourceChange;
+      const isFailed = event === "failed";
+      const end = { ended_at: Math.max(at, begun.started_at), isFailed };
+      list[index] = { ...begun, ...end, ...(isFailed ? { chunk: id } : {}) };
+    }
+  }
+  const last = events.at(-1);
+  // The clocks of runner and server may differ: the last event was at both.
+  const since = last && now !== null ? Math.max(0, now - last.created_at) : 0;
+  return { list, until: until + since };
+}
