@@ -252,6 +252,22 @@ export const Component = Type.Object({
 });
 export type Component = Static<typeof Component>;
 
+/** What is deployed of a configuration, whatever became of its last job. */
+export const Deployed = Type.Object({
+  serial: about(
+    Nullable(Type.Integer()),
+    "The serial of the managed state; null if the state is kept elsewhere.",
+  ),
+  resources: about(
+    Nullable(Type.Integer()),
+    "How many resources that state records: each instance of a `count` or `for_each` as one, without data sources.",
+  ),
+  at: about(Timestamp, "When that state was written, or when the last DEPLOY succeeded."),
+  job_id: about(Nullable(Uuid), "The job that did it; null after a roll-back by a user."),
+  by: about(Nullable(Type.String()), "The user who queued the job or rolled back, if it is known."),
+});
+export type Deployed = Static<typeof Deployed>;
+
 export const Configuration = Type.Object({
   id: Uuid,
   name: Name,
@@ -262,7 +278,11 @@ export const Configuration = Type.Object({
   origin: Type.Optional(Origin),
   ...snapshotFields,
   status: ConfigurationStatus,
-  error_message: Nullable(ErrorMessage),
+  error_message: about(Nullable(ErrorMessage), "Why the status is FAILED; null otherwise."),
+  deployed: about(
+    Nullable(Deployed),
+    "What is deployed, also while the status is FAILED; null if nothing is.",
+  ),
   cluster_name: Nullable(Type.String()),
   cluster_endpoint: Nullable(Type.String()),
   gitops_url: Nullable(Type.String()),

@@ -9,7 +9,10 @@ export const StateVersion = Type.Object({
   lineage: about(Type.String(), "Terraform's id of the state's whole history."),
   size_bytes: Type.Integer(),
   md5: about(Type.String(), "In hex."),
-  resources: about(Type.Integer(), "The number of entries in its `resources`."),
+  resources: about(
+    Type.Integer(),
+    "The number of resources that it records: each instance of a `count` or `for_each` as one, without data sources. Versions that an older server stored count those instances together.",
+  ),
   job_id: about(Nullable(Uuid), "The job that wrote it; null after a rollback by a user."),
   created_at: Timestamp,
 });

@@ -1,6 +1,7 @@
 /** The verbs of `windlass jobs` that queue or cancel a job. */
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { confirm } from "../terminal/ask.ts";
+import { resourcesText } from "../configurations/deployed.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { find } from "../api/find.ts";
 import { ProblemError } from "../../protocol/transport.ts";
@@ -54,7 +55,9 @@ export async function deploy(
 /** `jobs destroy`: asks for confirmation. */
 export async function destroy(run: Run, name: string, options: AskingOptions): Promise<void> {
   const configuration = await configurationOf(run.api, name);
-  await confirm(`Destroy everything that "${configuration.name}" has deployed?`, options);
+  const { name: found, deployed } = configuration;
+  const what = deployed?.resources ? ` (${resourcesText(deployed)})` : "";
+  await confirm(`Destroy everything that "${found}" has deployed${what}?`, options);
   await queue(run, { job_type: "DESTROY", configuration_id: configuration.id }, options);
 }
 

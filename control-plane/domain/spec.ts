@@ -8,23 +8,29 @@ export function statusAtStart(type: JobType): ConfigurationStatus | null {
   return type === "DESTROY" ? "DESTROYING" : null;
 }
 
-/**
- * Returns the status of a spec after the end of a job; null: it does not change. `before` is the
- * status that the job's start replaced.
- */
+export interface Surroundings {
+  /** The status that the job's start replaced. */
+  readonly before: ConfigurationStatus | null;
+  /** Whether the job has changed the infrastructure, as far as is known. */
+  readonly hasChanged: boolean;
+  /** The status by what is deployed, which a PLAN's SUCCESS restores; null: it is not FAILED. */
+  readonly deployed: ConfigurationStatus | null;
+}
+
+/** Returns the status of a spec after the end of a job; null: it does not change. */
 export function statusAtEnd(
   type: JobType,
   end: JobStatus,
-  before: ConfigurationStatus | null,
+  { before, hasChanged, deployed }: Surroundings,
 ): ConfigurationStatus | null {
   switch (end) {
     case "FAILED":
       return "FAILED";
     case "CANCELLED":
-      return before;
+      return hasChanged ? "FAILED" : before;
     case "SUCCESS":
       if (type === "DEPLOY") return "DEPLOYED";
-      return type === "DESTROY" ? "DESTROYED" : null;
+      return type === "DESTROY" ? "DESTROYED" : deployed;
     case "QUEUED":
       return before;
     case "PROCESSING":

@@ -1,7 +1,7 @@
 /**
  * Reads what matters of a terraform state while it passes: serial, lineage, how many resources it
- * records. A state may have 64 MiB, which `JSON.parse` would need whole, as text and as objects, in
- * one turn of the event loop.
+ * records, each instance of a `count` or `for_each` as one. A state may have 64 MiB, which
+ * `JSON.parse` would need whole, as text and as objects, in one turn of the event loop.
  */
 import { JsonScanError, JsonScanner } from "./json-scanner.ts";
 import { RefusalError } from "./refusal.ts";
@@ -9,7 +9,7 @@ import { RefusalError } from "./refusal.ts";
 export interface StateSummary {
   readonly serial: number;
   readonly lineage: string;
-  /** Entries of `resources`. */
+  /** Instances of managed resources, as terraform counts them; data sources are left out. */
   readonly resources: number;
 }
 
@@ -26,18 +26,37 @@ const memberLimit = 1000;
 export class StateDocumentReader {
   readonly #fields = new Map<string, unknown>();
   #members = 0;
+  /** Of the entries of `resources` that have ended. */
   #resources = 0;
   #isInResources = false;
+  /** What the present entry of `resources` counts as; one that does not list instances, as one. */
+  #instances = 0;
+  #isInInstances = false;
+  #isData = false;
   readonly #scanner = new JsonScanner(
     {
       onPlain: (name, json) => this.#found(name, json),
       onPart: (name) => {
         this.#found(name, undefined);
+        this.#addInstances();
         this.#isInResources = name === "resources";
         if (this.#isInResources) this.#resources = 0;
       },
       onEntry: () => {
-        if (this.#isInResources) this.#resources++;
+        this.#addInstances();
+        if (this.#isInResources) this.#instances = 1;
+      },
+      entry: {
+        onPlain: (name, json) => {
+          if (name === "mode") this.#isData = json === '"data"';
+        },
+        onPart: (name) => {
+          this.#isInInstances = name === "instances" && this.#isInResources;
+          if (this.#isInInstances) this.#instances = 0;
+        },
+        onEntry: () => {
+          if (this.#isInInstances) this.#instances++;
+        },
       },
     },
     depthLimit,
@@ -48,6 +67,13 @@ export class StateDocumentReader {
     this.#members++;
     if (this.#members > memberLimit) throw noState("it has too many members");
     if (fields.has(name)) this.#fields.set(name, json && JSON.parse(json));
+  }
+
+  #addInstances(): void {
+    if (!this.#isData) this.#resources += this.#instances;
+    this.#instances = 0;
+    this.#isInInstances = false;
+    this.#isData = false;
   }
 
   push(chunk: Uint8Array): void {
@@ -61,6 +87,7 @@ export class StateDocumentReader {
   end(): StateSummary {
     const [serial, lineage] = [this.#fields.get("serial"), this.#fields.get("lineage")];
     if (!this.#scanner.isEnded) throw noState("it is cut off");
+    this.#addInstances();
     // A state that OpenTofu encrypted has a version of its encryption instead ("v0").
     const isVersioned =
       Number.isInteger(this.#fields.get("version")) ||

@@ -18,6 +18,7 @@ import * as removals from "./migrations/0016-removals.ts";
 import * as facts from "./migrations/0017-facts.ts";
 import * as planAttributes from "./migrations/0018-plan-attributes.ts";
 import * as logResources from "./migrations/0019-log-resources.ts";
+import * as deployed from "./migrations/0018-deployed.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -38,6 +39,7 @@ const migrations = [
   debugLogs,
   planAttributes,
   logResources,
+  deployed,
 ];
 
 export interface SchemaTransaction {

@@ -51,6 +51,7 @@ export interface SpecsTable {
   /** The fields of `config_snapshot` except the names; sensitive values sealed. */
   definition: Json;
   status: ConfigurationStatus;
+  /** Of the last failure; shown while the status is FAILED, which a cancel may restore. */
   error_message: string | null;
   cluster_name: string | null;
   cluster_endpoint: string | null;
@@ -202,7 +203,10 @@ export interface StateVersionsTable {
   lineage: string;
   md5: string;
   size_bytes: number;
-  /** How many resources it records, so that an empty state is known without opening it. */
+  /**
+   * How many resources it records, instances counted, so that an empty state is known without
+   * opening it. Older rows count the instances of a resource as one.
+   */
   resources: number;
   blob: string;
   job_id: string | null;

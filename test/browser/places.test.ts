@@ -160,7 +160,7 @@ describe("in a browser", () => {
     expect(state_versions.map(({ serial }) => serial)).toEqual([3, 2, 1]);
     await open(page, "Delete this configuration");
     await press(page, "Delete the configuration");
-    await page.getByText("Its managed state records 1 resources: destroy them first.").waitFor();
+    await page.getByText("Its managed state records 1 resource: destroy them first.").waitFor();
     expect(complaints.join()).toMatch(/423.*409/);
   });
 

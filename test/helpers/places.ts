@@ -72,7 +72,7 @@ export async function writeState(plane: Plane, fixture: SampleUser, spec: string
     if (status !== 200) throw new Error(`${method} of the state returned ${status}`);
   };
   await send("LOCK", "", { ID: "a" });
-  const resource = { mode: "managed", type: "aws_instance", name: "web", instances: [] };
+  const resource = { mode: "managed", type: "aws_instance", name: "web", instances: [{}] };
   for (const serial of [1, 2])
     await send("POST", "?ID=a", {
       version: 4,

@@ -6,9 +6,9 @@ import { html, type Html } from "../page/html.ts";
 import { count } from "../page/words.ts";
 
 /** Its buttons; `form` is the one that was refused. */
-export const actionsOf = ({ configuration, versions }: ConfigurationStory, form: Form): Html => {
-  const { id, name } = configuration;
-  const resources = versions.isFirst ? versions.items[0]?.resources : undefined;
+export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Html => {
+  const { id, name, deployed } = configuration;
+  const resources = deployed?.resources ?? null;
   const type = form.text("job_type");
   const start = (words: string, job_type: string, look: string, inside: Html | null = null) =>
     html`<form method="post" action="/configurations/${id}/jobs">
@@ -33,7 +33,7 @@ export const actionsOf = ({ configuration, versions }: ConfigurationStory, form:
         "Destroy…",
         html`<p>
             Terraform destroys <strong>everything</strong> that ${name} has
-            created${resources === undefined ? "" : `: its state records ${count(resources, "resource")}`}.
+            created${resources === null ? "" : `: its state records ${count(resources, "resource")}`}.
             This cannot be undone.
           </p>
           ${start(

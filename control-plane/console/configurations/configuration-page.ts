@@ -3,6 +3,7 @@
  */
 import { timeoutSecondsDefault, type Configuration } from "../../../protocol/configurations.ts";
 import { actionsOf } from "./configuration-actions.ts";
+import { deployedView } from "./deployed-view.ts";
 import type { ConfigurationStory } from "./configuration-story.ts";
 import { entriesView, entryKinds, type Entries } from "./entries-view.ts";
 import { ask, trouble } from "../page/fields.ts";
@@ -71,12 +72,13 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
     </section>`;
 };
 
-const standing = ({ configuration, open, lock }: ConfigurationStory): Html => {
-  const { name, status, error_message } = configuration;
+const standing = ({ configuration, open, lock, now }: ConfigurationStory): Html => {
+  const { name, status, error_message, deployed } = configuration;
   return html`<header class="title">
       <h1>${name}</h1>
       ${badge(status)}
     </header>
+    ${deployed === null ? null : html`<p>${deployedView(deployed, now)}</p>`}
     ${error_message === null ? null : html`<p class="error">${error_message}</p>`}
     ${
       open === undefined

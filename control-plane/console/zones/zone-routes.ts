@@ -39,7 +39,9 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     const configurations = found.slice(0, shown);
     const next = found.length > shown ? configurations.at(-1)?.id : undefined;
     const rename = forms.rename ?? new Form({ name: zone.name });
-    const body = zonePage({ zone, configurations, next }, rename, forms.remove ?? new Form());
+    const now = new Date(context.now()).toISOString();
+    const story = { zone, configurations, next, now };
+    const body = zonePage(story, rename, forms.remove ?? new Form());
     return { ...frame(caller), title: zone.name, body, from: `/zones/${zone.id}` };
   };
   const list = async (caller: UserCaller, query: unknown, form: Form) => {

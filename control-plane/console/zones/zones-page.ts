@@ -3,9 +3,10 @@ import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services
 import { ask, line, trouble } from "../page/fields.ts";
 import { markOf, type Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
+import { deployedInWords } from "../configurations/deployed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
 import { table } from "../page/table.ts";
-import { badge, clock } from "../page/words.ts";
+import { ago, badge, clock } from "../page/words.ts";
 
 /** A page of the list, and the way to one more; `next` continues it. */
 export const zonesPage = (
@@ -58,11 +59,13 @@ export interface ZoneStory {
   readonly zone: BareZone;
   readonly configurations: readonly ConfigurationSummary[];
   readonly next: string | undefined;
+  /** The server's time. */
+  readonly now: string;
 }
 
 /** One zone; `rename` and `remove` are its forms. */
 export const zonePage = (
-  { zone, configurations, next }: ZoneStory,
+  { zone, configurations, next, now }: ZoneStory,
   rename: Form,
   remove: Form,
 ): Html =>
@@ -78,7 +81,7 @@ export const zonePage = (
     }
     <p><a class="button" href="/zones/${zone.id}/new">New configuration</a></p>
     <div id="configurations" data-live>
-      ${configurations.length === 0 ? null : configurationTable(configurations)}
+      ${configurations.length === 0 ? null : configurationTable(configurations, now)}
     </div>
     ${
       next === undefined
@@ -111,14 +114,18 @@ export const zonePage = (
       }
     </section>`;
 
-const configurationTable = (specs: readonly ConfigurationSummary[]): Html => {
+const configurationTable = (specs: readonly ConfigurationSummary[], now: string): Html => {
   const wentWrong = specs.some(({ error_message }) => error_message !== null);
   return table(
     "Configurations",
-    ["Name", "Status", "Source", "Changed", ...(wentWrong ? ["What went wrong"] : [])],
-    specs.map(({ id, name, status, source, updated_at, error_message }) => [
+    ["Name", "Status", "Deployed", "Source", "Changed", ...(wentWrong ? ["What went wrong"] : [])],
+    specs.map(({ id, name, status, deployed, source, updated_at, error_message }) => [
       html`<a href="/configurations/${id}">${name}</a>`,
       badge(status),
+      deployed === null
+        ? "–"
+        : html`${deployedInWords(deployed)}, ${ago(deployed.at, now)}
+          ${deployed.by === null ? null : html`by ${deployed.by}`}`,
       html`<span class="clamp">${sourceInWords(source)}</span>`,
       clock(updated_at),
       ...(wentWrong ? [html`<span class="clamp">${error_message ?? ""}</span>`] : []),

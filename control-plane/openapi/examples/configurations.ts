@@ -44,6 +44,14 @@ export const snapshot = {
   backend: "managed" as const,
 };
 
+const deployed = {
+  serial: 7,
+  resources: 12,
+  at: at(240),
+  job_id: ids.job,
+  by: "ada@example.com",
+};
+
 const configuration = {
   id: ids.configuration,
   zone_id: ids.zone,
@@ -52,6 +60,7 @@ const configuration = {
   ...snapshot,
   status: "DEPLOYED" as const,
   error_message: null,
+  deployed,
   cluster_name: "production-eu",
   cluster_endpoint: "https://production-eu.example.com",
   gitops_url: null,
@@ -73,6 +82,7 @@ export const configurationExamples = [
   }),
   example(ConfigSnapshot, snapshot),
   example(Configuration, configuration),
+  example(Deployed, deployed),
   example(Component, components[0]!),
   example(CreateConfiguration, {
     name: "cluster",

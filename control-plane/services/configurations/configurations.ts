@@ -38,6 +38,7 @@ import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
 import { isKept } from "./archives.ts";
+import { findDeployed } from "./deployed.ts";
 import { forget } from "../storage/orphaned-blobs.ts";
 import { checkConfigurations, countRefusal } from "../storage/quotas.ts";
 import { removeSomeOfSpec } from "../storage/removals.ts";
@@ -81,7 +82,7 @@ export async function createConfiguration(
     await recordOwn(tx, user, { action: "configuration.create", id, name }, at);
   });
   await countRefusal(context, created);
-  return viewSpec(spec, []);
+  return viewSpec(spec);
 }
 
 /** GET /api/cli/configurations/{name}: by name, or by id. */
@@ -165,7 +166,7 @@ export async function updateConfiguration(
   const box = context.box("variables");
   const id = await context.store.write(async (tx) => {
     const before = await findNamed(tx, owner, name);
-    const change = typeof asked === "function" ? asked(viewSpec(before, [])) : asked;
+    const change = typeof asked === "function" ? asked(viewSpec(before)) : asked;
     if (Object.keys(change).length === 0) return before.id;
     if (change.name !== undefined && change.name !== before.name)
       await refuseIdAsName(tx, owner, change.name);
@@ -277,26 +278,28 @@ async function refuseResources(tx: Queries, { id: spec }: SpecRow): Promise<void
   if (state && state.resources > 0)
     throw new RefusalError(
       "configuration_not_empty",
-      `its managed state records ${state.resources} resources: destroy them first`,
+      `its managed state records ${state.resources} ${state.resources === 1 ? "resource" : "resources"}: destroy them first`,
     );
 }
 
 async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<Configuration> {
   if (!spec) throw notFound("configuration");
-  const components = await queries.all(findComponents, { spec: spec.id });
-  return viewSpec(
-    spec,
-    components.map(({ name, type, value, sensitive }) => ({
-      name,
-      type: JSON.parse(type) as unknown,
-      ...(value === null ? {} : { value: JSON.parse(value) as unknown }),
-      sensitive: sensitive === 1,
-    })),
-  );
+  const rows = await queries.all(findComponents, { spec: spec.id });
+  const components = rows.map(({ name, type, value, sensitive }) => ({
+    name,
+    type: JSON.parse(type) as unknown,
+    ...(value === null ? {} : { value: JSON.parse(value) as unknown }),
+    sensitive: sensitive === 1,
+  }));
+  return viewSpec(spec, components, await findDeployed(queries, spec.owner_id, spec));
 }
 
 /** Returns a configuration in the form for users. */
-function viewSpec(spec: SpecRow, components: Component[]): Configuration {
+function viewSpec(
+  spec: SpecRow,
+  components: Component[] = [],
+  deployed: Configuration["deployed"] = null,
+): Configuration {
   return {
     id: spec.id,
     name: spec.name,
@@ -306,7 +309,8 @@ function viewSpec(spec: SpecRow, components: Component[]): Configuration {
     labels: JSON.parse(spec.labels) as string[],
     ...mask(JSON.parse(spec.definition) as Definition),
     status: spec.status,
-    error_message: spec.error_message,
+    error_message: shownError(spec),
+    deployed,
     cluster_name: spec.cluster_name,
     cluster_endpoint: spec.cluster_endpoint,
     gitops_url: spec.gitops_url,
@@ -315,3 +319,10 @@ function viewSpec(spec: SpecRow, components: Component[]): Configuration {
     updated_at: time(spec.updated_at),
   };
 }
+
+/** A cancelled job restores FAILED, so the message of a failure is kept until a job succeeds. */
+export const shownError = ({
+  status,
+  error_message,
+}: Pick<SpecRow, "status" | "error_message">): string | null =>
+  status === "FAILED" ? error_message : null;

@@ -3,21 +3,13 @@
  * status, the outputs of a deployment, the end of a state lock. Wakeups are sent after the commit.
  */
 import { isHeld, hasEnded, type JobRow } from "../../domain/job.ts";
-import { statusAtEnd, statusAtStart } from "../../domain/spec.ts";
 import { withLists } from "../../domain/worker.ts";
 import type { Queries } from "../../store/db.ts";
-import {
-  findLaterStarted,
-  findNextOfSpec,
-  findQueuedTeardowns,
-  saveJob,
-} from "../../store/jobs/jobs.ts";
-import { findSpecStatus, setSpecStatus } from "../../store/configurations/configurations.ts";
+import { findNextOfSpec, findQueuedTeardowns, saveJob } from "../../store/jobs/jobs.ts";
 import { releaseLock } from "../../store/states/states.ts";
 import type { QueuedHint, Wakeups } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
-import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
-import { takeOverSource } from "./own-source.ts";
+import { endSpec, startSpec } from "./spec-status.ts";
 
 /** Wakeups to send after the commit. */
 export type Rings = ((wakeups: Wakeups) => void)[];
@@ -42,6 +34,8 @@ export interface ChangeOptions {
    * in part, so its lock stays.
    */
   readonly keepLock?: boolean;
+  /** Its runner has applied to a state that the server does not keep. */
+  readonly hasApplied?: boolean;
 }
 
 /** Saves `after` and everything that follows from the difference. Returns the saved job. */
@@ -51,7 +45,7 @@ export async function changeJob(
   before: JobRow,
   after: JobRow,
   now: number,
-  { keepLock = false }: ChangeOptions = {},
+  { keepLock = false, hasApplied = false }: ChangeOptions = {},
 ): Promise<JobRow> {
   if (after === before) return before;
   let job = after;
@@ -62,7 +56,7 @@ export async function changeJob(
     !hasEnded(before)
   )
     job = await startSpec(tx, job, now);
-  if (endDiffers(before, job)) await endSpec(tx, job, now);
+  if (endDiffers(before, job)) await endSpec(tx, job, now, hasApplied);
   await saveJob(tx, job);
   rings.push((wakeups) => wakeups.ring("job", job.id));
   if (hasEnded(job) && !hasEnded(before)) rings.push((wakeups) => wakeups.ring("ended", job));
@@ -97,39 +91,11 @@ export const hintOf = (
 
 /**
  * The fields of a spec that show a job's end. A late report may bring another reason, or outputs,
- * with the same status.
+ * with the same status. What a cancelled job has changed is known once its terraform has ended.
  */
 const endDiffers = (before: JobRow, job: JobRow): boolean =>
   job.status !== before.status ||
-  (job.status !== "CANCELLED" &&
-    (job.error_message !== before.error_message ||
-      job.execution_metadata !== before.execution_metadata));
-
-async function startSpec(tx: Queries, job: JobRow, now: number): Promise<JobRow> {
-  const status = statusAtStart(job.job_type);
-  if (status === null || job.spec_id === null) return job;
-  const spec = await tx.first(findSpecStatus, { id: job.spec_id });
-  await tx.run(setSpecStatus, { id: job.spec_id, status, error_message: null, now });
-  await takeOverSource(tx, job, now);
-  return { ...job, spec_status_before: spec?.status ?? null };
-}
-
-async function endSpec(tx: Queries, job: JobRow, now: number): Promise<void> {
-  const { spec_id: spec, job_type: type, status, id } = job;
-  if (spec === null || type === "DESTROY_WORKER" || !hasEnded(job)) return;
-  const next = statusAtEnd(type, status, job.spec_status_before);
-  if (
-    next === null ||
-    (await tx.first(findLaterStarted, { spec, id, claimed_at: job.claimed_at ?? 0 }))
-  )
-    return;
-  await tx.run(setSpecStatus, {
-    id: spec,
-    status: next,
-    error_message: status === "FAILED" ? job.error_message : null,
-    now,
-  });
-  if (status !== "SUCCESS") return;
-  if (type === "DEPLOY") await finalizeDeployment(tx, spec, job.execution_metadata);
-  if (type === "DESTROY") await clearDeployment(tx, spec);
-}
+  job.error_message !== before.error_message ||
+  (job.status === "CANCELLED"
+    ? job.released_at !== before.released_at
+    : job.execution_metadata !== before.execution_metadata);

@@ -42,7 +42,9 @@ export async function reportStatus(
         : job.execution_metadata,
       last_seq: report.last_seq ?? job.last_seq,
     } as const;
-    const ended = await changeJob(tx, rings, job, reportEnd(job, end, now), now, { keepLock });
+    // Sent once the apply has begun. A managed state shows itself what it has changed.
+    const how = { keepLock, hasApplied: report.backend === "own" };
+    const ended = await changeJob(tx, rings, job, reportEnd(job, end, now), now, how);
     await recordOutcome(
       tx,
       { by: runner(worker), action: "job.end", before: job, after: ended },

@@ -22,7 +22,8 @@ import {
 } from "../../store/zones/zones.ts";
 import { recordOwn } from "../audit/audit.ts";
 import type { UserCaller } from "../callers.ts";
-import { writeConfiguration } from "../configurations/configurations.ts";
+import { shownError, writeConfiguration } from "../configurations/configurations.ts";
+import { findDeployed } from "../configurations/deployed.ts";
 import type { Context } from "../context.ts";
 import { time } from "../jobs/views.ts";
 import type { JsonText } from "../json-text.ts";
@@ -117,7 +118,7 @@ export async function listZoneSummaries(
 /** The columns of a table of configurations. */
 export type ConfigurationSummary = Pick<
   Configuration,
-  "id" | "name" | "status" | "error_message" | "updated_at"
+  "id" | "name" | "status" | "error_message" | "deployed" | "updated_at"
 > & { readonly source: SpecSummaryRow["source"] };
 
 /** A page of the configurations of a zone, newest first. */
@@ -129,7 +130,14 @@ export async function listConfigurationSummaries(
   limit: number,
 ): Promise<ConfigurationSummary[]> {
   const rows = await listSpecSummaries(read, { owner, zone, before, limit });
-  return rows.map((row) => ({ ...row, updated_at: time(row.updated_at) }));
+  return Promise.all(
+    rows.map(async ({ deployed_backend, ...row }) => ({
+      ...row,
+      error_message: shownError(row),
+      deployed: await findDeployed(read, owner, { id: row.id, deployed_backend }),
+      updated_at: time(row.updated_at),
+    })),
+  );
 }
 
 export type ZoneName = Pick<Zone, "id" | "name">;

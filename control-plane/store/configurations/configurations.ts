@@ -92,10 +92,20 @@ export const findLiveSpec = statement<{ id: string }, { id: string }>((db, { id 
   db.selectFrom("specs").select("id").where("id", "=", id).where("deleted_owner_id", "is", null),
 );
 
-export const findSpecStatus = statement<{ id: string }, { status: ConfigurationStatus }>(
-  (db, { id }) => db.selectFrom("specs").select("status").where("id", "=", id),
+export const findSpecStatus = statement<
+  { id: string },
+  Pick<SpecRow, "status" | "deployed_backend">
+>((db, { id }) =>
+  db.selectFrom("specs").select(["status", "deployed_backend"]).where("id", "=", id),
 );
 
+/** Changes the status of a spec, and keeps the message of the failure before. */
+export const moveSpec = statement<{ id: string; status: ConfigurationStatus; now: number }>(
+  (db, { id, status, now }) =>
+    db.updateTable("specs").set({ status, updated_at: now }).where("id", "=", id),
+);
+
+/** Changes the status of a spec; the message is that of its failure, else null. */
 export const setSpecStatus = statement<{
   id: string;
   status: ConfigurationStatus;

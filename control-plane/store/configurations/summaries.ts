@@ -13,7 +13,7 @@ type SourceSummary = Exclude<Source, { type: "inline" }> | { readonly type: "inl
 
 export type SpecSummaryRow = Pick<
   SpecRow,
-  "id" | "name" | "status" | "error_message" | "updated_at"
+  "id" | "name" | "status" | "error_message" | "updated_at" | "deployed_backend"
 > & { readonly source: SourceSummary };
 
 /** A page of the specs of a zone, newest first. */
@@ -28,7 +28,7 @@ export async function listSpecSummaries(
 ): Promise<SpecSummaryRow[]> {
   let query = db
     .selectFrom(specsBy("specs_summary"))
-    .select(["id", "name", "status", "error_message", "updated_at"])
+    .select(["id", "name", "status", "error_message", "updated_at", "deployed_backend"])
     .select(sql<string>`json_remove(json_extract(definition, '$.source'), '$.files')`.as("source"))
     .where("owner_id", "=", owner)
     .where("zone_id", "=", zone);

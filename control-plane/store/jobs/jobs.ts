@@ -128,6 +128,22 @@ export const findLaterStarted = statement<
     .limit(1),
 );
 
+/** The last DEPLOY or DESTROY of a spec that succeeded. */
+export const findLastDeployment = statement<
+  { spec: string },
+  Pick<JobRow, "id" | "job_type" | "ended_at">
+>((db, { spec }) =>
+  db
+    .selectFrom(jobsBy("jobs_deployed"))
+    .select(["id", "job_type", "ended_at"])
+    .where("spec_id", "=", spec)
+    .where("status", "=", sql.lit("SUCCESS" as const))
+    .where("job_type", "<>", sql.lit("PLAN" as const))
+    .where("job_type", "<>", sql.lit("DESTROY_WORKER" as const))
+    .orderBy("claimed_at", "desc")
+    .limit(1),
+);
+
 /** A DEPLOY that used the plan: it names it and was not cancelled or lost before its start. */
 export const findUseOfPlan = statement<{ plan: string }, { id: string }>((db, { plan }) =>
   db

@@ -50,6 +50,33 @@ test("returns the first level, however the bytes are split", () => {
     });
 });
 
+test("returns what the entries of its lists hold, and nothing deeper", () => {
+  const text =
+    '{"a":[{"b":1,"c":[2,{"d":3},[4]],"e":{"f":5}},6,[{"g":7}],{"h":null}],"i":{"j":[{"k":8}]}}';
+  for (const pieceBytes of [1, 4, 1000]) {
+    const found: unknown[] = [];
+    const listenerOf = (where: string) => ({
+      onPlain: (name: string, json: string | undefined) => found.push([where, name, json]),
+      onPart: (name: string) => found.push([where, name]),
+      onEntry: () => found.push(where),
+    });
+    const scanner = new JsonScanner({ ...listenerOf("map"), entry: listenerOf("entry") }, 50);
+    for (let at = 0; at < text.length; at += pieceBytes)
+      scanner.push(Buffer.from(text.slice(at, at + pieceBytes)));
+    expect(found).toEqual([
+      ["map", "a"],
+      "map",
+      ["entry", "b", "1"],
+      ["entry", "c"],
+      ...["entry", "entry", "entry"],
+      ["entry", "e"],
+      ...["map", "map", "map"],
+      ["entry", "h", "null"],
+      ["map", "i"],
+    ]);
+  }
+});
+
 test("returns no long name and no long text", () => {
   const text = "é".repeat(longest);
   const json = JSON.stringify({ [text]: 1, a: text, b: "x".repeat(longest - 2) });

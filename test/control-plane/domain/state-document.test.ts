@@ -24,7 +24,22 @@ test("serial, lineage and the number of resources are found, however the bytes a
     2,
   );
   for (const pieceBytes of [1, 2, 3, 64, 10_000])
-    expect(read(text, pieceBytes)).toEqual({ serial: 7, lineage: "a-b", resources: 3 });
+    expect(read(text, pieceBytes)).toEqual({ serial: 7, lineage: "a-b", resources: 4 });
+});
+
+test("each instance of a managed resource counts, and no data source does", () => {
+  const resources = [
+    { module: "module.a", mode: "managed", type: "t", instances: Array(300).fill({ a: [{}] }) },
+    { instances: [{}, { deposed: "1" }], mode: "managed" },
+    { mode: "data", instances: [{}, {}] },
+    { instances: [{}], mode: "data" },
+    { mode: "managed", instances: [] },
+    { mode: "managed", instances: [{ instances: [1, 2] }, {}] },
+  ];
+  const checks = [{ mode: "data", instances: [{}] }];
+  const text = JSON.stringify({ check_results: checks, ...state({ resources, x: checks }) });
+  for (const pieceBytes of [1, 3, 10_000])
+    expect(read(text, pieceBytes)).toMatchObject({ resources: 304 });
 });
 
 test("every document that JSON.parse accepts is read, and every truncated one is refused", () => {
@@ -32,7 +47,11 @@ test("every document that JSON.parse accepts is read, and every truncated one is
   fc.assert(
     fc.property(json, fc.integer({ min: 1, max: 20 }), fc.nat(), (value, pieceBytes, cut) => {
       const text = JSON.stringify({ extra: value, ...state({ resources: [value] }) });
-      expect(read(text, pieceBytes)).toEqual({ serial: 7, lineage: "a-b", resources: 1 });
+      expect(read(text, pieceBytes)).toEqual({
+        serial: 7,
+        lineage: "a-b",
+        resources: countOf(value),
+      });
       expect(() => read(text.slice(0, cut % text.length), pieceBytes)).toThrow(
         /not a terraform state/,
       );
@@ -101,6 +120,13 @@ test.for([
   reader.push(Buffer.from(`${end}],"version":4,"serial":7,"lineage":"a"}`));
   expect(reader.end()).toMatchObject({ serial: 7, lineage: "a" });
 });
+
+/** What an entry of `resources` counts as. */
+function countOf(value: unknown): number {
+  const { mode, instances } = Object(value) as Record<string, unknown>;
+  if (mode === "data") return 0;
+  return Array.isArray(instances) ? instances.length : 1;
+}
 
 function isJson(text: string): boolean {
   try {

@@ -30,7 +30,7 @@ import { listWorkerIds } from "../../../control-plane/store/workers/workers.ts";
 
 /** The keys and indexes of waiting and running jobs, by which a hot statement may read jobs. */
 const liveIndexes =
-  /\bjobs_(queued|queued_all|queued_kind|unreleased_spec|unreleased_worker|held|omitted|cancelled|plan|spec_started|log_kept)\b|queue_heads_(own|all)|sqlite_autoindex_jobs_1/;
+  /\bjobs_(queued|queued_all|queued_kind|unreleased_spec|unreleased_worker|held|omitted|cancelled|plan|spec_started|deployed|log_kept)\b|queue_heads_(own|all)|sqlite_autoindex_jobs_1/;
 /** Statements that read every row of a small table, with the reason why that is acceptable. */
 const scans: Record<string, string> = {
   markOffline: "every worker, twice a second",

@@ -6,13 +6,21 @@ import { addHeldJob, ask, setJob, stateHeaders } from "../../../helpers/plane.ts
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addSpec } from "../../../helpers/rows.ts";
 
-const { breakStateLock, claimJob, createJob, getJob, listStateVersions, rollBackState } = endpoints;
+const {
+  breakStateLock,
+  claimJob,
+  createJob,
+  getConfiguration,
+  getJob,
+  listStateVersions,
+  rollBackState,
+} = endpoints;
 
 const { plane } = planeForFile();
 
 /** Not the format of JSON.stringify: the big number must be preserved. */
 const state = (serial: number, lineage = "lineage") =>
-  `{\n  "version": 4,\n  "note": "\\"serial\\": 9",\n  "serial": ${serial},\n  "lineage": "${lineage}",\n  "outputs": {"serial": 12345678901234567890},\n  "resources": []\n}\n`;
+  `{\n  "version": 4,\n  "note": "\\"serial\\": 9",\n  "serial": ${serial},\n  "lineage": "${lineage}",\n  "outputs": {"serial": 12345678901234567890},\n  "resources": [{}]\n}\n`;
 
 /** A configuration whose running job holds the lock and has written these serials. */
 async function written(...serials: number[]) {
@@ -53,6 +61,9 @@ describe("the versions of a state", () => {
     await unlock();
     const made = await client.get(rollBackState, { params: { ...params, serial: "1" } });
     expect(made).toMatchObject({ serial: 8, job_id: null, lineage: "lineage" });
+    expect(await client.get(getConfiguration, { params })).toMatchObject({
+      deployed: { serial: 8, resources: 1, job_id: null, by: expect.stringContaining("@") },
+    });
     expect((await read()).text).toBe(state(8));
     const { state_versions } = await client.get(listStateVersions, { params, query: {} });
     expect(state_versions.map(({ serial }) => serial)).toEqual([8, 7, 2, 1]);

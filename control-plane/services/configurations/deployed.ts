@@ -1,0 +1,60 @@
+/**
+ * What is deployed of a configuration, whatever became of its last job: derived from its newest
+ * managed state and the last job that succeeded.
+ */
+import type { ConfigurationStatus, Deployed } from "../../../protocol/configurations.ts";
+import { findActorAt, findCreator } from "../../store/audit/audit.ts";
+import type { SpecRow } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import { findLastDeployment } from "../../store/jobs/jobs.ts";
+import { findState, type StateVersionRow } from "../../store/states/states.ts";
+import { time } from "../jobs/views.ts";
+
+type Spec = Pick<SpecRow, "id" | "deployed_backend">;
+
+/** Returns what is deployed; null if nothing is. */
+export async function findDeployed(
+  queries: Queries,
+  owner: string,
+  spec: Spec,
+): Promise<Deployed | null> {
+  const { state, last, status } = await read(queries, spec);
+  if (status !== "DEPLOYED") return null;
+  if (state)
+    return {
+      serial: state.serial,
+      resources: state.resources,
+      at: time(state.created_at),
+      job_id: state.job_id,
+      by: await findWriter(queries, owner, state),
+    };
+  if (!last) return null;
+  const creator = await queries.first(findCreator, { owner, target: last.id });
+  const by = creator?.actor_name ?? null;
+  return { serial: null, resources: null, at: time(last.ended_at ?? 0), job_id: last.id, by };
+}
+
+/** Returns the status of a configuration by what is deployed, without its last failure. */
+export const deployedStatus = async (queries: Queries, spec: Spec): Promise<ConfigurationStatus> =>
+  (await read(queries, spec)).status;
+
+async function read(queries: Queries, { id: spec, deployed_backend }: Spec) {
+  const state = deployed_backend === "own" ? undefined : await queries.first(findState, { spec });
+  const last = await queries.first(findLastDeployment, { spec });
+  const isDeployed = (state?.resources ?? 0) > 0 || last?.job_type === "DEPLOY";
+  const status = isDeployed ? "DEPLOYED" : last ? "DESTROYED" : "NEW";
+  return { state, last, status } as const;
+}
+
+/** The user who queued the job that wrote a state, or who rolled back to it. */
+async function findWriter(
+  queries: Queries,
+  owner: string,
+  { spec_id, job_id, created_at: at }: StateVersionRow,
+): Promise<string | null> {
+  const found =
+    job_id === null
+      ? await queries.first(findActorAt, { owner, target: spec_id, at, action: "state.roll_back" })
+      : await queries.first(findCreator, { owner, target: job_id });
+  return found?.actor_name ?? null;
+}

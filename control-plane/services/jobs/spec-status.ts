@@ -1,0 +1,75 @@
+/** The status of a spec as its jobs start and end, in the transaction of the job's change. */
+import { hasEnded, type JobRow } from "../../domain/job.ts";
+import { statusAtEnd, statusAtStart } from "../../domain/spec.ts";
+import {
+  findSpecStatus,
+  moveSpec,
+  setSpecStatus,
+} from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import { findLaterStarted } from "../../store/jobs/jobs.ts";
+import { listStateVersions, type StateVersionRow } from "../../store/states/states.ts";
+import { deployedStatus } from "../configurations/deployed.ts";
+import { clearDeployment, finalizeDeployment } from "./finalize-deployment.ts";
+import { takeOverSource } from "./own-source.ts";
+
+/** Changes the spec of a job that starts. Returns the job with the status before. */
+export async function startSpec(tx: Queries, job: JobRow, now: number): Promise<JobRow> {
+  const status = statusAtStart(job.job_type);
+  if (status === null || job.spec_id === null) return job;
+  const spec = await tx.first(findSpecStatus, { id: job.spec_id });
+  await tx.run(moveSpec, { id: job.spec_id, status, now });
+  await takeOverSource(tx, job, now);
+  return { ...job, spec_status_before: spec?.status ?? null };
+}
+
+/** Changes the spec of a job that has ended, unless a later job of the spec has started. */
+export async function endSpec(
+  tx: Queries,
+  job: JobRow,
+  now: number,
+  hasApplied: boolean,
+): Promise<void> {
+  const { spec_id: id, job_type: type, status } = job;
+  if (id === null || type === "DESTROY_WORKER" || !hasEnded(job)) return;
+  const spec = await tx.first(findSpecStatus, { id });
+  if (!spec) return;
+  const isCancelled = status === "CANCELLED";
+  const written = isCancelled ? await findWritten(tx, id, job) : undefined;
+  const hasChanged = hasApplied || written !== undefined;
+  const isRestored = type === "PLAN" && status === "SUCCESS" && spec.status === "FAILED";
+  const deployed = isRestored ? await deployedStatus(tx, { id, ...spec }) : null;
+  const before = job.spec_status_before;
+  const next = statusAtEnd(type, status, { before, hasChanged, deployed });
+  const later = { spec: id, id: job.id, claimed_at: job.claimed_at ?? 0 };
+  if (next === null || (await tx.first(findLaterStarted, later))) return;
+  if (isCancelled && !hasChanged) return tx.run(moveSpec, { id, status: next, now });
+  const failure = isCancelled ? cancelledMessage(job, written) : job.error_message;
+  const error_message = next === "FAILED" ? failure : null;
+  await tx.run(setSpecStatus, { id, status: next, error_message, now });
+  if (status !== "SUCCESS") return;
+  if (type === "DEPLOY") await finalizeDeployment(tx, id, job.execution_metadata);
+  if (type === "DESTROY") await clearDeployment(tx, id);
+}
+
+/**
+ * The state that a job has written, as the newest version. The empty first state of a new backend
+ * records nothing that was done.
+ */
+async function findWritten(
+  tx: Queries,
+  spec: string,
+  { id, job_type }: JobRow,
+): Promise<StateVersionRow | undefined> {
+  if (statusAtStart(job_type) === null) return undefined;
+  const [newest, older] = await listStateVersions(tx, spec, undefined, 2);
+  const isWritten = newest?.job_id === id && (newest.resources > 0 || older !== undefined);
+  return isWritten ? newest : undefined;
+}
+
+function cancelledMessage({ error_message }: JobRow, state: StateVersionRow | undefined): string {
+  const cancelled = error_message ?? "cancelled during apply";
+  if (!state) return cancelled;
+  const { resources } = state;
+  return `${cancelled}; the state records ${resources} ${resources === 1 ? "resource" : "resources"}`;
+}

@@ -1,0 +1,167 @@
+import { describe, expect } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import type { JobType } from "../../../../protocol/jobs.ts";
+import type { ReportStatus } from "../../../../protocol/executions.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addState } from "../../../helpers/rows.ts";
+
+const { cancelJob, claimJob, createJob, getConfiguration, listZones, reportStatus } = endpoints;
+const { plane, it: base } = planeForFile();
+
+const it = base
+  // Reads the configuration.
+  .extend(
+    "read",
+    ({ client, spec }) =>
+      () =>
+        client.get(getConfiguration, { params: { name: spec } }),
+  )
+  // Starts a job of the configuration. Returns its path parameters.
+  .extend("start", ({ client, runner, spec }) => async (job_type: JobType) => {
+    const { id } = await client.get(createJob, { body: { job_type, configuration_id: spec } });
+    await runner.get(claimJob, {});
+    await runner.get(reportStatus, { params: { id }, body: { status: "PROCESSING" } });
+    return { id };
+  })
+  // Runs a job of the configuration to this end.
+  .extend("run", ({ runner, start }) => async (job_type: JobType, body: ReportStatus) => {
+    const params = await start(job_type);
+    await runner.get(reportStatus, { params, body });
+    return params;
+  })
+  // Adds a version of the state.
+  .extend(
+    "write",
+    ({ spec }) =>
+      (serial: number, resources: number, job_id: string | null) =>
+        addState(plane.context.store, { spec_id: spec, blob: "", serial, resources, job_id }),
+  );
+
+const success = { status: "SUCCESS" } as const;
+const failure = (error_message: string) => ({ status: "FAILED", error_message }) as const;
+
+describe("a PLAN's success after a failure", () => {
+  it("restores NEW, DEPLOYED or DESTROYED, whichever was deployed before", async ({
+    run,
+    read,
+  }) => {
+    for (const [job_type, status] of [
+      ["PLAN", "NEW"],
+      ["DEPLOY", "DEPLOYED"],
+      ["DESTROY", "DESTROYED"],
+    ] as const) {
+      await run(job_type, success);
+      await run("PLAN", failure("Error: typo"));
+      expect(await read()).toMatchObject({ status: "FAILED", error_message: "Error: typo" });
+      await run("PLAN", success);
+      expect(await read()).toMatchObject({ status, error_message: null });
+    }
+  });
+
+  it("leaves no half-made first deployment NEW", async ({ start, run, read, write, runner }) => {
+    const params = await start("DEPLOY");
+    await write(1, 4, params.id);
+    await runner.get(reportStatus, { params, body: failure("apply: no such region") });
+    expect(await read()).toMatchObject({ status: "FAILED", deployed: { resources: 4 } });
+    await run("PLAN", success);
+    expect(await read()).toMatchObject({ status: "DEPLOYED", deployed: { resources: 4 } });
+  });
+});
+
+describe("a cancelled deployment", () => {
+  it("is FAILED with what the state records if it has written state", async ({
+    start,
+    read,
+    write,
+    client,
+    runner,
+  }) => {
+    for (const [serial, resources, job_type, status] of [
+      [1, 4, "DEPLOY", "NEW"],
+      [2, 1, "DESTROY", "FAILED"],
+    ] as const) {
+      const params = await start(job_type);
+      await client.get(cancelJob, { params });
+      expect(await read()).toMatchObject({ status });
+      await write(serial, resources, params.id);
+      const error_message = "cancelled during apply; apply: exit code 1";
+      await runner.get(reportStatus, { params, body: { status: "CANCELLED", error_message } });
+      const records = resources === 1 ? "1 resource" : "4 resources";
+      expect(await read()).toMatchObject({
+        status: "FAILED",
+        error_message: `${error_message}; the state records ${records}`,
+        deployed: { serial, resources, job_id: params.id },
+      });
+    }
+  });
+
+  it("is FAILED if its runner applied to a state that the server does not keep", async ({
+    run,
+    read,
+  }) => {
+    await run("DEPLOY", { status: "CANCELLED", backend: "own", error_message: "cancelled" });
+    expect(await read()).toMatchObject({ status: "FAILED", error_message: "cancelled" });
+  });
+
+  it("restores the status and the message before if it has changed nothing", async ({
+    run,
+    start,
+    read,
+    write,
+    client,
+    runner,
+  }) => {
+    const before = await run("PLAN", failure("Error: typo"));
+    const params = await start("DEPLOY");
+    expect(await read()).toMatchObject({ status: "DEPLOYING", error_message: null });
+    // The empty first state of a new backend.
+    await write(1, 0, params.id);
+    await client.get(cancelJob, { params });
+    await runner.get(reportStatus, { params, body: { status: "CANCELLED" } });
+    expect(await read()).toMatchObject({ status: "FAILED", error_message: "Error: typo" });
+    expect(before.id).not.toBe(params.id);
+  });
+});
+
+describe("what is deployed", () => {
+  it("is shown beside a failure, with serial, resources, time and user", async ({
+    owner,
+    start,
+    run,
+    read,
+    write,
+    client,
+    runner,
+  }) => {
+    expect(await read()).toMatchObject({ deployed: null });
+    const params = await start("DEPLOY");
+    await write(7, 300, params.id);
+    await runner.get(reportStatus, { params, body: success });
+    await run("PLAN", failure("Error: typo"));
+    const deployed = {
+      serial: 7,
+      resources: 300,
+      at: "1970-01-01T00:00:00.001Z",
+      job_id: params.id,
+      by: `${owner.id}@example.com`,
+    };
+    expect(await read()).toMatchObject({ status: "FAILED", deployed });
+    const { zones } = await client.get(listZones, { query: {} });
+    expect(zones.flatMap(({ specs }) => specs)).toMatchObject([{ deployed }]);
+  });
+
+  it("is without serial and resources if the configuration has its own backend", async ({
+    owner,
+    run,
+    read,
+    write,
+  }) => {
+    await write(3, 0, null);
+    const { id } = await run("DEPLOY", { status: "SUCCESS", backend: "own" });
+    const { deployed } = await read();
+    expect(deployed).toMatchObject({ serial: null, resources: null, job_id: id });
+    expect(deployed?.by).toBe(`${owner.id}@example.com`);
+    await run("DESTROY", { status: "SUCCESS", backend: "own" });
+    expect(await read()).toMatchObject({ deployed: null });
+  });
+});
