@@ -124,15 +124,14 @@ export const jobEndpoints = {
     method: "POST",
     path: "/api/cli/jobs/{id}/retry",
     summary: "Queue a new job with the request of a failed or cancelled one",
+    description:
+      "A plan is applied only once, so for a DEPLOY of a plan the new job is a PLAN with the same request as that plan.",
     caller: "client",
     params: jobParams,
     status: 201,
     answer: Job,
     refusals: [
       "job_not_retryable",
-      "invalid_plan",
-      "plan_already_used",
-      "plan_is_stale",
       "no_deploy_configuration",
       "quota_exceeded",
     ],

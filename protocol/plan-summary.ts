@@ -112,6 +112,14 @@ export const planSummaryEndpoints = {
       /** The PLAN job that made the plan: `job_id` itself unless that is a DEPLOY. */
       plan_job_id: Uuid,
       plan_summary: Nullable(PlanSummary),
+      deploy_job_id: about(
+        Nullable(Uuid),
+        "The DEPLOY that applies or has applied the plan; null if there is none.",
+      ),
+      not_deployable: about(
+        Nullable(Type.Object({ code: Type.String(), detail: Type.String() })),
+        "PLAN: why a DEPLOY of it would be refused now, as a problem; null if it would be accepted.",
+      ),
     }),
   }),
 };

@@ -98,7 +98,11 @@ async function cancelled({ api }: Run, id: string): Promise<Job> {
 
 /** `jobs retry`. */
 export async function retry(run: Run, id: string, { wait }: CreateOptions): Promise<void> {
-  await queued(run, await run.api.call("retryJob", { params: { id } }), wait);
+  const { job_type, plan_job_id } = await run.api.call("getJob", { params: { id } });
+  const job = await run.api.call("retryJob", { params: { id } });
+  if (job_type === "DEPLOY" && plan_job_id !== null)
+    run.done("A plan is applied only once, so this is a new plan. Nothing is applied yet.");
+  await queued(run, job, wait);
 }
 
 async function queue(run: Run, body: CreateJob, options: CreateOptions): Promise<void> {
@@ -125,8 +129,6 @@ async function queued(run: Run, job: Job, wait: true | undefined): Promise<void>
   if (run.json) showJob(run, ended);
   else if (ended.job_type === "PLAN" && ended.status === "SUCCESS") await showPlan(run, ended);
   reportOutcome(run, ended);
-  if (ended.job_type === "PLAN")
-    run.done(`To deploy exactly this plan: windlass jobs deploy --plan ${ended.id} --wait`);
 }
 
 const workerOf = async ({ api }: Run, name: string) =>

@@ -1,4 +1,6 @@
 /** The verbs of `windlass jobs` that read. */
+import type { Answer } from "../../protocol/endpoint.ts";
+import type { endpoints } from "../../protocol/endpoints.ts";
 import type { Job, JobStatus } from "../../protocol/jobs.ts";
 import { find } from "../api/find.ts";
 import { CliError, print, say } from "../terminal/output.ts";
@@ -69,15 +71,26 @@ export async function show(run: Run, id: string, { plan, markdown }: ShowOptions
   if (outputs.length > 0) for (const line of ["", "Outputs:", ...outputs]) print(line);
 }
 
+type PlanResponse = Answer<typeof endpoints.getPlanSummary>;
+
 const hasPlan = ({ job_type, status, plan_job_id }: Job): boolean =>
   plan_job_id !== null || (job_type === "PLAN" && status === "SUCCESS");
 
 /** Prints the job's plan as lines, or with `--json` as the server's response. */
-export async function showPlan(run: Run, { id }: Job): Promise<void> {
+export async function showPlan(run: Run, { id, job_type }: Job): Promise<void> {
   const response = await run.api.call("getPlanSummary", { params: { id } });
   if (run.json) return run.show(response, {});
-  if (response.plan_summary === null) return say("This job has no plan summary.");
-  for (const line of planView(response.plan_summary)) print(line);
+  if (response.plan_summary === null) say("This job has no plan summary.");
+  else for (const line of planView(response.plan_summary)) print(line);
+  if (job_type === "PLAN") run.done(`\n${planUse(response)}`);
+}
+
+/** What became of a plan, or how to deploy it. */
+function planUse({ job_id, plan_summary, deploy_job_id, not_deployable }: PlanResponse): string {
+  if (deploy_job_id) return `This plan is deployed by the job ${deploy_job_id}.`;
+  if (plan_summary?.applyable === false) return "There is nothing to deploy.";
+  if (not_deployable) return `This plan cannot be deployed: ${not_deployable.detail}.`;
+  return `To deploy exactly this plan: windlass jobs deploy --plan ${job_id} --wait`;
 }
 
 /** Prints the job's plan for a pull request. */

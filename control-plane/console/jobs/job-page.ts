@@ -1,11 +1,13 @@
 /** The page of one job: where it stands, what it plans or made, and its log. */
+import type { Answer } from "../../../protocol/endpoint.ts";
+import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { destroyedWords } from "../../../protocol/words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import type { JobStep } from "../../services/jobs/progress.ts";
 import type { Changes } from "../../services/jobs/resources.ts";
-import { ask, debugTick } from "../page/fields.ts";
+import { ask, debugTick, sentence } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { logView, type LogStart } from "../logs/log-view.ts";
@@ -13,11 +15,15 @@ import { planView } from "../plans/plan-view.ts";
 import { resourcesView } from "./resources-view.ts";
 import { badge, between, clock, isOpen, lengthOfTime, size, waiting } from "../page/words.ts";
 
+type PlanAnswer = Answer<typeof endpoints.getPlanSummary>;
+
 export interface JobStory {
   readonly job: Job;
   /** The worker that holds the job or held it last; null if none did, or it was removed. */
   readonly worker: Worker | null;
   readonly plan: PlanSummary | null;
+  /** What became of its plan, or of the plan that it applies. */
+  readonly use: Pick<PlanAnswer, "deploy_job_id" | "not_deployable">;
   readonly log: LogStart;
   /** What its runner did with terraform, as far as it said so. */
   readonly steps: readonly JobStep[];
@@ -74,11 +80,23 @@ const linkOf = (job: Job): Html | string =>
     ? nameOf(job)
     : html`<a href="/configurations/${job.configuration_id}">${nameOf(job)}</a>`;
 
-const actionsOf = ({ job, plan }: JobStory): Html => {
-  const { id, status, job_type } = job;
-  const isDeployable = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
+const actionsOf = ({ job, plan, use }: JobStory): Html => {
+  const { id, status, job_type, plan_job_id } = job;
+  const hasPlan = job_type === "PLAN" && status === "SUCCESS" && plan?.applyable !== false;
+  const isDeployable = hasPlan && use.not_deployable === null;
+  const isDeployOfPlan = job_type === "DEPLOY" && plan_job_id !== null;
+  const isOver = status === "FAILED" || status === "CANCELLED";
   const destroys = plan === null ? 0 : plan.counts.delete + plan.counts.replace;
-  return html`<div class="actions">
+  return html`${hasPlan && !isDeployable ? notDeployable(job, use) : null}
+    ${
+      isDeployOfPlan
+        ? html`<p>
+            Applies <a href="/jobs/${plan_job_id}">this plan</a>.
+            ${isOver ? "A plan is applied only once: to try again, make a new plan." : null}
+          </p>`
+        : null
+    }
+    <div class="actions">
     ${
       isDeployable
         ? action(
@@ -91,9 +109,23 @@ const actionsOf = ({ job, plan }: JobStory): Html => {
         : null
     }
     ${isOpen(status) ? cancelOf(job) : null}
-    ${status === "FAILED" || status === "CANCELLED" ? action(id, "retry", "Run it again", "") : null}
+    ${isOver ? action(id, "retry", isDeployOfPlan ? "Plan again" : "Run it again", "") : null}
   </div>`;
 };
+
+/** Why a plan is not offered to be deployed. */
+const notDeployable = (
+  job: Job,
+  { deploy_job_id: deploy, not_deployable: why }: JobStory["use"],
+): Html =>
+  deploy === null
+    ? html`<p class="notice">
+        This plan cannot be deployed: ${sentence(why?.detail ?? "")} Start a new plan on the page of
+        ${linkOf(job)}.
+      </p>`
+    : html`<p>
+        <a href="/jobs/${deploy}">This deployment</a> applies the plan. A plan is applied only once.
+      </p>`;
 
 /** A job that may have changed something is not cancelled by one click. */
 const cancelOf = ({ id, status, job_type }: Job): Html => {

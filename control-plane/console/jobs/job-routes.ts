@@ -32,7 +32,7 @@ const refresh = 2;
 export function jobPages(signedIn: SignedIn, context: Context): void {
   signedIn("GET", "/jobs/:id", async (caller, request, reply) => {
     const job = await getJob(context, caller, idOf(request.params));
-    const [worker, { plan_summary }, log, steps, resources] = await Promise.all([
+    const [worker, { plan_summary, ...use }, log, steps, resources] = await Promise.all([
       findWorker(context, caller, job),
       // The page of a DEPLOY is drawn often, and has a link to the plan.
       getPlanSummary(context, caller, job.id, { attributes: job.plan_job_id === null }),
@@ -41,7 +41,7 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
       findResources(context, job),
     ]);
     const now = new Date(context.now()).toISOString();
-    const body = jobPage({ job, worker, plan: plan_summary, log, steps, resources, now });
+    const body = jobPage({ job, worker, plan: plan_summary, use, log, steps, resources, now });
     const page = { title: job.job_type, body, email: caller.email, at: "/jobs" };
     const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
     sendPage(reply, isOver ? page : { ...page, refresh });

@@ -18,12 +18,17 @@ const keyBytes = 32;
 
 /**
  * Reads the key, and generates it the first time. It is sealed like every secret, and never
- * changes.
+ * changes. A reader cannot keep a new key: what it hashes equals no earlier hash of a secret.
  */
-export async function hashKeyOf({ box }: Pick<Context, "box">, tx: Queries): Promise<Buffer> {
+export async function hashKeyOf(
+  { box }: Pick<Context, "box">,
+  tx: Queries,
+  { isReader = false } = {},
+): Promise<Buffer> {
   const sealed = await findFact(tx, configHashKey);
   if (sealed !== undefined) return open(box(purpose), sealed);
   const key = randomBytes(keyBytes);
+  if (isReader) return key;
   await setFact(tx, configHashKey, box(purpose).seal(key, configHashKey).toString("base64"));
   return key;
 }

@@ -1,7 +1,7 @@
 /** Retries jobs that failed or were cancelled. */
 import type { Job } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../callers.ts";
-import { hasDebug } from "../../domain/job.ts";
+import { hasDebug, type JobRow } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { findOwnJob } from "../../store/jobs/jobs.ts";
 import type { Context } from "../context.ts";
@@ -11,27 +11,30 @@ import { findOwnSource } from "./own-source.ts";
 
 /**
  * POST /api/cli/jobs/{id}/retry. Creates a new job with the same request, checked like a new one.
- * It runs the configuration with its present values; a DEPLOY of a plan is refused if the plan is
- * used or stale.
+ * It runs the configuration with its present values. A plan is applied only once, so a DEPLOY of a
+ * plan is planned again.
  */
 export async function retryJob(context: Context, user: UserCaller, id: string): Promise<Job> {
   const job = await context.store.read.first(findOwnJob, { id, owner: user.user_id });
   if (!job) throw notFound("job");
   if (job.status !== "FAILED" && job.status !== "CANCELLED")
     throw new RefusalError("job_not_retryable", `the job is ${job.status}`);
-  const source = job.job_type === "PLAN" ? await findOwnSource(context.store.read, id) : undefined;
+  const job_type = isDeployOfPlan(job) ? "PLAN" : job.job_type;
+  const source = job_type === "PLAN" ? await findOwnSource(context.store.read, id) : undefined;
   const isTeardown = job.job_type === "DESTROY_WORKER";
   const configuration = await findLiveId(context.store.read, job.spec_id);
   if (!isTeardown && configuration === null)
     throw new RefusalError("job_not_retryable", "the job's configuration was deleted");
   const request = {
-    job_type: job.job_type,
+    job_type,
     ...(isTeardown || configuration === null ? {} : { configuration_id: configuration }),
     assigned_worker_id: job.assigned_worker_id,
-    plan_job_id: job.plan_job_id,
     ...(source ? { source } : {}),
     labels: JSON.parse(job.labels) as string[],
     debug: hasDebug(job),
   };
   return createJob(context, user, request, job.id);
 }
+
+const isDeployOfPlan = ({ job_type, plan_job_id }: JobRow): boolean =>
+  job_type === "DEPLOY" && plan_job_id !== null;

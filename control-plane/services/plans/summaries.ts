@@ -5,13 +5,14 @@ import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { UserCaller } from "../callers.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
-import { findOwnJob } from "../../store/jobs/jobs.ts";
+import { findOwnJob, findUseOfPlan } from "../../store/jobs/jobs.ts";
 import {
   findPlanAttributes,
   findPlanSummary,
   savePlanSummary,
 } from "../../store/plans/summaries.ts";
 import type { Context } from "../context.ts";
+import { findPlanRefusal } from "../jobs/jobs.ts";
 
 /**
  * Stores the summary that a runner reports. The attributes are stored apart: with them it is up to
@@ -30,20 +31,26 @@ export function keepPlanSummary(tx: Queries, job: string, summary: PlanSummary):
  * no runner has reported one.
  */
 export async function getPlanSummary(
-  { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
+  context: Context,
+  user: UserCaller,
   id: string,
   { attributes = true } = {},
 ): Promise<Answer<typeof endpoints.getPlanSummary>> {
+  const { read } = context.store;
+  const owner = user.user_id;
   const job = await read.first(findOwnJob, { id, owner });
   if (!job) throw notFound("job");
   const plan = job.plan_job_id ?? job.id;
   const found = await read.first(findPlanSummary, { job: plan });
   const values = attributes ? await read.first(findPlanAttributes, { job: plan }) : undefined;
+  const use = await read.first(findUseOfPlan, { plan });
+  const refusal = job.job_type === "PLAN" ? await findPlanRefusal(context, user, job) : null;
   return {
     job_id: job.id,
     plan_job_id: plan,
     plan_summary: found ? joined(found.plan_summary, values?.attributes) : null,
+    deploy_job_id: use?.id ?? null,
+    not_deployable: refusal && { code: refusal.code, detail: refusal.message },
   };
 }
 

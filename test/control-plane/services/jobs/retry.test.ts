@@ -1,10 +1,9 @@
 import { describe, expect } from "vitest";
 import { endpoints } from "../../../../protocol/endpoints.ts";
-import { setJob } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addArtifact, addJob } from "../../../helpers/rows.ts";
 
-const { cancelJob, createJob, retryJob } = endpoints;
+const { cancelJob, claimJob, createJob, reportStatus, retryJob } = endpoints;
 
 const { plane, it } = planeForFile();
 
@@ -46,22 +45,40 @@ describe("a retry of a job", () => {
     }
   });
 
-  it("is refused if the plan has been used or is stale", async ({ owner, spec, client }) => {
-    const plan = await addJob(plane.context.store, owner, { status: "SUCCESS", spec_id: spec });
-    await addArtifact(plane.context.store, plan.id);
-    const deploy = await addJob(plane.context.store, owner, {
-      job_type: "DEPLOY",
-      status: "FAILED",
-      spec_id: spec,
-      plan_job_id: plan.id,
-      started_at: 1,
-      released_at: 1,
+  it("of a DEPLOY of a plan makes a new plan from the same source, and applies nothing", async ({
+    owner,
+    spec,
+    client,
+    runner,
+  }) => {
+    const source = { type: "inline" as const, files: { "main.tf": "# another directory" } };
+    const plan = await client.get(createJob, {
+      body: { job_type: "PLAN", configuration_id: spec, source },
     });
-    const params = { id: deploy.id };
-    expect(await client.refusal(retryJob, { params })).toBe("409 plan_already_used");
-    await setJob(plane, deploy, { status: "CANCELLED", started_at: null });
-    // No longer used, but made of another definition of the configuration.
-    expect(await client.refusal(retryJob, { params })).toBe("409 plan_is_stale");
+    await runner.get(claimJob, {});
+    await runner.get(reportStatus, { params: plan, body: { status: "SUCCESS" } });
+    await addArtifact(plane.context.store, plan.id);
+    const body = {
+      job_type: "DEPLOY" as const,
+      configuration_id: spec,
+      plan_job_id: plan.id,
+      labels: ["gpu"],
+    };
+    const queued = await client.get(createJob, { body });
+    await client.get(cancelJob, { params: queued });
+    const started = await addJob(plane.context.store, owner, {
+      ...{ job_type: "DEPLOY", status: "FAILED", spec_id: spec, plan_job_id: plan.id },
+      ...{ labels: '["gpu"]', started_at: 1, released_at: 1 },
+    });
+    const again = await client.get(retryJob, { params: queued });
+    expect(again).toMatchObject({
+      ...{ job_type: "PLAN", plan_job_id: null, labels: ["gpu"], own_source: true },
+      config_snapshot: { source },
+      config_hash: plan.config_hash,
+    });
+    expect(await client.get(retryJob, { params: { id: started.id } })).toMatchObject({
+      ...{ job_type: "PLAN", plan_job_id: null, own_source: false },
+    });
   });
 
   it("is refused for another user's job", async ({ owner, spec, otherClient: client }) => {

@@ -40,6 +40,8 @@ describe("the summary of a plan", () => {
       job_id: plan.id,
       plan_job_id: plan.id,
       plan_summary: null,
+      deploy_job_id: null,
+      not_deployable: { code: "invalid_plan", detail: expect.stringContaining("not ended") },
     });
     const body = { status: "SUCCESS" as const, plan_summary: summary };
     await runner.get(reportStatus, { params, body });
@@ -54,6 +56,8 @@ describe("the summary of a plan", () => {
       job_id: deploy.id,
       plan_job_id: plan.id,
       plan_summary: summary,
+      deploy_job_id: deploy.id,
+      not_deployable: null,
     });
   });
 

@@ -1,0 +1,105 @@
+/** What a request for a job describes: its configuration, snapshot, hash and needs. */
+import { timeoutSecondsDefault, type ConfigSnapshot } from "../../../protocol/configurations.ts";
+import { featuresOf } from "../../../protocol/features.ts";
+import type { CreateJob } from "../../../protocol/jobs.ts";
+import {
+  configHash,
+  seal,
+  unseal,
+  updatedDefinition,
+  type Definition,
+} from "../../domain/snapshot.ts";
+import { invalid, notFound } from "../../domain/refusal.ts";
+import type { Queries } from "../../store/db.ts";
+import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
+import { findState } from "../../store/states/states.ts";
+import { findOwnWorker, findVisibleWorker } from "../../store/workers/workers.ts";
+import { hashKeyOf } from "../configurations/config-hash.ts";
+import type { Context } from "../context.ts";
+import { checkHash, checkPlan } from "../plans/deployable.ts";
+import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
+import { requestedSource } from "./own-source.ts";
+
+/** The columns of the job that a request describes. */
+export interface Resolved {
+  readonly spec: SpecRow | null;
+  /** The snapshot as it is stored, JSON. */
+  readonly sealed: string;
+  readonly hash: string;
+  /** What its runner must be able to do. */
+  readonly features: readonly string[];
+  readonly timeoutSeconds: number;
+  /** Of a DESTROY_WORKER. */
+  readonly scope?: TeardownScope;
+}
+
+/** Returns what a request describes, or throws why it is refused. */
+export async function resolveRequest(
+  context: Context,
+  tx: Queries,
+  owner: string,
+  id: string,
+  input: CreateJob,
+  mode: { readonly isReader?: boolean } = {},
+): Promise<Resolved> {
+  const box = context.box("variables");
+  const how = { key: await hashKeyOf(context, tx, mode), debug: input.debug };
+  if (input.job_type === "DESTROY_WORKER") {
+    if (input.configuration_id !== undefined)
+      throw invalid("body.configuration_id", "comes from the worker's deploy configuration");
+    const target = input.assigned_worker_id;
+    if (!target) throw invalid("body.assigned_worker_id", "must name the worker to tear down");
+    const worker = await tx.first(findOwnWorker, { id: target, owner });
+    if (!worker) throw notFound("worker");
+    const { spec, snapshot, scope } = await findTeardown(context, tx, worker);
+    const plain =
+      snapshot ?? (await snapshotOf(tx, spec!, (definition) => unseal(definition, box, spec!.id)));
+    return { ...resolved(spec, plain, seal(plain, box, id), how, scope), scope };
+  }
+  if (input.configuration_id === undefined) throw invalid("body.configuration_id", "is missing");
+  const spec = await tx.first(findSpec, { id: input.configuration_id, owner });
+  if (!spec) throw notFound("configuration");
+  if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
+  const planned = input.plan_job_id ? await checkPlan(tx, owner, input) : undefined;
+  const source = await requestedSource(tx, owner, input);
+  const own = await snapshotOf(tx, spec, (definition) => unseal(definition, box, spec.id));
+  const plain = source ? updatedDefinition(own, { source }) : own;
+  const mark = source ? { own_source: true } : {};
+  const request = resolved(spec, plain, seal(plain, box, id), how, mark);
+  if (planned) checkHash(planned, request.hash);
+  return request;
+}
+
+function resolved(
+  spec: SpecRow | null,
+  plain: ConfigSnapshot,
+  sealed: ConfigSnapshot,
+  { key, debug }: { readonly key: Uint8Array; readonly debug: boolean | undefined },
+  more: object = {},
+): Resolved {
+  return {
+    spec,
+    sealed: JSON.stringify({ ...sealed, ...more }),
+    hash: configHash(plain, key),
+    features: featuresOf(plain, debug),
+    timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
+  };
+}
+
+async function snapshotOf(
+  tx: Queries,
+  { id, name, project_name, definition }: SpecRow,
+  open: (definition: Definition) => Definition,
+): Promise<ConfigSnapshot> {
+  const { origin: _, ...fields } = open(JSON.parse(definition) as Definition);
+  const snapshot = { name, project_name, ...fields };
+  if (snapshot.backend !== undefined) return snapshot;
+  // The backend of an existing state stays recorded, even if the files declare a backend later.
+  const state = await tx.first(findState, { spec: id });
+  return state && state.resources > 0 ? { ...snapshot, backend: "managed" } : snapshot;
+}
+
+/** A job may be given to a worker of its owner or to a cloud-hosted one. */
+async function checkAssigned(tx: Queries, owner: string, id: string): Promise<void> {
+  if (!(await tx.first(findVisibleWorker, { id, owner }))) throw notFound("worker");
+}

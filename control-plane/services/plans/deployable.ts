@@ -1,0 +1,63 @@
+/** Whether a plan can be deployed: once, and only while nothing has changed since it was made. */
+import type { CreateJob } from "../../../protocol/jobs.ts";
+import type { JobRow } from "../../domain/job.ts";
+import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
+import type { Queries } from "../../store/db.ts";
+import { findFact, restoredAt } from "../../store/facts.ts";
+import { findOwnJob, findUseOfPlan } from "../../store/jobs/jobs.ts";
+import { findArtifact } from "../../store/plans/artifacts.ts";
+import { findState } from "../../store/states/states.ts";
+
+/** Returns the plan that a request names. Throws unless it can be deployed, apart from its hash. */
+export async function checkPlan(
+  tx: Queries,
+  owner: string,
+  { job_type, configuration_id, plan_job_id }: CreateJob,
+): Promise<JobRow> {
+  if (job_type !== "DEPLOY") throw invalid("body.plan_job_id", "can be set only for a DEPLOY");
+  const id = plan_job_id ?? "";
+  const plan = await tx.first(findOwnJob, { id, owner });
+  if (!plan) throw notFound("plan job");
+  if (plan.job_type !== "PLAN" || plan.spec_id !== configuration_id)
+    throw new RefusalError("invalid_plan", "plan_job_id must be a PLAN of the same configuration");
+  if (plan.status !== "SUCCESS")
+    throw new RefusalError(
+      "invalid_plan",
+      "the PLAN has not ended in SUCCESS with changes to deploy",
+    );
+  if (!(await tx.first(findArtifact, { job: id })))
+    throw new RefusalError(
+      "invalid_plan",
+      "the PLAN has no plan artifact, because it made none or because retention removed it: plan again",
+    );
+  const use = await tx.first(findUseOfPlan, { plan: id });
+  if (use)
+    throw new RefusalError(
+      "plan_already_used",
+      `The plan was already deployed, by the job ${use.id}`,
+    );
+  // What was deployed since the backup is not known, and the restored state may be outdated.
+  const ended = plan.ended_at ?? 0;
+  if (ended < Number((await findFact(tx, restoredAt)) ?? 0))
+    throw new RefusalError(
+      "plan_is_stale",
+      "The server was restored from a backup after the plan was made, so plan again",
+    );
+  // Terraform refuses a plan of another state.
+  const state = await tx.first(findState, { spec: plan.spec_id ?? "" });
+  if (state && state.created_at > ended)
+    throw new RefusalError(
+      "plan_is_stale",
+      `The state was changed after the plan was made (its serial is ${state.serial} now), so plan again`,
+    );
+  return plan;
+}
+
+/** Throws if the configuration has changed since the plan was made. */
+export function checkHash(plan: JobRow, hash: string): void {
+  if (plan.config_hash !== hash)
+    throw new RefusalError(
+      "plan_is_stale",
+      "The configuration was changed after the plan was made, so plan again",
+    );
+}

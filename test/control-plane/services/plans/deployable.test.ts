@@ -1,0 +1,92 @@
+import { describe, expect } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
+import { ask, setRows } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { addArtifact, addState } from "../../../helpers/rows.ts";
+import { openSampleUser } from "../../../helpers/sample-data.ts";
+
+const { createJob, getPlanSummary } = endpoints;
+const { plane, it: base } = planeForFile();
+
+const it = base
+  .extend("user", () => openSampleUser(plane))
+  .extend("configuration", ({ user }) => user.configure("network"))
+  // A PLAN that has succeeded, with an artifact.
+  .extend("plan", async ({ user, configuration }) => {
+    await user.queue({ job_type: "PLAN", configuration_id: configuration });
+    const id = await user.start();
+    await user.end(id, "SUCCESS");
+    await addArtifact(plane.context.store, id);
+    return { id };
+  })
+  // A request to deploy it.
+  .extend("deploy", ({ plan, configuration }) => ({
+    body: { job_type: "DEPLOY" as const, configuration_id: configuration, plan_job_id: plan.id },
+  }))
+  // Reads what became of it.
+  .extend("use", ({ user, plan: params }) => async () => {
+    const { deploy_job_id, not_deployable } = await user.person.get(getPlanSummary, { params });
+    return { deploy_job_id, not_deployable };
+  })
+  // Reads the page of a job.
+  .extend("page", ({ user: { headers } }) => async ({ id }: { id: string }) => {
+    return (await ask(plane, "GET", `/jobs/${id}`, { headers })).text;
+  });
+
+const offer = /action="\/jobs\/[\w-]+\/deploy"/;
+
+describe("a plan that can be deployed", () => {
+  it("is offered once, and links to its deployment afterwards", async ({
+    user,
+    plan,
+    deploy,
+    use,
+    page,
+  }) => {
+    expect(await use()).toEqual({ deploy_job_id: null, not_deployable: null });
+    expect(await page(plan)).toMatch(offer);
+    const deployment = await user.person.get(createJob, deploy);
+    const detail = `The plan was already deployed, by the job ${deployment.id}`;
+    expect(await use()).toEqual({
+      deploy_job_id: deployment.id,
+      not_deployable: { code: "plan_already_used", detail },
+    });
+    const used = await page(plan);
+    expect(used).not.toMatch(offer);
+    expect(used).toContain(`href="/jobs/${deployment.id}"`);
+    expect(await page(deployment)).toContain(`href="/jobs/${plan.id}"`);
+    expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_already_used");
+  });
+});
+
+describe("a stale plan", () => {
+  it("is not offered, and its page says that the configuration has changed", async ({
+    user,
+    plan,
+    deploy,
+    configuration,
+    use,
+    page,
+  }) => {
+    const definition = '{"source":{"type":"inline","files":{"main.tf":"# changed"}}}';
+    await setRows(plane, "specs", { definition }, { id: configuration });
+    const detail = "The configuration was changed after the plan was made, so plan again";
+    expect(await use()).toMatchObject({ not_deployable: { code: "plan_is_stale", detail } });
+    const stale = await page(plan);
+    expect(stale).not.toMatch(offer);
+    expect(stale).toContain(detail);
+    expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_is_stale");
+  });
+
+  it("is refused if the state has changed, as terraform would refuse it", async ({
+    user,
+    deploy,
+    configuration,
+    use,
+  }) => {
+    const version = { spec_id: configuration, blob: "", serial: 5 };
+    await addState(plane.context.store, { ...version, created_at: Date.now() + 60_000 });
+    expect(await use()).toMatchObject({ not_deployable: { code: "plan_is_stale" } });
+    expect(await user.person.refusal(createJob, deploy)).toBe("409 plan_is_stale");
+  });
+});
