@@ -3,6 +3,7 @@ import { Type, type Static } from "typebox";
 import { ClaimedSnapshot } from "./configurations.ts";
 import { about, ErrorMessage, Nullable, OneOf, Sha256, Uuid } from "./fields.ts";
 import { ExecutionMetadata, JobStatus, JobType, LogResource, LogStep, StreamType } from "./jobs.ts";
+import { PlanOptions } from "./plan-options.ts";
 import { PlanSummary } from "./plan-summary.ts";
 
 export { debugLogLimit, planArtifactLimit } from "./limits.ts";
@@ -33,6 +34,12 @@ export const ClaimedJob = Type.Object({
     ),
     attempt: Type.Optional(about(Type.Integer(), "Sent back as `X-Job-Attempt`.")),
     timeout_seconds: Type.Optional(Type.Integer()),
+    plan_options: Type.Optional(
+      about(
+        PlanOptions,
+        "PLAN: how to plan. DEPLOY: how the plan that it applies was made. Absent for an ordinary plan.",
+      ),
+    ),
     debug: Type.Optional(
       about(Type.Boolean(), "Keep terraform's debug log and upload it before reporting the end."),
     ),

@@ -2,13 +2,26 @@
 import type { ConfigSnapshot } from "./configurations.ts";
 
 /** Sorted by name. A runner may report others, which are ignored. */
-export const features = ["backend_config", "debug", "submodules", "var_files"] as const;
+export const features = [
+  "backend_config",
+  "debug",
+  "plan_options",
+  "submodules",
+  "var_files",
+] as const;
 export type Feature = (typeof features)[number];
 
-/** Returns the features that a runner needs for a job of this snapshot. */
-export const featuresOf = (snapshot: ConfigSnapshot, debug = false): Feature[] =>
-  features.filter((feature) => isUsed(feature === "debug" ? debug : snapshot[feature]));
+/** Features that a request asks for. The configuration asks for the others. */
+export type RequestFeatures = Readonly<Record<"debug" | "plan_options", boolean>>;
 
-function isUsed(field: ConfigSnapshot[Exclude<Feature, "debug">]): boolean {
+/** Returns the features that a runner needs for a job of this snapshot. */
+export const featuresOf = (snapshot: ConfigSnapshot, request: RequestFeatures): Feature[] =>
+  features.filter((feature) =>
+    feature in request
+      ? request[feature as keyof RequestFeatures]
+      : isUsed(snapshot[feature as Exclude<Feature, keyof RequestFeatures>]),
+  );
+
+function isUsed(field: ConfigSnapshot[Exclude<Feature, keyof RequestFeatures>]): boolean {
   return typeof field === "object" ? Object.keys(field).length > 0 : field === true;
 }

@@ -52,6 +52,15 @@ export const ResourceAddress = Type.String({
   examples: ["module.worker", 'aws_instance.worker["a"]'],
 });
 
+/** The address of one resource, or of one instance of it, as for terraform's `-replace`. */
+export const InstanceAddress = Type.String({
+  minLength: 3,
+  maxLength: 1024,
+  pattern: `^(${moduleAddress}\\.)*(?!module\\.|data\\.)${identifier}\\.${identifier}${instance}$`,
+  "x-form": "the address of a managed resource, such as aws_instance.web",
+  examples: ['aws_instance.web["a"]'],
+});
+
 /** Limit of the addresses of one job. */
 export const addressLimit = 100;
 export const ResourceAddresses = Type.Array(ResourceAddress, {

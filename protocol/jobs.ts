@@ -14,6 +14,7 @@ import {
   Uuid,
 } from "./fields.ts";
 import { jobTypes, planTextLimit } from "./limits.ts";
+import { planOptionFields, PlanOptions } from "./plan-options.ts";
 
 export const JobType = OneOf(jobTypes);
 export type JobType = Static<typeof JobType>;
@@ -31,6 +32,7 @@ export const WaitingReason = OneOf([
   /** There are such workers, but none reports the feature that the job needs. */
   "needs_backend_config",
   "needs_debug",
+  "needs_plan_options",
   "needs_submodules",
   "needs_var_files",
   /** There are such workers, none of them online. */
@@ -122,6 +124,10 @@ export const Job = Type.Object({
     Type.Boolean(),
     "Whether the job has another source than its configuration: a PLAN with `source`, or the DEPLOY of its plan, whose start makes that source the configuration's.",
   ),
+  plan_options: about(
+    Nullable(PlanOptions),
+    "How the plan differs from an ordinary one: of a PLAN, and of the DEPLOY that applies it.",
+  ),
   debug: about(Type.Boolean(), "Whether terraform's debug log is kept as a file of the job."),
   debug_log_bytes: about(
     Nullable(Type.Integer()),
@@ -162,6 +168,7 @@ export const CreateJob = Type.Object(
         "PLAN: plan this source. The configuration keeps its own until a DEPLOY of the plan starts.",
       ),
     ),
+    ...planOptionFields,
     labels: Type.Optional(about(Labels, "Instead of the configuration's labels.")),
     debug: Type.Optional(
       about(

@@ -1,5 +1,6 @@
 /** Texts for values of the wire, shared by the command line and the console. */
 import type { WaitingReason } from "./jobs.ts";
+import type { PlanOptions } from "./plan-options.ts";
 
 /** Why a queued job does not run yet and, after the colon, what the user can do. */
 export const waitingWords: Readonly<Record<WaitingReason, string>> = {
@@ -8,6 +9,7 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
     "no worker has the labels of this job: register one that has them, or change the labels",
   needs_backend_config: "waiting for a worker that supports backend_config: upgrade the agent",
   needs_debug: "waiting for a worker that supports debug: upgrade the agent",
+  needs_plan_options: "waiting for a worker that supports plan_options: upgrade the agent",
   needs_submodules: "waiting for a worker that supports submodules: upgrade the agent",
   needs_var_files: "waiting for a worker that supports var_files: upgrade the agent",
   no_worker_online: "no worker that may run this job is online: start one",
@@ -24,6 +26,25 @@ export const waitingWords: Readonly<Record<WaitingReason, string>> = {
 /** Describes what a DESTROY_WORKER job destroys: `targets`, or everything, of `name`. */
 export const destroyedWords = (targets: readonly string[] | undefined, name: string): string =>
   `${targets === undefined ? "everything in the state" : targets.join(", ")} of "${name}"`;
+
+/** Describes how a plan differs from an ordinary one, in sentences. */
+export function planOptionsWords({
+  destroy,
+  refresh_only,
+  targets,
+  replace,
+}: PlanOptions): string[] {
+  const limit = targets.length === 0 ? "" : targets.join(", ");
+  return [
+    destroy && limit === "" ? "This plan destroys everything that the configuration has deployed." : "",
+    destroy && limit !== "" ? `This plan destroys ${limit}, and what depends on it.` : "",
+    refresh_only
+      ? "This plan changes only the state: it takes over what was changed outside of terraform."
+      : "",
+    !destroy && limit !== "" ? `This plan is limited to ${limit}, and what it depends on.` : "",
+    replace.length > 0 ? `A replacement was requested of ${replace.join(", ")}.` : "",
+  ].filter(Boolean);
+}
 
 /** Texts for the action reasons of `terraform show -json`. */
 const planReasons: Readonly<Record<string, string>> = {

@@ -71,6 +71,7 @@ test.each([
     `${mib(planSummaryLimit)}; ${planAttributeCount}; ${number(planValueLimit)} characters`,
   ],
   ["a worker's metadata", kib(workerMetadataLimit)],
+  ["addresses in the options of a PLAN, together", number(addressLimit)],
   ["its deploy configuration", `${kib(deployConfigurationLimit)}, ${addressLimit} targets`],
   ["how long a request may wait (`?wait=`)", `${waitSecondsLimit} s`],
   ["a form of the console", `${mib(formLimit)}, ${number(formFields)} fields`],

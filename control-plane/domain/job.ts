@@ -32,6 +32,8 @@ export interface JobRow {
   /** The holder; null while queued, kept after the end. */
   worker_id: string | null;
   plan_job_id: string | null;
+  /** 1 for a PLAN that destroys everything, and for the DEPLOY of such a plan. */
+  destroys: 0 | 1;
   labels: string;
   /**
    * The features of a runner that it needs, `debug` among them if its debug log is kept; fixed, as
@@ -104,6 +106,7 @@ export const newlyQueued = {
   omitted_at: null,
   presumed_lost_at: null,
   outcome_unknown: 0,
+  destroys: 0,
   spec_status_before: null,
   error_message: null,
   execution_metadata: null,
@@ -127,6 +130,10 @@ export const hasEnded = ({ status }: Pick<JobState, "status">): boolean =>
 /** Claimed and not released: it occupies its spec and its token works. */
 export const isHeld = ({ worker_id, released_at }: Pick<JobState, "worker_id" | "released_at">) =>
   worker_id !== null && released_at === null;
+
+/** Whether nothing is deployed after the job. */
+export const isDestruction = ({ job_type, destroys }: Pick<JobRow, "job_type" | "destroys">) =>
+  job_type === "DESTROY" || (job_type === "DEPLOY" && destroys === 1);
 
 /** Whether terraform's debug log is requested: the job needs a runner that supports it. */
 export const hasDebug = ({ features }: Pick<JobRow, "features">): boolean =>

@@ -8,6 +8,7 @@ import type {
   UpdateConfiguration,
   Variable,
 } from "../../protocol/configurations.ts";
+import type { PlanOptions } from "../../protocol/plan-options.ts";
 import { isSecretEnvironmentName } from "../../protocol/environment-names.ts";
 import { invalid } from "./refusal.ts";
 
@@ -19,10 +20,13 @@ export type Definition = Omit<ConfigSnapshot, "name" | "project_name"> &
   Pick<UpdateConfiguration, "origin">;
 
 /**
- * A job's snapshot as it is stored: with a mark, which is not part of `config_hash`, if its source
- * is not the configuration's.
+ * A job's snapshot as it is stored. What is not part of `config_hash`: a mark if its source is not
+ * the configuration's, and how its plan differs from an ordinary one.
  */
-export type StoredSnapshot = Partial<ConfigSnapshot> & { readonly own_source?: true };
+export type StoredSnapshot = Partial<ConfigSnapshot> & {
+  readonly own_source?: true;
+  readonly plan_options?: PlanOptions;
+};
 
 /** A value; a sealed one in the store. */
 export type Entry = Variable & { sealed?: string };

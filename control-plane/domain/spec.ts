@@ -1,11 +1,13 @@
 /** How the status of a spec follows its jobs (docs/decisions.md, "Configuration status"). Pure. */
 import type { ConfigurationStatus } from "../../protocol/configurations.ts";
-import type { JobStatus, JobType } from "../../protocol/jobs.ts";
+import { isDestruction, type JobRow } from "./job.ts";
+
+type Job = Pick<JobRow, "job_type" | "destroys">;
 
 /** Returns the status of a spec at the start of a DEPLOY or DESTROY; null: it does not change. */
-export function statusAtStart(type: JobType): ConfigurationStatus | null {
-  if (type === "DEPLOY") return "DEPLOYING";
-  return type === "DESTROY" ? "DESTROYING" : null;
+export function statusAtStart(job: Job): ConfigurationStatus | null {
+  if (isDestruction(job)) return "DESTROYING";
+  return job.job_type === "DEPLOY" ? "DEPLOYING" : null;
 }
 
 export interface Surroundings {
@@ -19,18 +21,17 @@ export interface Surroundings {
 
 /** Returns the status of a spec after the end of a job; null: it does not change. */
 export function statusAtEnd(
-  type: JobType,
-  end: JobStatus,
+  job: Job & Pick<JobRow, "status">,
   { before, hasChanged, deployed }: Surroundings,
 ): ConfigurationStatus | null {
-  switch (end) {
+  switch (job.status) {
     case "FAILED":
       return "FAILED";
     case "CANCELLED":
       return hasChanged ? "FAILED" : before;
     case "SUCCESS":
-      if (type === "DEPLOY") return "DEPLOYED";
-      return type === "DESTROY" ? "DESTROYED" : deployed;
+      if (isDestruction(job)) return "DESTROYED";
+      return job.job_type === "DEPLOY" ? "DEPLOYED" : deployed;
     case "QUEUED":
       return before;
     case "PROCESSING":

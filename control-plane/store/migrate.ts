@@ -19,6 +19,7 @@ import * as facts from "./migrations/0017-facts.ts";
 import * as planAttributes from "./migrations/0018-plan-attributes.ts";
 import * as logResources from "./migrations/0019-log-resources.ts";
 import * as deployed from "./migrations/0018-deployed.ts";
+import * as planOptions from "./migrations/0019-plan-options.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -40,6 +41,7 @@ const migrations = [
   planAttributes,
   logResources,
   deployed,
+  planOptions,
 ];
 
 export interface SchemaTransaction {

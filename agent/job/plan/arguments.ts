@@ -11,6 +11,17 @@ export function parallelismOf({ claim: { job } }: JobContext): string[] {
     : [];
 }
 
+/** How a PLAN differs from an ordinary one. Terraform and OpenTofu have the same arguments. */
+export function planOptionsOf({ claim: { job } }: JobContext): string[] {
+  const { destroy, refresh_only, targets = [], replace = [] } = job.plan_options ?? {};
+  return [
+    ...(destroy ? ["-destroy"] : []),
+    ...(refresh_only ? ["-refresh-only"] : []),
+    ...targets.map((address) => `-target=${address}`),
+    ...replace.map((address) => `-replace=${address}`),
+  ];
+}
+
 /** `-var-file` for each file of variables in the source. */
 export const varFilesOf = (context: JobContext): string[] =>
   pathsOf(context).map(({ path }) => `-var-file=${path}`);

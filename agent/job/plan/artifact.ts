@@ -5,6 +5,7 @@
  */
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { planArtifactLimit } from "../../../protocol/limits.ts";
 import { known, StepFailed, type JobContext, type Step } from "../context.ts";
 import { copyJobFile } from "../job-files.ts";
@@ -91,6 +92,7 @@ async function manifestOf(context: JobContext): Promise<PlanManifest> {
     source: known(context, "source"),
     plan_sha256: await sha256Of(join(packed, planFile)),
     lock_sha256: existsSync(lock) ? await sha256Of(lock) : null,
+    ...(job.plan_options ? { options: job.plan_options } : {}),
   };
 }
 
@@ -106,6 +108,8 @@ async function verified({ claim: { job }, workspace }: JobContext): Promise<Plan
   }
   if (manifest.spec_id !== job.spec_id) refuse("it was made for another configuration");
   if (job.plan_job_id && manifest.job_id !== job.plan_job_id) refuse("it belongs to another job");
+  if (!isDeepStrictEqual(manifest.options, job.plan_options))
+    refuse("it was made with other options");
   if (manifest.engine !== engine) refuse(`it was made with ${manifest.engine}, not ${engine}`);
   return manifest;
 }

@@ -6,6 +6,7 @@ import { Type, type Static } from "typebox";
 import { Check } from "typebox/value";
 import { Engine } from "../../../protocol/configurations.ts";
 import { Nullable, Sha256 } from "../../../protocol/fields.ts";
+import { PlanOptions } from "../../../protocol/plan-options.ts";
 
 /** Identifies the terraform files exactly. */
 const SourceRevision = Type.Object({
@@ -25,6 +26,8 @@ const PlanManifest = Type.Object({
   source: SourceRevision,
   plan_sha256: Sha256,
   lock_sha256: Nullable(Sha256),
+  /** Absent for an ordinary plan. */
+  options: Type.Optional(PlanOptions),
 });
 export type PlanManifest = Static<typeof PlanManifest>;
 

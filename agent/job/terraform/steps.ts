@@ -23,7 +23,7 @@ import type { PlanFacts } from "../plan/json.ts";
 import { readOutputsApart, readPlanApart } from "../plan/read-apart.ts";
 import { conceal, secretsOf } from "../secrets.ts";
 import { hasRun, runTerraform, type TerraformEnd } from "./terraform.ts";
-import { checkVarFiles, parallelismOf, varFilesOf } from "../plan/arguments.ts";
+import { checkVarFiles, parallelismOf, planOptionsOf, varFilesOf } from "../plan/arguments.ts";
 import { lockLeft } from "./state-lock.ts";
 import { localStateFolder, rescuedState } from "../workspace.ts";
 import { gibibyte, mebibyte } from "../../../common/units.ts";
@@ -111,6 +111,7 @@ function planCommand(context: JobContext, destroy?: "destroy"): string[] | undef
     ...(variablesOf(context) ? [`-var-file=${variables}`] : []),
     ...(destroy ? ["-destroy"] : []),
     ...targets.map((address) => `-target=${address}`),
+    ...planOptionsOf(context),
   ];
 }
 

@@ -3,6 +3,7 @@ import type { ConfigurationStory } from "./configuration-story.ts";
 import { ask, debugTick, line, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
+import { planOptionFields } from "../plans/plan-options.ts";
 import { count } from "../page/words.ts";
 
 /** Its buttons; `form` is the one that was refused. */
@@ -17,9 +18,20 @@ export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Ht
       <button class="${look}">${words}</button>
       ${debugTick(type === job_type ? form : new Form())}
     </form>`;
-  return html`${trouble(form, ["confirm"])}
+  const withOptions = form.text("options") !== "" ? form : new Form();
+  return html`${trouble(form, ["confirm", "mode", "targets", "replace"])}
     <div class="actions">
       ${start("Plan", "PLAN", "")}
+      ${ask(
+        "Plan with options…",
+        start(
+          "Plan with these options",
+          "PLAN",
+          "",
+          html`<input type="hidden" name="options" value="on" /> ${planOptionFields(withOptions)}`,
+        ),
+        withOptions === form,
+      )}
       ${ask(
         "Deploy without reviewing the plan…",
         html`<p>
@@ -34,8 +46,10 @@ export const actionsOf = ({ configuration }: ConfigurationStory, form: Form): Ht
         html`<p>
             Terraform destroys <strong>everything</strong> that ${name} has
             created${resources === null ? "" : `: its state records ${count(resources, "resource")}`}.
-            This cannot be undone.
+            This cannot be undone. Plan it first to see what would be destroyed; that plan can be
+            deployed from its page.
           </p>
+          ${start("Plan the destruction", "PLAN", "quiet", html`<input type="hidden" name="mode" value="destroy" />`)}
           ${start(
             "Destroy everything",
             "DESTROY",

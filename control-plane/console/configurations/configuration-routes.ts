@@ -21,6 +21,7 @@ import { judge } from "../../domain/judge.ts";
 import { entryKinds } from "./entries-view.ts";
 import { attempt, Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
+import { planOptionsIn } from "../plans/plan-options.ts";
 import type { SignedIn } from "../signed-in.ts";
 
 const refresh = 3;
@@ -79,7 +80,8 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
     const job_type = form.text("job_type");
     if (job_type === "DESTROY" && form.word("confirm") !== name.trim())
       throw invalid("body.confirm", "this is not its name");
-    const job = judgeJob({ job_type, configuration_id: id, debug: form.isOn("debug") });
+    const options = planOptionsIn(form);
+    const job = judgeJob({ job_type, configuration_id: id, debug: form.isOn("debug"), ...options });
     return `/jobs/${(await createJob(context, caller, job)).id}`;
   });
   act("state/unlock", "state", async (caller, { id }) => {

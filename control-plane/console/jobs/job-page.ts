@@ -11,6 +11,7 @@ import { ask, debugTick, sentence } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { logView, type LogStart } from "../logs/log-view.ts";
+import { planOptionsView } from "../plans/plan-options.ts";
 import { planView } from "../plans/plan-view.ts";
 import { resourcesView } from "./resources-view.ts";
 import { badge, between, clock, isOpen, lengthOfTime, size, waiting } from "../page/words.ts";
@@ -44,6 +45,7 @@ export const jobPage = (story: JobStory): Html => {
       ${job.error_message === null ? null : html`<p class="error" role="alert">${job.error_message}</p>`}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
+      ${job.plan_options === null ? null : planOptionsView(job.plan_options)}
       ${actionsOf(story)} ${stepsOf(story)} ${plan === null ? null : planView(plan)}
       ${outputsOf(job)} ${debugLogOf(job)}
       <details class="facts">

@@ -34,6 +34,14 @@ export class Form {
     return this.text(name).trim();
   }
 
+  /** The lines of a text that are not empty. */
+  linesOf(name: string): string[] {
+    return this.text(name)
+      .split("\n")
+      .map((one) => one.trim())
+      .filter((one) => one !== "");
+  }
+
   /** Whether a box is ticked. */
   isOn(name: string): boolean {
     return this.text(name) === "on";

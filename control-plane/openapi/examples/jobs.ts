@@ -81,6 +81,7 @@ export const jobExamples = [
     outcome_unknown: false,
     log_pruned_at: null,
     own_source: false,
+    plan_options: null,
     debug: false,
     debug_log_bytes: null,
     created_at: at(120),

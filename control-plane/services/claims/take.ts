@@ -3,6 +3,7 @@ import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import { minute } from "../../../common/units.ts";
 import { hasDebug, lose } from "../../domain/job.ts";
 import { claimed, unseal } from "../../domain/snapshot.ts";
+import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
 import {
   claimAnyJob,
   claimOwnJob,
@@ -108,6 +109,7 @@ export function claimedJob(context: Context, job: ClaimRow): string {
     plan_job_id: job.plan_job_id,
     attempt: job.attempt,
     timeout_seconds: job.timeout_seconds,
+    ...planOptionsIn(stored),
     ...(hasDebug(job) ? { debug: true } : {}),
     job_token: jobToken(context, job.id, job.attempt),
     assigned_worker_id: job.assigned_worker_id,
@@ -117,6 +119,13 @@ export function claimedJob(context: Context, job: ClaimRow): string {
       : {}),
   });
   return `{"job":${fields.slice(0, -1)},"config_snapshot":${stored}},"cloud_identity":${job.cloud_identity ?? "null"}}`;
+}
+
+/** Read only where there are some, because a snapshot may be a megabyte. */
+function planOptionsIn(stored: string): Pick<StoredSnapshot, "plan_options"> {
+  if (!stored.includes('"plan_options":')) return {};
+  const { plan_options } = JSON.parse(stored) as StoredSnapshot;
+  return plan_options ? { plan_options } : {};
 }
 
 /**

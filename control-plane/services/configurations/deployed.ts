@@ -3,6 +3,7 @@
  * managed state and the last job that succeeded.
  */
 import type { ConfigurationStatus, Deployed } from "../../../protocol/configurations.ts";
+import { isDestruction } from "../../domain/job.ts";
 import { findActorAt, findCreator } from "../../store/audit/audit.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
@@ -41,7 +42,7 @@ export const deployedStatus = async (queries: Queries, spec: Spec): Promise<Conf
 async function read(queries: Queries, { id: spec, deployed_backend }: Spec) {
   const state = deployed_backend === "own" ? undefined : await queries.first(findState, { spec });
   const last = await queries.first(findLastDeployment, { spec });
-  const isDeployed = (state?.resources ?? 0) > 0 || last?.job_type === "DEPLOY";
+  const isDeployed = (state?.resources ?? 0) > 0 || (last !== undefined && !isDestruction(last));
   const status = isDeployed ? "DEPLOYED" : last ? "DESTROYED" : "NEW";
   return { state, last, status } as const;
 }

@@ -123,7 +123,7 @@ function newJob(
   id: string,
   owner: string,
   input: CreateJob,
-  { spec, hash, features, timeoutSeconds }: Resolved,
+  { spec, hash, features, options, timeoutSeconds }: Resolved,
 ): JobRow {
   return {
     ...newlyQueued,
@@ -135,6 +135,7 @@ function newJob(
     cloud_identity_id: spec?.cloud_identity_id ?? null,
     assigned_worker_id: input.assigned_worker_id ?? null,
     plan_job_id: input.plan_job_id ?? null,
+    destroys: options?.destroy && options.targets.length === 0 ? 1 : 0,
     labels: input.labels ? JSON.stringify(input.labels) : (spec?.labels ?? "[]"),
     features: JSON.stringify(features),
     config_hash: hash,

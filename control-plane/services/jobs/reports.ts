@@ -1,7 +1,7 @@
 /** Reports of a runner about the job that it holds: it runs, or it has ended. */
 import type { ReportStatus } from "../../../protocol/executions.ts";
 import type { Job } from "../../../protocol/jobs.ts";
-import { reportEnd, reportProcessing, type JobRow } from "../../domain/job.ts";
+import { isDestruction, reportEnd, reportProcessing, type JobRow } from "../../domain/job.ts";
 import { setDeployedBackend } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
 import { findLaterStarted } from "../../store/jobs/jobs.ts";
@@ -61,10 +61,11 @@ export async function reportStatus(
 /** The backend of the applied state stays recorded, even if the files no longer declare it. */
 async function keepBackend(
   tx: Queries,
-  { id, job_type: type, spec_id: spec, claimed_at }: JobRow,
+  job: JobRow,
   { status, backend }: ReportStatus,
 ): Promise<void> {
-  const isGone = type === "DESTROY" && status === "SUCCESS";
+  const { id, job_type: type, spec_id: spec, claimed_at } = job;
+  const isGone = isDestruction(job) && status === "SUCCESS";
   if (spec === null || !(isGone || (type === "DEPLOY" && backend !== undefined))) return;
   if (await tx.first(findLaterStarted, { spec, id, claimed_at: claimed_at ?? 0 })) return;
   await tx.run(setDeployedBackend, { id: spec, backend: isGone ? null : (backend ?? null) });

@@ -1,7 +1,8 @@
 /** What a request for a job describes: its configuration, snapshot, hash and needs. */
 import { timeoutSecondsDefault, type ConfigSnapshot } from "../../../protocol/configurations.ts";
-import { featuresOf } from "../../../protocol/features.ts";
+import { featuresOf, type RequestFeatures } from "../../../protocol/features.ts";
 import type { CreateJob } from "../../../protocol/jobs.ts";
+import type { PlanOptions } from "../../../protocol/plan-options.ts";
 import {
   configHash,
   seal,
@@ -19,6 +20,7 @@ import type { Context } from "../context.ts";
 import { checkHash, checkPlan } from "../plans/deployable.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
 import { requestedSource } from "./own-source.ts";
+import { requestedOptions } from "./plan-options.ts";
 
 /** The columns of the job that a request describes. */
 export interface Resolved {
@@ -29,6 +31,8 @@ export interface Resolved {
   /** What its runner must be able to do. */
   readonly features: readonly string[];
   readonly timeoutSeconds: number;
+  /** How its plan differs from an ordinary one. */
+  readonly options?: PlanOptions | undefined;
   /** Of a DESTROY_WORKER. */
   readonly scope?: TeardownScope;
 }
@@ -43,7 +47,12 @@ export async function resolveRequest(
   mode: { readonly isReader?: boolean } = {},
 ): Promise<Resolved> {
   const box = context.box("variables");
-  const how = { key: await hashKeyOf(context, tx, mode), debug: input.debug };
+  const options = await requestedOptions(tx, input);
+  const how = {
+    key: await hashKeyOf(context, tx, mode),
+    debug: input.debug === true,
+    plan_options: options !== undefined && input.job_type === "PLAN",
+  };
   if (input.job_type === "DESTROY_WORKER") {
     if (input.configuration_id !== undefined)
       throw invalid("body.configuration_id", "comes from the worker's deploy configuration");
@@ -64,8 +73,11 @@ export async function resolveRequest(
   const source = await requestedSource(tx, owner, input);
   const own = await snapshotOf(tx, spec, (definition) => unseal(definition, box, spec.id));
   const plain = source ? updatedDefinition(own, { source }) : own;
-  const mark = source ? { own_source: true } : {};
-  const request = resolved(spec, plain, seal(plain, box, id), how, mark);
+  const mark = {
+    ...(source ? { own_source: true } : {}),
+    ...(options ? { plan_options: options } : {}),
+  };
+  const request = { ...resolved(spec, plain, seal(plain, box, id), how, mark), options };
   if (planned) checkHash(planned, request.hash);
   return request;
 }
@@ -74,14 +86,14 @@ function resolved(
   spec: SpecRow | null,
   plain: ConfigSnapshot,
   sealed: ConfigSnapshot,
-  { key, debug }: { readonly key: Uint8Array; readonly debug: boolean | undefined },
+  { key, ...features }: { readonly key: Uint8Array } & RequestFeatures,
   more: object = {},
 ): Resolved {
   return {
     spec,
     sealed: JSON.stringify({ ...sealed, ...more }),
     hash: configHash(plain, key),
-    features: featuresOf(plain, debug),
+    features: featuresOf(plain, features),
     timeoutSeconds: plain.timeout_seconds ?? timeoutSecondsDefault,
   };
 }

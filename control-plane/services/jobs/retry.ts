@@ -8,6 +8,7 @@ import type { Context } from "../context.ts";
 import { findLiveId } from "./views.ts";
 import { createJob } from "./jobs.ts";
 import { findOwnSource } from "./own-source.ts";
+import { findPlanOptions } from "./plan-options.ts";
 
 /**
  * POST /api/cli/jobs/{id}/retry. Creates a new job with the same request, checked like a new one.
@@ -20,7 +21,9 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
   if (job.status !== "FAILED" && job.status !== "CANCELLED")
     throw new RefusalError("job_not_retryable", `the job is ${job.status}`);
   const job_type = isDeployOfPlan(job) ? "PLAN" : job.job_type;
-  const source = job_type === "PLAN" ? await findOwnSource(context.store.read, id) : undefined;
+  const isPlan = job_type === "PLAN";
+  const source = isPlan ? await findOwnSource(context.store.read, id) : undefined;
+  const options = isPlan ? await findPlanOptions(context.store.read, id) : undefined;
   const isTeardown = job.job_type === "DESTROY_WORKER";
   const configuration = await findLiveId(context.store.read, job.spec_id);
   if (!isTeardown && configuration === null)
@@ -30,6 +33,7 @@ export async function retryJob(context: Context, user: UserCaller, id: string): 
     ...(isTeardown || configuration === null ? {} : { configuration_id: configuration }),
     assigned_worker_id: job.assigned_worker_id,
     ...(source ? { source } : {}),
+    ...options,
     labels: JSON.parse(job.labels) as string[],
     debug: hasDebug(job),
   };

@@ -1,5 +1,5 @@
 /** The status of a spec as its jobs start and end, in the transaction of the job's change. */
-import { hasEnded, type JobRow } from "../../domain/job.ts";
+import { hasEnded, isDestruction, type JobRow } from "../../domain/job.ts";
 import { statusAtEnd, statusAtStart } from "../../domain/spec.ts";
 import {
   findSpecStatus,
@@ -15,7 +15,7 @@ import { takeOverSource } from "./own-source.ts";
 
 /** Changes the spec of a job that starts. Returns the job with the status before. */
 export async function startSpec(tx: Queries, job: JobRow, now: number): Promise<JobRow> {
-  const status = statusAtStart(job.job_type);
+  const status = statusAtStart(job);
   if (status === null || job.spec_id === null) return job;
   const spec = await tx.first(findSpecStatus, { id: job.spec_id });
   await tx.run(moveSpec, { id: job.spec_id, status, now });
@@ -40,7 +40,7 @@ export async function endSpec(
   const isRestored = type === "PLAN" && status === "SUCCESS" && spec.status === "FAILED";
   const deployed = isRestored ? await deployedStatus(tx, { id, ...spec }) : null;
   const before = job.spec_status_before;
-  const next = statusAtEnd(type, status, { before, hasChanged, deployed });
+  const next = statusAtEnd(job, { before, hasChanged, deployed });
   const later = { spec: id, id: job.id, claimed_at: job.claimed_at ?? 0 };
   if (next === null || (await tx.first(findLaterStarted, later))) return;
   if (isCancelled && !hasChanged) return tx.run(moveSpec, { id, status: next, now });
@@ -48,8 +48,8 @@ export async function endSpec(
   const error_message = next === "FAILED" ? failure : null;
   await tx.run(setSpecStatus, { id, status: next, error_message, now });
   if (status !== "SUCCESS") return;
-  if (type === "DEPLOY") await finalizeDeployment(tx, id, job.execution_metadata);
-  if (type === "DESTROY") await clearDeployment(tx, id);
+  if (isDestruction(job)) await clearDeployment(tx, id);
+  else if (type === "DEPLOY") await finalizeDeployment(tx, id, job.execution_metadata);
 }
 
 /**
@@ -59,11 +59,11 @@ export async function endSpec(
 async function findWritten(
   tx: Queries,
   spec: string,
-  { id, job_type }: JobRow,
+  job: JobRow,
 ): Promise<StateVersionRow | undefined> {
-  if (statusAtStart(job_type) === null) return undefined;
+  if (statusAtStart(job) === null) return undefined;
   const [newest, older] = await listStateVersions(tx, spec, undefined, 2);
-  const isWritten = newest?.job_id === id && (newest.resources > 0 || older !== undefined);
+  const isWritten = newest?.job_id === job.id && (newest.resources > 0 || older !== undefined);
   return isWritten ? newest : undefined;
 }
 

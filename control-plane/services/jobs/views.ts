@@ -33,7 +33,7 @@ async function viewJob(
   job: JobRow & { config_snapshot: string | null },
 ): Promise<Job> {
   const configuration = await findLiveId(queries, job.spec_id);
-  const { own_source = false, ...snapshot } = JSON.parse(
+  const { own_source = false, plan_options = null, ...snapshot } = JSON.parse(
     job.config_snapshot ?? "{}",
   ) as StoredSnapshot;
   const debug = hasDebug(job);
@@ -65,6 +65,7 @@ async function viewJob(
     log_complete: await logComplete(queries, job),
     log_pruned_at: timeOrNull(job.log_pruned_at),
     own_source,
+    plan_options,
     debug,
     debug_log_bytes: debugLog?.size_bytes ?? null,
     created_at: time(job.created_at),

@@ -131,11 +131,11 @@ export const findLaterStarted = statement<
 /** The last DEPLOY or DESTROY of a spec that succeeded. */
 export const findLastDeployment = statement<
   { spec: string },
-  Pick<JobRow, "id" | "job_type" | "ended_at">
+  Pick<JobRow, "id" | "job_type" | "destroys" | "ended_at">
 >((db, { spec }) =>
   db
     .selectFrom(jobsBy("jobs_deployed"))
-    .select(["id", "job_type", "ended_at"])
+    .select(["id", "job_type", "destroys", "ended_at"])
     .where("spec_id", "=", spec)
     .where("status", "=", sql.lit("SUCCESS" as const))
     .where("job_type", "<>", sql.lit("PLAN" as const))

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JobContext } from "../../../../agent/job/context.ts";
-import { checkVarFiles, parallelismOf } from "../../../../agent/job/plan/arguments.ts";
+import { checkVarFiles, parallelismOf, planOptionsOf } from "../../../../agent/job/plan/arguments.ts";
 
 let source: string;
 beforeAll(() => {
@@ -39,4 +39,17 @@ test("parallelismOf returns no argument for a value outside its bounds", () => {
   expect(parallelismOf(job({ parallelism: 256 }))).toEqual(["-parallelism=256"]);
   for (const parallelism of [0, 257, 1.5, "1; x", null])
     expect(parallelismOf(job({ parallelism }))).toEqual([]);
+});
+
+test("planOptionsOf returns the arguments of terraform and OpenTofu, none for an ordinary plan", () => {
+  const of = (plan_options?: object) =>
+    planOptionsOf({ claim: { job: { plan_options } } } as unknown as JobContext);
+  expect(of()).toEqual([]);
+  expect(of({ destroy: true, refresh_only: false, targets: [], replace: [] })).toEqual(["-destroy"]);
+  expect(of({ refresh_only: true, targets: ["module.a", 'b.c["d e"]'] })).toEqual([
+    "-refresh-only",
+    "-target=module.a",
+    '-target=b.c["d e"]',
+  ]);
+  expect(of({ replace: ["a.b[0]"] })).toEqual(["-replace=a.b[0]"]);
 });

@@ -23,6 +23,7 @@ const manifest: PlanManifest = {
   plan_sha256: sha256("the plan"),
   lock_sha256: sha256("the lock"),
 };
+const options = { destroy: true, refresh_only: false, targets: [], replace: [] };
 const files = {
   "manifest.json": JSON.stringify(manifest),
   tfplan: "the plan",
@@ -76,6 +77,13 @@ test("an artifact that matches the job is unpacked, and its manifest returned", 
   });
 });
 
+test("an artifact of a plan with the options of the job is accepted", async () => {
+  const destroying = { ...manifest, options };
+  const content = { ...files, "manifest.json": JSON.stringify(destroying) };
+  const { facts } = await download(content, { plan_options: options });
+  expect(facts.manifest).toEqual(destroying);
+});
+
 test("an artifact without a lock file is accepted if its manifest has none", async () => {
   const lockless = { ...manifest, lock_sha256: null };
   const { facts } = await download({
@@ -127,6 +135,13 @@ test.each<[string, Record<string, string | undefined>, object, RegExp]>([
     files,
     { config_snapshot: { engine: "opentofu" } },
     /made with terraform, not opentofu/,
+  ],
+  ["other options", files, { plan_options: { destroy: true } }, /made with other options/],
+  [
+    "options that the job does not have",
+    { ...files, "manifest.json": JSON.stringify({ ...manifest, options }) },
+    {},
+    /made with other options/,
   ],
   ["no artifact for a named plan", {}, {}, /no longer exists/],
 ])("an artifact with %s is refused", async (_, content, fields, message) => {

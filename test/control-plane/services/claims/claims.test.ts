@@ -276,13 +276,15 @@ describe("a claim", () => {
       ["backend_config", { backend_config: { bucket: "b" } }],
       ["submodules", { submodules: true }],
       ["debug", { debug: true }],
+      ["plan_options", { targets: ["module.a"] }],
     ];
     const queueUse = async (use: Record<string, unknown>, change = {}) => {
-      const { debug, ...body } = use;
+      const { debug, targets, ...body } = use;
       const configuration_id = await addSpec(plane.context.store, owner);
       await client.get(updateConfiguration, { params: { name: configuration_id }, body });
       const asked = { job_type: "PLAN" as const, configuration_id, ...change };
-      return client.get(createJob, { body: { ...asked, ...(debug === true ? { debug } : {}) } });
+      const more = { ...(debug === true ? { debug } : {}), ...(targets ? { targets } : {}) };
+      return client.get(createJob, { body: { ...asked, ...more } as typeof asked });
     };
     const beat = (reported: object) =>
       runner.get(heartbeat, { body: { version: "1.0.0", ...reported } });

@@ -1,0 +1,41 @@
+/** The options of a plan: the form that asks for them, and how a plan shows them. */
+import type { PlanOptions } from "../../../protocol/plan-options.ts";
+import { planOptionsWords } from "../../../protocol/words.ts";
+import { choice, lines } from "../page/fields.ts";
+import type { Form } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+
+/** The fields of the form. */
+export const planOptionFields = (form: Form): Html =>
+  html`${choice(form, { name: "mode", label: "What to plan" }, [
+    ["", "all changes"],
+    ["destroy", "to destroy what is deployed"],
+    ["refresh_only", "only to take over into the state what changed outside of terraform"],
+  ])}
+  ${lines(form, {
+    name: "targets",
+    label: "Only these resources and modules",
+    hint: "One address in each line, such as module.network. Empty: everything.",
+    placeholder: "module.network",
+  })}
+  ${lines(form, {
+    name: "replace",
+    label: "Replace these resources",
+    hint: "One address in each line. They are replaced even if nothing else changes.",
+    placeholder: "aws_instance.web[0]",
+  })}`;
+
+/** Reads the fields. */
+export const planOptionsIn = (form: Form): Partial<PlanOptions> => {
+  const mode = form.text("mode");
+  const [targets, replace] = [form.linesOf("targets"), form.linesOf("replace")];
+  return {
+    ...(mode === "destroy" || mode === "refresh_only" ? { [mode]: true } : {}),
+    ...(targets.length > 0 ? { targets } : {}),
+    ...(replace.length > 0 ? { replace } : {}),
+  };
+};
+
+/** What a plan with options does differently. */
+export const planOptionsView = (options: PlanOptions): Html =>
+  html`<p class="notice">${planOptionsWords(options).join(" ")}</p>`;
