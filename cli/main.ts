@@ -4,7 +4,10 @@ import { ConfigError } from "../common/settings/config-error.ts";
 import { CliError, print, say, onOutputClosed } from "./terminal/output.ts";
 import { version } from "../common/version.ts";
 
-/** Runs one command line and sets the exit code: 0 success, 1 failure, 2 usage, 78 settings. */
+/**
+ * Runs one command line and sets the exit code: 0 success, 1 failure, 2 usage, 3 a plan that was
+ * made and not confirmed, 78 settings.
+ */
 export async function main(words: readonly string[]): Promise<void> {
   onOutputClosed(() => process.exit(0));
   // Scripts and shell prompts ask for the version. Print it before loading the parser, which
@@ -19,16 +22,20 @@ export async function main(words: readonly string[]): Promise<void> {
     if (command.length === 0) program.outputHelp();
     else await program.parseAsync(command, { from: "user" });
   } catch (error) {
-    process.exitCode = exitCodeOf(error);
+    const code = exitCodeOf(error);
+    // With --detailed-exitcode, 2 means that there are changes.
+    process.exitCode = code === wrongUsage && words.includes("--detailed-exitcode") ? 64 : code;
     if (isCommanderError(error) && error.code === "commander.unknownCommand")
       await suggestNoun(words);
   }
 }
 
+const wrongUsage = 2;
+
 function exitCodeOf(error: unknown): number {
   // Commander has already printed its message. It also throws, with code 0, after --help and
   // --version.
-  if (isCommanderError(error)) return error.exitCode === 0 ? 0 : 2;
+  if (isCommanderError(error)) return error.exitCode === 0 ? 0 : wrongUsage;
   if (error instanceof CliError) {
     if (error.message !== "") say(`windlass: ${error.message}`);
     return error.exitCode;

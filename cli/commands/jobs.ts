@@ -3,7 +3,12 @@ import { Option } from "@commander-js/extra-typings";
 import { examples, noun, repeated, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { debugOption } from "./value-options.ts";
-import type { AskingOptions, CreateOptions, DeployOptions } from "../jobs/create.ts";
+import type {
+  AskingOptions,
+  CreateOptions,
+  DeployOptions,
+  PlanJobOptions,
+} from "../jobs/create.ts";
 import type { DebugLogOptions } from "../logs/debug-log.ts";
 import type { LogsOptions } from "../logs/logs.ts";
 import type { ListOptions, ShowOptions } from "../jobs/read.ts";
@@ -28,18 +33,32 @@ export function jobsCommand() {
       .command("plan")
       .description("plan a configuration: show what a deployment would change")
       .argument("<configuration>", "name or id of the configuration")
+      .option("--destroy", "plan to destroy what is deployed")
+      .option("--refresh-only", "only take over into the state what changed outside of terraform")
+      .addOption(
+        repeated("--target <address>", "plan only this resource or module; repeatable"),
+      )
+      .addOption(
+        repeated("--replace <address>", "replace this resource; repeatable"),
+      )
       .addOption(wait())
+      .option(
+        "--detailed-exitcode",
+        "wait; exit with 0 if there are no changes, 2 if there are, 1 on failure, 64 on wrong usage",
+      )
       .addOption(worker())
       .addOption(label())
       .addOption(debugOption())
       .action(
-        action(async (run: Run, name: string, options: CreateOptions) =>
+        action(async (run: Run, name: string, options: PlanJobOptions) =>
           (await create()).plan(run, name, options),
         ),
       ),
     [
       ["windlass jobs plan network --wait", "and show what would change"],
       ["windlass jobs plan network --json | jq -r .id", "print the id, for a script"],
+      ["windlass jobs plan network --target module.dns --wait", "plan a part of it"],
+      ["windlass jobs plan network --detailed-exitcode", "find out in a script whether it changed"],
     ],
   );
   examples(
@@ -65,7 +84,7 @@ export function jobsCommand() {
   examples(
     jobs
       .command("destroy")
-      .description("destroy everything that a configuration has deployed")
+      .description("plan the destruction of all that a configuration has deployed, ask, destroy it")
       .argument("<configuration>", "name or id of the configuration")
       .addOption(yes())
       .addOption(wait())

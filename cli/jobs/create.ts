@@ -1,11 +1,13 @@
 /** The verbs of `windlass jobs` that queue or cancel a job. */
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { confirm } from "../terminal/ask.ts";
-import { resourcesText } from "../configurations/deployed.ts";
 import { configurationOf } from "../configurations/find.ts";
 import { find } from "../api/find.ts";
 import { ProblemError } from "../../protocol/transport.ts";
-import { CliError } from "../terminal/output.ts";
+import { confirmPlan } from "../plans/confirm.ts";
+import { planFields, type PlanOptionWords } from "../plans/plan-options.ts";
+import { planView } from "../plans/plan-view.ts";
+import { CliError, print, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { showJob, showPlan } from "./read.ts";
 import { reportOutcome, watchJob } from "./watch.ts";
@@ -21,14 +23,23 @@ export interface AskingOptions extends CreateOptions {
   readonly yes?: true | undefined;
 }
 
+export interface PlanJobOptions extends CreateOptions, PlanOptionWords {
+  readonly detailedExitcode?: true | undefined;
+}
+
 export interface DeployOptions extends CreateOptions {
   readonly plan?: string | undefined;
 }
 
-/** `jobs plan`. */
-export async function plan(run: Run, name: string, options: CreateOptions): Promise<void> {
-  const { id } = await configurationOf(run.api, name);
-  await queue(run, { job_type: "PLAN", configuration_id: id }, options);
+/** `jobs plan`. With `--detailed-exitcode`, waits, and ends with 2 if there are changes. */
+export async function plan(run: Run, name: string, options: PlanJobOptions): Promise<void> {
+  const { id: configuration_id } = await configurationOf(run.api, name);
+  const wait = options.wait ?? options.detailedExitcode;
+  const body = { job_type: "PLAN" as const, configuration_id, ...planFields(options) };
+  const { id } = await queue(run, body, { ...options, wait });
+  if (!options.detailedExitcode) return;
+  const { plan_summary } = await run.api.call("getPlanSummary", { params: { id } });
+  if (plan_summary?.applyable !== false) process.exitCode = 2;
 }
 
 /** `jobs deploy`: applies a plan, or plans and applies in one job. */
@@ -41,7 +52,8 @@ export async function deploy(
   if (options.plan === undefined) {
     if (!configuration)
       throw new CliError("Nothing to deploy. Pass a configuration, or --plan and a job id.", 2);
-    return queue(run, { job_type: "DEPLOY", configuration_id: configuration.id }, options);
+    await queue(run, { job_type: "DEPLOY", configuration_id: configuration.id }, options);
+    return;
   }
   const planned = await run.api.call("getJob", { params: { id: options.plan } });
   if (planned.configuration_id === null)
@@ -52,13 +64,27 @@ export async function deploy(
   await queue(run, { job_type: "DEPLOY", configuration_id, plan_job_id }, options);
 }
 
-/** `jobs destroy`: asks for confirmation. */
+/**
+ * `jobs destroy`: plans the destruction, shows it, asks, and deploys exactly that plan. With
+ * `--yes`, destroys in one job.
+ */
 export async function destroy(run: Run, name: string, options: AskingOptions): Promise<void> {
-  const configuration = await configurationOf(run.api, name);
-  const { name: found, deployed } = configuration;
-  const what = deployed?.resources ? ` (${resourcesText(deployed)})` : "";
-  await confirm(`Destroy everything that "${found}" has deployed${what}?`, options);
-  await queue(run, { job_type: "DESTROY", configuration_id: configuration.id }, options);
+  const { id: configuration_id, name: found } = await configurationOf(run.api, name);
+  const { yes, ...how } = options;
+  if (yes) {
+    await queue(run, { job_type: "DESTROY", configuration_id }, how);
+    return;
+  }
+  const preview = { job_type: "PLAN" as const, configuration_id, ...planFields({ destroy: true }) };
+  const planned = await watchJob(run, await create(run, preview, how));
+  reportOutcome(run, planned);
+  const { id } = planned;
+  const { plan_summary } = await run.api.call("getPlanSummary", { params: { id } });
+  const out = run.json ? say : print;
+  if (plan_summary) for (const line of planView(plan_summary)) out(line);
+  if (plan_summary?.applyable === false) return run.done(`"${found}" has deployed nothing.`);
+  await confirmPlan(`Destroy everything that "${found}" has deployed?`, planned, {});
+  await queue(run, { job_type: "DEPLOY", configuration_id, plan_job_id: id }, how);
 }
 
 /** `jobs destroy-worker`: asks for confirmation. */
@@ -105,10 +131,20 @@ export async function retry(run: Run, id: string, { wait }: CreateOptions): Prom
   await queued(run, job, wait);
 }
 
-async function queue(run: Run, body: CreateJob, options: CreateOptions): Promise<void> {
-  const { wait, worker, label, debug } = options;
+/** Creates a job and shows it, or follows it to its end. Returns it. */
+async function queue(run: Run, body: CreateJob, options: CreateOptions): Promise<Job> {
+  const job = await create(run, body, options);
+  await queued(run, job, options.wait);
+  return job;
+}
+
+async function create(
+  run: Run,
+  body: CreateJob,
+  { worker, label, debug }: CreateOptions,
+): Promise<Job> {
   const assigned = worker === undefined ? undefined : (await workerOf(run, worker)).id;
-  const job = await run.api.call("createJob", {
+  return run.api.call("createJob", {
     body: {
       ...body,
       ...(assigned === undefined ? {} : { assigned_worker_id: assigned }),
@@ -116,7 +152,6 @@ async function queue(run: Run, body: CreateJob, options: CreateOptions): Promise
       ...(debug ? { debug } : {}),
     },
   });
-  await queued(run, job, wait);
 }
 
 async function queued(run: Run, job: Job, wait: true | undefined): Promise<void> {

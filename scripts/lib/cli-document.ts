@@ -20,7 +20,8 @@ the client suggests the nearest one.
 - **\`--json\`** prints what the server returns, with the fields of the HTTP API ([openapi.json](openapi.json)). Fields are added and
   never renamed. A list is one array, even if the server returned several pages. \`jobs logs --json\` prints one chunk a line. With \`--wait\`, the output
   is the job after its end; \`up\` prints its last job.
-- **Exit codes**: 0 success, 1 failure, 2 wrong usage or a question that could not be asked, 78 an invalid setting, 130 Ctrl-C. With
+- **Exit codes**: 0 success, 1 failure, 2 wrong usage or a question that could not be asked, 3 a plan that was made and not confirmed, 78 an invalid setting, 130
+  Ctrl-C. \`jobs plan --detailed-exitcode\` ends with 0 if the plan has no changes, 2 if it has some, 1 if it failed, and 64 on wrong usage. With
   \`--wait\`, and for \`jobs logs --follow\` and \`up\`, the exit code is 0 only if the job succeeded, else 1. \`jobs cancel --wait\` ends with 0 when the job is over.
 - **Ctrl-C** while a command follows a job: on a terminal, the client asks whether to leave the job running or to cancel it. Otherwise it leaves the job running,
   prints how to continue, and ends with 130.

@@ -22,6 +22,8 @@ export interface CommandCase {
    * nothing is changed.
    */
   readonly asks?: string;
+  /** It makes a plan and shows it before it asks. */
+  readonly plans?: true;
   /** The secret that it asks for and never shows. */
   readonly secret?: string;
   /** A line of input that depends on what it has shown. */
@@ -88,12 +90,12 @@ type Environment = Readonly<Record<string, string>>;
 
 /** Answers each question with "no" first. */
 async function inTerminal(words: readonly string[], course: CommandCase, environment: Environment) {
-  const { asks, secret, answer, data, says, into } = course;
+  const { asks, plans, secret, answer, data, says, into } = course;
   if (asks !== undefined) {
     await using refused = openTerminal(words, environment);
     await refused.shows(asks);
     refused.type("n\r");
-    expect(await refused.exited).toBe(1);
+    expect(await refused.exited).toBe(plans ? 3 : 1);
     expect(refused.screen()).toContain("windlass: Not confirmed. Nothing was changed.");
   }
   await using terminal = into
@@ -120,13 +122,13 @@ async function inTerminal(words: readonly string[], course: CommandCase, environ
 }
 
 async function inPipe(words: readonly string[], course: CommandCase, environment: Environment) {
-  const { asks, secret, answer, data, says, reads } = course;
+  const { asks, plans, secret, answer, data, says, reads } = course;
   if (asks !== undefined) {
     const unasked = await windlass(words, { env: environment });
-    expect(unasked).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(unasked.stderr).toContain(
-      `${asks} Not a terminal, so the question cannot be asked. Pass --yes to confirm.`,
-    );
+    expect(unasked).toMatchObject(plans ? { exitCode: 3 } : { exitCode: 2, stdout: "" });
+    expect(unasked.stderr).toContain(`${asks} Not a terminal, so the question cannot be asked`);
+    expect(unasked.stderr).toContain("Pass --yes to confirm.");
+    if (plans) expect(unasked.stdout).toMatch(/^Plan: /m);
   }
   const given = asks === undefined ? words : [...words, "--yes"];
   const command = windlass(given, { env: environment, stdin: "pipe" });

@@ -125,6 +125,7 @@ export async function useState({ run, json, path }: Person): Promise<void> {
   });
   await run(["jobs", "destroy", "network", "--wait"], {
     asks: 'Destroy everything that "network" has deployed?',
+    plans: true,
     data: /3 destroyed/,
   });
 }

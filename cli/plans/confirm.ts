@@ -1,0 +1,27 @@
+/** Asks whether a plan that was made is to be deployed. */
+import { canAsk, confirm } from "../terminal/ask.ts";
+import { CliError, say } from "../terminal/output.ts";
+
+/** The exit code after a plan was made and not confirmed. */
+const notConfirmed = 3;
+
+/** Returns if the user confirms. Throws `CliError` with exit code 3 otherwise. */
+export async function confirmPlan(
+  question: string,
+  plan: { readonly id: string },
+  { yes }: { yes?: boolean | undefined },
+): Promise<void> {
+  const later = `To deploy exactly this plan later: windlass jobs deploy --plan ${plan.id} --wait`;
+  if (!yes && !canAsk())
+    throw new CliError(
+      `${question} Not a terminal, so the question cannot be asked and nothing was deployed. Pass --yes to confirm. ${later}`,
+      notConfirmed,
+    );
+  try {
+    await confirm(question, { yes });
+  } catch (error) {
+    say(later);
+    if (!(error instanceof CliError) || error.exitCode !== 1) throw error;
+    throw new CliError(error.message, notConfirmed, error);
+  }
+}

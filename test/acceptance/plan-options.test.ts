@@ -1,0 +1,89 @@
+/** Plans with options, by the client, with a real runner, terraform and (as a script) OpenTofu. */
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Configuration } from "../../protocol/configurations.ts";
+import type { Job } from "../../protocol/jobs.ts";
+import { fixtureFiles } from "../helpers/fixtures.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { pathWith, realTerraform } from "../helpers/terraform.ts";
+import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
+
+const { plane } = planeForFile();
+let machine: UserMachine;
+beforeAll(async () => {
+  machine = await userMachine(plane, {
+    agent: (place) => ({
+      PATH: pathWith(join(place, "bin"), "tofu", `exec ${realTerraform()} "$@"`),
+      WINDLASS_CONCURRENCY: "2",
+      WINDLASS_JOB_PATHS: join(place, "bin"),
+    }),
+  });
+});
+afterAll(() => machine[Symbol.asyncDispose]());
+
+const jobs = (...words: string[]) => machine.run("jobs", ...words);
+const read = (name: string) => machine.json<Configuration>("configurations", "show", name);
+
+describe.concurrent.each(["terraform", "opentofu"] as const)("plans with %s", (engine) => {
+  test("are limited, replace, refresh and destroy as asked, and their DEPLOY does the same", async () => {
+    const name = `all of ${engine}`;
+    const source = { type: "inline" as const, files: fixtureFiles("many-resources") };
+    await machine.user.configure({ name, engine, source, variables: { n: { value: 300 } } });
+    const plan = async (...words: string[]) => {
+      const { id, plan_options } = await machine.json<Job>("jobs", "plan", name, "--wait", ...words);
+      const shown = await jobs("show", id, "--plan");
+      return { id, plan_options, shown: String(shown.stdout) };
+    };
+    const deploy = (id: string) => machine.json<Job>("jobs", "deploy", "--plan", id, "--wait");
+
+    const part = await plan("--target", "terraform_data.r[7]", "--target", "terraform_data.r[8]");
+    expect(part.shown).toMatch(/^Plan: 2 to add$/m);
+    expect(await deploy(part.id)).toMatchObject({ plan_options: part.plan_options });
+    expect(await read(name)).toMatchObject({ status: "DEPLOYED", deployed: { resources: 2 } });
+    await deploy((await plan()).id);
+    expect(await read(name)).toMatchObject({ status: "DEPLOYED", deployed: { resources: 300 } });
+
+    expect((await plan("--refresh-only")).shown).toMatch(/^Plan: no changes$/m);
+    const replacing = await plan("--replace", "terraform_data.r[0]");
+    expect(replacing.shown).toMatch(/^Plan: 1 to replace$/m);
+    expect(await deploy(replacing.id)).toMatchObject({ status: "SUCCESS" });
+
+    const destroying = await plan("--destroy");
+    expect(destroying.shown).toMatch(/^Plan: 300 to destroy$/m);
+    expect(await deploy(destroying.id)).toMatchObject({ job_type: "DEPLOY", status: "SUCCESS" });
+    expect(await read(name)).toMatchObject({ status: "DESTROYED", deployed: null });
+    const again = await jobs("deploy", "--plan", destroying.id);
+    expect(again).toMatchObject({ exitCode: 1 });
+    expect(again.stderr).toContain("was already deployed");
+  });
+});
+
+test.concurrent("jobs plan --detailed-exitcode tells changes, none, failures and wrong usage apart", async () => {
+  const name = "codes";
+  const files = fixtureFiles("success-cluster");
+  await machine.user.configure({ name, source: { type: "inline", files } });
+  const code = async (...words: string[]) =>
+    (await jobs("plan", ...words, "--detailed-exitcode")).exitCode;
+  expect(await code(name)).toBe(2);
+  await machine.json("jobs", "deploy", name, "--wait");
+  expect(await code(name)).toBe(0);
+  expect(await code(name, "--destroy")).toBe(2);
+  expect(await code(name, "--destroy", "--refresh-only")).toBe(1);
+  expect(await code()).toBe(64);
+  expect(await code(name, "--no-such-option")).toBe(64);
+});
+
+test.concurrent("jobs destroy shows what it would destroy, and destroys nothing in a pipe", async () => {
+  const name = "previewed";
+  const files = fixtureFiles("success-cluster");
+  await machine.user.configure({ name, source: { type: "inline", files } });
+  await machine.json("jobs", "deploy", name, "--wait");
+  const asked = await jobs("destroy", name);
+  expect(asked).toMatchObject({ exitCode: 3 });
+  expect(asked.stdout).toMatch(/^Plan: 3 to destroy$/m);
+  expect(asked.stderr).toContain("nothing was deployed. Pass --yes to confirm");
+  expect(await read(name)).toMatchObject({ status: "DEPLOYED" });
+  const id = /--plan (\S+) --wait/.exec(String(asked.stderr))?.[1] ?? "";
+  await machine.json("jobs", "deploy", "--plan", id, "--wait");
+  expect(await read(name)).toMatchObject({ status: "DESTROYED" });
+});
