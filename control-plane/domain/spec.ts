@@ -10,7 +10,7 @@ export function statusAtStart(job: Job): ConfigurationStatus | null {
   return job.job_type === "DEPLOY" ? "DEPLOYING" : null;
 }
 
-export interface Surroundings {
+interface Surroundings {
   /** The status that the job's start replaced. */
   readonly before: ConfigurationStatus | null;
   /** Whether the job has changed the infrastructure, as far as is known. */

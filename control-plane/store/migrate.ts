@@ -20,6 +20,7 @@ import * as planAttributes from "./migrations/0018-plan-attributes.ts";
 import * as logResources from "./migrations/0019-log-resources.ts";
 import * as deployed from "./migrations/0018-deployed.ts";
 import * as planOptions from "./migrations/0019-plan-options.ts";
+import * as overview from "./migrations/0020-overview.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -42,6 +43,7 @@ const migrations = [
   logResources,
   deployed,
   planOptions,
+  overview,
 ];
 
 export interface SchemaTransaction {

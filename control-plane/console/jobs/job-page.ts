@@ -62,6 +62,9 @@ export const jobPage = (story: JobStory): Html => {
     <script type="module" src="/assets/plan-view.js"></script>`;
 };
 
+/** `PLAN of network`, for the title of its tab. */
+export const titleOf = (job: Job): string => `${job.job_type} of ${nameOf(job)}`;
+
 const lostNotice = (at: string): Html =>
   html`<p class="notice">
     The worker was lost at ${clock(at)}, so it is not known what the job did. If the worker comes

@@ -13,7 +13,7 @@ import { cancelJob, createJob, getJob } from "../../services/jobs/jobs.ts";
 import { checkOwnJob, readLog } from "../../services/logs/logs.ts";
 import { getPlanSummary } from "../../services/plans/summaries.ts";
 import { getWorker } from "../../services/workers/workers.ts";
-import { jobPage } from "./job-page.ts";
+import { jobPage, titleOf } from "./job-page.ts";
 import type { LogStart } from "../logs/log-view.ts";
 import { Form } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
@@ -42,7 +42,7 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
     ]);
     const now = new Date(context.now()).toISOString();
     const body = jobPage({ job, worker, plan: plan_summary, use, log, steps, resources, now });
-    const page = { title: job.job_type, body, email: caller.email, at: "/jobs" };
+    const page = { title: titleOf(job), body, email: caller.email, at: "/jobs" };
     const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
     sendPage(reply, isOver ? page : { ...page, refresh });
   });

@@ -3,6 +3,7 @@ import type { JobSummary } from "../../services/jobs/views.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable, linkTo, nameOf } from "../jobs/job-table.ts";
+import { attentionView, type Attention } from "./attention-view.ts";
 import { table } from "../page/table.ts";
 import { workerTable } from "../workers/workers-page.ts";
 import { between, waiting } from "../page/words.ts";
@@ -14,15 +15,13 @@ export interface RunningJob {
   readonly line: string | null;
 }
 
-export interface Overview {
-  readonly workers: readonly Worker[];
+export interface Overview extends Attention {
   /** How many jobs each worker holds. */
   readonly held: ReadonlyMap<string, number>;
   /** How many run and wait, as words: the lists show the newest. */
   readonly runningCount: string;
   readonly queuedCount: string;
   readonly running: readonly RunningJob[];
-  readonly queued: readonly JobSummary[];
   readonly recent: readonly JobSummary[];
   /** The highest published release. */
   readonly latest: string | null;
@@ -40,7 +39,7 @@ export const overviewPage = (overview: Overview): Html => {
         ${tile(overview.runningCount, "running")} ${tile(overview.queuedCount, "waiting")}
         ${tile(String(online), workers.length === online ? `${online === 1 ? "worker" : "workers"} online` : `of ${workers.length} workers online`)}
       </ul>
-      ${isNew ? firstSteps : null}
+      ${isNew ? firstSteps : null} ${attentionView(overview, now)}
       <h2>Running</h2>
       ${
         running.length === 0

@@ -3,6 +3,10 @@ import { validate } from "uuid";
 import { jobStatuses, type JobStatus } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
 import type { Context } from "../../services/context.ts";
+import {
+  listFailedConfigurations,
+  listLockedConfigurations,
+} from "../../services/configurations/attention.ts";
 import { findLastLine, findSteps } from "../../services/jobs/progress.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { countOpenJobs, listJobSummaries } from "../../services/jobs/jobs.ts";
@@ -15,6 +19,8 @@ import type { SignedIn } from "../signed-in.ts";
 
 const shown = 100;
 const recentShown = 15;
+/** Of each kind of thing that needs a person. */
+const attentionShown = 10;
 /** Counted exactly up to here: the page must cost the same however many there are. */
 const countLimit = 1000;
 /** How often an open page is redrawn, in seconds. */
@@ -27,7 +33,10 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       listJobSummaries(context, caller, { status, limit });
     const count = (status: "QUEUED" | "PROCESSING") =>
       countOpenJobs(context, caller, status, countLimit + 1);
-    const [workers, runningCount, queuedCount, running, queued, ...ended] = await Promise.all([
+    const [failed, locked, workers, runningCount, queuedCount, running, queued, ...ended] =
+      await Promise.all([
+      listFailedConfigurations(context, caller, attentionShown),
+      listLockedConfigurations(context, caller, attentionShown),
       listWorkers(context, caller, undefined, shown),
       count("PROCESSING"),
       count("QUEUED"),
@@ -42,6 +51,8 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       .toSorted((a, b) => endOf(b).localeCompare(endOf(a)))
       .slice(0, recentShown);
     const body = overviewPage({
+      failed,
+      locked,
       workers,
       held: await countHeldJobs(context, caller),
       runningCount: atMost(runningCount),

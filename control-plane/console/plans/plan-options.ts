@@ -30,7 +30,8 @@ export const planOptionsIn = (form: Form): Partial<PlanOptions> => {
   const mode = form.text("mode");
   const [targets, replace] = [form.linesOf("targets"), form.linesOf("replace")];
   return {
-    ...(mode === "destroy" || mode === "refresh_only" ? { [mode]: true } : {}),
+    ...(mode === "destroy" ? { destroy: true } : {}),
+    ...(mode === "refresh_only" ? { refresh_only: true } : {}),
     ...(targets.length > 0 ? { targets } : {}),
     ...(replace.length > 0 ? { replace } : {}),
   };

@@ -37,6 +37,25 @@ export async function listSpecSummaries(
   return rows.map((row) => ({ ...row, source: JSON.parse(row.source) as SourceSummary }));
 }
 
+/** A configuration whose last job failed. */
+type FailedSpecRow = Pick<SpecRow, "id" | "name" | "error_message" | "updated_at">;
+
+/** Those that failed last, of an owner. */
+export function listFailedSpecs(
+  { sql: db }: Queries,
+  owner: string,
+  limit: number,
+): Promise<FailedSpecRow[]> {
+  return db
+    .selectFrom(specsBy("specs_failed"))
+    .select(["id", "name", "error_message", "updated_at"])
+    .where("owner_id", "=", owner)
+    .where("status", "=", sql.lit("FAILED" as const))
+    .orderBy("updated_at", "desc")
+    .limit(limit)
+    .execute();
+}
+
 /** How many specs of each of these zones have each status. */
 export async function countSpecsByStatus(
   { sql: db }: Queries,

@@ -32,6 +32,21 @@ export const findLock = statement<{ spec: string }, StateLockRow>((db, { spec })
   db.selectFrom("state_locks").selectAll().where("spec_id", "=", spec),
 );
 
+/** The states of an owner that jobs have left locked. Reads the locks, of which there are few. */
+export const findLeftLocks = statement<
+  { owner: string; limit: number },
+  { id: string; name: string; job_id: string; created_at: number }
+>((db, { owner, limit }) =>
+  db
+    .selectFrom("state_locks")
+    .innerJoin("jobs", "jobs.id", "state_locks.job_id")
+    .innerJoin("specs", "specs.id", "state_locks.spec_id")
+    .select(["specs.id", "specs.name", "state_locks.job_id", "state_locks.created_at"])
+    .where("specs.owner_id", "=", owner)
+    .where("jobs.released_at", "is not", null)
+    .limit(limit),
+);
+
 /** Takes a lock that is free. */
 export async function addLock({ sql: db }: Queries, row: StateLockRow): Promise<void> {
   await db.insertInto("state_locks").values(row).execute();

@@ -15,6 +15,7 @@ import { listJobIds, listJobSummaries } from "../../../control-plane/store/jobs/
 import { listLogins } from "../../../control-plane/store/people/logins.ts";
 import {
   countSpecsByStatus,
+  listFailedSpecs,
   listSpecSummaries,
   listUsersOfIdentity,
 } from "../../../control-plane/store/configurations/summaries.ts";
@@ -39,6 +40,7 @@ const scans: Record<string, string> = {
   countQueued: "every queued job, at most every five seconds",
   countHeld: "every held job, at most every five seconds",
   findAllUnreleased: "once, after a restore",
+  findLeftLocks: "every lock: one for each running job, and those of lost jobs",
   findLogRemoval: "its first row",
   findAbandoned: "its first row",
   findRemovedHolders: "a step for each worker that holds jobs, once a second",
@@ -137,6 +139,7 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
       "configurations in short",
       (read) => listSpecSummaries(read, { owner: "o", zone: "z", ...page }),
     ],
+    ["failed configurations", (read) => listFailedSpecs(read, "o", 10)],
     ["users of an identity", (read) => listUsersOfIdentity(read, "i", 10)],
     ["workers", (read) => listWorkerIds(read, "o", "1", 10)],
     ["logins", (read) => listLogins(read, "o", 1, "1", 10)],

@@ -1,0 +1,73 @@
+/** What needs a person, first on the overview. */
+import type { Worker } from "../../../protocol/workers.ts";
+import type {
+  FailedConfiguration,
+  LockedConfiguration,
+} from "../../services/configurations/attention.ts";
+import type { JobSummary } from "../../services/jobs/views.ts";
+import { linkTo, nameOf } from "../jobs/job-table.ts";
+import { html, type Html } from "../page/html.ts";
+import { ago, between, waiting } from "../page/words.ts";
+
+export interface Attention {
+  readonly failed: readonly FailedConfiguration[];
+  readonly locked: readonly LockedConfiguration[];
+  /** Queued jobs. */
+  readonly queued: readonly JobSummary[];
+  readonly workers: readonly Worker[];
+}
+
+/** Reasons that end by themselves. */
+const passing = new Set(["waiting_for_worker", "configuration_busy", "worker_in_use"]);
+/** The state of its configuration is listed already. */
+const isStuck = ({ waiting_reason: reason }: JobSummary): boolean =>
+  reason !== null && reason !== "state_locked" && !passing.has(reason);
+
+/** Of each kind. */
+const shown = 10;
+
+/** What failed, is locked, waits for a person or is offline, with the way to it. */
+export const attentionView = (
+  { failed, locked, queued, workers }: Attention,
+  now: string,
+): Html | null => {
+  const items = [
+    ...failed.map(
+      ({ id, name, error_message, updated_at }) =>
+        html`<a href="/configurations/${id}">${name}</a> failed ${ago(updated_at, now)}<span
+            class="clamp"
+            >${error_message ?? ""}</span
+          >`,
+    ),
+    ...locked.map(
+      ({ id, name, locked_at }) =>
+        html`The state of <a href="/configurations/${id}#state-title">${name}</a> is locked since
+          ${ago(locked_at, now)}: its jobs wait until it is unlocked.`,
+    ),
+    ...queued
+      .filter(isStuck)
+      .slice(0, shown)
+      .map(
+        (job) =>
+          html`${linkTo(job)} of ${nameOf(job)} waits for ${between(job.created_at, now)}.
+          ${job.waiting_reason === null ? null : waiting(job.waiting_reason)}`,
+      ),
+    ...workers
+      .filter(({ status }) => status === "OFFLINE")
+      .slice(0, shown)
+      .map(
+        ({ id, name, last_heartbeat }) =>
+          html`The worker <a href="/workers/${id}">${name}</a> is offline${
+            last_heartbeat === null ? "" : html`: last seen ${ago(last_heartbeat, now)}`
+          }.`,
+      ),
+  ];
+  return items.length === 0
+    ? null
+    : html`<section class="notice flow" aria-labelledby="attention-title">
+        <h2 id="attention-title">Needs you</h2>
+        <ul>
+          ${items.map((item) => html`<li>${item}</li>`)}
+        </ul>
+      </section>`;
+};
