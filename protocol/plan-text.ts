@@ -3,7 +3,7 @@ import type { PlanAction, PlannedAttribute, PlannedChange, PlanSummary } from ".
 import { planReason } from "./words.ts";
 
 /** Returns a headline such as `Plan: 2 to add, 1 to replace`. */
-export function planHeadline({ counts, applyable }: PlanSummary): string {
+export function planHeadline({ counts, applyable, outputs }: PlanSummary): string {
   const parts = [
     [counts.create, "to add"],
     [counts.update, "to change"],
@@ -15,7 +15,9 @@ export function planHeadline({ counts, applyable }: PlanSummary): string {
   ] as const;
   const said = parts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}`);
   if (said.length > 0) return `Plan: ${said.join(", ")}`;
-  return applyable ? "Plan: only outputs change" : "Plan: no changes";
+  if (!applyable) return "Plan: no changes";
+  const changesOutputs = outputs.some(({ action }) => action !== "none");
+  return changesOutputs ? "Plan: only outputs change" : "Plan: only the state changes";
 }
 
 /** Returns why and how a resource changes, besides its attributes. */

@@ -18,9 +18,9 @@ import * as removals from "./migrations/0016-removals.ts";
 import * as facts from "./migrations/0017-facts.ts";
 import * as planAttributes from "./migrations/0018-plan-attributes.ts";
 import * as logResources from "./migrations/0019-log-resources.ts";
-import * as deployed from "./migrations/0018-deployed.ts";
-import * as planOptions from "./migrations/0019-plan-options.ts";
-import * as overview from "./migrations/0020-overview.ts";
+import * as deployed from "./migrations/0020-deployed.ts";
+import * as planOptions from "./migrations/0021-plan-options.ts";
+import * as overview from "./migrations/0022-overview.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [

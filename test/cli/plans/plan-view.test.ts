@@ -81,6 +81,8 @@ describe("a plan", () => {
 
   test("without changes is shown as no changes, and control sequences in names are removed", () => {
     expect(planView(nothing)).toEqual(["Plan: no changes"]);
+    const [refreshed] = planView({ ...nothing, applyable: true });
+    expect(refreshed).toBe("Plan: only the state changes");
     const address = 'a["\u001b[2J\u001b]0;title\u0007\r\nx"]';
     const [, line] = planView({ ...nothing, changes: [{ address, action: "create" }] });
     expect(line).toBe('    + a[" x"]');
