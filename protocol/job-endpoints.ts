@@ -130,10 +130,6 @@ export const jobEndpoints = {
     params: jobParams,
     status: 201,
     answer: Job,
-    refusals: [
-      "job_not_retryable",
-      "no_deploy_configuration",
-      "quota_exceeded",
-    ],
+    refusals: ["job_not_retryable", "no_deploy_configuration", "quota_exceeded"],
   }),
 };

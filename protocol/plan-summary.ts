@@ -99,6 +99,9 @@ export const PlanSummary = Type.Object({
 });
 export type PlanSummary = Static<typeof PlanSummary>;
 
+/** A problem document in short. */
+export const NotDeployable = Type.Object({ code: Type.String(), detail: Type.String() });
+
 export const planSummaryEndpoints = {
   getPlanSummary: endpoint({
     method: "GET",
@@ -117,7 +120,7 @@ export const planSummaryEndpoints = {
         "The DEPLOY that applies or has applied the plan; null if there is none.",
       ),
       not_deployable: about(
-        Nullable(Type.Object({ code: Type.String(), detail: Type.String() })),
+        Nullable(NotDeployable),
         "PLAN: why a DEPLOY of it would be refused now, as a problem; null if it would be accepted.",
       ),
     }),

@@ -36,7 +36,9 @@ export function planOptionsWords({
 }: PlanOptions): string[] {
   const limit = targets.length === 0 ? "" : targets.join(", ");
   return [
-    destroy && limit === "" ? "This plan destroys everything that the configuration has deployed." : "",
+    destroy && limit === ""
+      ? "This plan destroys everything that the configuration has deployed."
+      : "",
     destroy && limit !== "" ? `This plan destroys ${limit}, and what depends on it.` : "",
     refresh_only
       ? "This plan changes only the state: it takes over what was changed outside of terraform."

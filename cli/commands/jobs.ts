@@ -35,12 +35,8 @@ export function jobsCommand() {
       .argument("<configuration>", "name or id of the configuration")
       .option("--destroy", "plan to destroy what is deployed")
       .option("--refresh-only", "only take over into the state what changed outside of terraform")
-      .addOption(
-        repeated("--target <address>", "plan only this resource or module; repeatable"),
-      )
-      .addOption(
-        repeated("--replace <address>", "replace this resource; repeatable"),
-      )
+      .addOption(repeated("--target <address>", "plan only this resource or module; repeatable"))
+      .addOption(repeated("--replace <address>", "replace this resource; repeatable"))
       .addOption(wait())
       .option(
         "--detailed-exitcode",

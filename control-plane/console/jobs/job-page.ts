@@ -45,9 +45,9 @@ export const jobPage = (story: JobStory): Html => {
       ${job.error_message === null ? null : html`<p class="error" role="alert">${job.error_message}</p>`}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
-      ${job.plan_options === null ? null : planOptionsView(job.plan_options)}
-      ${actionsOf(story)} ${stepsOf(story)} ${plan === null ? null : planView(plan)}
-      ${outputsOf(job)} ${debugLogOf(job)}
+      ${job.plan_options === null ? null : planOptionsView(job.plan_options)} ${actionsOf(story)}
+      ${stepsOf(story)} ${plan === null ? null : planView(plan)} ${outputsOf(job)}
+      ${debugLogOf(job)}
       <details class="facts">
         <summary>Details</summary>
         ${factsOf(story)}
@@ -102,20 +102,20 @@ const actionsOf = ({ job, plan, use }: JobStory): Html => {
         : null
     }
     <div class="actions">
-    ${
-      isDeployable
-        ? action(
-            id,
-            "deploy",
-            destroys === 0 ? "Deploy this plan" : `Deploy this plan (destroys ${destroys})`,
-            destroys === 0 ? "" : "danger",
-            debugTick(new Form()),
-          )
-        : null
-    }
-    ${isOpen(status) ? cancelOf(job) : null}
-    ${isOver ? action(id, "retry", isDeployOfPlan ? "Plan again" : "Run it again", "") : null}
-  </div>`;
+      ${
+        isDeployable
+          ? action(
+              id,
+              "deploy",
+              destroys === 0 ? "Deploy this plan" : `Deploy this plan (destroys ${destroys})`,
+              destroys === 0 ? "" : "danger",
+              debugTick(new Form()),
+            )
+          : null
+      }
+      ${isOpen(status) ? cancelOf(job) : null}
+      ${isOver ? action(id, "retry", isDeployOfPlan ? "Plan again" : "Run it again", "") : null}
+    </div>`;
 };
 
 /** Why a plan is not offered to be deployed. */

@@ -57,9 +57,8 @@ export const attentionView = (
       .slice(0, shown)
       .map(
         ({ id, name, last_heartbeat }) =>
-          html`The worker <a href="/workers/${id}">${name}</a> is offline${
-            last_heartbeat === null ? "" : html`: last seen ${ago(last_heartbeat, now)}`
-          }.`,
+          html`The worker <a href="/workers/${id}">${name}</a> is
+            offline${last_heartbeat === null ? "" : html`: last seen ${ago(last_heartbeat, now)}`}.`,
       ),
   ];
   return items.length === 0

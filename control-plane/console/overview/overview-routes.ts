@@ -35,17 +35,17 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       countOpenJobs(context, caller, status, countLimit + 1);
     const [failed, locked, workers, runningCount, queuedCount, running, queued, ...ended] =
       await Promise.all([
-      listFailedConfigurations(context, caller, attentionShown),
-      listLockedConfigurations(context, caller, attentionShown),
-      listWorkers(context, caller, undefined, shown),
-      count("PROCESSING"),
-      count("QUEUED"),
-      list("PROCESSING", shown),
-      list("QUEUED", shown),
-      list("SUCCESS", recentShown),
-      list("FAILED", recentShown),
-      list("CANCELLED", recentShown),
-    ]);
+        listFailedConfigurations(context, caller, attentionShown),
+        listLockedConfigurations(context, caller, attentionShown),
+        listWorkers(context, caller, undefined, shown),
+        count("PROCESSING"),
+        count("QUEUED"),
+        list("PROCESSING", shown),
+        list("QUEUED", shown),
+        list("SUCCESS", recentShown),
+        list("FAILED", recentShown),
+        list("CANCELLED", recentShown),
+      ]);
     const recent = ended
       .flat()
       .toSorted((a, b) => endOf(b).localeCompare(endOf(a)))

@@ -11,6 +11,7 @@ import {
   ConfigSnapshot,
   Configuration,
   CreateConfiguration,
+  Deployed,
   CreateZone,
   UpdateConfiguration,
   Zone,

@@ -15,7 +15,7 @@ import {
   LogChunk,
   LogResource,
 } from "../../../protocol/jobs.ts";
-import { PlannedAttribute, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import { NotDeployable, PlannedAttribute, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import { snapshot } from "./configurations.ts";
 import { at, example, ids, sha256 } from "./example.ts";
 
@@ -52,6 +52,10 @@ const changedResource = {
 };
 
 export const jobExamples = [
+  example(NotDeployable, {
+    code: "plan_is_stale",
+    detail: "The configuration was changed after the plan was made, so plan again",
+  }),
   example(CreateJob, {
     job_type: "DEPLOY",
     configuration_id: ids.configuration,

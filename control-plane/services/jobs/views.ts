@@ -33,9 +33,11 @@ async function viewJob(
   job: JobRow & { config_snapshot: string | null },
 ): Promise<Job> {
   const configuration = await findLiveId(queries, job.spec_id);
-  const { own_source = false, plan_options = null, ...snapshot } = JSON.parse(
-    job.config_snapshot ?? "{}",
-  ) as StoredSnapshot;
+  const {
+    own_source = false,
+    plan_options = null,
+    ...snapshot
+  } = JSON.parse(job.config_snapshot ?? "{}") as StoredSnapshot;
   const debug = hasDebug(job);
   const debugLog = debug ? await queries.first(findDebugLog, { job: job.id }) : undefined;
   return {

@@ -38,7 +38,7 @@ describe.concurrent("windlass configurations", () => {
     const again = await ada.run("configurations", "update", "network", "--dir", directory);
     expect(again.stderr).toContain("the server already has this archive");
     const listed = await ada.run("configurations", "list");
-    expect(listed.stdout).toMatch(/^network +zone +NEW +archive [\da-f]{12}/m);
+    expect(listed.stdout).toMatch(/^network +zone +NEW +- +archive [\da-f]{12}/m);
   });
 
   test("update changes only the named fields, and delete removes the configuration", async () => {

@@ -3,7 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JobContext } from "../../../../agent/job/context.ts";
-import { checkVarFiles, parallelismOf, planOptionsOf } from "../../../../agent/job/plan/arguments.ts";
+import {
+  checkVarFiles,
+  parallelismOf,
+  planOptionsOf,
+} from "../../../../agent/job/plan/arguments.ts";
 
 let source: string;
 beforeAll(() => {
@@ -45,7 +49,9 @@ test("planOptionsOf returns the arguments of terraform and OpenTofu, none for an
   const of = (plan_options?: object) =>
     planOptionsOf({ claim: { job: { plan_options } } } as unknown as JobContext);
   expect(of()).toEqual([]);
-  expect(of({ destroy: true, refresh_only: false, targets: [], replace: [] })).toEqual(["-destroy"]);
+  expect(of({ destroy: true, refresh_only: false, targets: [], replace: [] })).toEqual([
+    "-destroy",
+  ]);
   expect(of({ refresh_only: true, targets: ["module.a", 'b.c["d e"]'] })).toEqual([
     "-refresh-only",
     "-target=module.a",

@@ -29,7 +29,7 @@ test("the checkbox of each job form requests a debug log", async () => {
     const job = await fixture.person.get(endpoints.getJob, { params: { id: made } });
     expect(job).toMatchObject({ job_type: fields.job_type, debug });
   }
-  expect((await page(`/configurations/${id}`)).match(/name="debug"/g)).toHaveLength(3);
+  expect((await page(`/configurations/${id}`)).match(/name="debug"/g)).toHaveLength(5);
 });
 
 test("the job page links to the debug log and shows its size once it is uploaded", async () => {

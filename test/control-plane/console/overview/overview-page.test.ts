@@ -8,42 +8,43 @@ import { openSampleUser } from "../../../helpers/sample-data.ts";
 const { plane, it } = planeForFile();
 
 describe("the overview", () => {
-it("lists first what needs a person, each with the way to it", async () => {
-  const user = await openSampleUser(plane);
-  const page = () => ask(plane, "GET", "/", { headers: user.headers });
-  expect(words(await page())).not.toContain("Needs you");
+  it("lists first what needs a person, each with the way to it", async () => {
+    const user = await openSampleUser(plane);
+    const page = () => ask(plane, "GET", "/", { headers: user.headers });
+    expect(words(await page())).not.toContain("Needs you");
 
-  const broken = await user.configure("broken");
-  await user.queue({ job_type: "PLAN", configuration_id: broken });
-  await user.end(await user.start(), "FAILED", { error_message: "Error: no such region" });
-  const locked = await user.configure("locked");
-  await writeState(plane, user, locked);
-  const stuck = await user.queue({ job_type: "PLAN", configuration_id: broken, labels: ["gpu"] });
-  await setRows(plane, "workers", { offline_at: Date.now() }, { id: user.worker });
+    const broken = await user.configure("broken");
+    await user.queue({ job_type: "PLAN", configuration_id: broken });
+    await user.end(await user.start(), "FAILED", { error_message: "Error: no such region" });
+    const locked = await user.configure("locked");
+    await writeState(plane, user, locked);
+    const stuck = await user.queue({ job_type: "PLAN", configuration_id: broken, labels: ["gpu"] });
+    await setRows(plane, "workers", { offline_at: Date.now() }, { id: user.worker });
 
-  const { text } = await page();
-  const [first = "", rest = ""] = text.split("<h2>Running</h2>");
-  expect(rest).not.toBe("");
-  expect(first).toContain(`href="/configurations/${broken}"`);
-  expect(first).toContain("Error: no such region");
-  expect(first).toContain(`href="/configurations/${locked}#state-title"`);
-  expect(first).toContain(`href="/jobs/${stuck.id}"`);
-  expect(first).toContain("No worker has the labels of this job");
-  expect(first).toMatch(new RegExp(`href="/workers/${user.worker}">[^]*is offline`));
-});
-
+    const { text } = await page();
+    const [first = "", rest = ""] = text.split("<h2>Running</h2>");
+    expect(rest).not.toBe("");
+    expect(first).toContain(`href="/configurations/${broken}"`);
+    expect(first).toContain("Error: no such region");
+    expect(first).toContain(`href="/configurations/${locked}#state-title"`);
+    expect(first).toContain(`href="/jobs/${stuck.id}"`);
+    expect(first).toContain("No worker has the labels of this job");
+    expect(first).toMatch(new RegExp(`href="/workers/${user.worker}">[^]*is\\s+offline`));
+  });
 });
 
 describe("the title of a tab", () => {
-it("names what the page shows", async () => {
-  const user = await openSampleUser(plane);
-  const { id } = await user.queue({
-    job_type: "PLAN",
-    configuration_id: await user.configure("network"),
+  it("names what the page shows", async () => {
+    const user = await openSampleUser(plane);
+    const { id } = await user.queue({
+      job_type: "PLAN",
+      configuration_id: await user.configure("network"),
+    });
+    const titleOf = async (path: string) =>
+      /<title>(.*)<\/title>/.exec(
+        (await ask(plane, "GET", path, { headers: user.headers })).text,
+      )?.[1];
+    expect(await titleOf("/")).toBe("Overview · Windlass");
+    expect(await titleOf(`/jobs/${id}`)).toBe("PLAN of network · Windlass");
   });
-  const titleOf = async (path: string) =>
-    /<title>(.*)<\/title>/.exec((await ask(plane, "GET", path, { headers: user.headers })).text)?.[1];
-  expect(await titleOf("/")).toBe("Overview · Windlass");
-  expect(await titleOf(`/jobs/${id}`)).toBe("PLAN of network · Windlass");
-});
 });

@@ -12,8 +12,11 @@ const none = { destroy: false, refresh_only: false, targets: [], replace: [] };
 
 const it = base
   // Queues a PLAN with these options.
-  .extend("queue", ({ client, spec }) => (options: Partial<CreateJob>) =>
-    client.get(createJob, { body: { job_type: "PLAN", configuration_id: spec, ...options } }),
+  .extend(
+    "queue",
+    ({ client, spec }) =>
+      (options: Partial<CreateJob>) =>
+        client.get(createJob, { body: { job_type: "PLAN", configuration_id: spec, ...options } }),
   )
   // Claims the next job, as a runner that supports the options, and lets it succeed.
   .extend("run", ({ runner }) => async () => {
