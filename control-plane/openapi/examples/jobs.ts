@@ -15,7 +15,12 @@ import {
   LogChunk,
   LogResource,
 } from "../../../protocol/jobs.ts";
-import { NotDeployable, PlannedAttribute, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import {
+  NotDeployable,
+  PlannedAttribute,
+  PlannedChange,
+  PlanSummary,
+} from "../../../protocol/plan-summary.ts";
 import { snapshot } from "./configurations.ts";
 import { at, example, ids, sha256 } from "./example.ts";
 
