@@ -29,7 +29,12 @@ test("serial, lineage and the number of resources are found, however the bytes a
 
 test("each instance of a managed resource counts, and no data source does", () => {
   const resources = [
-    { module: "module.a", mode: "managed", type: "t", instances: Array(300).fill({ a: [{}] }) },
+    {
+      module: "module.a",
+      mode: "managed",
+      type: "t",
+      instances: Array.from({ length: 300 }, () => ({ a: [{}] })),
+    },
     { instances: [{}, { deposed: "1" }], mode: "managed" },
     { mode: "data", instances: [{}, {}] },
     { instances: [{}], mode: "data" },

@@ -67,17 +67,27 @@ describe("a retry of a job", () => {
     const queued = await client.get(createJob, { body });
     await client.get(cancelJob, { params: queued });
     const started = await addJob(plane.context.store, owner, {
-      ...{ job_type: "DEPLOY", status: "FAILED", spec_id: spec, plan_job_id: plan.id },
-      ...{ labels: '["gpu"]', started_at: 1, released_at: 1 },
+      job_type: "DEPLOY",
+      status: "FAILED",
+      spec_id: spec,
+      plan_job_id: plan.id,
+      labels: '["gpu"]',
+      started_at: 1,
+      released_at: 1,
     });
     const again = await client.get(retryJob, { params: queued });
     expect(again).toMatchObject({
-      ...{ job_type: "PLAN", plan_job_id: null, labels: ["gpu"], own_source: true },
+      job_type: "PLAN",
+      plan_job_id: null,
+      labels: ["gpu"],
+      own_source: true,
       config_snapshot: { source },
       config_hash: plan.config_hash,
     });
     expect(await client.get(retryJob, { params: { id: started.id } })).toMatchObject({
-      ...{ job_type: "PLAN", plan_job_id: null, own_source: false },
+      job_type: "PLAN",
+      plan_job_id: null,
+      own_source: false,
     });
   });
 
