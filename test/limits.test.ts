@@ -46,7 +46,7 @@ test.each([
   ],
   ["its variables, together, as JSON", mib(variablesLimit)],
   [
-    "lines of its sensitive values; a line of a value of more than 64 KiB counts as an eighth",
+    "lines of its sensitive values; in a value of more than 64 KiB, eight lines count as one",
     number(secretLinesLimit),
   ],
   ["nesting of the JSON of any body", `${jsonLevels} levels`],
