@@ -51,7 +51,7 @@ export const agent = {
   WINDLASS_WORK_DIR: {
     type: "path",
     otherwise:
-      "systemd's state directory, else ./.windlass/agent from a checkout, else /var/lib/windlass-agent",
+      "systemd's state directory, else .windlass/agent in the current directory if Windlass runs from a checkout, else /var/lib/windlass-agent",
     help: "the folder of the identity, journals, workspaces and undelivered logs",
   },
   WINDLASS_CONCURRENCY: {
@@ -116,7 +116,7 @@ export const agent = {
     min: 0.001,
     max: 1_000_000,
     default: 256,
-    help: "MiB of one job's log",
+    help: "the size of one job's log, in MiB",
     details: "Output beyond this limit is dropped, and the dropped bytes are counted",
   },
   WINDLASS_DEBUG_LOG_LIMIT_MIB: {
@@ -125,7 +125,7 @@ export const agent = {
     min: 0.001,
     max: 1024,
     default: 64,
-    help: "MiB of the debug log of one job, before compression",
+    help: "the size of one job's debug log before compression, in MiB",
     details:
       "What terraform writes to [this log](docs/debug-log.md) beyond the limit is dropped, and the last line of the file says so",
   },
@@ -150,7 +150,7 @@ export const agent = {
     max: 86_400,
     default: 30,
     isInternal: true,
-    help: "how often the agent sends a heartbeat, until the server names another period; for tests",
+    help: "how often the agent sends a heartbeat until the server names another period; only for tests",
   },
   WINDLASS_RETRY_SECONDS: {
     ...period,
@@ -176,7 +176,7 @@ export const isolation = {
   WINDLASS_ISOLATION: {
     type: "enum",
     values: ["process", "uid", "bubblewrap", "container"],
-    otherwise: "the strongest that works here",
+    otherwise: "the strongest level that works on this machine",
     help: "how jobs are separated from the machine and from each other",
     details:
       "See [the levels](docs/isolation.md). An agent that is root uses `process` only if this setting names it",
@@ -194,7 +194,7 @@ export const isolation = {
     pattern: /^\//,
     most: 100,
     expected: "absolute paths",
-    help: "additional paths that jobs may read at levels that hide the file system",
+    help: "additional paths that jobs may read at the levels that hide the file system (bubblewrap, container)",
   },
   WINDLASS_CONTAINER_ENGINE: {
     type: "enum",
@@ -211,7 +211,7 @@ export const isolation = {
   WINDLASS_JOB_MEMORY_MIB: {
     ...limit,
     default: 4096,
-    help: "MiB of memory of one job; 0: no limit",
+    help: "the memory that one job may use, in MiB; 0: no limit",
     details:
       "The limit applies to the whole job at the level `container` and where the agent has [a control group](docs/isolation.md), and to each process elsewhere. " +
       "A job that reaches this limit or one of the next two fails; the agent and other jobs continue",
@@ -221,13 +221,13 @@ export const isolation = {
     min: 0,
     max: 1_000_000_000,
     default: 4096,
-    help: "processes and threads of one job; 0: no limit",
+    help: "how many processes and threads one job may have; 0: no limit",
     details: "Without a control group, the limit applies only if the job has its own user",
   },
   WINDLASS_JOB_FILE_MIB: {
     ...limit,
     default: 10_240,
-    help: "MiB of one file that a job writes; 0: no limit",
+    help: "the size of the largest file that a job may write, in MiB; 0: no limit",
   },
 } as const satisfies Settings;
 
@@ -235,7 +235,7 @@ export const sources = {
   WINDLASS_GIT_CREDENTIALS: {
     type: "secret",
     maxLength: 100_000,
-    help: "lines of https://user:token@host for private repositories",
+    help: "tokens for private repositories: lines of the form https://user:token@host",
   },
   WINDLASS_SOURCE_MIB: {
     type: "size",
@@ -244,7 +244,7 @@ export const sources = {
     min: 1,
     max: 1_000_000_000,
     default: 1024,
-    help: "MiB of disk space for a git source with its submodules, LFS files and modules",
+    help: "the disk space that a git source may use with its submodules, LFS files and modules, in MiB",
   },
   WINDLASS_ENGINE_MIRROR: {
     type: "text",
@@ -257,7 +257,7 @@ export const sources = {
   },
   WINDLASS_ENGINE_KEYS: {
     type: "file",
-    otherwise: "HashiCorp's",
+    otherwise: "HashiCorp's key",
     help: "a file with armored OpenPGP keys, for the releases of your own mirror",
   },
   WINDLASS_ENGINE_OFFLINE: {
@@ -268,7 +268,7 @@ export const sources = {
     type: "text",
     pattern: /^(\/|https:\/\/)[^\s$%]+$/,
     expected: "an absolute path of a folder, or an https address",
-    otherwise: "their registries",
+    otherwise: "none, so providers come from their registries",
     help: "the only folder or https address from which providers are installed",
     details:
       "A folder that `terraform providers mirror` has filled, or an address that serves the network mirror protocol",
@@ -279,7 +279,7 @@ export const sources = {
     min: 0,
     max: 100_000,
     default: 10,
-    help: "GiB of engines and providers that are kept for later jobs; 0: none are kept",
+    help: "the disk space for engines and providers that are kept for later jobs, in GiB; 0: none are kept",
     details: "The least recently used ones are removed first, never those of a running job",
   },
   WINDLASS_CACHE_DAYS: {

@@ -29,9 +29,14 @@ function hint(setting: Setting): string {
     setting.type === "boolean"
       ? "1 turns it on"
       : "default" in setting
-        ? `${values}default ${setting.default}`
-        : `${values}${setting.otherwise ?? ""}`;
+        ? `${values}default: ${setting.default}`
+        : `${values}${withoutSetting(setting)}`;
   return text && ` (${text})`;
+}
+
+function withoutSetting({ otherwise }: Setting): string {
+  if (otherwise === undefined || otherwise === "required") return otherwise ?? "";
+  return `default: ${otherwise}`;
 }
 
 function wrapped(text: string, most: number): string[] {

@@ -23,7 +23,8 @@ export const controlPlane = {
     type: "url",
     otherwise: "derived from the host and the port",
     help: "the address that people and runners use",
-    details: "Required when `WINDLASS_HOST` is `0.0.0.0` or `::`, as in the image",
+    details:
+      "Required when `WINDLASS_HOST` is `0.0.0.0` or `::`, as in the image. The server itself speaks plain HTTP: for an https address, put a reverse proxy in front of it",
   },
   WINDLASS_TRUSTED_PROXIES: {
     type: "list",
@@ -36,7 +37,7 @@ export const controlPlane = {
   WINDLASS_DATA_DIR: {
     type: "path",
     otherwise:
-      "systemd's state directory, else ./.windlass from a checkout, else /var/lib/windlass",
+      "systemd's state directory, else .windlass in the current directory if Windlass runs from a checkout, else /var/lib/windlass",
     help: "the folder of the database, files and keys",
     details: "Only one server can use it at a time: it holds a lock on `server.lock` in it",
   },
@@ -68,7 +69,7 @@ export const controlPlane = {
   },
   RELEASE_API_SECRET: {
     ...key,
-    otherwise: "these requests are refused",
+    otherwise: "none, and these requests are refused",
     help: "lets a pipeline call POST /api/releases/worker and POST /api/runners/register",
     details:
       "After ten wrong secrets in a minute, requests from the same address get 429, even with the right secret",
@@ -132,7 +133,7 @@ export const controlPlane = {
 } as const satisfies Settings;
 
 const credential = { type: "secret", minBytes: 1, otherwise: "off" } as const;
-const selfManaged = { type: "url", otherwise: "the public host" } as const;
+const selfManaged = { type: "url", otherwise: "the provider's public host" } as const;
 
 export const providers = {
   GITHUB_CLIENT_ID: {
@@ -223,27 +224,31 @@ const amount = { type: "integer", min: 1, max: 1_000_000 } as const;
 const volume = { type: "size", unit: "MiB", min: 0.001, max: 1_000_000_000 } as const;
 
 export const quotas = {
-  WINDLASS_QUOTA_QUEUED_JOBS: { ...amount, default: 1000, help: "queued jobs of one user" },
+  WINDLASS_QUOTA_QUEUED_JOBS: {
+    ...amount,
+    default: 1000,
+    help: "how many queued jobs a user may have",
+  },
   WINDLASS_QUOTA_CONFIGURATIONS: {
     ...amount,
     default: 10_000,
-    help: "configurations of one user",
+    help: "how many configurations a user may have",
   },
   WINDLASS_QUOTA_ARCHIVE_MIB: {
     ...volume,
     default: 5120,
-    help: "MiB of uploaded archives of one user, in total",
+    help: "the total size of a user's uploaded archives, in MiB",
   },
   WINDLASS_QUOTA_STATE_MIB: {
     ...volume,
     default: 5120,
-    help: "MiB of managed states of one user, in total and with their old versions",
-    details: "Checked when a DEPLOY is created and before a roll-back",
+    help: "the total size of a user's managed states and their old versions, in MiB",
+    details: "Checked when a DEPLOY is created and before a rollback",
   },
   WINDLASS_QUOTA_LOG_MIB: {
     ...volume,
     default: 256,
-    help: "MiB of the log of one job",
+    help: "the size of one job's log at the server, in MiB",
     details:
       "After the first chunk beyond it, all later chunks get 201, are dropped, and are counted in `windlass_log_dropped_bytes_total`; the job's `log_complete` is false",
   },

@@ -108,7 +108,7 @@ export function expected(setting: Setting): string {
     case "secret": {
       const { minBytes = 0, maxLength } = setting;
       if (minBytes > 1) return `a secret of at least ${minBytes} bytes`;
-      if (minBytes === 1) return "a secret that is not empty";
+      if (minBytes === 1) return "text that is not empty";
       return maxLength === undefined ? "a secret" : `a secret of at most ${maxLength} characters`;
     }
     case "secrets":
