@@ -17,6 +17,7 @@ import { settleClock } from "./services/operations/clock.ts";
 import { settleRestore } from "./services/storage/restored.ts";
 import { sealEnvironments } from "./services/configurations/seal-environments.ts";
 import { pruneExpired } from "./services/people/logins.ts";
+import { recountStates } from "./services/states/recount.ts";
 import { finishDeletions } from "./services/storage/removals.ts";
 import { retainOnce } from "./services/storage/retention.ts";
 import { workerWatch } from "./services/workers/watch.ts";
@@ -91,6 +92,11 @@ export async function startServer(
       second,
       () => finishDeletions(context, signal),
       "removing the history of deleted configurations failed",
+    ),
+    repeat(
+      hour,
+      () => recountStates(context, signal),
+      "counting the resources of older states failed",
     ),
     repeat(
       roundMilliseconds(context.retention),

@@ -3,14 +3,14 @@ import type { Answer } from "../../protocol/endpoint.ts";
 import type { endpoints } from "../../protocol/endpoints.ts";
 import type { Job, JobStatus } from "../../protocol/jobs.ts";
 import { find } from "../api/find.ts";
-import { CliError, print, say } from "../terminal/output.ts";
+import { clean, CliError, print, say } from "../terminal/output.ts";
 import { parseCount, readPages } from "../api/pages.ts";
 import type { Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 import { outputLines } from "./outputs.ts";
 import { planView } from "../plans/plan-view.ts";
 import { planMarkdown } from "../../protocol/plan-text.ts";
-import { waitingWords } from "../../protocol/words.ts";
+import { planOptionsWords, waitingWords } from "../../protocol/words.ts";
 import { styledStatus, runTime } from "./words.ts";
 
 export interface ListOptions {
@@ -77,9 +77,10 @@ const hasPlan = ({ job_type, status, plan_job_id }: Job): boolean =>
   plan_job_id !== null || (job_type === "PLAN" && status === "SUCCESS");
 
 /** Prints the job's plan as lines, or with `--json` as the server's response. */
-export async function showPlan(run: Run, { id, job_type }: Job): Promise<void> {
+export async function showPlan(run: Run, { id, job_type, plan_options }: Job): Promise<void> {
   const response = await run.api.call("getPlanSummary", { params: { id } });
   if (run.json) return run.show(response, {});
+  if (plan_options) for (const line of planOptionsWords(plan_options)) print(clean(line));
   if (response.plan_summary === null) say("This job has no plan summary.");
   else for (const line of planView(response.plan_summary)) print(line);
   if (job_type === "PLAN") run.done(`\n${planUse(response)}`);

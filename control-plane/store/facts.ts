@@ -37,6 +37,10 @@ export const restoredAt = "restored_at";
 export const configHashKey = "config_hash_key";
 /** Set once the environments that an earlier release stored in clear are sealed. */
 export const environmentsSealed = "environments_sealed";
+/**
+ * The last configuration whose state was counted again after an upgrade; absent if none is left.
+ */
+export const statesToRecount = "states_to_recount";
 /** A JSON array of one check value for each key that may have sealed something (secret-keys.ts). */
 export const secretKeyChecks = "secret_key_checks";
 

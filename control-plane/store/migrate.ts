@@ -21,6 +21,7 @@ import * as logResources from "./migrations/0019-log-resources.ts";
 import * as deployed from "./migrations/0020-deployed.ts";
 import * as planOptions from "./migrations/0021-plan-options.ts";
 import * as overview from "./migrations/0022-overview.ts";
+import * as recount from "./migrations/0023-recount.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -44,6 +45,7 @@ const migrations = [
   deployed,
   planOptions,
   overview,
+  recount,
 ];
 
 export interface SchemaTransaction {

@@ -205,7 +205,7 @@ export interface StateVersionsTable {
   size_bytes: number;
   /**
    * How many resources it records, instances counted, so that an empty state is known without
-   * opening it. Older rows count the instances of a resource as one.
+   * opening it. Older rows, except the newest of a spec, count the instances of a resource as one.
    */
   resources: number;
   blob: string;

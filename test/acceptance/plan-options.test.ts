@@ -44,6 +44,7 @@ describe.concurrent.each(["terraform", "opentofu"] as const)("plans with %s", (e
 
     const part = await plan("--target", "terraform_data.r[7]", "--target", "terraform_data.r[8]");
     expect(part.shown).toMatch(/^Plan: 2 to add$/m);
+    expect(part.shown).toContain("limited to terraform_data.r[7], terraform_data.r[8]");
     expect(await deploy(part.id)).toMatchObject({ plan_options: part.plan_options });
     expect(await read(name)).toMatchObject({ status: "DEPLOYED", deployed: { resources: 2 } });
     await deploy((await plan()).id);

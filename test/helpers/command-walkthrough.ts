@@ -60,7 +60,7 @@ export async function useConfigurations({ run, path }: Person): Promise<void> {
     says: /^Packed \d+ files? of [\s\S]*windlass jobs plan db --wait$/m,
   });
   await run(["configurations", "update", "db", "--label", "gpu"], { data: /^labels +gpu$/m });
-  await run(["configurations", "list"], { data: /^db +south +NEW +archive/m, reads: true });
+  await run(["configurations", "list"], { data: /^db +south +NEW +- +archive/m, reads: true });
   await run(["configurations", "show", "db"], { data: /^source +archive/m, reads: true });
   await run(["configurations", "delete", "db"], {
     asks: 'Delete the configuration "db" and all versions of its state?',

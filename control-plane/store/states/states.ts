@@ -19,6 +19,11 @@ export const findState = statement<{ spec: string }, StateVersionRow>((db, { spe
     .limit(1),
 );
 
+/** Corrects how many resources a version records. */
+export const setResources = statement<{ id: number; resources: number }>((db, { id, resources }) =>
+  db.updateTable("state_versions").set({ resources }).where("id", "=", id),
+);
+
 /** Adds a version. */
 export async function addState(
   { sql: db }: Queries,

@@ -173,6 +173,7 @@ it("keeps every row of the first release, except verification codes", async () =
   for (const [id, error_message, presumed_lost_at, outcome_unknown] of ended)
     expect(jobs.get(id)).toMatchObject({ error_message, presumed_lost_at, outcome_unknown });
   expect(after.log_chunks).toMatchObject([{ log_chunk: "1", step: null, resource: null }]);
+  expect(after.facts).toContainEqual({ name: "states_to_recount", value: "" });
   expect(after.archives).toMatchObject([{ named_at: 1 }]);
   expect(after.accounts).toMatchObject([{ host: "" }]);
 });
