@@ -116,12 +116,13 @@ function* leavesOf(path: string, node: Node, depth = 0): Iterable<PlannedAttribu
     const isMarkedAnew = before !== null && after !== null && wasSensitive !== isSensitive;
     if (!isMarkedAnew && !has(unknown) && isSame(before, after)) return;
     yield { path, sensitive: true, ...(has(unknown) ? { unknown: true } : {}) };
-  } else if (unknown === true) {
+  } else if (unknown === true || (before === null && isUnknownList(unknown))) {
+    // Of a list, nothing is known either if no entry is.
     const isShown = !isMarked && before !== null && isPlain(before);
     yield {
       path,
       ...(isShown ? { before } : {}),
-      unknown,
+      unknown: true,
       ...(isMarked ? { sensitive: true } : {}),
     };
   } else {
@@ -140,7 +141,7 @@ function* parts(path: string, node: Node): Iterable<[path: string, part: Node]> 
   const inside = insideOf(node);
   const values = [inside.before, inside.after].filter((value) => value !== undefined);
   const marks = [inside.unknown, inside.wasSensitive, inside.isSensitive];
-  const shapes = [...values, inside.unknown].filter((value) => typeof value === "object");
+  const shapes = [...values, inside.unknown].filter((value) => value && typeof value === "object");
   const isList = shapes.every(Array.isArray);
   if (!shapes.some(isParted) || !values.every(isList ? Array.isArray : isMap)) return;
   if (isList && values.every(isPlain) && !marks.some(has)) return;
@@ -179,6 +180,9 @@ function parsed(text: unknown): unknown {
   }
 }
 const jsonLimit = 65_536;
+
+const isUnknownList = (unknown: unknown): boolean =>
+  Array.isArray(unknown) && unknown.length > 0 && unknown.every((mark) => mark === true);
 
 /** False, too, for values that are nested too deeply to be compared. */
 function isSame(one: unknown, other: unknown): boolean {

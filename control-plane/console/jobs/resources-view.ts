@@ -109,7 +109,10 @@ function rowView(row: Row, scale: Scale): Html {
   const [sign, word] = words[last.action];
   const isReplaced = changes.length > 1 && changes.some(({ action }) => action === "delete");
   return html`<li class="${state}">
-    <span class="sign ${last.action}" role="img" aria-label="${isReplaced ? "replace" : word}"
+    <span
+      class="sign ${isReplaced ? "replace" : last.action}"
+      role="img"
+      aria-label="${isReplaced ? "replace" : word}"
       >${isReplaced ? "±" : sign}</span
     >
     <a href="#C${failed.chunk}" title="${visible(address)}"><bdi>${visible(address)}</bdi></a>

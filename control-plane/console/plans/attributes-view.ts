@@ -19,12 +19,10 @@ export function attributesView(change: PlannedChange): Html | null {
 
 function valuesOf({ action }: PlannedChange, attribute: PlannedAttribute): Html {
   const { before, after } = attributeText(action, attribute);
-  const isMarked = attribute.sensitive || attribute.unknown;
-  const old = before === undefined ? null : html`<del>${value(before, attribute.before)}</del>`;
+  const old = before === undefined ? null : value("del", before, attribute.before);
   if (after === undefined) return html`${old}`;
-  const next = isMarked
-    ? html`<em>${after}</em>`
-    : html`<ins>${value(after, attribute.after)}</ins>`;
+  const isMarked = attribute.sensitive || attribute.unknown;
+  const next = isMarked ? html`<em>${after}</em>` : value("ins", after, attribute.after);
   return html`${old}${old === null ? null : html` <span role="img" aria-label="becomes">→</span> `}${next}`;
 }
 
@@ -32,11 +30,14 @@ function valuesOf({ action }: PlannedChange, attribute: PlannedAttribute): Html 
 const lineLength = 120;
 
 /** A long text is folded, with its own line breaks. */
-function value(text: string, own: unknown): Html {
-  if (text.length <= lineLength) return html`${text}`;
+function value(tag: "del" | "ins", text: string, own: unknown): Html {
+  const isLong = text.length > lineLength;
+  const shown = isLong ? `${text.slice(0, lineLength).toWellFormed()}…` : text;
+  const line = tag === "del" ? html`<del>${shown}</del>` : html`<ins>${shown}</ins>`;
+  if (!isLong) return line;
   const whole = typeof own === "string" ? own.split("\n").map(visible).join("\n") : text;
   return html`<details class="long">
-    <summary>${text.slice(0, lineLength).toWellFormed()}…</summary>
+    <summary>${line}</summary>
     <pre tabindex="0">${whole}</pre>
   </details>`;
 }

@@ -80,8 +80,15 @@ export const planView = (plan: PlanSummary): Html => {
             ${more(plan.drift_omitted, "resources")}
           </details>`
     }
+    ${plan.changes.length === 0 ? null : markdownOf(plan)}
   </windlass-plan>`;
 };
+
+const markdownOf = (plan: PlanSummary): Html =>
+  html`<details class="markdown">
+    <summary>As Markdown, for a pull request</summary>
+    <pre tabindex="0" aria-label="The plan as Markdown">${planMarkdown(plan)}</pre>
+  </details>`;
 
 /** What a script does: search, a filter, and the text to copy. */
 const toolsOf = (plan: PlanSummary): Html =>
@@ -99,10 +106,6 @@ const toolsOf = (plan: PlanSummary): Html =>
       <button type="button" class="quiet" name="copy">Copy as Markdown</button>
       <output></output>
     </div>
-    <details class="markdown">
-      <summary>As Markdown, for a pull request</summary>
-      <pre tabindex="0" aria-label="The plan as Markdown">${planMarkdown(plan)}</pre>
-    </details>
     ${
       plan.truncated
         ? html`<p class="warning">

@@ -67,8 +67,13 @@ describe("the attributes of a change", () => {
       { path: "id", unknown: true },
       { path: "name", after: "x" },
     ]);
-    expect(list({ before: null, after: {}, after_unknown: { a: { id: true } } })).toEqual([
+    const unknown = { a: { id: true }, list: [true, true], mixed: [true, false] };
+    const mixed = { before: null, after: { mixed: [null, "x"] }, after_unknown: unknown };
+    expect(list(mixed)).toEqual([
       { path: "a.id", unknown: true },
+      { path: "list", unknown: true },
+      { path: "mixed[0]", unknown: true },
+      { path: "mixed[1]", after: "x" },
     ]);
   });
 });

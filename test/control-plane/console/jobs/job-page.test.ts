@@ -28,7 +28,7 @@ const stepsIn = (text: string): (string | undefined)[][] =>
 const barsIn = (text: string): string[] =>
   [
     ...text.matchAll(
-      /<li class="(\w+)">\s*<span class="sign[^]*?<bdi>([^<]*)<\/bdi>[^]*?took">([^<]*)</g,
+      /<li class="(\w+)">\s*<span\s+class="sign[^]*?<bdi>([^<]*)<\/bdi>[^]*?took">([^<]*)</g,
     ),
   ].map(([, ...parts]) => parts.join(" ").replaceAll("\u00a0", " "));
 
