@@ -142,7 +142,9 @@ describe("with a server that has only the published endpoints", () => {
     });
     const { status, error_message } = lastReport(deploy);
     expect(status).toBe("FAILED");
-    expect(error_message).toMatch(/^apply failed \(exit code 1\): local-exec provisioner error: /);
+    expect(error_message).toMatch(
+      /^apply failed \(exit code 1\): main\.tf:\d+: terraform_data\.boom: local-exec/,
+    );
     expect(error_message).toContain("exit status 7");
     expect(server.log(deploy, "STDOUT")).toContain("about to fail");
     expect(server.log(deploy, "STDOUT").match(/Creation complete/g)).toHaveLength(3);
