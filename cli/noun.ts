@@ -41,5 +41,9 @@ export const repeated = <const F extends string>(flags: F, description: string) 
     value,
   ]);
 
+/** Creates `--limit`. The second `default` is how the help shows it: without quotes. */
+export const limit = (description: string) =>
+  new Option("--limit <count>", description).default("20", "20");
+
 /** Creates `--yes`, for every verb that asks for confirmation. */
 export const yes = () => new Option("-y, --yes", "do not ask for confirmation");

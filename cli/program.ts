@@ -26,31 +26,31 @@ const entries: readonly Entry[] = [
   {
     name: "login",
     group: "Start here",
-    description: "sign in at a server",
+    description: "sign in to a server",
     load: async () => (await import("./commands/login.ts")).loginCommand(),
   },
   {
     name: "logout",
     group: "Start here",
-    description: "end this sign-in",
+    description: "end this login",
     load: async () => (await import("./commands/login.ts")).logoutCommand(),
   },
   {
     name: "whoami",
     group: "Start here",
-    description: "show who you are, and at which server",
+    description: "show who is signed in, and to which server",
     load: async () => (await import("./commands/login.ts")).whoamiCommand(),
   },
   {
     name: "profiles",
     group: "Start here",
-    description: "the servers at which you are signed in",
+    description: "the servers to which you are signed in",
     load: async () => (await import("./commands/profiles.ts")).profilesCommand(),
   },
   {
     name: "up",
     group: "Start here",
-    description: "upload a directory, plan it, ask, deploy it",
+    description: "upload a directory, plan it, ask for confirmation, deploy it",
     load: async () => (await import("./commands/up.ts")).upCommand(),
   },
   {
@@ -92,7 +92,7 @@ const entries: readonly Entry[] = [
   {
     name: "identities",
     group: "Work",
-    description: "cloud identities: the roles that jobs take on in your account",
+    description: "cloud identities: the roles that jobs assume in your cloud account",
     load: async () => (await import("./commands/identities.ts")).identitiesCommand(),
   },
   {
@@ -104,7 +104,7 @@ const entries: readonly Entry[] = [
   {
     name: "logins",
     group: "Work",
-    description: "your sign-ins: browsers and command lines",
+    description: "your logins, in browsers and clients",
     load: async () => (await import("./commands/people.ts")).loginsCommand(),
   },
   {
@@ -140,7 +140,7 @@ export async function buildProgram(words: readonly string[]): Promise<CommandUnk
     )
     .version(version(), "-V, --version", "print the version")
     .option("--server <url>", "the server (default: WINDLASS_URL, then the current profile's)")
-    .option("--profile <name>", "the sign-in to use; see windlass profiles")
+    .option("--profile <name>", "the profile to use; see windlass profiles")
     .option("--json", "print the server's response as JSON; a list is one array")
     .helpOption("-h, --help", "print this help")
     .helpCommand("help [command]", "print the help of a command")

@@ -142,7 +142,7 @@ function credentialOf(
     throw new CliError(
       server === undefined
         ? "You are not signed in. Run: windlass login --server https://…"
-        : `You are not signed in at ${server}. Run: windlass login --server ${server}`,
+        : `You are not signed in to ${server}. Run: windlass login --server ${server}`,
     );
   const [profileName, profile] = found;
   if (server !== undefined && profile.server !== server)
@@ -187,7 +187,7 @@ async function refresh({ server, refresh_token }: Profile) {
   } catch (error) {
     if (error instanceof ProblemError && error.status === 401)
       throw new CliError(
-        `Your sign-in at ${server} has ended. Run: windlass login --server ${server}`,
+        `Your login at ${server} has ended. Run: windlass login --server ${server}`,
       );
     throw error;
   }

@@ -1,4 +1,4 @@
-/** `windlass identities`: cloud identities, the roles that jobs take on in a cloud account. */
+/** `windlass identities`: cloud identities, the roles that jobs assume in a cloud account. */
 import type { CloudIdentity } from "../../protocol/cloud-identities.ts";
 import { examples, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
@@ -8,7 +8,7 @@ import { time } from "../terminal/times.ts";
 export function identitiesCommand() {
   const identities = noun(
     "identities",
-    "cloud identities: the roles that jobs take on in your account",
+    "cloud identities: the roles that jobs assume in your cloud account",
   );
   const named = (name: string, description: string) =>
     identities
@@ -41,7 +41,7 @@ export function identitiesCommand() {
       .command("create")
       .description("create a cloud identity; the server generates its external id")
       .argument("<name>", "1 to 100 characters")
-      .requiredOption("--role <arn>", "the role that jobs take on")
+      .requiredOption("--role <arn>", "the role that jobs assume")
       .action(
         action(async (run: Run, name: string, { role }: { role: string }) => {
           const body = { name, provider: "aws" as const, role_arn: role };
@@ -59,7 +59,7 @@ export function identitiesCommand() {
     ],
   );
   named("update", "change the name or role of an identity; its external id stays")
-    .option("--role <arn>", "the role that jobs take on")
+    .option("--role <arn>", "the role that jobs assume")
     .option("--rename <name>", "the new name")
     .action(
       action(async (run: Run, name: string, options: { role?: string; rename?: string }) => {

@@ -1,6 +1,6 @@
 /** `windlass jobs`: plans, deployments and destructions. */
 import { Option } from "@commander-js/extra-typings";
-import { examples, noun, repeated, yes } from "../noun.ts";
+import { examples, limit, noun, repeated, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { debugOption } from "./value-options.ts";
 import type {
@@ -16,7 +16,7 @@ import type { ListOptions, ShowOptions } from "../jobs/read.ts";
 const create = () => import("../jobs/create.ts");
 const read = () => import("../jobs/read.ts");
 const wait = () =>
-  new Option("--wait", "follow the job until it ends; exit with 0 if it succeeds, else 1");
+  new Option("--wait", "follow the job until it ends; exit with 0 if it succeeds, else with 1");
 const worker = () => new Option("--worker <name>", "name or id of the only worker that may run it");
 const label = () =>
   repeated(
@@ -34,13 +34,13 @@ export function jobsCommand() {
       .description("plan a configuration: show what a deployment would change")
       .argument("<configuration>", "name or id of the configuration")
       .option("--destroy", "plan to destroy what is deployed")
-      .option("--refresh-only", "only take over into the state what changed outside of terraform")
+      .option("--refresh-only", "only update the state with what changed outside of terraform")
       .addOption(repeated("--target <address>", "plan only this resource or module; repeatable"))
       .addOption(repeated("--replace <address>", "replace this resource; repeatable"))
       .addOption(wait())
       .option(
         "--detailed-exitcode",
-        "wait; exit with 0 if there are no changes, 2 if there are, 1 on failure, 64 on wrong usage",
+        "like --wait, but exit with 0 if there are no changes, 2 if there are changes, 1 if the job failed, 64 on wrong usage",
       )
       .addOption(worker())
       .addOption(label())
@@ -51,10 +51,10 @@ export function jobsCommand() {
         ),
       ),
     [
-      ["windlass jobs plan network --wait", "and show what would change"],
-      ["windlass jobs plan network --json | jq -r .id", "print the id, for a script"],
-      ["windlass jobs plan network --target module.dns --wait", "plan a part of it"],
-      ["windlass jobs plan network --detailed-exitcode", "find out in a script whether it changed"],
+      ["windlass jobs plan network --wait", "plan, and show what would change"],
+      ["windlass jobs plan network --json | jq -r .id", "print the id of the job, for a script"],
+      ["windlass jobs plan network --target module.dns --wait", "plan only one module"],
+      ["windlass jobs plan network --detailed-exitcode", "check in a script for changes"],
     ],
   );
   examples(
@@ -80,9 +80,11 @@ export function jobsCommand() {
   examples(
     jobs
       .command("destroy")
-      .description("plan the destruction of all that a configuration has deployed, ask, destroy it")
+      .description(
+        "plan to destroy everything that a configuration has deployed, ask, then destroy it",
+      )
       .argument("<configuration>", "name or id of the configuration")
-      .addOption(yes())
+      .option("-y, --yes", "do not plan and ask first: destroy in one job")
       .addOption(wait())
       .addOption(worker())
       .addOption(label())
@@ -122,8 +124,8 @@ export function jobsCommand() {
           "cancelled",
         ]),
       )
-      .option("--zone <name>", "name or id of a zone: only its jobs")
-      .option("--limit <count>", "the number of jobs to list", "20")
+      .option("--zone <name>", "only jobs in this zone: its name or id")
+      .addOption(limit("the number of jobs to list"))
       .action(action(async (run: Run, options: ListOptions) => (await read()).list(run, options))),
     [
       ["windlass jobs list --status failed --zone production", "failed jobs of a zone"],
@@ -156,7 +158,7 @@ export function jobsCommand() {
       .command("logs")
       .description("print the log of a job")
       .argument("<job>", "id of the job")
-      .option("-f, --follow", "print until the job ends; exit with 0 if it succeeds, else 1")
+      .option("-f, --follow", "print until the job ends; exit with 0 if it succeeds, else with 1")
       .action(
         action(async (run: Run, id: string, options: LogsOptions) =>
           (await import("../logs/logs.ts")).logs(run, id, options),
@@ -170,17 +172,19 @@ export function jobsCommand() {
   examples(
     jobs
       .command("debug-log")
-      .description("write the debug log of a job that was queued with --debug; it may hold secrets")
+      .description(
+        "write the debug log of a job that was queued with --debug; it may contain secrets",
+      )
       .argument("<job>", "id of the job")
-      .option("--output <file>", "into this file, which only you may read; else to stdout")
+      .option("--output <file>", "write it to this file, with mode 0600 (default: stdout)")
       .action(
         action(async (run: Run, id: string, options: DebugLogOptions) =>
           (await import("../logs/debug-log.ts")).debugLog(run, id, options),
         ),
       ),
     [
-      ["windlass jobs plan network --debug --wait", "make one"],
-      ["windlass jobs debug-log 01890a5d-… --output debug.log", "and read it"],
+      ["windlass jobs plan network --debug --wait", "run a job that keeps one"],
+      ["windlass jobs debug-log 01890a5d-… --output debug.log", "then download it"],
     ],
   );
   examples(
@@ -188,13 +192,13 @@ export function jobsCommand() {
       .command("cancel")
       .description("cancel a queued or running job; terraform stops cleanly and unlocks the state")
       .argument("<job>", "id of the job")
-      .addOption(wait())
+      .option("--wait", "wait until the runner has stopped terraform; exit with 0")
       .action(
         action(async (run: Run, id: string, options: CreateOptions) =>
           (await create()).cancel(run, id, options),
         ),
       ),
-    [["windlass jobs cancel 01890a5d-… --wait", "wait until the runner has released it"]],
+    [["windlass jobs cancel 01890a5d-… --wait", "wait until it has stopped"]],
   );
   examples(
     jobs

@@ -8,7 +8,7 @@ import { ago, time } from "../terminal/times.ts";
 export const loginCommand = () =>
   examples(
     new Command("login")
-      .description("sign in at a server: approve in the browser, type the six characters here")
+      .description("sign in to a server: approve in the browser, type the six characters here")
       .option("--no-browser", "print the address, but do not open a browser")
       .action(
         action(async (run, { browser }: { browser: boolean }) => {
@@ -18,7 +18,7 @@ export const loginCommand = () =>
       ),
     [
       ["windlass login --server https://windlass.example.com", "the first time"],
-      ["windlass login", "again, at the server of the current profile"],
+      ["windlass login", "again, to the server of the current profile"],
       [
         "windlass login --server https://other.example.com --profile other",
         "with a profile name of your choice",
@@ -29,19 +29,19 @@ export const loginCommand = () =>
 /** Builds `windlass logout`, which ends the login here and at the server. */
 export const logoutCommand = () =>
   examples(
-    new Command("logout").description("end this sign-in, here and at the server").action(
+    new Command("logout").description("end this login, here and at the server").action(
       action(async (run) => {
         const { logout } = await import("../people/sign-in.ts");
         await logout(run);
       }),
     ),
-    [["windlass logout --profile staging", "end only that sign-in"]],
+    [["windlass logout --profile staging", "end the login of that profile"]],
   );
 
 /** Builds `windlass whoami`, which shows the current login as the server has it. */
 export const whoamiCommand = () =>
   examples(
-    new Command("whoami").description("show who you are, and at which server").action(
+    new Command("whoami").description("show who is signed in, and to which server").action(
       action(async ({ api, show }) => {
         const { logins } = await api.call("listLogins");
         const login = logins.find(({ current }) => current);

@@ -1,12 +1,11 @@
 /** `windlass logins`, `repositories` and `audit`. */
-import { Option } from "@commander-js/extra-typings";
-import { examples, noun, verbExamples } from "../noun.ts";
+import { examples, limit, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { time } from "../terminal/times.ts";
 
 /** Builds `windlass logins`. */
 export function loginsCommand() {
-  const logins = noun("logins", "your sign-ins: browsers and command lines");
+  const logins = noun("logins", "your logins, in browsers and clients");
   logins
     .command("list")
     .description("list your logins, newest first; * marks the current one")
@@ -17,7 +16,7 @@ export function loginsCommand() {
           response.logins,
           {
             "": ({ current }) => (current ? "*" : " "),
-            KIND: ({ kind }) => (kind === "cli" ? "command line" : "browser"),
+            KIND: ({ kind }) => (kind === "cli" ? "client" : "browser"),
             SINCE: ({ created_at }) => time(created_at),
             UNTIL: ({ expires_at }) => time(expires_at),
             ID: ({ id }) => id,
@@ -37,15 +36,18 @@ export function loginsCommand() {
       }),
     );
   verbExamples(logins, {
-    list: ["", "find logins you do not recognize"],
+    list: ["", "find logins that you do not recognise"],
     delete: ["01890a5d-…", "end this one"],
   });
-  return examples(logins, [["windlass logins list", "find logins you do not recognize"]]);
+  return examples(logins, [["windlass logins list", "find logins that you do not recognise"]]);
 }
 
 /** Builds `windlass repositories`. */
 export function repositoriesCommand() {
-  const repositories = noun("repositories", "your repositories at a code host you sign in with");
+  const repositories = noun(
+    "repositories",
+    "your repositories at the code hosts that you sign in with",
+  );
   examples(
     repositories
       .command("list")
@@ -87,12 +89,12 @@ export function auditCommand() {
     .description("list audit entries, newest first")
     .option("--action <noun.verb>", "only this action, such as job.create")
     .option("--target <id>", "only actions on the resource with this id")
-    .addOption(new Option("--since <time>", "at or after this time, 2026-01-31 or …T12:00Z"))
+    .option("--since <time>", "at or after this time, such as 2026-01-31 or 2026-01-31T12:00Z")
     .option("--until <time>", "before this time")
-    .option("--limit <count>", "the number of entries to list", "20")
+    .addOption(limit("the number of entries to list"))
     .action(action(async (run: Run, options: AuditOptions) => listAudit(run, options)));
   examples(list, [
-    ["windlass audit list --action job.create --since 2026-01-31", "jobs created since then"],
+    ["windlass audit list --action job.create --since 2026-01-31", "jobs created since that day"],
     ["windlass audit list --limit 10000 --json", "for scripts"],
   ]);
   return audit;

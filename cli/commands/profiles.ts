@@ -1,10 +1,10 @@
-/** `windlass profiles`: one sign-in per server, of which one is the current profile. */
+/** `windlass profiles`: one login for each server, of which one is the current profile. */
 import { examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 
 /** Builds the command. */
 export function profilesCommand() {
-  const profiles = noun("profiles", "the servers at which you are signed in");
+  const profiles = noun("profiles", "the servers to which you are signed in");
   profiles
     .command("list")
     .description("list your profiles; * marks the current one")

@@ -37,7 +37,7 @@ export async function login(run: Run, { openBrowser }: { openBrowser: boolean })
     profiles: { ...before.profiles, [name]: profile },
   }));
   run.show({ server, user_email: tokens.user_email, profile: name }, {});
-  run.done(`Signed in at ${server} as ${tokens.user_email} (profile "${name}").`);
+  run.done(`Signed in to ${server} as ${tokens.user_email} (profile "${name}").`);
 }
 
 /** Ends the login at the server, then removes the profile, even if the server is unreachable. */

@@ -39,7 +39,7 @@ export const tags: readonly Tag[] = [
   {
     name: "Cloud identities",
     description:
-      "The role that a configuration's jobs take on in a cloud account. No key is stored: the role trusts the runners, with this external id.",
+      "The role that a configuration's jobs assume in a cloud account. No key is stored: the role trusts the runners, with this external id.",
     endpoints: cloudIdentityEndpoints,
   },
   {

@@ -305,7 +305,7 @@ export interface CliLoginsTable {
   used_at: Millis | null;
 }
 
-/** The role that jobs take on in a cloud account. `external_id` is made once and never changed. */
+/** The role that jobs assume in a cloud account. `external_id` is made once and never changed. */
 export interface CloudIdentitiesTable {
   id: string;
   owner_id: string;

@@ -18,17 +18,18 @@ the client suggests the nearest one.
 - **stdout is data**, and nothing else. Explanations, questions and warnings go to stderr. A log is data too, but with both \`--wait\` and \`--json\` it goes to
   stderr, because stdout then has the job.
 - **\`--json\`** prints what the server returns, with the fields of the HTTP API ([openapi.json](openapi.json)). Fields are added and
-  never renamed. A list is one array, even if the server returned several pages. \`jobs logs --json\` prints one chunk a line. With \`--wait\`, the output
+  never renamed. A list is one array, even if the server returned several pages. \`jobs logs --json\` prints one chunk per line. With \`--wait\`, the output
   is the job after its end; \`up\` prints its last job.
-- **Exit codes**: 0 success, 1 failure, 2 wrong usage or a question that could not be asked, 3 a plan that was made and not confirmed, 78 an invalid setting, 130
-  Ctrl-C. \`jobs plan --detailed-exitcode\` ends with 0 if the plan has no changes, 2 if it has some, 1 if it failed, and 64 on wrong usage. With
-  \`--wait\`, and for \`jobs logs --follow\` and \`up\`, the exit code is 0 only if the job succeeded, else 1. \`jobs cancel --wait\` ends with 0 when the job is over.
+- **Exit codes**: 0 success; 1 failure; 2 wrong usage, or a question that could not be asked; 3 a plan that was not confirmed; 78 an invalid setting; 130 Ctrl-C.
+  With \`--wait\`, and for \`jobs logs --follow\` and \`up\`, the exit code is 0 only if the job succeeded, else 1. Two commands differ: \`jobs cancel --wait\` ends
+  with 0, and \`jobs plan --detailed-exitcode\` with 0 if the plan has no changes, 2 if it has changes, 1 if it failed, and 64 on wrong usage.
 - **Ctrl-C** while a command follows a job: on a terminal, the client asks whether to leave the job running or to cancel it. Otherwise it leaves the job running,
   prints how to continue, and ends with 130.
-- **Questions** are asked only on a terminal. With \`--yes\`, the client asks nothing and continues.
+- **Questions** are asked only on a terminal. \`--yes\` answers them in advance, except the one that \`up\` asks before it uses a configuration of another
+  directory: for that, pass \`--adopt\`.
 - **Colours** are used only on a terminal, and never if \`NO_COLOR\` is set.
-- **Secrets** are read from stdin or asked for without echo, never taken from arguments. \`WINDLASS_TOKEN\` (or \`WINDLASS_TOKEN_FILE\`) with
-  \`WINDLASS_URL\` replaces a sign-in.
+- **Secrets** are read from stdin or asked for without echo, never taken from arguments. In a pipeline, set \`WINDLASS_URL\` and \`WINDLASS_TOKEN\` (or
+  \`WINDLASS_TOKEN_FILE\`) instead of signing in.
 
 ## Completion
 

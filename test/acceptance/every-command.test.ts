@@ -80,7 +80,7 @@ async function signIn({ run }: Person, browser: Browser): Promise<void> {
   };
   await run(["login", "--no-browser", "--server", plane.url], {
     answer: { to: "The six characters shown in the browser: ", line },
-    says: new RegExp(`Signed in at ${plane.url} as ${browser.email}`),
+    says: new RegExp(`Signed in to ${plane.url} as ${browser.email}`),
   });
   await run(["whoami"], { data: new RegExp(`^email +${browser.email}$`, "m"), reads: true });
   const { host } = new URL(plane.url);
@@ -170,7 +170,7 @@ async function unlockAfterwards(it: Person): Promise<void> {
 
 async function lookBack({ run, json }: Person): Promise<void> {
   await run(["audit", "list", "--limit", "500"], { data: /state\.unlock/, reads: true });
-  await run(["logins", "list"], { data: /^\* +command line/m, reads: true });
+  await run(["logins", "list"], { data: /^\* +client/m, reads: true });
   const logins = (await json("logins", "list")) as { id: string; current: boolean }[];
   const other = logins.find(({ current }) => !current)?.id ?? "";
   await run(["logins", "delete", other], { says: /ended/ });

@@ -55,7 +55,7 @@ describe.concurrent("signing in", () => {
     await terminal.shows("Those are not the characters shown in the browser.");
     terminal.type(`${code.slice(0, 3).toLowerCase()}-${code.slice(3)}\n`);
     expect(await terminal.exited).toBe(0);
-    expect(terminal.screen()).toContain(`Signed in at ${plane.url} as ada@example.com`);
+    expect(terminal.screen()).toContain(`Signed in to ${plane.url} as ada@example.com`);
     expect(statSync(files(env)).mode & 0o777).toBe(0o600);
     const who = await windlass(["whoami"], { env });
     expect(who.stdout).toMatch(/^email +ada@example\.com$/m);
@@ -150,6 +150,6 @@ describe.concurrent("signing in", () => {
     const named = { ...elsewhere, WINDLASS_TOKEN, WINDLASS_URL: plane.url };
     expect((await windlass(["whoami"], { env: named })).stdout).toContain(plane.url);
     const foreign = await windlass(["zones", "list", "--server", "http://127.0.0.1:9"], { env });
-    expect(foreign.stderr).toContain("You are not signed in at http://127.0.0.1:9");
+    expect(foreign.stderr).toContain("You are not signed in to http://127.0.0.1:9");
   });
 });

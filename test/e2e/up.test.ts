@@ -28,7 +28,7 @@ const directoryIn = (path: string): string => copyFixture("success-cluster", joi
 describe.concurrent("windlass up", () => {
   test("deploys a directory as docs/up.md shows, from the sign-in to the outputs (npm run up-docs writes it)", async () => {
     const { transcript, terraform } = await recordUp(plane);
-    expect(transcript).toContain("Signed in at http://127.0.0.1:8080 as ada@example.com");
+    expect(transcript).toContain("Signed in to http://127.0.0.1:8080 as ada@example.com");
     expect(transcript).toMatch(/^Configuration "hello-cluster" created in zone "default"\.$/m);
     expect(transcript).toMatch(/^Plan: 7 to add$[\s\S]*^Deploy this plan\? \[y\/N\] y$/m);
     expect(transcript).toMatch(/^Apply complete! Resources: 7 added/m);

@@ -35,7 +35,7 @@ export async function recordUp(plane: Plane): Promise<UpSession> {
   shell.type(`windlass login --no-browser --server ${plane.url}\n`);
   const device = /device_code=([\w-]+)/.exec(await shell.shows("The six characters"))?.[1];
   shell.type(`${(await approve(plane, browser, device)).verification_code}\n`);
-  await shell.shows("Signed in at");
+  await shell.shows("Signed in to");
 
   const json = async (...words: string[]): Promise<unknown> =>
     JSON.parse((await windlass([...words, "--json"], { env })).stdout as string);
