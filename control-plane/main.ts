@@ -18,6 +18,7 @@ Commands:
                                server may be running
   restore FILE                 restore a backup into the data directory of a
                                stopped server
+  install                      install the control plane as a systemd service
   rotate-key                   encrypt the data of a stopped server with a new
                                key
 
@@ -51,6 +52,7 @@ export async function main(args: string[]): Promise<void> {
     if (command === "restore") return await (await import("./commands/restore.ts")).restore(rest);
     if (command === "rotate-key")
       return await (await import("./commands/rotate-key.ts")).rotateKey(rest);
+    if (command === "install") return await (await import("./commands/install.ts")).install(rest);
     if (command !== undefined)
       return fail(`windlass server has no command "${command}"\n\n${usage()}`, 2);
     await serve(readConfig());

@@ -1,10 +1,11 @@
 /** The command line of `windlass agent install`. */
-import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";
+import { InstallError, installService } from "../../common/install/service.ts";
 import { readConfig } from "../config.ts";
-import { install, InstallError } from "./install.ts";
+import { runProgram } from "../machine/programs.ts";
 
 const usage = `Usage: windlass agent install --url URL [options]
 
@@ -57,12 +58,21 @@ export async function installCommand(args: string[]): Promise<number> {
     // Checks the values now, not at the first start of the service. The file may already have the
     // address.
     readConfig({ WINDLASS_URL: "http://localhost", ...given(settings) });
-    await install({
+    await installService({
+      role: "agent",
       settings,
-      registrationToken: tokenFile === undefined ? undefined : readToken(tokenFile),
+      required: [
+        "WINDLASS_URL",
+        "--url is missing: pass the address of the control plane, such as --url https://windlass.example.com",
+      ],
+      credentials: {
+        "windlass-agent.registration-token":
+          tokenFile === undefined ? undefined : readToken(tokenFile),
+      },
+      hasUser: true,
       root: resolve(parsed.root),
-      command: command(),
       start: !parsed["no-start"],
+      run: runProgram,
       say: (line) => process.stdout.write(`${line}\n`),
     });
     return 0;
@@ -76,12 +86,6 @@ const given = (settings: Record<string, string | undefined>): Record<string, str
   Object.fromEntries(
     Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
-
-/** `bin/windlass` of this installation: two folders up in a checkout, three in a package. */
-const command = (): string =>
-  ["../..", "../../.."]
-    .map((up) => join(import.meta.dirname, up, "bin/windlass"))
-    .find((path) => existsSync(path)) ?? "windlass";
 
 const read = (args: string[]) => {
   try {

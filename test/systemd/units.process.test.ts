@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { unitOf } from "../../agent/install/files.ts";
+import { unitOf } from "../../common/install/files.ts";
 import { root } from "../helpers/source-files.ts";
 import { lackOfProgram, skipAt } from "../helpers/tools.ts";
 import { bin } from "../helpers/windlass.ts";

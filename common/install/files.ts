@@ -1,12 +1,7 @@
-/** Builds the texts of the files that `windlass agent install` writes. */
+/** Builds the texts of the files that `windlass agent install` and `server install` write. */
 
-/** Settings of the agent that the installation writes; an undefined one stays unchanged. */
-export interface InstallSettings {
-  readonly WINDLASS_URL?: string | undefined;
-  readonly WINDLASS_WORKER_NAME?: string | undefined;
-  readonly WINDLASS_LABELS?: string | undefined;
-  readonly WINDLASS_CONCURRENCY?: string | undefined;
-}
+/** Settings that the installation writes; an undefined one stays unchanged. */
+export type InstallSettings = Readonly<Record<string, string | undefined>>;
 
 /**
  * The first systemd that can restart a service while processes of it are left in its control group.
@@ -30,19 +25,22 @@ export function unitOf(template: string, command: string, systemd: number): stri
 }
 
 /** Returns the environment file with these settings; every other line of the earlier file stays. */
-export function environmentOf(before: string, settings: InstallSettings): string {
+export function environmentOf(
+  role: "agent" | "server",
+  before: string,
+  settings: InstallSettings,
+): string {
+  const header = `# Settings of the Windlass ${role}. windlass ${role} --help lists all of them.`;
   const lines = before === "" ? [header] : before.replace(/\n+$/, "").split("\n");
   for (const [name, value] of Object.entries(settings)) {
     if (value === undefined) continue;
-    const line = `${name}=${quoted(value as string)}`;
+    const line = `${name}=${quoted(value)}`;
     const at = lines.findIndex((each) => each.startsWith(`${name}=`));
     if (at >= 0) lines[at] = line;
     else lines.push(line);
   }
   return `${lines.join("\n")}\n`;
 }
-
-const header = "# Settings of the Windlass agent. windlass agent --help lists all of them.";
 
 /** systemd.exec(5), EnvironmentFile: within double quotes these four are escaped by a backslash. */
 const quoted = (value: string): string =>

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { environmentOf, isHidden, unitOf } from "../../../agent/install/files.ts";
+import { environmentOf, isHidden, unitOf } from "../../../common/install/files.ts";
 import { root } from "../../helpers/source-files.ts";
 
 test("unitOf changes only the command of the template", () => {
@@ -29,9 +29,9 @@ test.each(["/opt/my windlass", "/opt/%n/windlass", "/opt/$HOME", '/opt/"x"', "wi
 );
 
 test("environmentOf changes the given settings and keeps every other line", () => {
-  const first = environmentOf("", { WINDLASS_URL: "https://w.example.com" });
+  const first = environmentOf("agent", "", { WINDLASS_URL: "https://w.example.com" });
   const edited = `${first}# mine\nHTTPS_PROXY=http://proxy:3128\n`;
-  const second = environmentOf(edited, {
+  const second = environmentOf("agent", edited, {
     WINDLASS_URL: "https://other.example.com",
     WINDLASS_WORKER_NAME: 'the "big" one \\ $5',
     WINDLASS_LABELS: undefined,
