@@ -33,6 +33,13 @@ function mark(journal: Journal, at: "adopted" | "steady"): void {
   }
 }
 
+/** What a log line says of a job. */
+const factsOf = ({ job: { id, job_type, config_snapshot } }: ClaimedJob) => ({
+  job: id,
+  type: job_type,
+  configuration: config_snapshot?.name,
+});
+
 interface Running {
   readonly claim: ClaimedJob;
   readonly done: Promise<JobResult>;
@@ -97,8 +104,7 @@ export class JobRuns {
     const found = this.#left.filter(isOurs);
     this.#left = this.#left.filter((left) => !found.includes(left));
     for (const { claim, journal } of found) {
-      const { id, job_type } = claim.job;
-      this.#options.log.info({ job: id, type: job_type }, "job found, continuing it");
+      this.#options.log.info(factsOf(claim), "job found, continuing it");
       mark(journal, "adopted");
       this.#run(claim, journal);
       setTimeout(() => {
@@ -153,7 +159,7 @@ export class JobRuns {
    * response was a repeated one.
    */
   async start(claim: ClaimedJob): Promise<boolean> {
-    const { id, job_type, attempt } = claim.job;
+    const { id, attempt } = claim.job;
     const held = this.#running.get(id);
     if (held && held.claim.job.attempt === attempt) return false;
     // The server gave the job to another worker and back. The former attempt is refused everywhere
@@ -170,7 +176,7 @@ export class JobRuns {
       journal.close();
       throw error;
     }
-    this.#options.log.info({ job: id, type: job_type }, "job claimed");
+    this.#options.log.info(factsOf(claim), "job claimed");
     this.#run(claim, journal);
     return true;
   }
@@ -199,6 +205,7 @@ export class JobRuns {
   }
 
   #run(claim: ClaimedJob, journal: Journal): void {
+    const begun = performance.now();
     const stop = new JobStop(journal);
     const done = Promise.withResolvers<JobResult>();
     const running: Running = { claim, done: done.promise, stop };
@@ -206,7 +213,8 @@ export class JobRuns {
     this.#tell();
     void this.#untilDone(running, journal).then((result) => {
       this.#running.delete(claim.job.id);
-      this.#options.log.info({ job: claim.job.id, result }, "job done");
+      const seconds = Math.round(performance.now() - begun) / 1000;
+      this.#options.log.info({ ...factsOf(claim), result, seconds }, "job ended");
       done.resolve(result);
       this.#tell();
       this.#options.onEnd(result, claim.job.job_type);

@@ -124,7 +124,7 @@ export async function buildApp(
     done();
     const { config, url } = request.routeOptions;
     if (config.quiet && reply.statusCode < 400) return;
-    request.log.info(
+    request.log.debug(
       {
         request_id: request.id,
         method: request.method,

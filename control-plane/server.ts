@@ -13,6 +13,7 @@ import { openContext, type OpenContext } from "./context.ts";
 import { roundMilliseconds } from "./domain/retention.ts";
 import { every } from "./every.ts";
 import { completeAccounts } from "./services/people/accounts.ts";
+import { logEvents } from "./services/operations/events.ts";
 import { settleClock } from "./services/operations/clock.ts";
 import { settleRestore } from "./services/storage/restored.ts";
 import { sealEnvironments } from "./services/configurations/seal-environments.ts";
@@ -54,6 +55,7 @@ export async function startServer(
       "restored from a backup: all users must sign in again, and jobs that had not ended are FAILED",
     );
   await sealEnvironments(context);
+  logEvents(context, log);
   const app = await buildApp(context, {
     version: version(),
     log,

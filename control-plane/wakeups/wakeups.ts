@@ -3,29 +3,52 @@
  * time, so a waiter also looks again by itself now and then.
  */
 
+import type { JobStatus, JobType } from "../../protocol/jobs.ts";
 import type { Quota } from "../domain/quotas.ts";
 import type { Claimable } from "../domain/worker.ts";
 
 /**
  * What may have changed: a job that may be claimable, a job's log or status, a worker's orders, a
- * login that was ended; and what a job came to, to be counted.
+ * login that was ended; and what happened, to be logged and counted.
  */
 export interface WakeupTopics {
   readonly queue: QueuedHint;
   readonly job: string;
   readonly worker: string;
   readonly login: string;
-  readonly ended: EndedHint;
+  readonly job_event: JobEvent;
+  readonly worker_event: WorkerEvent;
   /** A request that a quota refused. */
   readonly quota: Quota;
   /** Bytes of a job's log that were dropped, because it is too long. */
   readonly dropped: number;
 }
 
-/** What a job was, and what came of it. */
-interface EndedHint {
-  readonly job_type: string;
-  readonly status: string;
+/** What happened to a job, to be logged and counted. */
+export interface JobEvent {
+  readonly what: "queued" | "claimed" | "started" | "ended" | "queued again" | "reported late";
+  readonly id: string;
+  readonly job_type: JobType;
+  readonly status: JobStatus;
+  /** The name of the person who caused it. */
+  readonly by?: string | undefined;
+}
+
+/** What happened to a worker, to be logged. */
+export interface WorkerEvent {
+  readonly what:
+    | "registered"
+    | "got a new token"
+    | "changed"
+    | "is draining"
+    | "takes jobs again"
+    | "removed"
+    | "online"
+    | "offline";
+  readonly id: string;
+  readonly name: string | null;
+  /** The name of the person, token or worker that caused it. */
+  readonly by?: string | undefined;
 }
 
 /** Enough of a queued job to tell which worker may take it. */

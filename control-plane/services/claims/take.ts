@@ -16,7 +16,7 @@ import type { Queries } from "../../store/db.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
-import { changeJob, writeJobs } from "../jobs/changes.ts";
+import { changeJob, ringEvent, writeJobs } from "../jobs/changes.ts";
 import { failUnreadable } from "../jobs/outcomes.ts";
 import { jobToken } from "../states/job-tokens.ts";
 
@@ -50,7 +50,9 @@ export async function takeJob(
           : await tx.first(claimOwnJob, { ...params, owner: worker.owner_id });
       if (!job) return null;
       try {
-        return opened(context, job);
+        const claim = opened(context, job);
+        ringEvent(rings, "claimed", { ...job, status: "PROCESSING" });
+        return claim;
       } catch {
         await failUnreadable(tx, rings, job.id, context.now());
       }

@@ -7,7 +7,7 @@ import { withLists } from "../../domain/worker.ts";
 import type { Queries } from "../../store/db.ts";
 import { findNextOfSpec, findQueuedTeardowns, saveJob } from "../../store/jobs/jobs.ts";
 import { releaseLock } from "../../store/states/states.ts";
-import type { QueuedHint, Wakeups } from "../../wakeups/wakeups.ts";
+import type { JobEvent, QueuedHint, Wakeups } from "../../wakeups/wakeups.ts";
 import type { Context } from "../context.ts";
 import { endSpec, startSpec } from "./spec-status.ts";
 
@@ -36,6 +36,8 @@ export interface ChangeOptions {
   readonly keepLock?: boolean;
   /** Its runner has applied to a state that the server does not keep. */
   readonly hasApplied?: boolean;
+  /** The person who asked for it. */
+  readonly by?: string;
 }
 
 /** Saves `after` and everything that follows from the difference. Returns the saved job. */
@@ -45,7 +47,7 @@ export async function changeJob(
   before: JobRow,
   after: JobRow,
   now: number,
-  { keepLock = false, hasApplied = false }: ChangeOptions = {},
+  { keepLock = false, hasApplied = false, by }: ChangeOptions = {},
 ): Promise<JobRow> {
   if (after === before) return before;
   let job = after;
@@ -59,7 +61,7 @@ export async function changeJob(
   if (endDiffers(before, job)) await endSpec(tx, job, now, hasApplied);
   await saveJob(tx, job);
   rings.push((wakeups) => wakeups.ring("job", job.id));
-  if (hasEnded(job) && !hasEnded(before)) rings.push((wakeups) => wakeups.ring("ended", job));
+  for (const what of eventsOf(before, job)) ringEvent(rings, what, job, by);
   const isReleased = isHeld(before) && !isHeld(job);
   if (job.released_at !== null && !keepLock && job.spec_id !== null) {
     const isUnlocked = await releaseLock(tx, job.id);
@@ -73,6 +75,27 @@ export async function changeJob(
   if (job.status === "CANCELLED" && holder !== null)
     rings.push((wakeups) => wakeups.ring("worker", holder));
   return job;
+}
+
+/** Has an event of a job logged and counted after the commit. */
+export function ringEvent(
+  rings: Rings,
+  what: JobEvent["what"],
+  { id, job_type, status }: Pick<JobRow, "id" | "job_type" | "status">,
+  by?: string,
+): void {
+  rings.push((wakeups) => wakeups.ring("job_event", { what, id, job_type, status, by }));
+}
+
+function eventsOf(before: JobRow, job: JobRow): JobEvent["what"][] {
+  const isStarted = before.started_at === null && job.started_at !== null && !hasEnded(before);
+  const isLate = hasEnded(before) && job.status !== before.status;
+  return [
+    ...(isStarted ? (["started"] as const) : []),
+    ...(hasEnded(job) && !hasEnded(before) ? (["ended"] as const) : []),
+    ...(isLate ? (["reported late"] as const) : []),
+    ...(job.status === "QUEUED" ? (["queued again"] as const) : []),
+  ];
 }
 
 /** When a spec becomes free, its next job may be claimed. */

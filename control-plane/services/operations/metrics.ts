@@ -10,8 +10,26 @@ import {
   countWorkers,
   databaseBytes,
 } from "../../store/operations/metrics.ts";
+import { findJobFacts } from "../../store/operations/events.ts";
 import type { Claims } from "../claims/claims.ts";
 import type { Context } from "../context.ts";
+import { findSteps } from "../jobs/progress.ts";
+
+/** The names that our agent gives to its runs of terraform; a runner may send any other. */
+const knownPhases = new Set([
+  "version",
+  "init",
+  "validate",
+  "plan",
+  "apply",
+  "destroy",
+  "show",
+  "output",
+]);
+const phaseOf = (step: string): string => (knownPhases.has(step) ? step : "other");
+
+/** The store may be closed meanwhile; an observation less harms nothing. */
+const ignore = (): void => undefined;
 
 /** The store is read at most this often, because anyone may call. */
 const lookMilliseconds = 5000;
@@ -26,10 +44,8 @@ export interface Metrics {
 }
 
 /** Metrics of one server, in a registry of their own: two servers of one process do not mix. */
-export function openMetrics(
-  { store, wakeups, now }: Context,
-  claims: Pick<Claims, "waiting">,
-): Metrics {
+export function openMetrics(context: Context, claims: Pick<Claims, "waiting">): Metrics {
+  const { store, wakeups, now } = context;
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -64,9 +80,28 @@ export function openMetrics(
     labelNames: ["type", "status"],
     registers,
   });
-  wakeups.listen("ended", ({ job_type, status }) =>
-    ended.inc({ type: job_type.toLowerCase(), status: status.toLowerCase() }),
-  );
+  const { wait, time, phases } = jobHistograms(registers);
+  wakeups.listen("job_event", ({ what, id, job_type, status }) => {
+    if (what === "claimed") void observeWait(id).catch(ignore);
+    if (what !== "ended") return;
+    const labels = { type: job_type.toLowerCase(), status: status.toLowerCase() };
+    ended.inc(labels);
+    void observeTime(id, labels).catch(ignore);
+  });
+
+  async function observeWait(id: string): Promise<void> {
+    const job = await store.read.first(findJobFacts, { id });
+    if (job?.claimed_at) wait.observe(Math.max(0, job.claimed_at - job.created_at) / 1000);
+  }
+
+  async function observeTime(id: string, labels: { type: string; status: string }): Promise<void> {
+    const job = await store.read.first(findJobFacts, { id });
+    if (job?.started_at && job.ended_at)
+      time.observe(labels, Math.max(0, job.ended_at - job.started_at) / 1000);
+    for (const { name, took_ms } of await findSteps(context, id))
+      if (took_ms !== null)
+        phases.observe({ phase: phaseOf(name), status: labels.status }, took_ms / 1000);
+  }
 
   const refused = new Counter({
     name: "windlass_quota_refusals_total",
@@ -130,5 +165,31 @@ export function openMetrics(
       });
       return { text: await registry.metrics(), type: registry.contentType };
     },
+  };
+}
+
+/** Seconds of what may take a moment or hours. */
+const longBuckets = [1, 5, 15, 60, 300, 900, 3600, 4 * 3600];
+
+/** How long jobs wait, run, and spend in each command of terraform. */
+function jobHistograms(registers: Registry[]) {
+  const histogram = <T extends string>(name: string, help: string, labelNames: T[]) =>
+    new Histogram<T>({ name, help, labelNames, buckets: longBuckets, registers });
+  return {
+    wait: histogram(
+      "windlass_job_queue_wait_seconds",
+      "From the creation of a job to a claim at this server.",
+      [],
+    ),
+    time: histogram(
+      "windlass_job_duration_seconds",
+      "From the start of a job to its end at this server, by type and by the status it ended with first.",
+      ["type", "status"],
+    ),
+    phases: histogram(
+      "windlass_terraform_phase_duration_seconds",
+      "Duration of terraform's commands in jobs that ended at this server, by command and by the status of the job.",
+      ["phase", "status"],
+    ),
   };
 }

@@ -47,9 +47,7 @@ export async function registerCloudWorker(
       "payload_too_large",
       `the metadata is larger than ${workerMetadataLimit} bytes`,
     );
-  return context.store.write((tx) =>
-    addWorker(context, tx, { owner: null, by: pipeline(caller), metadata }, { name }),
-  );
+  return addWorker(context, { owner: null, by: pipeline(caller), metadata }, { name });
 }
 
 /** The highest published version; null where none is. */

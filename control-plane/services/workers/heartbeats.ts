@@ -47,6 +47,9 @@ export async function heartbeat(
   const status = workerStatus({ ...worker, offline_at, last_heartbeat_at: now });
   const { labels = worker.labels, features } = listsOf(body);
   const isChanged = labels !== worker.labels || features !== worker.features;
+  const event = isLeaving ? "offline" : isBack(worker) ? "online" : undefined;
+  if (event)
+    context.wakeups.ring("worker_event", { what: event, id: worker.id, name: worker.name });
   // Its waiting claims may get other jobs now.
   if (isLeaving || isChanged) context.wakeups.ring("worker", worker.id);
   if (isLeaving || waitMilliseconds === 0) return answer(context, worker.id, status, cancelled);
@@ -54,6 +57,10 @@ export async function heartbeat(
     cancelled.length > 0 ? Math.min(waitMilliseconds, knownCancelMilliseconds) : waitMilliseconds;
   return waitForChange(context, worker, { status, cancelled }, wait, gone());
 }
+
+/** Whether the worker was offline, or had never sent a heartbeat. */
+const isBack = ({ offline_at, last_heartbeat_at }: WorkerCaller): boolean =>
+  offline_at !== null || last_heartbeat_at === null;
 
 /**
  * In the stored form. A heartbeat without features clears them, because an older agent runs now.

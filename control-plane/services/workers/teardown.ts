@@ -69,5 +69,8 @@ export async function removeWorker(
   await loseSomeJobs(tx, rings, worker, by, now);
   await deleteWorker(tx, worker);
   await record(tx, { by, owner, action: "worker.remove", id: worker, name }, now);
-  rings.push((wakeups) => wakeups.ring("worker", worker));
+  rings.push((wakeups) => {
+    wakeups.ring("worker", worker);
+    wakeups.ring("worker_event", { what: "removed", id: worker, name, by: by.name ?? by.kind });
+  });
 }

@@ -44,6 +44,7 @@ export async function updateWorker(
     return after;
   });
   context.wakeups.ring("worker", id);
+  context.wakeups.ring("worker_event", { what: "changed", id, name: worker.name, by: user.email });
   return viewWorker(worker, owner);
 }
 

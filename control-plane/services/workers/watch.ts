@@ -37,7 +37,10 @@ export async function watchOnce(context: Context, readyAt: number): Promise<void
     const offline = await store.write((tx) =>
       tx.all(markOffline, { before: now - periods.offline, now }),
     );
-    for (const { id } of offline) wakeups.ring("worker", id);
+    for (const { id, name } of offline) {
+      wakeups.ring("worker", id);
+      wakeups.ring("worker_event", { what: "offline", id, name });
+    }
     await loseOmitted(context, await store.read.all(findOmitted, { period: periods.offline }));
   }
   if (now - readyAt >= periods.lost)

@@ -55,12 +55,12 @@ export async function registerWorker(
     const { worker } = registrant;
     return rotate(context, worker.id, { by: runner(worker), action: "worker.register" }, input);
   }
-  return context.store.write(async (tx) => {
-    if (registrant.kind === "user") {
-      const { user } = registrant;
-      return addWorker(context, tx, { owner: user.user_id, by: person(user) }, input);
-    }
-    const { token_hash, origin } = registrant;
+  if (registrant.kind === "user") {
+    const { user } = registrant;
+    return addWorker(context, { owner: user.user_id, by: person(user) }, input);
+  }
+  const { token_hash, origin } = registrant;
+  const useToken = async (tx: Queries) => {
     const token = await tx.first(useRegistrationToken, { token_hash, now: context.now() });
     if (!token)
       throw new RefusalError("unauthenticated", "the registration token is used up or expired");
@@ -70,8 +70,9 @@ export async function registerWorker(
       name: null,
       origin,
     } as const;
-    return addWorker(context, tx, { owner: token.owner_id, by }, input);
-  });
+    return { owner: token.owner_id, by };
+  };
+  return addWorker(context, useToken, input);
 }
 
 /** Returns a worker that the user may see; undefined if there is none. */
@@ -181,6 +182,8 @@ export async function setDraining(
     return { ...found, draining_at };
   });
   context.wakeups.ring("worker", id);
+  const what = isDraining ? "is draining" : "takes jobs again";
+  context.wakeups.ring("worker_event", { what, id, name: worker.name, by: user.email });
   return viewWorker(worker, owner);
 }
 
@@ -217,7 +220,7 @@ async function rotate(
   oldTokenExpiresAt: number | null = null,
 ): Promise<WorkerIdentity> {
   const token = newToken("wlw");
-  await context.store.write(async (tx) => {
+  const known = await context.store.write(async (tx) => {
     const worker = await tx.first(findWorkerRow, { id });
     if (!worker) throw notFound("worker");
     await saveWorker(tx, id, {
@@ -233,8 +236,12 @@ async function rotate(
     });
     const target = { owner: worker.owner_id, id, name: name ?? worker.name };
     await record(tx, { ...entry, ...target }, context.now());
+    return target.name;
   });
   context.wakeups.ring("worker", id);
+  const by = entry.by.name ?? entry.by.kind;
+  const what = entry.action === "worker.register" ? "registered" : "got a new token";
+  context.wakeups.ring("worker_event", { what, id, name: known, by });
   return { worker_id: id, worker_token: token };
 }
 
@@ -252,34 +259,37 @@ interface NewWorkerOf {
   readonly metadata?: object;
 }
 
-/** Creates a worker; without an owner it is cloud-hosted. */
+/**
+ * Creates a worker; without an owner it is cloud-hosted. `of` may be found in the same transaction.
+ */
 export async function addWorker(
-  { now }: Context,
-  tx: Queries,
-  { owner, by, metadata = {} }: NewWorkerOf,
+  { store, wakeups, now }: Context,
+  of: NewWorkerOf | ((tx: Queries) => Promise<NewWorkerOf>),
   { name, labels = [], isolation }: NewWorker,
 ): Promise<WorkerIdentity> {
-  const token = newToken("wlw");
-  const worker: WorkerRow = {
-    ...newlyRegistered,
-    id: uuid(),
-    owner_id: owner,
-    name,
-    mode: owner === null ? "cloud-hosted" : "self-hosted",
-    token_hash: hashToken(token),
-    labels: JSON.stringify(labels),
-    isolation: isolation ?? null,
-    created_at: now(),
-    metadata: JSON.stringify(metadata),
-  };
-  await insertWorker(tx, worker);
-  const { id, mode, created_at } = worker;
-  await record(
-    tx,
-    { by, owner, action: "worker.register", id, name, details: { mode } },
-    created_at,
-  );
-  return { worker_id: worker.id, worker_token: token };
+  const [id, token] = [uuid(), newToken("wlw")];
+  const { kind, name: who } = await store.write(async (tx) => {
+    const { owner, by, metadata = {} } = typeof of === "function" ? await of(tx) : of;
+    const worker: WorkerRow = {
+      ...newlyRegistered,
+      id,
+      owner_id: owner,
+      name,
+      mode: owner === null ? "cloud-hosted" : "self-hosted",
+      token_hash: hashToken(token),
+      labels: JSON.stringify(labels),
+      isolation: isolation ?? null,
+      created_at: now(),
+      metadata: JSON.stringify(metadata),
+    };
+    await insertWorker(tx, worker);
+    const details = { mode: worker.mode };
+    const entry = { by, owner, action: "worker.register", id, name, details } as const;
+    await record(tx, entry, worker.created_at);
+    return by;
+  });
+  wakeups.ring("worker_event", { what: "registered", id, name, by: who ?? kind });
+  return { worker_id: id, worker_token: token };
 }
 
 async function findReachable(

@@ -117,14 +117,14 @@ export const recordCall = statement<{ id: string; now: number }>((db, { id, now 
 );
 
 /** Marks workers whose latest sign of life is older than `before` OFFLINE; answers them. */
-export const markOffline = statement<{ before: number; now: number }, { id: string }>(
+export const markOffline = statement<{ before: number; now: number }, { id: string; name: string }>(
   (db, { before, now }) =>
     db
       .updateTable("workers")
       .set({ offline_at: now })
       .where("offline_at", "is", null)
       .where((where) => where(where.fn.coalesce("last_heartbeat_at", "created_at"), "<=", before))
-      .returning("id"),
+      .returning(["id", "name"]),
 );
 
 /** Workers that hold jobs and were OFFLINE, and silent, since `before`. */

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { withLists } from "../../../../control-plane/domain/worker.ts";
 import { addHeldJob, addTestWorker, ask } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { openSampleUser } from "../../../helpers/sample-data.ts";
 import { addJob, addOwner } from "../../../helpers/rows.ts";
 
 const { plane } = planeForFile();
@@ -59,6 +60,28 @@ describe("the metrics", () => {
     plane.context.wakeups.ring("queue", withLists(queued));
     expect((await parking).status).toBe(200);
     await eventually(async () => expect(await scrape()).toMatch(/^windlass_claims_parked 0$/m));
+  });
+
+  it("measure how long jobs wait and run, and terraform's commands by name", async () => {
+    const user = await openSampleUser(plane);
+    const configuration_id = await user.configure("measured");
+    const { id } = await user.queue({ job_type: "DESTROY", configuration_id });
+    await user.start();
+    for (const name of ["init", "a name of the runner's own"]) {
+      await user.step(id, name, "started");
+      await user.step(id, name, "ended", 70);
+    }
+    await user.end(id, "SUCCESS");
+    const scrape = async () => (await ask(plane, "GET", "/metrics")).text;
+    await eventually(async () => {
+      const text = await scrape();
+      const of = (series: string) => expect(text).toContain(series);
+      of('windlass_job_duration_seconds_count{type="destroy",status="success"} 1\n');
+      of('windlass_terraform_phase_duration_seconds_sum{phase="init",status="success"} 70\n');
+      of('windlass_terraform_phase_duration_seconds_sum{phase="other",status="success"} 70\n');
+      expect(text).toMatch(/^windlass_job_queue_wait_seconds_count [1-9]/m);
+      expect(text).not.toContain("a name of the runner");
+    });
   });
 
   it("follow the Prometheus naming rules, and requests cannot add label values", async () => {

@@ -1,0 +1,26 @@
+/** SQL of what the server logs and counts of a job. */
+import { sql } from "kysely";
+import type { JobRow } from "../../domain/job.ts";
+import { nameOfJob } from "../jobs/lists.ts";
+import { statement } from "../statement.ts";
+
+const columns = ["created_by", "created_at", "claimed_at", "started_at", "ended_at"] as const;
+
+export type JobFacts = Pick<JobRow, (typeof columns)[number]> & {
+  /** The name of its configuration. */
+  readonly configuration: string | null;
+  /** The name of its worker. */
+  readonly worker: string | null;
+};
+
+/** The times of a job, and what its configuration and its worker are called. */
+export const findJobFacts = statement<{ id: string }, JobFacts>((db, { id }) =>
+  db
+    .selectFrom("jobs")
+    .select(columns)
+    .select([
+      nameOfJob.as("configuration"),
+      sql<string | null>`(select name from workers where workers.id = jobs.worker_id)`.as("worker"),
+    ])
+    .where("id", "=", id),
+);
