@@ -80,6 +80,12 @@ export const AuditEntry = Type.Object({
   action: AuditAction,
   actor: Type.Object({ kind: AuditActorKind, ...Reference }),
   target: Type.Object({ kind: Type.String(), ...Reference }),
+  configuration: Type.Optional(
+    about(
+      Type.Object(Reference),
+      "If the target is a job: the configuration that it runs, and its name when the job was created.",
+    ),
+  ),
   details: JsonObject,
   ip_address: about(Nullable(Type.String()), "Null if no request caused the entry."),
   user_agent: about(Nullable(Type.String()), "At most 256 characters; null if none was sent."),

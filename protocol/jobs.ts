@@ -14,6 +14,7 @@ import {
   Uuid,
 } from "./fields.ts";
 import { jobTypes, planTextLimit } from "./limits.ts";
+import { PlanCounts } from "./plan-counts.ts";
 import { planOptionFields, PlanOptions } from "./plan-options.ts";
 
 export const JobType = OneOf(jobTypes);
@@ -97,6 +98,14 @@ export const Job = Type.Object({
     "The configuration as it was when the job was created, without sensitive values.",
   ),
   execution_metadata: Nullable(ExecutionMetadata),
+  created_by: about(
+    Nullable(Type.String()),
+    "The name of the person who created it, as in the audit log; null if this is not known.",
+  ),
+  changes: about(
+    Nullable(PlanCounts),
+    "How many resources its plan changes; null if its runner has not reported a plan.",
+  ),
   error_message: Nullable(ErrorMessage),
   waiting_reason: about(
     Nullable(WaitingReason),

@@ -7,6 +7,7 @@ import { endpoint } from "./endpoint.ts";
 import { about, Nullable, OneOf, Uuid } from "./fields.ts";
 import { jobParams } from "./jobs.ts";
 import { planAttributeCount, planListLimit, planTextLimit } from "./limits.ts";
+import { PlanCounts } from "./plan-counts.ts";
 
 export { planListLimit, planSummaryLimit } from "./limits.ts";
 
@@ -66,16 +67,7 @@ export type PlannedChange = Static<typeof PlannedChange>;
 const OutputChange = Type.Object({ name: Text, action: PlanAction, sensitive: Type.Boolean() });
 
 export const PlanSummary = Type.Object({
-  /** Resources by action. A replacement counts once; a move or import may also be a change. */
-  counts: Type.Object({
-    create: Count,
-    update: Count,
-    replace: Count,
-    delete: Count,
-    forget: Count,
-    move: Count,
-    import: Count,
-  }),
+  counts: PlanCounts,
   /** Deletions and replacements first, then the others in terraform's order. */
   changes: list(PlannedChange),
   changes_omitted: Count,

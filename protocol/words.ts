@@ -1,5 +1,6 @@
 /** Texts for values of the wire, shared by the command line and the console. */
 import type { WaitingReason } from "./jobs.ts";
+import type { PlanCounts } from "./plan-counts.ts";
 import type { PlanOptions } from "./plan-options.ts";
 
 /** Why a queued job does not run yet and, after the colon, what the user can do. */
@@ -47,6 +48,24 @@ export function planOptionsWords({
     replace.length > 0 ? `A replacement was requested of ${replace.join(", ")}.` : "",
   ].filter(Boolean);
 }
+
+/** The signs of what happens to resources, in the order of a plan's counts. */
+const countSigns = [
+  ["create", "+"],
+  ["update", "~"],
+  ["replace", "±"],
+  ["delete", "−"],
+  ["forget", "○"],
+  ["move", "→"],
+  ["import", "↓"],
+] as const;
+
+/** Returns what a plan changes in short, such as `+2 ~1 −3`, or `no changes`. */
+export const changesText = (counts: PlanCounts): string =>
+  countSigns
+    .filter(([action]) => counts[action] > 0)
+    .map(([action, sign]) => `${sign}${counts[action]}`)
+    .join(" ") || "no changes";
 
 /** Texts for the action reasons of `terraform show -json`. */
 const planReasons: Readonly<Record<string, string>> = {

@@ -116,6 +116,7 @@ export async function fillHistory(
     zone_id: `'${zone}'`,
     labels: "'[]'",
     timeout_seconds: "3600",
+    created_by: "'bench@example.com'",
   };
   insert(
     "jobs",
@@ -158,6 +159,9 @@ export async function fillHistory(
   );
   db.exec(`insert into job_snapshots (job_id, config_snapshot)
     select jobs.id, json_insert(specs.definition, '$.name', specs.name) from jobs join specs on specs.id = jobs.spec_id order by jobs.id`);
+  db.exec(`insert into plan_summaries (job_id, plan_summary)
+    select id, '{"counts":{"create":1,"update":0,"replace":0,"delete":0,"forget":0,"move":0,"import":0},"changes":[]}'
+    from jobs where job_type = 'PLAN' and status = 'SUCCESS' order by id`);
   for (const [number, action] of ["job.create", "job.end"].entries())
     insert(
       "audit_entries",

@@ -123,7 +123,10 @@ async function listAudit(run: Run, options: AuditOptions): Promise<void> {
       WHEN: ({ created_at }) => time(created_at),
       ACTION: (entry) => entry.action,
       WHO: ({ actor }) => actor.name ?? actor.kind,
-      WHAT: ({ target }) => target.name ?? target.id,
+      WHAT: ({ target, configuration }) =>
+        configuration?.name
+          ? `${target.name} of ${configuration.name}`
+          : (target.name ?? target.id),
       FROM: ({ ip_address }) => ip_address,
     },
     "There are no such audit entries.",

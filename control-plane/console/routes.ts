@@ -15,6 +15,7 @@ import { docsRoutes } from "./docs/docs-routes.ts";
 import { readForms } from "./page/form-body.ts";
 import { identityPages } from "./identities/identity-routes.ts";
 import { jobPages } from "./jobs/job-routes.ts";
+import { jobsPages } from "./jobs/jobs-routes.ts";
 import { sendPage } from "./page/layout.ts";
 import { keepNext, nextOf, takeNext } from "./people/next.ts";
 import { oauthRoutes } from "./people/oauth-routes.ts";
@@ -28,6 +29,7 @@ import {
   loginPage,
 } from "./people/sign-in-pages.ts";
 import { problemPages } from "./docs/problem-pages.ts";
+import { searchPages } from "./search/search-routes.ts";
 import { signedInRoutes } from "./signed-in.ts";
 import { workerPages } from "./workers/worker-routes.ts";
 import { zonePages } from "./zones/zone-routes.ts";
@@ -74,8 +76,10 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     zonePages(signedIn, context);
     configurationPages(signedIn, context);
     identityPages(signedIn, context);
+    jobsPages(signedIn, context);
     jobPages(signedIn, context);
     workerPages(signedIn, context);
+    searchPages(signedIn, context);
     peoplePages(signedIn, context);
     signedIn("GET", "/cli/login", async (caller, { query }, reply) => {
       const { email } = caller;

@@ -42,6 +42,8 @@ export interface JobRow {
   features: string;
   config_hash: string | null;
   timeout_seconds: number;
+  /** The name of the person who created it, as in the audit log. */
+  created_by: string | null;
   /** Grows with every claim. */
   attempt: number;
   /** The `Idempotency-Key` of the claim that got it. */
@@ -95,6 +97,7 @@ export type JobState = Pick<
 /** The values of every job before it is claimed for the first time. */
 export const newlyQueued = {
   status: "QUEUED",
+  created_by: null,
   worker_id: null,
   attempt: 0,
   claim_key: null,

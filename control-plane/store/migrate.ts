@@ -22,6 +22,7 @@ import * as deployed from "./migrations/0020-deployed.ts";
 import * as planOptions from "./migrations/0021-plan-options.ts";
 import * as overview from "./migrations/0022-overview.ts";
 import * as recount from "./migrations/0023-recount.ts";
+import * as history from "./migrations/0024-history.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -46,6 +47,7 @@ const migrations = [
   planOptions,
   overview,
   recount,
+  history,
 ];
 
 export interface SchemaTransaction {

@@ -21,6 +21,11 @@ beforeAll(async () => {
   pages = pagesOf(fixture, await addSampleJobs(plane, fixture), await fillPlaces(plane, fixture));
 });
 
+/** The tables that do not fit, of which a part is seen only after scrolling. */
+const cutOff = `[...document.querySelectorAll(".scroll")]
+  .filter((one) => one.scrollWidth > one.clientWidth)
+  .map((one) => one.getAttribute("aria-label"))`;
+
 describe("every page", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
@@ -32,9 +37,13 @@ describe("every page", () => {
       await page.setViewportSize({ width: 1280, height: 800 });
       await page.goto(plane.url + path);
       findings.push(...(await findingsOf(page)).map((finding) => `${name}: ${finding}`));
+      for (const label of await page.evaluate<string[]>(cutOff))
+        findings.push(`${name}: the table "${label}" is cut off`);
       await page.setViewportSize({ width: 390, height: 800 });
       const width = await page.evaluate<number>("document.documentElement.scrollWidth");
       if (width > 390) findings.push(`${name} is ${width} wide`);
+      for (const label of await page.evaluate<string[]>(cutOff))
+        findings.push(`${name}: the table "${label}" is cut off on a phone`);
     }
     expect(findings).toEqual([]);
   });

@@ -4,6 +4,7 @@
  * the page is as good as its last load.
  */
 import { patch } from "./patch.js";
+import { showTimes } from "./times.js";
 
 /** What the server last drew of each part: most of the time it draws the same again. */
 const drawn = new Map(parts(document).map((part) => [part.id, part.innerHTML]));
@@ -47,6 +48,7 @@ async function refresh() {
 
 /** @param {Document} fresh */
 function draw(fresh) {
+  showTimes(fresh);
   for (const part of parts(fresh)) {
     const old = document.getElementById(part.id);
     if (!old || drawn.get(part.id) === part.innerHTML) continue;
@@ -54,7 +56,6 @@ function draw(fresh) {
     patch(old, part);
   }
   document.dispatchEvent(new Event("drawn"));
-  sayLocalTimes();
   keep(fresh);
 }
 
@@ -71,16 +72,6 @@ function keep(page) {
     }, seconds * 1000);
 }
 
-/** Adds the local time as a tooltip to each time, which is shown in UTC. */
-function sayLocalTimes() {
-  for (const time of document.querySelectorAll("time")) {
-    const moment = new Date(time.dateTime);
-    const own = moment.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
-    time.title = `${time.dateTime.slice(0, 19).replace("T", " ")} UTC · ${own}`;
-  }
-}
-
-sayLocalTimes();
 keep(document);
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) void refresh();

@@ -6,14 +6,15 @@ import { actionsOf } from "./configuration-actions.ts";
 import { deployedView } from "./deployed-view.ts";
 import type { ConfigurationStory } from "./configuration-story.ts";
 import { entriesView, entryKinds, type Entries } from "./entries-view.ts";
+import { jobsOfOne } from "../jobs/job-table.ts";
+import { runStrip } from "../jobs/run-strip.ts";
 import { ask, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { outputs } from "./outputs-view.ts";
 import { sourceView } from "./source-view.ts";
 import { stateView } from "../states/state-view.ts";
-import { table } from "../page/table.ts";
-import { badge, between, clock, lengthOfTime, waiting } from "../page/words.ts";
+import { badge, clock, lengthOfTime, waiting } from "../page/words.ts";
 
 /** The forms of the page that can be refused; the one that was is shown with the reason. */
 export interface ConfigurationForms {
@@ -110,34 +111,23 @@ const outputsOf = (configuration: Configuration): Html | null => {
     <dl class="facts">${outputs(all)}</dl>`;
 };
 
-const history = ({ configuration, jobs, now }: ConfigurationStory): Html =>
+const history = ({ configuration, jobs, runs, now }: ConfigurationStory): Html =>
   jobs.items.length === 0
     ? html`<p>
         No job yet. Start a Plan, which shows what terraform would do and changes nothing. Then
         deploy that plan from its page.
       </p>`
-    : html`${table(
-        "Jobs of the configuration",
-        ["Job", "Status", "Created", "Took", "What"],
-        jobs.items.map((job) => [
-          html`<a href="/jobs/${job.id}">${job.job_type}</a>`,
-          badge(job.status),
-          clock(job.created_at),
-          job.started_at === null ? "–" : between(job.started_at, job.ended_at ?? now),
-          html`<span class="clamp"
-            >${job.error_message ?? (job.waiting_reason === null ? "" : waiting(job.waiting_reason))}</span
-          >`,
-        ]),
-      )}
-      ${
-        jobs.next === undefined
-          ? null
-          : html`<p>
-              <a href="/configurations/${configuration.id}?jobs=${jobs.next}#jobs-title"
-                >Older jobs</a
-              >
-            </p>`
-      }`;
+    : html`<p>${runStrip(configuration.id, runs, now, true)}</p>
+        ${jobsOfOne(jobs.items, now, "Jobs of the configuration")}
+        ${
+          jobs.next === undefined
+            ? null
+            : html`<p>
+                <a href="/configurations/${configuration.id}?jobs=${jobs.next}#jobs-title"
+                  >Older jobs</a
+                >
+              </p>`
+        }`;
 
 const facts = ({ configuration, identity }: ConfigurationStory): Html => {
   const { source, engine, engine_version, labels, working_directory, project_name } = configuration;

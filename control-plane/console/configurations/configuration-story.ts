@@ -7,6 +7,7 @@ import type { UserCaller } from "../../services/callers.ts";
 import { getCloudIdentity } from "../../services/identities/identities.ts";
 import type { Context } from "../../services/context.ts";
 import { listJobSummaries } from "../../services/jobs/jobs.ts";
+import { listRuns, type Run } from "../../services/jobs/runs.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import {
   findStateLock,
@@ -30,6 +31,8 @@ export interface ConfigurationStory {
   /** The job that runs, or the one that waits for the longest. */
   readonly open: JobSummary | undefined;
   readonly jobs: Slice<JobSummary>;
+  /** The last runs, newest first. */
+  readonly runs: readonly Run[];
   readonly versions: Slice<StateVersion>;
   readonly lock: StateLock | null;
   readonly now: string;
@@ -51,11 +54,12 @@ export async function configurationStory(
   const isSerial = typeof version === "string" && /^\d{1,15}$/.test(version);
   const list = (before: string | undefined) =>
     listJobSummaries(context, caller, { configuration: id, before, limit: shown + 1 });
-  const [zone, identity, newest, jobs, versions, lock] = await Promise.all([
+  const [zone, identity, newest, jobs, runs, versions, lock] = await Promise.all([
     getZoneName(context, caller, zone_id),
     cloud_identity_id === null ? null : getCloudIdentity(context, caller, cloud_identity_id),
     list(undefined),
     beforeJob === undefined ? undefined : list(beforeJob),
+    listRuns(context, id),
     listStateVersions(context, caller, id, isSerial ? Number(version) : undefined, shown + 1),
     findStateLock(context, caller, id),
   ]);
@@ -65,6 +69,7 @@ export async function configurationStory(
     identity,
     open: newest.findLast(({ status }) => isOpen(status)),
     jobs: slice(jobs ?? newest, (one) => one.id, jobs === undefined),
+    runs,
     versions: slice(versions, ({ serial }) => String(serial), !isSerial),
     lock,
     now: new Date(context.now()).toISOString(),

@@ -5,6 +5,7 @@ import type { Job } from "../../../protocol/jobs.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { destroyedWords } from "../../../protocol/words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
+import type { TerraformError } from "../../domain/terraform-errors.ts";
 import type { JobStep } from "../../services/jobs/progress.ts";
 import type { Changes } from "../../services/jobs/resources.ts";
 import { ask, debugTick, sentence } from "../page/fields.ts";
@@ -12,6 +13,7 @@ import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { logView, type LogStart } from "../logs/log-view.ts";
 import { planOptionsView } from "../plans/plan-options.ts";
+import { jobErrors } from "./job-errors.ts";
 import { planView } from "../plans/plan-view.ts";
 import { resourcesView } from "./resources-view.ts";
 import { badge, between, clock, isOpen, lengthOfTime, size, waiting } from "../page/words.ts";
@@ -26,6 +28,8 @@ export interface JobStory {
   /** What became of its plan, or of the plan that it applies. */
   readonly use: Pick<PlanAnswer, "deploy_job_id" | "not_deployable">;
   readonly log: LogStart;
+  /** What terraform says went wrong. */
+  readonly errors: readonly TerraformError[];
   /** What its runner did with terraform, as far as it said so. */
   readonly steps: readonly JobStep[];
   /** What terraform changed, as far as its runner said so. */
@@ -37,17 +41,18 @@ export interface JobStory {
 /** Everything there is to know of a job. */
 export const jobPage = (story: JobStory): Html => {
   const { job, plan } = story;
+  // While a job runs, its log is what people look for; before and after, the plan.
+  const isRunning = job.status === "PROCESSING";
   return html`<div id="job" data-live>
       <header class="title">
         <h1>${job.job_type} of ${linkOf(job)}</h1>
         ${badge(job.status)}
       </header>
-      ${job.error_message === null ? null : html`<p class="error" role="alert">${job.error_message}</p>`}
+      ${jobErrors(job, story.errors)}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
       ${job.plan_options === null ? null : planOptionsView(job.plan_options)} ${actionsOf(story)}
-      ${stepsOf(story)} ${plan === null ? null : planView(plan)} ${outputsOf(job)}
-      ${debugLogOf(job)}
+      ${stepsOf(story)} ${isRunning ? null : planOf(plan)} ${outputsOf(job)} ${debugLogOf(job)}
       <details class="facts">
         <summary>Details</summary>
         ${factsOf(story)}
@@ -59,11 +64,14 @@ export const jobPage = (story: JobStory): Html => {
       </div>
       <div>${logView(job, story.log)}</div>
     </div>
+    <div id="plan" data-live>${isRunning ? planOf(plan) : null}</div>
     <script type="module" src="/assets/plan-view.js"></script>`;
 };
 
 /** `PLAN of network`, for the title of its tab. */
 export const titleOf = (job: Job): string => `${job.job_type} of ${nameOf(job)}`;
+
+const planOf = (plan: PlanSummary | null): Html | null => (plan === null ? null : planView(plan));
 
 const lostNotice = (at: string): Html =>
   html`<p class="notice">

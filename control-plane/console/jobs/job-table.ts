@@ -1,25 +1,51 @@
 /** Jobs in a table. */
+import { changesText } from "../../../protocol/words.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { html, type Html } from "../page/html.ts";
 import { table } from "../page/table.ts";
 import { ago, badge, between, waiting } from "../page/words.ts";
 
 /** Jobs newest first, with what became of them. */
-export const jobTable = (jobs: readonly JobSummary[], now: string): Html =>
+export const jobTable = (jobs: readonly JobSummary[], now: string, label = "Jobs"): Html =>
   table(
-    "Jobs",
-    ["Job", "Configuration", "Status", "When", "Took", "What"],
-    jobs.map((job) => [
-      linkTo(job),
-      nameOf(job),
-      badge(job.status),
-      ago(job.ended_at ?? job.created_at, now),
-      job.started_at === null ? "–" : between(job.started_at, job.ended_at ?? now),
-      html`<span class="clamp"
-        >${job.error_message ?? (job.waiting_reason === null ? "" : waiting(job.waiting_reason))}</span
-      >`,
-    ]),
+    label,
+    ["Job", "Configuration", ...heads],
+    jobs.map((job) => [linkTo(job), nameOf(job), ...cellsOf(job, now)]),
   );
+
+/** Jobs of one configuration. */
+export const jobsOfOne = (jobs: readonly JobSummary[], now: string, label: string): Html =>
+  table(
+    label,
+    ["Job", ...heads],
+    jobs.map((job) => [linkTo(job), ...cellsOf(job, now)]),
+  );
+
+const heads = ["Status", "When", "Took", "Who", "What"];
+
+const cellsOf = (job: JobSummary, now: string): (Html | string)[] => [
+  badge(job.status),
+  ago(job.ended_at ?? job.created_at, now),
+  job.started_at === null ? "–" : between(job.started_at, job.ended_at ?? now),
+  job.created_by ?? "–",
+  html`<span class="clamp">${whatOf(job)}</span>`,
+];
+
+/** What is worth knowing of a job in one line. Never empty if it succeeded. */
+function whatOf({ status, job_type, error_message, waiting_reason, changes }: JobSummary): string {
+  if (error_message !== null) return error_message;
+  if (waiting_reason !== null) return waiting(waiting_reason);
+  if (changes !== null && status !== "CANCELLED") return changesText(changes);
+  return status === "SUCCESS" ? succeeded[job_type] : "";
+}
+
+/** Of a job whose runner reported no plan. */
+const succeeded = {
+  PLAN: "planned",
+  DEPLOY: "applied",
+  DESTROY: "everything destroyed",
+  DESTROY_WORKER: "what the worker was deployed with is destroyed",
+} as const satisfies Record<JobSummary["job_type"], string>;
 
 /** The way to its page. */
 export const linkTo = (job: JobSummary): Html =>

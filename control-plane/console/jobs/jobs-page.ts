@@ -1,41 +1,54 @@
 /** The list of all jobs. */
-import type { JobStatus } from "../../../protocol/jobs.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
-import { jobStatuses } from "../../../protocol/jobs.ts";
 import { html, type Html } from "../page/html.ts";
+import { clock } from "../page/words.ts";
 import { jobTable } from "./job-table.ts";
+import { addressOf, filterForm, type JobsFilter } from "./jobs-filter.ts";
 
-/** A page of the list; `next` continues it. */
-export const jobsPage = (
-  jobs: readonly JobSummary[],
-  status: JobStatus | undefined,
-  next: string | undefined,
-  now: string,
-): Html =>
-  html`<h1>Jobs</h1>
-    <nav class="filter" aria-label="Filter by status">
-      ${filter("All", "/jobs", status === undefined)}
-      ${jobStatuses.map((one) => filter(one, `/jobs?status=${one}`, one === status))}
-    </nav>
+export interface JobsStory {
+  readonly jobs: readonly JobSummary[];
+  readonly filter: JobsFilter;
+  /** The configuration that is filtered by. */
+  readonly configuration: { readonly id: string; readonly name: string } | undefined;
+  /** Where the list continues. */
+  readonly next: string | undefined;
+  /** Until when jobs were searched, if not all were. */
+  readonly searchedUntil: string | undefined;
+  readonly email: string;
+  readonly now: string;
+}
+
+/** A page of the list. */
+export const jobsPage = (story: JobsStory): Html => {
+  const { jobs, filter, next, searchedUntil } = story;
+  return html`<h1>Jobs</h1>
+    ${filterForm(filter, story.email, story.configuration)}
     <div id="jobs" data-live>
       ${
         jobs.length === 0
           ? html`<p class="soft">
-              ${status === undefined ? "No job yet" : `No job is ${status}`}. Start a job on the
-              page of its configuration: <a href="/zones">Zones</a>
+              ${searchedUntil === undefined ? noneOf(filter) : "No such job among those searched so far."}
             </p>`
-          : jobTable(jobs, now)
+          : jobTable(jobs, story.now)
+      }
+      ${
+        searchedUntil === undefined
+          ? null
+          : html`<p class="soft">Searched the jobs since ${clock(searchedUntil)}.</p>`
       }
     </div>
     ${
       next === undefined
         ? null
         : html`<p>
-            <a href="/jobs?${status === undefined ? "" : `status=${status}&`}before=${next}"
-              >Older jobs</a
+            <a href="${addressOf(filter, next)}"
+              >${searchedUntil === undefined ? "Older jobs" : "Search older jobs"}</a
             >
           </p>`
     }`;
+};
 
-const filter = (name: string, path: string, isOn: boolean): Html =>
-  html`<a href="${path}" ${isOn ? html`aria-current="true"` : null}>${name}</a> `;
+const noneOf = (filter: JobsFilter): Html =>
+  Object.keys(filter).length === 0
+    ? html`No job yet. Start a job on the page of its configuration: <a href="/zones">Zones</a>`
+    : html`No job matches. <a href="/jobs">Show all</a>`;

@@ -1,7 +1,5 @@
-/** The overview and the list of jobs. */
-import { validate } from "uuid";
-import { jobStatuses, type JobStatus } from "../../../protocol/jobs.ts";
-import type { UserCaller } from "../../services/callers.ts";
+/** The overview. */
+import type { JobStatus } from "../../../protocol/jobs.ts";
 import type { Context } from "../../services/context.ts";
 import {
   listFailedConfigurations,
@@ -13,7 +11,6 @@ import { countOpenJobs, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { latestVersion } from "../../services/releases/releases.ts";
 import { countHeldJobs, listWorkers } from "../../services/workers/workers.ts";
 import { sendPage } from "../page/layout.ts";
-import { jobsPage } from "../jobs/jobs-page.ts";
 import { overviewPage, type RunningJob } from "./overview-page.ts";
 import type { SignedIn } from "../signed-in.ts";
 
@@ -65,24 +62,10 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
     });
     sendPage(reply, { title: "Overview", body, email: caller.email, at: "/", refresh });
   });
-  signedIn("GET", "/jobs", async (caller, { query }, reply) => {
-    const { status, before } = filterOf(query);
-    const jobs = await older(context, caller, status, before);
-    const next = jobs.length > shown ? jobs[shown - 1]?.id : undefined;
-    const body = jobsPage(jobs.slice(0, shown), status, next, nowOf(context));
-    sendPage(reply, { title: "Jobs", body, email: caller.email, at: "/jobs", refresh });
-  });
 }
 
 const atMost = (count: number): string =>
   count > countLimit ? `over ${countLimit.toLocaleString("en-US")}` : String(count);
-
-const older = (
-  context: Context,
-  caller: UserCaller,
-  status: JobStatus | undefined,
-  before: string | undefined,
-): Promise<JobSummary[]> => listJobSummaries(context, caller, { status, before, limit: shown + 1 });
 
 async function withProgress(context: Context, job: JobSummary): Promise<RunningJob> {
   const [steps, line] = await Promise.all([
@@ -95,12 +78,3 @@ async function withProgress(context: Context, job: JobSummary): Promise<RunningJ
 const nowOf = ({ now }: Context): string => new Date(now()).toISOString();
 
 const endOf = ({ ended_at, created_at }: JobSummary): string => ended_at ?? created_at;
-
-/** What is no status or no id filters nothing. */
-function filterOf(query: unknown): { status: JobStatus | undefined; before: string | undefined } {
-  const { status, before } = query as Record<string, unknown>;
-  return {
-    status: jobStatuses.find((one) => one === status),
-    before: typeof before === "string" && validate(before) ? before : undefined,
-  };
-}

@@ -17,6 +17,8 @@ export interface Page {
   readonly refresh?: number;
   /** The address that draws it anew, where that is not the one it was sent from: a form's. */
   readonly from?: string;
+  /** What was searched for. */
+  readonly search?: string;
 }
 
 const places = [
@@ -47,7 +49,7 @@ export function sendPage(reply: FastifyReply, page: Page, status = 200): void {
   answerUnread(reply, status, document(page).text);
 }
 
-const document = ({ title, body, email, at, refresh, from }: Page): Html =>
+const document = ({ title, body, email, at, refresh, from, search = "" }: Page): Html =>
   html`<!doctype html>
     <html lang="en">
       <head>
@@ -56,35 +58,65 @@ const document = ({ title, body, email, at, refresh, from }: Page): Html =>
         <title>${title} · Windlass</title>
         <link rel="stylesheet" href="/assets/windlass.css" />
         <link rel="icon" href="data:," />
-        ${email === undefined ? null : html`<script type="module" src="/assets/live.js"></script>`}
+        ${email === undefined ? null : scripts}
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>
         <header class="frame">
           <a class="brand" href="/">Windlass</a>
-          ${email === undefined ? null : navigation(email, at)}
+          ${email === undefined ? null : navigation(email, at, search)}
         </header>
         <p class="away-note" role="status">
           The server does not respond. This page may be out of date.
         </p>
         <main
           id="main"
+          data-now="${new Date().toISOString()}"
           ${refresh === undefined ? null : html`data-refresh="${refresh}"`}
           ${from === undefined ? null : html`data-from="${from}"`}
         >
           ${body}
         </main>
-        <footer><a href="/docs">API</a></footer>
+        <footer>
+          <a href="/docs">API</a>
+          ${email === undefined ? null : tastes}
+        </footer>
       </body>
     </html> `;
 
-const navigation = (email: string, at: string | undefined): Html =>
+const scripts = html`<script type="module" src="/assets/live.js"></script>
+  <script type="module" src="/assets/keys.js"></script>`;
+
+/** For scripts: without one, times are as the server writes them, and there are no keys. */
+const tastes = html`<label hidden
+    >Times
+    <select name="times">
+      <option value="ago">ago</option>
+      <option value="utc">UTC</option>
+      <option value="local">your zone</option>
+    </select></label
+  >
+  <button type="button" class="quiet" name="keys" hidden>Keys</button>`;
+
+const navigation = (email: string, at: string | undefined, search: string): Html =>
   html`<nav aria-label="Pages">
       ${places.map(
         ([path, name]) =>
           html`<a href="${path}" ${path === at ? html`aria-current="page"` : null}>${name}</a>`,
       )}
     </nav>
+    <form method="get" action="/search" role="search" aria-label="Everything">
+      <input
+        type="search"
+        name="q"
+        value="${search}"
+        aria-label="Search everything"
+        placeholder="Search"
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck="false"
+      />
+    </form>
     <form method="post" action="/logout">
       <span class="who">${email}</span> <button class="quiet">Sign out</button>
     </form>`;

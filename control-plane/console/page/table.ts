@@ -1,7 +1,10 @@
 /** Tables of the pages. */
 import { html, type Html } from "./html.ts";
 
-/** Rows under heads; the label is for those who do not see what it is about. */
+/**
+ * Rows under heads; the label is for readers who do not see what it is about. A narrow screen shows
+ * each row as a block, and each cell with its head before it.
+ */
 export const table = (
   label: string,
   heads: readonly string[],
@@ -18,9 +21,13 @@ export const table = (
         ${rows.map(
           (row) =>
             html`<tr>
-              ${row.map((cell) => html`<td>${cell}</td>`)}
+              ${row.map((cell, index) => html`<td data-head="${heads[index]}" ${isLong(cell) ? html`class="long"` : null}>${cell}</td>`)}
             </tr>`,
         )}
       </tbody>
     </table>
   </div>`;
+
+/** Whether a word of the cell is too long to stay on one line. */
+const isLong = (cell: Html | string): boolean =>
+  /\S{25}/.test(typeof cell === "string" ? cell : cell.text.replaceAll(/<[^>]*>/g, " "));

@@ -4,13 +4,21 @@ import { waitingWords } from "../../../protocol/words.ts";
 import { html, type Html } from "./html.ts";
 
 /** `2026-11-21 10:15:02 UTC`. */
-export const clock = (time: string): Html => html`<time datetime="${time}">${plain(time)}</time>`;
+export const clock = (time: string): Html =>
+  html`<time datetime="${time}">${plainTime(time)}</time>`;
 
 /** Formats the time before `now`, such as `12 s ago`, with the exact time as a tooltip. */
-export const ago = (time: string, now: string, word = "\u00a0ago"): Html =>
-  html`<time datetime="${time}" title="${plain(time)}">${between(time, now)}${word}</time>`;
+export const ago = (time: string, now: string): Html =>
+  html`<time datetime="${time}" title="${plainTime(time)}">${between(time, now)} ago</time>`;
 
-const plain = (time: string): string => `${time.slice(0, 19).replace("T", " ")} UTC`;
+/** Formats the time since then, such as `12 s`, with the exact time as a tooltip. */
+export const sinceThen = (time: string, now: string): Html =>
+  html`<time datetime="${time}" title="${plainTime(time)}" data-duration
+    >${between(time, now)}</time
+  >`;
+
+/** The same, as text. */
+export const plainTime = (time: string): string => `${time.slice(0, 19).replace("T", " ")} UTC`;
 
 /** How long from one time to another. */
 export const between = (from: string, to: string): string =>

@@ -70,17 +70,13 @@ const auditPage = (
         : table(
             "Audit log",
             ["When", "Who", "What", "To", "From", "Details"],
-            entries.map(({ created_at, actor, action, target, ip_address, details }) => [
-              clock(created_at),
-              actor.name ?? actor.kind.replaceAll("_", " "),
-              html`<code>${action}</code>`,
-              targetOf(target),
-              ip_address ?? "–",
-              html`<span class="clamp soft"
-                >${Object.entries(details)
-                  .map(([name, value]) => `${name}: ${String(value)}`)
-                  .join(", ")}</span
-              >`,
+            entries.map((entry) => [
+              clock(entry.created_at),
+              entry.actor.name ?? entry.actor.kind.replaceAll("_", " "),
+              html`<code>${entry.action}</code>`,
+              targetOf(entry),
+              entry.ip_address ?? "–",
+              html`<span class="clamp soft">${detailsOf(entry)}</span>`,
             ]),
           )
     }
@@ -95,7 +91,16 @@ const auditPage = (
     }`;
 
 /** Jobs stay; other things may be gone. */
-const targetOf = ({ kind, id, name }: AuditEntry["target"]): Html | string =>
-  kind === "job" && id !== null
-    ? html`<a href="/jobs/${id}">${name ?? "job"}</a>`
-    : (name ?? id ?? "–");
+const targetOf = ({ target, configuration }: AuditEntry): Html | string => {
+  const { kind, id, name } = target;
+  if (kind !== "job" || id === null) return name ?? id ?? "–";
+  const of = configuration?.name ?? null;
+  return html`<a href="/jobs/${id}">${name ?? "job"}</a>${of === null ? "" : ` of ${of}`}`;
+};
+
+/** What the target does not say already. */
+const detailsOf = ({ details, configuration }: AuditEntry): string =>
+  Object.entries(details)
+    .filter(([name]) => name !== "configuration_id" || !configuration?.name)
+    .map(([name, value]) => `${name}: ${String(value)}`)
+    .join(", ");

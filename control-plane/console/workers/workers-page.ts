@@ -7,7 +7,7 @@ import type { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
 import { jobTable } from "../jobs/job-table.ts";
 import { table } from "../page/table.ts";
-import { ago, badge, clock } from "../page/words.ts";
+import { ago, badge, clock, sinceThen } from "../page/words.ts";
 import { teardownView } from "./worker-form.ts";
 
 /** All workers, and the way to one more. `latest` is the highest published release. */
@@ -122,7 +122,7 @@ const stateOf = ({ worker, latest, now }: WorkerStory): Html | null => {
     status === "OFFLINE" && mode !== "cloud-hosted"
       ? html`<p class="error flow">
           No heartbeat
-          ${last_heartbeat === null ? "yet" : html`for ${ago(last_heartbeat, now, "")}`}. Check on
+          ${last_heartbeat === null ? "yet" : html`for ${sinceThen(last_heartbeat, now)}`}. Check on
           its machine whether the agent runs (<code>systemctl status windlass-agent</code>), and
           whether it reaches this server (<code>windlass agent doctor</code>).
         </p>`

@@ -13,6 +13,7 @@ import {
   deleteZone,
   updateZone,
 } from "../../services/zones/zones.ts";
+import { listRuns } from "../../services/jobs/runs.ts";
 import { judge } from "../../domain/judge.ts";
 import { attempt, Form, refuseStale } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
@@ -20,6 +21,8 @@ import type { SignedIn } from "../signed-in.ts";
 import { zonePage, zonesPage } from "./zones-page.ts";
 
 const shown = 100;
+/** Fewer, because each has a strip of its last runs. */
+const configurationsShown = 50;
 const refresh = 10;
 const judgeZone = judge(CreateZone);
 
@@ -35,11 +38,14 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     forms: { rename?: Form; remove?: Form } = {},
   ) => {
     const from = beforeOf(query);
-    const found = await listConfigurationSummaries(context, caller, zone.id, from, shown + 1);
-    const configurations = found.slice(0, shown);
-    const next = found.length > shown ? configurations.at(-1)?.id : undefined;
-    const rename = forms.rename ?? new Form({ name: zone.name });
+    const limit = configurationsShown;
+    const found = await listConfigurationSummaries(context, caller, zone.id, from, limit + 1);
+    const configurations = await Promise.all(
+      found.slice(0, limit).map(async (one) => ({ ...one, runs: await listRuns(context, one.id) })),
+    );
+    const next = found.length > limit ? configurations.at(-1)?.id : undefined;
     const now = new Date(context.now()).toISOString();
+    const rename = forms.rename ?? new Form({ name: zone.name });
     const story = { zone, configurations, next, now };
     const body = zonePage(story, rename, forms.remove ?? new Form());
     return { ...frame(caller), title: zone.name, body, from: `/zones/${zone.id}` };

@@ -1,5 +1,7 @@
 /** Zones: the list, and one with its configurations. */
 import type { BareZone, ConfigurationSummary, ZoneSummary } from "../../services/zones/zones.ts";
+import type { Run } from "../../services/jobs/runs.ts";
+import { runStrip } from "../jobs/run-strip.ts";
 import { ask, line, trouble } from "../page/fields.ts";
 import { markOf, type Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
@@ -57,7 +59,7 @@ const badges = (statuses: ZoneSummary["statuses"]): Html =>
 /** A zone and a page of its configurations; `next` continues it. */
 export interface ZoneStory {
   readonly zone: BareZone;
-  readonly configurations: readonly ConfigurationSummary[];
+  readonly configurations: readonly (ConfigurationSummary & { readonly runs: readonly Run[] })[];
   readonly next: string | undefined;
   /** The server's time. */
   readonly now: string;
@@ -114,14 +116,16 @@ export const zonePage = (
       }
     </section>`;
 
-const configurationTable = (specs: readonly ConfigurationSummary[], now: string): Html => {
+const configurationTable = (specs: ZoneStory["configurations"], now: string): Html => {
   const wentWrong = specs.some(({ error_message }) => error_message !== null);
+  const heads = ["Name", "Status", "Last runs", "Deployed", "Source", "Changed"];
   return table(
     "Configurations",
-    ["Name", "Status", "Deployed", "Source", "Changed", ...(wentWrong ? ["What went wrong"] : [])],
-    specs.map(({ id, name, status, deployed, source, updated_at, error_message }) => [
+    [...heads, ...(wentWrong ? ["What went wrong"] : [])],
+    specs.map(({ id, name, status, runs, deployed, source, updated_at, error_message }) => [
       html`<a href="/configurations/${id}">${name}</a>`,
       badge(status),
+      runStrip(id, runs, now),
       deployed === null
         ? "–"
         : html`${deployedInWords(deployed)}, ${ago(deployed.at, now)}

@@ -81,6 +81,8 @@ export const jobExamples = [
     config_hash: sha256,
     config_snapshot: snapshot,
     execution_metadata: metadata,
+    created_by: "ada@example.com",
+    changes: { create: 2, update: 1, replace: 0, delete: 0, forget: 0, move: 0, import: 0 },
     error_message: null,
     waiting_reason: null,
     attempt: 1,

@@ -15,6 +15,7 @@ import {
   findAuditPosition,
   insertAuditEntry,
   listAuditEntries as listRows,
+  listConfigurationsOfJobs,
   type AuditFilter,
   type AuditRow,
 } from "../../store/audit/audit.ts";
@@ -139,8 +140,19 @@ export async function listAuditEntries(
     before: position || undefined,
     limit,
   };
-  return (await listRows(read, filter)).map(view);
+  const rows = await listRows(read, filter);
+  const jobs = rows.flatMap(({ action, target_id: id }) =>
+    kindOf(action) === "job" && id !== null ? [id] : [],
+  );
+  const found = await listConfigurationsOfJobs(read, owner, [...new Set(jobs)]);
+  const configurations = new Map(found.map(({ job_id, id, name }) => [job_id, { id, name }]));
+  return rows.map((row) => {
+    const configuration = configurations.get(row.target_id ?? "");
+    return configuration === undefined ? view(row) : { ...view(row), configuration };
+  });
 }
+
+const kindOf = (action: AuditAction): string => action.split(".")[0] ?? "";
 
 /** RFC 3339 allows times that do not exist here, such as leap seconds. */
 function momentOf(name: string, text: string | undefined): number | undefined {
@@ -155,7 +167,7 @@ const view = (row: AuditRow): AuditEntry => ({
   created_at: time(row.created_at),
   action: row.action,
   actor: { kind: row.actor_kind, id: row.actor_id, name: row.actor_name },
-  target: { kind: row.action.split(".")[0] ?? "", id: row.target_id, name: row.target_name },
+  target: { kind: kindOf(row.action), id: row.target_id, name: row.target_name },
   details: JSON.parse(row.details) as Record<string, unknown>,
   ip_address: row.ip_address,
   user_agent: row.user_agent,

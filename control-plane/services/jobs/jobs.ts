@@ -6,14 +6,16 @@ import { cancel, newlyQueued, type JobRow } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import {
   countOpenJobs as countOpenRows,
+  findJobPage as findRowPage,
   listJobIds as listRowIds,
   listJobSummaries as listSummaryRows,
   type JobFilter,
+  type JobPage,
 } from "../../store/jobs/lists.ts";
 import { findOwnJob, insertJob } from "../../store/jobs/jobs.ts";
 import { person, recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
-import { changeJob, hintOf, writeJobs } from "./changes.ts";
+import { changeJob, hintOf, ringEvent, writeJobs } from "./changes.ts";
 import { resolveRequest, type Resolved } from "./request.ts";
 import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quotas.ts";
 import { readJobView, viewSummaries, type JobSummary } from "./views.ts";
@@ -35,7 +37,7 @@ export async function createJob(
       await refuseOtherTeardown(tx, retryOf, { ...request, scope: request.scope });
     await checkQueuedJobs(context, tx, owner);
     if (input.job_type === "DEPLOY") await checkStateBytes(context, tx, owner);
-    const job = newJob(context, id, owner, input, request);
+    const job = newJob(context, id, user, input, request);
     if (input.job_type === "DESTROY_WORKER" && job.assigned_worker_id !== null) {
       const target = job.assigned_worker_id;
       await drainTarget(tx, target, { by, owner, job: id }, context.now());
@@ -51,6 +53,7 @@ export async function createJob(
     const action = retryOf === undefined ? "job.create" : "job.retry";
     await recordOwn(tx, user, { action, id, name: job.job_type, details }, job.created_at);
     rings.push((wakeups) => wakeups.ring("queue", hintOf(job)));
+    ringEvent(rings, "queued", job, user.email);
   });
   await countRefusal(context, created);
   return readJobView(context, id);
@@ -103,6 +106,16 @@ export async function listJobSummaries(
   return viewSummaries(read, await listSummaryRows(read, { owner, ...filter }));
 }
 
+/** Returns a page of an owner's jobs that any filters select. */
+export async function findJobPage(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  filter: Omit<JobFilter, "owner">,
+): Promise<JobPage<JobSummary>> {
+  const page = await findRowPage(read, { owner, ...filter });
+  return { ...page, jobs: await viewSummaries(read, page.jobs) };
+}
+
 /** POST /api/cli/jobs/{id}/cancel. */
 export async function cancelJob(context: Context, user: UserCaller, id: string): Promise<Job> {
   const { user_id: owner } = user;
@@ -110,7 +123,7 @@ export async function cancelJob(context: Context, user: UserCaller, id: string):
     const now = context.now();
     const job = await tx.first(findOwnJob, { id, owner });
     if (!job) throw notFound("job");
-    await changeJob(tx, rings, job, cancel(job, now), now);
+    await changeJob(tx, rings, job, cancel(job, now), now, { by: user.email });
     const details = { status_before: job.status };
     const target = { id: job.id, name: job.job_type, details };
     await recordOwn(tx, user, { action: "job.cancel", ...target }, now);
@@ -121,7 +134,7 @@ export async function cancelJob(context: Context, user: UserCaller, id: string):
 function newJob(
   { now }: Context,
   id: string,
-  owner: string,
+  { user_id: owner, email }: UserCaller,
   input: CreateJob,
   { spec, hash, features, options, timeoutSeconds }: Resolved,
 ): JobRow {
@@ -140,6 +153,7 @@ function newJob(
     features: JSON.stringify(features),
     config_hash: hash,
     timeout_seconds: timeoutSeconds,
+    created_by: email,
     created_at: now(),
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { ConfigSnapshot } from "../../../protocol/configurations.ts";
 import type { ExecutionMetadata, Job, JobProgress, WaitingReason } from "../../../protocol/jobs.ts";
+import type { PlanCounts } from "../../../protocol/plan-counts.ts";
 import { hasDebug, hasEnded, type JobRow } from "../../domain/job.ts";
 import { mask } from "../../domain/snapshot.ts";
 import type { StoredSnapshot } from "../../domain/snapshot-values.ts";
@@ -14,6 +15,7 @@ import type { Queries } from "../../store/db.ts";
 import { findDebugLog } from "../../store/logs/debug-logs.ts";
 import type { JobSummaryRow } from "../../store/jobs/lists.ts";
 import { findJob, findObstacles, findSnapshot } from "../../store/jobs/jobs.ts";
+import { findPlanCounts } from "../../store/jobs/runs.ts";
 import { findLastSeq } from "../../store/logs/logs.ts";
 import { findLiveSpec } from "../../store/configurations/configurations.ts";
 import { findCandidates as findCandidateRows } from "../../store/workers/workers.ts";
@@ -38,6 +40,7 @@ async function viewJob(
     plan_options = null,
     ...snapshot
   } = JSON.parse(job.config_snapshot ?? "{}") as StoredSnapshot;
+  const counts = await queries.first(findPlanCounts, { job: job.plan_job_id ?? job.id });
   const debug = hasDebug(job);
   const debugLog = debug ? await queries.first(findDebugLog, { job: job.id }) : undefined;
   return {
@@ -58,6 +61,8 @@ async function viewJob(
       job.execution_metadata === null
         ? null
         : (JSON.parse(job.execution_metadata) as ExecutionMetadata),
+    created_by: job.created_by,
+    changes: countsOf(counts?.counts ?? null),
     error_message: job.error_message,
     waiting_reason: await findWaitingReason(queries, job),
     attempt: job.attempt,
@@ -105,6 +110,8 @@ export type JobSummary = Pick<
   | "status"
   | "configuration_id"
   | "worker_id"
+  | "created_by"
+  | "changes"
   | "error_message"
   | "waiting_reason"
   | "created_at"
@@ -130,6 +137,8 @@ export async function viewSummaries(
       configuration_id: await findLiveId(queries, job.spec_id),
       worker_id: job.worker_id,
       name: job.name,
+      created_by: job.created_by,
+      changes: countsOf(job.changes),
       error_message: job.error_message,
       waiting_reason: await findWaitingReason(queries, job, workers),
       created_at: time(job.created_at),
@@ -175,6 +184,10 @@ async function logComplete(queries: Queries, job: JobRow): Promise<boolean | nul
   const last = await queries.first(findLastSeq, { job: job.id });
   return (last?.seq ?? 0) >= job.last_seq;
 }
+
+/** The counts of a plan, as stored. */
+export const countsOf = (json: string | null): PlanCounts | null =>
+  json === null ? null : (JSON.parse(json) as PlanCounts);
 
 /** A time on the wire. */
 export const time = (milliseconds: number): string => new Date(milliseconds).toISOString();

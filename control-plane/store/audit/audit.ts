@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { AuditAction } from "../../../protocol/audit.ts";
 import type { Queries } from "../db.ts";
 import { auditEntriesBy } from "../indexed.ts";
+import { nameOfJob } from "../jobs/lists.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
 
@@ -100,4 +101,19 @@ export function listAuditEntries(
   if (before !== undefined)
     query = query.where(sql<boolean>`(created_at, id) < (${before.created_at}, ${before.id})`);
   return query.orderBy("created_at", "desc").orderBy("id", "desc").limit(limit).execute();
+}
+
+/** The configurations of these jobs of an owner, with the names that they had then. */
+export function listConfigurationsOfJobs(
+  { sql: db }: Queries,
+  owner: string,
+  jobs: readonly string[],
+): Promise<{ job_id: string; id: string | null; name: string | null }[]> {
+  if (jobs.length === 0) return Promise.resolve([]);
+  return db
+    .selectFrom("jobs")
+    .select(["jobs.id as job_id", "jobs.spec_id as id", nameOfJob.as("name")])
+    .where("jobs.id", "in", jobs)
+    .where("jobs.owner_id", "=", owner)
+    .execute();
 }

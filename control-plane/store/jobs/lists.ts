@@ -1,12 +1,13 @@
 /**
  * SQL of lists of jobs. Each filter has an index of its own, so a page costs the same however many
- * jobs do not match.
+ * jobs do not match. A page that several filters select comes from a bounded part of one index.
  */
 import { sql } from "kysely";
-import type { JobStatus } from "../../../protocol/jobs.ts";
+import type { JobStatus, JobType } from "../../../protocol/jobs.ts";
 import type { JobRow } from "../../domain/job.ts";
 import type { Queries } from "../db.ts";
 import { jobsBy } from "../indexed.ts";
+import { changesOfJob } from "./runs.ts";
 
 export interface JobFilter {
   readonly owner: string;
@@ -15,10 +16,23 @@ export interface JobFilter {
   /** Only jobs that this worker holds, or held last. */
   readonly worker?: string | undefined;
   readonly configuration?: string | undefined;
+  readonly type?: JobType | undefined;
+  /** Only jobs that the person of this name created. */
+  readonly createdBy?: string | undefined;
+  /** Only jobs whose configuration had this in its name when they were created. */
+  readonly name?: string | undefined;
+  /** From `since` on, before `until`, in epoch milliseconds. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
   /** Only jobs older than this one. */
   readonly before?: string | undefined;
+  /** Only this job and newer ones. */
+  readonly from?: string | undefined;
   readonly limit: number;
 }
+
+/** How many jobs are searched for one page if an index cannot select all that the filters ask. */
+export const searchedJobs = 2000;
 
 /** The ids of a page of an owner's jobs, newest first (ids sort by time). */
 export async function listJobIds(queries: Queries, filter: JobFilter): Promise<string[]> {
@@ -32,6 +46,8 @@ export async function listJobIds(queries: Queries, filter: JobFilter): Promise<s
  */
 export type JobSummaryRow = Pick<JobRow, (typeof summaryColumns)[number]> & {
   readonly name: string | null;
+  /** The counts of its plan, as JSON. */
+  readonly changes: string | null;
 };
 const summaryColumns = [
   "id",
@@ -43,22 +59,49 @@ const summaryColumns = [
   "worker_id",
   "labels",
   "features",
+  "created_by",
   "error_message",
   "created_at",
   "started_at",
   "ended_at",
 ] as const;
 
+/** The name that the configuration of a job had when the job was created. */
+export const nameOfJob = sql<string | null>`(
+  select json_extract(config_snapshot, '$.name') from job_snapshots indexed by job_snapshots_name
+  where job_snapshots.job_id = jobs.id)`;
+
 /** A page of an owner's jobs without their snapshots, newest first. */
 export function listJobSummaries(queries: Queries, filter: JobFilter): Promise<JobSummaryRow[]> {
   return jobsOf(queries, filter)
     .select(summaryColumns)
-    .select(
-      sql<string | null>`(
-        select json_extract(config_snapshot, '$.name') from job_snapshots indexed by job_snapshots_name
-        where job_snapshots.job_id = jobs.id)`.as("name"),
-    )
+    .select([nameOfJob.as("name"), changesOfJob.as("changes")])
     .execute();
+}
+
+/** A page that any filters select. */
+export interface JobPage<T> {
+  readonly jobs: readonly T[];
+  /** Where the list continues; undefined at its end. */
+  readonly next: string | undefined;
+  /**
+   * Until when jobs were searched, in epoch milliseconds, if not all were; then the page may have
+   * few jobs, or none.
+   */
+  readonly searchedUntil: number | undefined;
+}
+
+/** Reads such a page. */
+export async function findJobPage(
+  queries: Queries,
+  filter: JobFilter,
+): Promise<JobPage<JobSummaryRow>> {
+  const { limit } = filter;
+  const from = isExact(filter) ? undefined : await findEndOfSearch(queries, filter);
+  const found = await listJobSummaries(queries, { ...filter, from, limit: limit + 1 });
+  const jobs = found.slice(0, limit);
+  if (found.length > limit) return { jobs, next: jobs.at(-1)?.id, searchedUntil: undefined };
+  return { jobs, next: from, searchedUntil: from === undefined ? undefined : timeOfId(from) };
 }
 
 /** How many jobs of an owner have a status that is not an end; counts no further than `limit`. */
@@ -69,36 +112,95 @@ export async function countOpenJobs(
   return (await listJobIds(queries, { owner, status, limit })).length;
 }
 
-function jobsOf(
-  { sql: db }: Queries,
-  { owner, status, zone, configuration, worker, before, limit }: JobFilter,
-) {
-  const index = indexOf({ status, zone, configuration, worker });
+/** The last job that is searched; undefined if all are. */
+async function findEndOfSearch(queries: Queries, filter: JobFilter): Promise<string | undefined> {
+  const last = await rangeOf(queries, filter)
+    .select("jobs.id")
+    .orderBy("jobs.id", "desc")
+    .limit(1)
+    .offset(searchedJobs - 1)
+    .executeTakeFirst();
+  return last?.id;
+}
+
+function jobsOf(queries: Queries, filter: JobFilter) {
+  const { status, zone, type, createdBy, name, limit } = filter;
+  const { fields } = indexOf(filter);
+  const isLeft = (field: Field) => filter[field] !== undefined && !fields.includes(field);
+  let query = rangeOf(queries, filter);
+  if (isLeft("status")) query = query.where("jobs.status", "=", status!);
+  if (isLeft("zone")) query = query.where("jobs.zone_id", "=", zone!);
+  if (isLeft("type")) query = query.where("jobs.job_type", "=", type!);
+  if (isLeft("createdBy")) query = query.where("jobs.created_by", "=", createdBy!);
+  if (isLeft("name"))
+    query = query.where(sql<boolean>`instr(lower(${nameOfJob}), ${name!.toLowerCase()}) > 0`);
+  return query.orderBy("jobs.id", "desc").limit(limit);
+}
+
+/** The range of an index in which a filter's jobs are. */
+function rangeOf({ sql: db }: Queries, filter: JobFilter) {
+  const { owner, status, zone, configuration, worker, type, createdBy } = filter;
+  const { index, fields } = indexOf(filter);
   let query = db.selectFrom(jobsBy(index)).where("jobs.owner_id", "=", owner);
   // As literals: a partial index is used only where its condition is in the text of the statement.
-  if (status !== undefined) query = query.where("jobs.status", "=", sql.lit(status));
+  if (fields.includes("status")) query = query.where("jobs.status", "=", sql.lit(status!));
   if (index === "jobs_held")
     query = query.where("jobs.worker_id", "is not", null).where("jobs.released_at", "is", null);
   if (index === "jobs_ended" || index === "jobs_zone_ended")
     query = query.where("jobs.ended_at", "is not", null);
-  if (zone !== undefined) query = query.where("jobs.zone_id", "=", zone);
+  if (fields.includes("zone")) query = query.where("jobs.zone_id", "=", zone!);
+  if (fields.includes("type")) query = query.where("jobs.job_type", "=", type!);
+  if (fields.includes("createdBy")) query = query.where("jobs.created_by", "=", createdBy!);
   if (configuration !== undefined) query = query.where("jobs.spec_id", "=", configuration);
   if (worker !== undefined) query = query.where("jobs.worker_id", "=", worker);
+  const { before, from, since, until } = filter;
   if (before !== undefined) query = query.where("jobs.id", "<", before);
-  return query.orderBy("jobs.id", "desc").limit(limit);
+  if (from !== undefined) query = query.where("jobs.id", ">=", from);
+  if (since !== undefined) query = query.where("jobs.id", ">=", startOfIds(since));
+  if (until !== undefined) query = query.where("jobs.id", "<", startOfIds(until));
+  return query;
 }
 
-function indexOf({
-  status,
-  zone,
-  configuration,
-  worker,
-}: Pick<JobFilter, "status" | "zone" | "configuration" | "worker">): string {
-  if (configuration !== undefined) return "jobs_spec";
-  if (worker !== undefined) return "jobs_worker";
+/** What the ids of a moment begin with: their first 48 bits are the time. */
+function startOfIds(milliseconds: number): string {
+  const hex = Math.max(0, Math.floor(milliseconds)).toString(16).padStart(12, "0");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-`;
+}
+
+const timeOfId = (id: string): number => parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+
+const selectable = [
+  "configuration",
+  "worker",
+  "createdBy",
+  "status",
+  "zone",
+  "type",
+  "name",
+] as const satisfies (keyof JobFilter)[];
+type Field = (typeof selectable)[number];
+
+/** Whether an index selects all that the filter asks. */
+function isExact(filter: JobFilter): boolean {
+  const selected = indexOf(filter).fields;
+  return selectable.every((field) => filter[field] === undefined || selected.includes(field));
+}
+
+/** An index, and the fields of a filter by which it selects. */
+function indexOf({ status, zone, configuration, worker, createdBy, type }: JobFilter): {
+  readonly index: string;
+  readonly fields: readonly Field[];
+} {
+  if (configuration !== undefined) return { index: "jobs_spec", fields: ["configuration"] };
+  if (worker !== undefined) return { index: "jobs_worker", fields: ["worker"] };
   // What waits and what runs is little: of a zone, it is found among all of the owner's.
-  if (status === "QUEUED") return "jobs_queued";
-  if (status === "PROCESSING") return "jobs_held";
-  if (status !== undefined) return zone === undefined ? "jobs_ended" : "jobs_zone_ended";
-  return zone === undefined ? "jobs_owner" : "jobs_zone";
+  if (status === "QUEUED") return { index: "jobs_queued", fields: ["status"] };
+  if (status === "PROCESSING") return { index: "jobs_held", fields: ["status"] };
+  if (createdBy !== undefined) return { index: "jobs_created_by", fields: ["createdBy"] };
+  if (status !== undefined && zone !== undefined)
+    return { index: "jobs_zone_ended", fields: ["status", "zone"] };
+  if (status !== undefined) return { index: "jobs_ended", fields: ["status"] };
+  if (zone !== undefined) return { index: "jobs_zone", fields: ["zone"] };
+  if (type !== undefined) return { index: "jobs_type", fields: ["type"] };
+  return { index: "jobs_owner", fields: [] };
 }

@@ -90,6 +90,19 @@ export const findLastChunk = statement<{ job: string }, { id: number }>((db, { j
   db.selectFrom("log_chunks").select("id").where("job_id", "=", job).orderBy("id", "desc").limit(1),
 );
 
+/** The newest chunks of a job's log, newest first, without their text. */
+export const findLastChunks = statement<
+  { job: string; limit: number },
+  Pick<LogRow, "id" | "stream_type">
+>((db, { job, limit }) =>
+  db
+    .selectFrom("log_chunks")
+    .select(["id", "stream_type"])
+    .where("job_id", "=", job)
+    .orderBy("id", "desc")
+    .limit(limit),
+);
+
 /** The first starts and ends of steps, in order. */
 export const findStepEvents = statement<
   { job: string; limit: number },

@@ -75,6 +75,23 @@ describe("a list of audit entries", () => {
     expect(await namesOf(other.client, { target_id })).toEqual([]);
   });
 
+  it("names the configuration of a job, as it was called then", async () => {
+    const { client, owner } = await person();
+    const source = { type: "inline", files: { "main.tf": "" } } as const;
+    const { id } = await client.get(endpoints.createConfiguration, {
+      body: { name: "network", zone_id: owner.zone, source },
+    });
+    await client.get(endpoints.createJob, { body: { job_type: "PLAN", configuration_id: id } });
+    const params = { name: id };
+    await client.get(endpoints.updateConfiguration, { params, body: { name: "renamed" } });
+    const { audit_entries } = await client.get(list, { query: { limit: 3 } });
+    expect(audit_entries.map(({ action, configuration }) => [action, configuration])).toEqual([
+      ["configuration.update", undefined],
+      ["job.create", { id, name: "network" }],
+      ["configuration.create", undefined],
+    ]);
+  });
+
   it("has no gap and no duplicate in its pages while entries are added", async () => {
     const names = ["a", "b", "c", "d", "e"];
     const { client } = await person(...names);

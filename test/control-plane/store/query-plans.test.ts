@@ -9,9 +9,16 @@ import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fillHistory, type History } from "../../../bench/lib/history.ts";
 import { jobStatuses } from "../../../protocol/jobs.ts";
-import { listAuditEntries } from "../../../control-plane/store/audit/audit.ts";
+import {
+  listAuditEntries,
+  listConfigurationsOfJobs,
+} from "../../../control-plane/store/audit/audit.ts";
 import { listCloudIdentities } from "../../../control-plane/store/identities/identities.ts";
-import { listJobIds, listJobSummaries } from "../../../control-plane/store/jobs/lists.ts";
+import {
+  findJobPage,
+  listJobIds,
+  listJobSummaries,
+} from "../../../control-plane/store/jobs/lists.ts";
 import { listLogins } from "../../../control-plane/store/people/logins.ts";
 import {
   countSpecsByStatus,
@@ -48,6 +55,7 @@ const scans: Record<string, string> = {
 /** Statements that read finished jobs, with the reason why that is acceptable. */
 const histories: Record<string, string> = {
   detachSomeJobs: "a bounded part of the history that is removed",
+  findRuns: "the last thirty of a configuration",
   deleteSpec: "the foreign key of jobs that are detached already",
 };
 
@@ -159,6 +167,7 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
           }),
       ],
     ),
+    ["configurations of jobs", (read) => listConfigurationsOfJobs(read, "o", ["1", "2"])],
     ...[undefined, ...jobStatuses].flatMap((status) =>
       [{}, { zone: "z" }].flatMap((more) =>
         [listJobIds, listJobSummaries].map(
@@ -168,6 +177,15 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
           ],
         ),
       ),
+    ),
+    ...[{}, { configuration: "c" }, { createdBy: "p" }, { status: "FAILED" as const }].flatMap(
+      (first) =>
+        [{}, { type: "PLAN" as const }, { name: "n", since: 1, until: 2 }].map(
+          (second): [string, (read: Connection) => Promise<unknown>] => [
+            `found jobs ${JSON.stringify({ ...first, ...second })}`,
+            (read) => findJobPage(read, { owner: "o", ...first, ...second, ...page }),
+          ],
+        ),
     ),
     ["jobs of a worker", (read) => listJobIds(read, { owner: "o", worker: "w", ...page })],
     [

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
+import { words } from "../../../helpers/forms.ts";
 import { ask } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
@@ -144,4 +145,43 @@ test("the step at which a job failed is shown as failed", async () => {
     ["failed", "plan"],
     ["failed", "Ended: FAILED"],
   ]);
+});
+
+test("the errors of a failed job come first, with their file and line", async () => {
+  const configuration_id = await fixture.configure("with errors");
+  await fixture.queue({ job_type: "DEPLOY", configuration_id });
+  const job = await fixture.start();
+  const error = (name: string) =>
+    `╷\n│ Error: ${name}\n│ \n│   on main.tf line 7, in resource "x" "y":\n│    7: x {\n│ \n│ Because.\n╵\n`;
+  await fixture.log(job, error("one is wrong"), "STDERR");
+  await fixture.log(job, "and something else\n", "STDOUT");
+  await fixture.log(job, error("two <is> wrong"), "STDERR");
+  const error_message = "apply failed (exit code 1): one is wrong: Because. (and 1 more error)";
+  await fixture.end(job, "FAILED", { error_message });
+  const text = await page(job);
+  const [, shown = ""] = /<section class="error[^>]*>([^]*?)<\/section>/.exec(text) ?? [];
+  expect(words({ text: shown })).toBe(
+    " apply failed (exit code 1) one is wrong main.tf:7 Because. 7: x { two <is> wrong main.tf:7 Because. 7: x { ",
+  );
+  expect(text.indexOf(shown)).toBeLessThan(text.indexOf('<ol class="steps"'));
+});
+
+test("while a job runs, its log comes before the plan that it applies", async () => {
+  const configuration_id = await fixture.configure("planned");
+  await fixture.queue({ job_type: "PLAN", configuration_id });
+  const plan = await fixture.start();
+  const counts = { create: 1, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 };
+  const lists = { changes: [], drift: [], outputs: [], checks: [] };
+  const omitted = { changes_omitted: 0, drift_omitted: 0, outputs_omitted: 0 };
+  const plan_summary = { counts, ...lists, ...omitted, applyable: true, complete: true };
+  await fixture.end(plan, "SUCCESS", { plan_summary });
+  await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: plan });
+  const deploy = await fixture.start();
+  const isLogFirst = async () => {
+    const text = await page(deploy);
+    return text.indexOf("<windlass-log") < text.indexOf('class="plan"');
+  };
+  expect(await isLogFirst()).toBe(true);
+  await fixture.end(deploy, "SUCCESS");
+  expect(await isLogFirst()).toBe(false);
 });

@@ -93,6 +93,7 @@ describe("approving a device without a script", () => {
       expect(asked.status).toBe(400);
       expect(asked.text.match(/<script[^>]*>/g)).toEqual([
         '<script type="module" src="/assets/live.js">',
+        '<script type="module" src="/assets/keys.js">',
       ]);
     }
   });

@@ -1,0 +1,139 @@
+// @ts-check
+/**
+ * The command palette: the pages, what this page offers, and everything whose name has the typed
+ * text. It goes somewhere and never changes anything: what a button does is left to the button.
+ */
+import { make, openDialog } from "./dialog.js";
+
+/** @typedef {{ name: string, kind: string, go: () => void }} Command */
+
+/** Milliseconds after the last key before the server is asked. */
+const pause = 120;
+
+/** @param {string | null} path @returns {() => void} */
+const to = (path) => () => {
+  if (path !== null) location.href = path;
+};
+
+/** @param {Element} element */
+const nameOf = (element) => (element.textContent ?? "").replaceAll(/\s+/g, " ").trim();
+
+/** The pages of the navigation. @returns {Command[]} */
+const pages = () =>
+  [...document.querySelectorAll("header nav a")].map((link) => ({
+    name: nameOf(link),
+    kind: "Page",
+    go: to(link.getAttribute("href")),
+  }));
+
+/** The buttons and headings of this page. @returns {Command[]} */
+const here = () =>
+  [...document.querySelectorAll("main :is(button, a.button, .ask > summary, h2)")]
+    .filter((element) => element.checkVisibility() && !element.closest("windlass-log"))
+    .map((element) => ({
+      name: nameOf(element),
+      kind: "On this page",
+      go: () => {
+        if (element instanceof HTMLAnchorElement) return void element.click();
+        if (element.matches("h2")) element.setAttribute("tabindex", "-1");
+        element.scrollIntoView({ block: "center" });
+        /** @type {HTMLElement} */ (element).focus();
+      },
+    }));
+
+/** What has this text in its name. @param {string} text @returns {Promise<Command[]>} */
+async function found(text) {
+  const answer = await fetch(`/search?q=${encodeURIComponent(text)}`);
+  if (!answer.ok || answer.redirected) return [];
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  return [...page.querySelectorAll("#found a")].map((link) => ({
+    name: nameOf(link),
+    kind: link.closest("section")?.getAttribute("aria-label") ?? "",
+    go: to(link.getAttribute("href")),
+  }));
+}
+
+/** Opens it. */
+export function openPalette() {
+  const input = make("input", {
+    type: "search",
+    role: "combobox",
+    "aria-label": "Go to a page, an action or a name",
+    "aria-controls": "palette-list",
+    "aria-expanded": "true",
+    "aria-autocomplete": "list",
+    autocomplete: "off",
+    placeholder: "Type a name",
+  });
+  const list = make("ul", { id: "palette-list", role: "listbox", "aria-label": "Results" });
+  const known = [...here(), ...pages()];
+  /** @type {Command[]} */
+  let shown = [];
+  let chosen = 0;
+  let asked = 0;
+  let timer = 0;
+
+  /** @param {Command[]} commands */
+  function show(commands) {
+    shown = commands;
+    list.replaceChildren(
+      ...commands.map(({ name, kind }, index) =>
+        make(
+          "li",
+          { role: "option", id: `palette-${index}`, "aria-selected": "false" },
+          make("span", {}, name),
+          make("span", { class: "soft" }, kind),
+        ),
+      ),
+    );
+    choose(0);
+  }
+
+  /** @param {number} index */
+  function choose(index) {
+    list.children[chosen]?.setAttribute("aria-selected", "false");
+    chosen = shown.length === 0 ? 0 : (index + shown.length) % shown.length;
+    const option = list.children[chosen];
+    option?.setAttribute("aria-selected", "true");
+    option?.scrollIntoView({ block: "nearest" });
+    if (option) input.setAttribute("aria-activedescendant", option.id);
+    else input.removeAttribute("aria-activedescendant");
+  }
+
+  function filter() {
+    const text = input.value.trim().toLowerCase();
+    const near = known.filter(({ name }) => name.toLowerCase().includes(text));
+    show(near);
+    clearTimeout(timer);
+    const question = (asked += 1);
+    if (text !== "")
+      timer = setTimeout(async () => {
+        const more = await found(text).catch(() => []);
+        if (question === asked) show([...more, ...near]);
+      }, pause);
+  }
+
+  /** @param {number} index */
+  function run(index) {
+    const command = shown[index];
+    dialog.close();
+    command?.go();
+  }
+
+  input.addEventListener("input", filter);
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "ArrowDown") choose(chosen + 1);
+    else if (event.key === "ArrowUp") choose(chosen - 1);
+    else if (event.key === "Enter") run(chosen);
+    else return;
+    event.preventDefault();
+  });
+  list.addEventListener("click", ({ target }) => {
+    const option = target instanceof Element ? target.closest("[role=option]") : null;
+    if (option) run([...list.children].indexOf(option));
+  });
+  const dialog = openDialog("Command palette", input, list);
+  dialog.className = "palette";
+  filter();
+  input.focus();
+}

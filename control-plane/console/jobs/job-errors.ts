@@ -1,0 +1,31 @@
+/** Why a job failed, at the top of its page. */
+import type { Job } from "../../../protocol/jobs.ts";
+import type { TerraformError } from "../../domain/terraform-errors.ts";
+import { html, type Html } from "../page/html.ts";
+import { count } from "../page/words.ts";
+
+/** The message of the job; if its log has errors of terraform, each with its file and line. */
+export const jobErrors = (
+  { error_message }: Pick<Job, "error_message">,
+  errors: readonly TerraformError[],
+): Html | null => {
+  if (error_message === null) return null;
+  const [first] = errors;
+  if (first === undefined) return html`<p class="error" role="alert">${error_message}</p>`;
+  // What stands before the first error: which command failed.
+  const lead = error_message.split(first.summary)[0]?.replace(/(Error)?[:\s]*$/, "") ?? "";
+  return html`<section class="error flow" role="alert" aria-label="Errors">
+    <p>${lead === "" ? count(errors.length, "error") : lead}</p>
+    <ul class="errors">
+      ${errors.map(
+        ({ summary, detail, file, line, code }) =>
+          html`<li>
+            <strong>${summary}</strong>
+            ${file === null ? null : html`<code>${file}:${line}</code>`}
+            ${detail === "" ? null : html`<p>${detail}</p>`}
+            ${code === "" ? null : html`<pre tabindex="0">${code}</pre>`}
+          </li>`,
+      )}
+    </ul>
+  </section>`;
+};

@@ -1,0 +1,114 @@
+/** The filter of the list of jobs: read from an address, written into one, and as a form. */
+import { validate } from "uuid";
+import { jobTypes } from "../../../protocol/limits.ts";
+import { jobStatuses, type JobStatus, type JobType } from "../../../protocol/jobs.ts";
+import { day } from "../../../common/units.ts";
+import { html, type Html } from "../page/html.ts";
+
+/** As in the address: `since` and `until` are days, such as `2026-11-21`, in UTC. */
+export interface JobsFilter {
+  readonly status?: JobStatus;
+  readonly type?: JobType;
+  readonly configuration?: string;
+  readonly name?: string;
+  readonly by?: string;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+/** Characters of a name or an e-mail address that are read. */
+const textLimit = 320;
+
+/** Reads the filter. A value that is not valid filters nothing. */
+export function readFilter(query: unknown): JobsFilter {
+  const given = query as Record<string, unknown>;
+  const text = (name: string) => {
+    const value = given[name];
+    return typeof value === "string" ? value.trim().slice(0, textLimit) : "";
+  };
+  const [status, type] = [
+    jobStatuses.find((one) => one === text("status")),
+    jobTypes.find((one) => one === text("type")),
+  ];
+  const configuration = text("configuration").toLowerCase();
+  const [name, by, since, until] = ["name", "by", "since", "until"].map(text) as [
+    string,
+    string,
+    string,
+    string,
+  ];
+  return {
+    ...(status && { status }),
+    ...(type && { type }),
+    ...(validate(configuration) && { configuration }),
+    ...(name !== "" && { name }),
+    ...(by !== "" && { by }),
+    ...(startOf(since) !== undefined && { since }),
+    ...(startOf(until) !== undefined && { until }),
+  };
+}
+
+/** The first moment of a day; undefined if the text is not a day. */
+export function startOf(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
+  const start = Date.parse(`${text}T00:00:00Z`);
+  return Number.isNaN(start) ? undefined : start;
+}
+
+/** The moment after a day's last one. */
+export const endOf = (text: string | undefined): number | undefined => {
+  const start = startOf(text);
+  return start === undefined ? undefined : start + day;
+};
+
+/** The address of the list with this filter. */
+export function addressOf(filter: JobsFilter, before?: string): string {
+  const query = new URLSearchParams({
+    ...(filter as Record<string, string>),
+    ...(before && { before }),
+  }).toString();
+  return `/jobs${query === "" ? "" : `?${query}`}`;
+}
+
+/** The form. `configuration` is the one that is filtered by, with its name if it still exists. */
+export const filterForm = (
+  filter: JobsFilter,
+  email: string,
+  configuration: { id: string; name: string } | undefined,
+): Html => {
+  const { configuration: _, ...others } = filter;
+  const select = (name: "type" | "status", label: string, values: readonly string[]) =>
+    html`<label
+      >${label}
+      <select name="${name}">
+        <option value="">any</option>
+        ${values.map((one) => html`<option ${one === filter[name] ? html`selected` : null}>${one}</option>`)}
+      </select></label
+    >`;
+  const input = (name: "name" | "by" | "since" | "until", label: string, type: string) =>
+    html`<label
+      >${label}
+      <input
+        type="${type}"
+        name="${name}"
+        value="${filter[name] ?? ""}"
+        ${name === "by" ? html`list="people"` : null}
+        autocomplete="off"
+    /></label>`;
+  return html`<form method="get" action="/jobs" class="filters" role="search">
+    ${input("name", "Name", "search")} ${select("type", "Type", jobTypes)}
+    ${select("status", "Outcome", jobStatuses)} ${input("by", "Who", "text")}
+    ${input("since", "From", "date")} ${input("until", "To", "date")}
+    <datalist id="people"><option value="${email}"></option></datalist>
+    ${configuration && html`<input type="hidden" name="configuration" value="${configuration.id}" />`}
+    <button class="quiet">Show</button>
+    ${Object.keys(filter).length === 0 ? null : html`<a href="/jobs">Show all</a>`}
+    ${
+      configuration &&
+      html`<p>
+        Only <a href="/configurations/${configuration.id}">${configuration.name}</a>.
+        <a href="${addressOf(others)}">Show every configuration</a>
+      </p>`
+    }
+  </form>`;
+};

@@ -1,0 +1,61 @@
+/** The list of jobs. */
+import { validate } from "uuid";
+import type { UserCaller } from "../../services/callers.ts";
+import type { Context } from "../../services/context.ts";
+import { findJobPage } from "../../services/jobs/jobs.ts";
+import { findConfigurationName } from "../../services/search/search.ts";
+import { sendPage } from "../page/layout.ts";
+import type { SignedIn } from "../signed-in.ts";
+import { endOf, readFilter, startOf, type JobsFilter } from "./jobs-filter.ts";
+import { jobsPage } from "./jobs-page.ts";
+
+const shown = 100;
+/** How often an open page is redrawn, in seconds. */
+const refresh = 2;
+
+/** Adds it. */
+export function jobsPages(signedIn: SignedIn, context: Context): void {
+  signedIn("GET", "/jobs", async (caller, { query }, reply) => {
+    const { before } = query as Record<string, unknown>;
+    const filter = readFilter(query);
+    const [page, configuration] = await Promise.all([
+      findPage(context, caller, filter, typeof before === "string" ? before : ""),
+      filter.configuration === undefined
+        ? undefined
+        : findConfigurationName(context, caller, filter.configuration),
+    ]);
+    const { jobs, next, searchedUntil } = page;
+    const body = jobsPage({
+      jobs,
+      filter,
+      configuration,
+      next,
+      searchedUntil: searchedUntil === undefined ? undefined : timeOf(searchedUntil),
+      email: caller.email,
+      now: timeOf(context.now()),
+    });
+    // A search through the history is not repeated every few seconds.
+    const live = searchedUntil === undefined ? { refresh } : {};
+    sendPage(reply, { title: "Jobs", body, email: caller.email, at: "/jobs", ...live });
+  });
+}
+
+const findPage = (
+  context: Context,
+  caller: UserCaller,
+  { status, type, configuration, name, by, since, until }: JobsFilter,
+  before: string,
+) =>
+  findJobPage(context, caller, {
+    status,
+    type,
+    configuration,
+    name,
+    createdBy: by,
+    since: startOf(since),
+    until: endOf(until),
+    before: validate(before) ? before : undefined,
+    limit: shown,
+  });
+
+const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString();

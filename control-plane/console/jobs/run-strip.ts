@@ -1,0 +1,62 @@
+/** The last runs of a configuration as bars: the height is the duration, the colour the outcome. */
+import { changesText } from "../../../protocol/words.ts";
+import type { Run } from "../../services/jobs/runs.ts";
+import { html, type Html } from "../page/html.ts";
+import { between, plainTime } from "../page/words.ts";
+
+/** Widths and heights in pixels. */
+const [step, bar, tallest, shortest] = [7, 5, 22, 4];
+
+/**
+ * The strip, oldest run first, and in words what became of them. `hasLinks`: each bar leads to its
+ * job.
+ */
+export const runStrip = (
+  configuration: string,
+  runs: readonly Run[],
+  now: string,
+  hasLinks = false,
+): Html => {
+  if (runs.length === 0) return html`<span class="soft">No run yet</span>`;
+  const longest = Math.max(...runs.map((run) => durationOf(run, now)));
+  const width = runs.length * step;
+  return html`<span class="strip"
+    ><svg viewBox="0 0 ${width} ${tallest}" width="${width}" height="${tallest}" aria-hidden="true">
+      ${runs.toReversed().map((run, index) => {
+        // The square root keeps short runs visible beside a long one.
+        const part = longest === 0 ? 0 : Math.sqrt(durationOf(run, now) / longest);
+        const height = Math.round(shortest + part * (tallest - shortest));
+        const shape = html`<rect
+          class="${run.status}"
+          x="${index * step}"
+          y="${tallest - height}"
+          width="${bar}"
+          height="${height}"
+          ><title>${inWords(run, now)}</title></rect
+        >`;
+        return hasLinks ? html`<a href="/jobs/${run.id}" tabindex="-1">${shape}</a>` : shape;
+      })}</svg
+    ><a href="/jobs?configuration=${configuration}">${totalOf(runs)}</a></span
+  >`;
+};
+
+const durationOf = ({ started_at, ended_at }: Run, now: string): number =>
+  started_at === null ? 0 : Math.max(0, Date.parse(ended_at ?? now) - Date.parse(started_at));
+
+const inWords = (run: Run, now: string): string => {
+  const { job_type, status, started_at, ended_at, changes, created_by, created_at } = run;
+  return [
+    `${job_type} ${status}`,
+    ...(started_at === null ? [] : [between(started_at, ended_at ?? now)]),
+    ...(changes === null ? [] : [changesText(changes)]),
+    ...(created_by === null ? [] : [created_by]),
+    plainTime(created_at),
+  ].join(" · ");
+};
+
+/** `27 of 30 succeeded`; the failures are said, because not every reader sees the colours. */
+const totalOf = (runs: readonly Run[]): string => {
+  const of = (status: Run["status"]) => runs.filter((run) => run.status === status).length;
+  const [good, bad] = [of("SUCCESS"), of("FAILED")];
+  return `${good} of ${runs.length} succeeded${bad === 0 ? "" : `, ${bad} failed`}`;
+};

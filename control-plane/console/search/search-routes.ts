@@ -1,0 +1,16 @@
+/** The page of the search over names. */
+import { search } from "../../services/search/search.ts";
+import type { Context } from "../../services/context.ts";
+import { sendPage } from "../page/layout.ts";
+import type { SignedIn } from "../signed-in.ts";
+import { searchPage } from "./search-page.ts";
+
+/** Adds it. */
+export function searchPages(signedIn: SignedIn, context: Context): void {
+  signedIn("GET", "/search", async (caller, { query }, reply) => {
+    const { q } = query as Record<string, unknown>;
+    const text = typeof q === "string" ? q.trim() : "";
+    const body = searchPage(text, await search(context, caller, text));
+    sendPage(reply, { title: "Search", body, email: caller.email, search: text });
+  });
+}

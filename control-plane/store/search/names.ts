@@ -1,0 +1,52 @@
+/**
+ * SQL of the search over names. It reads the names of everything that an owner has, by an index; of
+ * no table does an owner have more rows because of a long history.
+ */
+import { sql } from "kysely";
+import type { Queries } from "../db.ts";
+import { cloudIdentitiesBy, specsBy, workersBy, zonesBy } from "../indexed.ts";
+import { statement } from "../statement.ts";
+
+export interface NamedRow {
+  readonly id: string;
+  readonly name: string;
+}
+
+export interface NameSearch {
+  readonly owner: string;
+  /** In any case of letters. */
+  readonly text: string;
+  readonly limit: number;
+}
+
+const tables = {
+  // It has the names, so no definition is opened.
+  configurations: specsBy("specs_summary"),
+  zones: zonesBy("zones_owner"),
+  workers: workersBy("workers_owner"),
+  identities: cloudIdentitiesBy("cloud_identities_owner"),
+} as const;
+export type SearchedTable = keyof typeof tables;
+
+/** The things of one kind whose name has this text. */
+export async function searchNames(
+  { sql: db }: Queries,
+  kind: SearchedTable,
+  { owner, text, limit }: NameSearch,
+): Promise<NamedRow[]> {
+  const { rows } = await sql<NamedRow>`select id, name from ${tables[kind]}
+    where owner_id = ${owner} and instr(lower(name), ${text.toLowerCase()}) > 0 limit ${limit}`.execute(
+    db,
+  );
+  return rows;
+}
+
+/** The name of a configuration of an owner. */
+export const findSpecName = statement<{ id: string; owner: string }, NamedRow>(
+  (db, { id, owner }) =>
+    db
+      .selectFrom("specs")
+      .select(["id", "name"])
+      .where("id", "=", id)
+      .where("owner_id", "=", owner),
+);

@@ -1,0 +1,98 @@
+/** Keys, the command palette, and times as the reader wants them. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { findingsOf } from "../helpers/accessibility.ts";
+import { lackOfBrowser, withBrowser } from "../helpers/browser.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { addSampleJobs, openSampleUser, sampleSettings } from "../helpers/sample-data.ts";
+import { skipAt } from "../helpers/tools.ts";
+
+const email = "ada@example.com";
+/** Ends a test that hangs, however slow the machine is. */
+const patient = { timeout: 60_000 };
+const { plane } = planeForFile(sampleSettings);
+let jobs: Record<string, string>;
+beforeAll(async () => {
+  jobs = await addSampleJobs(plane, await openSampleUser(plane, email));
+});
+
+describe("in a browser", () => {
+  skipAt(lackOfBrowser());
+  const visitor = withBrowser();
+
+  test("keys lead to pages, rows, the search and the list of keys, and can be switched off", async () => {
+    const { page, complaints } = await visitor.visit(plane, email, { colorScheme: "light" });
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    const focused = () => page.evaluate<string>("document.activeElement.getAttribute('href')");
+    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await press("g", "j");
+    await page.waitForURL(`${plane.url}/jobs`);
+    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await press("j", "j", "j", "k");
+    expect(await focused()).toBe(`/jobs/${jobs["running"]}`);
+    await press("/");
+    await page.keyboard.type("frontend");
+    await press("Enter");
+    await page.waitForURL(/\/search\?q=frontend$/);
+    await page.getByRole("link", { name: "shop frontend" }).waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+    // In a field the keys are text.
+    const search = page.getByRole("searchbox", { name: "Search everything" });
+    await search.fill("");
+    await search.pressSequentially("g?j");
+    expect(await search.inputValue()).toBe("g?j");
+    await search.blur();
+    await press("?");
+    const keys = page.getByRole("dialog", { name: "Keys" });
+    await keys.getByText("Next row of a table").waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+    await keys.getByLabel("Single keys do this").uncheck();
+    await press("Escape");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    await press("?");
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test("the palette finds pages, names and what the page offers, and changes nothing itself", async () => {
+    const { page, complaints } = await visitor.visit(plane, email, { colorScheme: "light" });
+    const palette = page.getByRole("dialog", { name: "Command palette" });
+    const choose = async (text: string, name: string) => {
+      await page.keyboard.press("Control+k");
+      await palette.getByRole("combobox").fill(text);
+      const option = palette.getByRole("option", { name, selected: true });
+      await option.waitFor();
+      expect(await findingsOf(page)).toEqual([]);
+      await page.keyboard.press("Enter");
+    };
+    await page.getByRole("button", { name: "Keys" }).waitFor();
+    await choose("frontend", "shop frontend");
+    await page.getByRole("heading", { name: "shop frontend" }).waitFor();
+    await page.getByRole("button", { name: "Keys" }).waitFor();
+    const { url } = { url: page.url() };
+    await choose("Destroy…", "Destroy…");
+    expect(page.url()).toBe(url);
+    expect(await page.evaluate<string>("document.activeElement.textContent.trim()")).toBe(
+      "Destroy…",
+    );
+    await choose("audi", "Audit");
+    await page.waitForURL(`${plane.url}/audit`);
+    expect(complaints).toEqual([]);
+  });
+
+  test("times say how long ago, or in the reader's zone on request, and remember it", async () => {
+    const { page } = await visitor.visit(plane, email, { timezoneId: "Asia/Tokyo" });
+    await page.goto(`${plane.url}/audit`);
+    const first = page.locator("tbody time").first();
+    await expect.poll(() => first.innerText(), patient).toMatch(/^\d+\s(s|min)\sago$/);
+    const utc = (await first.getAttribute("datetime")) ?? "";
+    expect(await first.getAttribute("title")).toContain(`${utc.slice(0, 10)} `);
+    await page.getByLabel("Times").selectOption("local");
+    expect(await first.innerText()).toMatch(/GMT\+9|JST/);
+    await page.reload();
+    await expect.poll(() => first.innerText(), patient).toMatch(/GMT\+9|JST/);
+    await page.getByLabel("Times").selectOption("utc");
+    expect(await first.innerText()).toMatch(/ UTC$/);
+  });
+});

@@ -1,0 +1,95 @@
+/** The list of jobs, its filters, and the strips of runs. */
+import { beforeAll, describe, expect, test } from "vitest";
+import { ask } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
+import { words } from "../../../helpers/forms.ts";
+
+const { plane } = planeForFile();
+let fixture: SampleUser;
+/** The ids of what ran: of "network" a deploy that changed two resources and a failed plan. */
+const ran: Record<string, string> = {};
+let network: string;
+beforeAll(async () => {
+  fixture = await openSampleUser(plane, "ada@example.com");
+  network = await fixture.configure("network");
+  const other = await fixture.configure("shop frontend");
+  const run = async (name: string, job_type: "PLAN" | "DEPLOY" | "DESTROY", on: string) => {
+    await fixture.queue({ job_type, configuration_id: on });
+    ran[name] = await fixture.start();
+    return ran[name];
+  };
+  await fixture.end(await run("deploy", "DEPLOY", network), "SUCCESS", {
+    plan_summary: twoChanges,
+  });
+  await fixture.end(await run("failed", "PLAN", network), "FAILED", { error_message: "no" });
+  await fixture.end(await run("silent", "DESTROY", other), "SUCCESS");
+});
+
+const counts = { create: 2, update: 0, replace: 0, delete: 1, forget: 0, move: 0, import: 0 };
+const twoChanges = {
+  counts,
+  changes: [],
+  changes_omitted: 0,
+  drift: [],
+  drift_omitted: 0,
+  outputs: [],
+  outputs_omitted: 0,
+  checks: [],
+  applyable: true,
+  complete: true,
+};
+
+const page = (path: string) => ask(plane, "GET", path, { headers: fixture.headers });
+/** The names of the jobs on a page, newest first. */
+const listed = async (query: string): Promise<(string | undefined)[]> => {
+  const { text } = await page(`/jobs${query}`);
+  const ids = [...text.matchAll(/<td data-head="Job"[^>]*><a href="\/jobs\/([\w-]+)">/g)];
+  return ids.map(([, id]) => Object.keys(ran).find((name) => ran[name] === id));
+};
+
+describe("the list of jobs", () => {
+  const today = new Date().toISOString().slice(0, 10);
+  test.each([
+    ["", ["silent", "failed", "deploy"]],
+    ["?type=PLAN", ["failed"]],
+    ["?status=SUCCESS", ["silent", "deploy"]],
+    ["?status=SUCCESS&type=DESTROY", ["silent"]],
+    ["?name=NETW", ["failed", "deploy"]],
+    ["?name=NETW&type=DEPLOY", ["deploy"]],
+    ["?by=ada@example.com", ["silent", "failed", "deploy"]],
+    ["?by=grace@example.com", []],
+    ["?since=2001-01-01", ["silent", "failed", "deploy"]],
+    ["?until=2001-01-01", []],
+    [
+      "?since=yesterday&status=DONE&type=X&configuration=x&before=x",
+      ["silent", "failed", "deploy"],
+    ],
+  ])("with the filter %s shows %j", async (query, names) => {
+    expect(await listed(query)).toEqual(names);
+  });
+
+  test("is filtered by configuration, and says by which", async () => {
+    expect(await listed(`?configuration=${network}&since=${today}`)).toEqual(["failed", "deploy"]);
+    const said = words(await page(`/jobs?configuration=${network}`));
+    expect(said).toContain("Only network . Show every configuration");
+  });
+
+  test("says of each job who created it and, of one that succeeded, what it did", async () => {
+    const said = words(await page("/jobs"));
+    expect(said).toMatch(/DEPLOY network SUCCESS .* ada@example\.com \+2 −1/);
+    expect(said).toMatch(/DESTROY shop frontend SUCCESS .* ada@example\.com everything destroyed/);
+  });
+});
+
+test("a zone shows the last runs of each configuration: outcome, duration, changes and who", async () => {
+  const { text } = await page(`/zones/${fixture.owner.zone}`);
+  const strips = text.match(/<span class="strip"[^]*?<\/span\s*>/g) ?? [];
+  expect(strips).toHaveLength(2);
+  const strip = strips.find((one) => one.includes(network)) ?? "";
+  expect(strip).toMatch(/DEPLOY SUCCESS · \d+\u00a0s · \+2 −1 · ada@example\.com · \d{4}-/);
+  expect(strip).toMatch(/PLAN FAILED · \d+\u00a0s · ada@example\.com/);
+  expect(strip).toContain("1 of 2 succeeded, 1 failed");
+  const own = (await page(`/configurations/${network}`)).text;
+  expect(own).toContain(`<a href="/jobs/${ran["failed"]}" tabindex="-1">`);
+});

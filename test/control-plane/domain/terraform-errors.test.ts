@@ -1,0 +1,64 @@
+import { expect, test } from "vitest";
+import { terraformErrorsIn } from "../../../control-plane/domain/terraform-errors.ts";
+
+/** As terraform 1.14 prints it, with its colours. */
+const apply = `\u001b[31m╷\u001b[0m
+\u001b[31m│\u001b[0m \u001b[1m\u001b[31mError: \u001b[0m\u001b[1mcreating EC2 Instance: UnauthorizedOperation\u001b[0m
+\u001b[31m│\u001b[0m 
+\u001b[31m│\u001b[0m   with module.web.aws_instance.this[0],
+\u001b[31m│\u001b[0m   on modules/web/main.tf line 12, in resource "aws_instance" "this":
+\u001b[31m│\u001b[0m   12: resource "aws_instance" "this" {
+\u001b[31m│\u001b[0m 
+\u001b[31m│\u001b[0m You are not authorized to perform this operation.
+\u001b[31m╵\u001b[0m
+╷
+│ Warning: Deprecated attribute
+│ 
+│   on main.tf line 3:
+│    3: x
+╵
+╷
+│ Error: Invalid function argument
+│ 
+│   on main.tf line 4, in output "x":
+│    4:   value = file("none.txt")
+│     ├────────────────
+│     │ while calling file(path)
+│ 
+│ Invalid value for "path" parameter: no file exists at "none.txt".
+╵
+`;
+
+test("terraformErrorsIn returns each error with its file and line, and no warning", () => {
+  expect(terraformErrorsIn(apply)).toEqual([
+    {
+      summary: "creating EC2 Instance: UnauthorizedOperation",
+      detail: "You are not authorized to perform this operation.",
+      file: "modules/web/main.tf",
+      line: 12,
+      code: '12: resource "aws_instance" "this" {',
+    },
+    {
+      summary: "Invalid function argument",
+      detail: 'Invalid value for "path" parameter: no file exists at "none.txt".',
+      file: "main.tf",
+      line: 4,
+      code: ' 4:   value = file("none.txt")\n  ├────────────────\n  │ while calling file(path)',
+    },
+  ]);
+});
+
+test("terraformErrorsIn reads an error without a place, and ends at fifty errors", () => {
+  const error = "╷\n│ Error: no credentials\n│ \n│ Error: the agent has none\n╵\n";
+  expect(terraformErrorsIn(error)).toEqual([
+    {
+      summary: "no credentials",
+      detail: "Error: the agent has none",
+      file: null,
+      line: null,
+      code: "",
+    },
+  ]);
+  expect(terraformErrorsIn(error.repeat(60))).toHaveLength(50);
+  expect(terraformErrorsIn("Error: without a frame\n")).toEqual([]);
+});

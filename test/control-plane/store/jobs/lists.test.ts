@@ -1,0 +1,82 @@
+/** Pages of jobs that several filters select, on a long history. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { fillHistory, type History } from "../../../../bench/lib/history.ts";
+import { findJobPage, searchedJobs } from "../../../../control-plane/store/jobs/lists.ts";
+import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
+import type { Store } from "../../../../control-plane/store/db.ts";
+
+const finished = 2 * searchedJobs + 500;
+let directory: string;
+let history: History;
+let store: Store;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), "lists-"));
+  history = await fillHistory(directory, { finished, queued: 10 });
+  store = await openSqlite(join(directory, "windlass.db"));
+});
+afterAll(async () => {
+  await store.close();
+  await rm(directory, { recursive: true });
+});
+
+type Filter = Omit<Parameters<typeof findJobPage>[1], "owner" | "limit">;
+const find = (filter: Filter, limit = 100) =>
+  findJobPage(store.read, { owner: history.owner, limit, ...filter });
+
+/** Follows the pages to the end. Returns the ids, and how many pages there were. */
+async function all(filter: Filter): Promise<{ ids: string[]; pages: number }> {
+  const ids: string[] = [];
+  for (let pages = 1, before: string | undefined; ; pages += 1) {
+    const page = await find({ ...filter, before }, 1000);
+    ids.push(...page.jobs.map(({ id }) => id));
+    if (page.next === undefined) return { ids, pages };
+    before = page.next;
+  }
+}
+
+describe("a page of jobs", () => {
+  it.each<[string, Filter]>([
+    ["a configuration", { configuration: "00000000-0000-7000-8000-000000000001" }],
+    ["a person", { createdBy: "bench@example.com" }],
+    ["a type", { type: "PLAN" }],
+    ["an outcome", { status: "FAILED" }],
+  ])("of %s is full at once, without a search", async (_, filter) => {
+    const { jobs, searchedUntil } = await find(filter, 20);
+    expect(jobs).toHaveLength(20);
+    expect(searchedUntil).toBeUndefined();
+  });
+
+  it("of several filters searches a bounded part of the history, and continues where it ended", async () => {
+    const filter: Filter = {
+      type: "PLAN",
+      name: "Configuration-7",
+      createdBy: "bench@example.com",
+    };
+    const first = await find({ ...filter, name: "no such name" });
+    expect(first).toMatchObject({ jobs: [], next: expect.any(String) });
+    expect(first.searchedUntil).toBeGreaterThan(0);
+    const { ids, pages } = await all(filter);
+    expect(pages).toBe(3);
+    const rows = await store.read.sql
+      .selectFrom("jobs")
+      .innerJoin("specs", "specs.id", "jobs.spec_id")
+      .select("jobs.id")
+      .where("job_type", "=", "PLAN")
+      .where("created_by", "=", "bench@example.com")
+      .where("name", "like", "configuration-7%")
+      .orderBy("jobs.id", "desc")
+      .execute();
+    expect(ids).toEqual(rows.map(({ id }) => id));
+    expect(ids.length).toBeGreaterThan(100);
+  });
+
+  it("of a time has the jobs that were created in it", async () => {
+    const { jobs } = await find({ status: "SUCCESS" }, 50);
+    const [newest, oldest] = [jobs[10]!, jobs[40]!];
+    const between = await find({ since: oldest.created_at, until: newest.created_at });
+    expect(between.jobs.map(({ id }) => id)).toEqual(jobs.slice(11, 41).map(({ id }) => id));
+  });
+});
