@@ -135,7 +135,7 @@ export const Job = Type.Object({
   ),
   plan_options: about(
     Nullable(PlanOptions),
-    "How the plan differs from an ordinary one: of a PLAN, and of the DEPLOY that applies it.",
+    "How a PLAN, or the plan that a DEPLOY applies, differs from an ordinary plan.",
   ),
   debug: about(Type.Boolean(), "Whether terraform's debug log is kept as a file of the job."),
   debug_log_bytes: about(
