@@ -76,6 +76,14 @@ test("a cancel sends SIGINT to terraform within two seconds and leaves no lock a
   await until(() => readdirSync(join(work, "workspaces")).length === 0);
   // The state has the resources that were created before the cancel.
   const configuration_id = rounds[0]?.configuration_id ?? "";
+  const { configurations } = await user.call(endpoints.listConfigurations, { query: {} });
+  expect(configurations.find(({ id }) => id === configuration_id)).toMatchObject({
+    status: "FAILED",
+    error_message: expect.stringMatching(
+      /^cancelled during apply; [^]*the state records 4 resources$/,
+    ),
+    deployed: { resources: 4 },
+  });
   const destroy = await user.queue({ job_type: "DESTROY", configuration_id });
   expect(await user.released(destroy)).toMatchObject({ status: "SUCCESS" });
   expect(await user.log(destroy)).toContain("4 destroyed");
