@@ -12,7 +12,7 @@ import { CliError, print } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 import { outputLines } from "../jobs/outputs.ts";
-import { deployedText, resourcesText } from "./deployed.ts";
+import { deployedInShort, deployedText } from "./deployed.ts";
 import { configurationOf } from "./find.ts";
 import { uploadDirectory } from "./upload.ts";
 import {
@@ -65,7 +65,7 @@ export async function list(run: Run): Promise<void> {
       NAME: ({ name }) => name,
       ZONE: ({ zone_id }) => zoneNames.get(zone_id),
       STATUS: ({ status }) => status,
-      DEPLOYED: ({ deployed }) => deployed && `${resourcesText(deployed)}, ${ago(deployed.at)}`,
+      DEPLOYED: ({ deployed }) => deployed && deployedInShort(deployed),
       SOURCE: ({ source }) => sourceText(source),
       CHANGED: ({ updated_at }) => ago(updated_at),
       ID: ({ id }) => id,

@@ -3,16 +3,25 @@ import type { Deployed } from "../../../protocol/configurations.ts";
 import { html, type Html } from "../page/html.ts";
 import { ago, count } from "../page/words.ts";
 
-/** Resources, serial, when and by whom; `Deployed` alone if the state is kept elsewhere. */
+/** Resources, when, by whom and the serial, with a link to the job. */
 export const deployedView = (deployed: Deployed, now: string): Html => {
-  const { serial, at, job_id, by } = deployed;
-  const when = ago(at, now);
-  return html`<strong>Deployed:</strong> ${deployedInWords(deployed)},
+  const { serial, job_id } = deployed;
+  const when = whenOf(deployed, now);
+  return html`<strong>Deployed:</strong> ${resourcesOf(deployed)}
     ${job_id === null ? html`rolled back ${when}` : html`<a href="/jobs/${job_id}">${when}</a>`}
-    ${by === null ? null : html`by ${by}`}
-    ${serial === null ? null : html`<span class="soft">(serial ${serial})</span>`}`;
+    ${byOf(deployed)} ${serial === null ? null : html`<span class="soft">(serial ${serial})</span>`}`;
 };
 
-/** `3 resources`. */
-export const deployedInWords = ({ resources }: Deployed): string =>
-  resources === null ? "in its own backend" : count(resources, "resource");
+/** The same for a table. */
+export const deployedInShort = (deployed: Deployed | null, now: string): Html | string =>
+  deployed === null
+    ? "–"
+    : html`${resourcesOf(deployed)} ${whenOf(deployed, now)} ${byOf(deployed)}`;
+
+/** Of a state that the server does not keep, only the time is known. */
+const resourcesOf = ({ resources }: Deployed): string =>
+  resources === null ? "" : `${count(resources, "resource")},`;
+
+const whenOf = ({ at }: Deployed, now: string): Html => ago(at, now);
+
+const byOf = ({ by }: Deployed): string => (by === null ? "" : `by ${by}`);

@@ -5,10 +5,10 @@ import { runStrip } from "../jobs/run-strip.ts";
 import { ask, line, trouble } from "../page/fields.ts";
 import { markOf, type Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
-import { deployedInWords } from "../configurations/deployed-view.ts";
+import { deployedInShort } from "../configurations/deployed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
 import { table } from "../page/table.ts";
-import { ago, badge, clock } from "../page/words.ts";
+import { badge, clock } from "../page/words.ts";
 
 /** A page of the list, and the way to one more; `next` continues it. */
 export const zonesPage = (
@@ -126,10 +126,7 @@ const configurationTable = (specs: ZoneStory["configurations"], now: string): Ht
       html`<a href="/configurations/${id}">${name}</a>`,
       badge(status),
       runStrip(id, runs, now),
-      deployed === null
-        ? "–"
-        : html`${deployedInWords(deployed)}, ${ago(deployed.at, now)}
-          ${deployed.by === null ? null : html`by ${deployed.by}`}`,
+      deployedInShort(deployed, now),
       html`<span class="clamp">${sourceInWords(source)}</span>`,
       clock(updated_at),
       ...(wentWrong ? [html`<span class="clamp">${error_message ?? ""}</span>`] : []),
