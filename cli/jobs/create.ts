@@ -162,7 +162,8 @@ async function queued(run: Run, job: Job, wait: true | undefined): Promise<void>
   run.done(`Queued as job ${job.id}.`);
   const ended = await watchJob(run, job);
   if (run.json) showJob(run, ended);
-  else if (ended.job_type === "PLAN" && ended.status === "SUCCESS") await showPlan(run, ended);
+  else if (ended.job_type === "PLAN" && ended.status === "SUCCESS")
+    await showPlan(run, ended, { attributes: false });
   reportOutcome(run, ended);
 }
 

@@ -76,13 +76,20 @@ type PlanResponse = Answer<typeof endpoints.getPlanSummary>;
 const hasPlan = ({ job_type, status, plan_job_id }: Job): boolean =>
   plan_job_id !== null || (job_type === "PLAN" && status === "SUCCESS");
 
-/** Prints the job's plan as lines, or with `--json` as the server's response. */
-export async function showPlan(run: Run, { id, job_type, plan_options }: Job): Promise<void> {
+/**
+ * Prints the job's plan as lines, or with `--json` as the server's response. `attributes`: with the
+ * values that change, which terraform's own plan in the log has too.
+ */
+export async function showPlan(
+  run: Run,
+  { id, job_type, plan_options }: Job,
+  { attributes = true } = {},
+): Promise<void> {
   const response = await run.api.call("getPlanSummary", { params: { id } });
   if (run.json) return run.show(response, {});
   if (plan_options) for (const line of planOptionsWords(plan_options)) print(clean(line));
   if (response.plan_summary === null) say("This job has no plan summary.");
-  else for (const line of planView(response.plan_summary)) print(line);
+  else for (const line of planView(response.plan_summary, { attributes })) print(line);
   if (job_type === "PLAN") run.done(`\n${planUse(response)}`);
 }
 

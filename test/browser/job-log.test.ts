@@ -247,7 +247,7 @@ describe("the log of a job", () => {
       last: "the last line",
     });
     expect(await page.locator("windlass-log [style]").count()).toBe(0);
-    expect(await page.title()).toBe("PLAN · Windlass");
+    expect(await page.title()).toBe("PLAN of hostile · Windlass");
     expect(complaints).toEqual([]);
   });
 
