@@ -20,7 +20,7 @@ Commands:
                                machine
 
 Options:
-  -h, --help                   show this help
+  -h, --help                   print this help
   -V, --version                print the version
 
 Settings come from the environment; secrets also from a file (NAME_FILE) or a

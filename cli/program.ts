@@ -122,12 +122,12 @@ const entries: readonly Entry[] = [
   // main.ts at the root starts these two without loading the client; they are listed for the help.
   {
     name: "server",
-    group: "Run it",
+    group: "Run a control plane or a runner",
     description: "run the control plane; settings come from the environment",
   },
   {
     name: "agent",
-    group: "Run it",
+    group: "Run a control plane or a runner",
     description: "run a runner; settings come from the environment",
   },
 ];

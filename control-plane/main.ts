@@ -9,7 +9,8 @@ import { version } from "../common/version.ts";
 const usage = (): string => `Usage: windlass server [command]
 
 Runs the control plane. SIGTERM or Ctrl-C stops it after the running requests
-have ended; a second signal stops it at once.
+have ended, at the latest after WINDLASS_DRAIN_SECONDS; a second signal stops it
+at once.
 
 Commands:
   login-link --email ADDRESS   print a link with which this person can sign in
@@ -19,11 +20,11 @@ Commands:
   restore FILE                 restore a backup into the data directory of a
                                stopped server
   install                      install the control plane as a systemd service
-  rotate-key                   encrypt the data of a stopped server with a new
-                               key
+  rotate-key                   change the key that encrypts the data of a
+                               stopped server
 
 Options:
-  -h, --help                   show this help
+  -h, --help                   print this help
 
 Settings come from the environment; secrets also from a file (NAME_FILE) or a
 systemd credential. docs/settings.md describes them in detail.

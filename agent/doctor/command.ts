@@ -23,7 +23,7 @@ Options:
   --role-arn ARN       assume this AWS role, as a job would
   --external-id ID     the external id of the cloud identity with that role
   --json               print the findings as one JSON array
-  -h, --help           show this help
+  -h, --help           print this help
 
 Examples:
   windlass agent doctor

@@ -7,27 +7,29 @@ import { InstallError, installService } from "../../common/install/service.ts";
 import { readConfig } from "../config.ts";
 import { runProgram } from "../machine/programs.ts";
 
-const usage = `Usage: windlass agent install --url URL [options]
+const usage = `Usage: windlass agent install [options]
 
 Installs the agent as a systemd service of this machine, with a user of its own,
-a unit, and its settings in /etc/windlass/agent.env. A restart or an
-upgrade waits for running jobs up to WINDLASS_STOP_SECONDS. Run the command
-again to change a setting; options that you leave out keep their values.
+a unit, and its settings in /etc/windlass/agent.env. A restart or an upgrade of
+the service waits for running jobs for up to WINDLASS_STOP_SECONDS. Run the
+command again to change a setting; options that you leave out keep their values.
 
 Options:
   --url URL                         the address of the control plane, such as
-                                    https://windlass.example.com
+                                    https://windlass.example.com; required
+                                    the first time
   --registration-token-file FILE    a file with the token that registers the
                                     agent at its first start; - reads the token
                                     from the terminal or a pipe
   --name NAME                       name of the worker (default: the host name)
   --labels A,B                      labels of the worker, which jobs may ask for
-  --concurrency N                   jobs at the same time (default: 1)
+  --concurrency N                   how many jobs run at the same time
+                                    (default: 1)
   --no-start                        write the files, but do not start the
                                     service
   --root DIR                        write all files below this folder: to build
                                     an image, or to look at them first
-  -h, --help                        show this help
+  -h, --help                        print this help
 
 Examples:
   sudo windlass agent install --url https://windlass.example.com \\

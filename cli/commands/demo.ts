@@ -19,6 +19,6 @@ samples/hello-cluster with real terraform, shows the live log, and removes
 everything at the end. No cloud account is needed.
 
 Examples:
-  windlass demo          run everything, in about ten seconds
-  windlass demo --keep   then wait, so that you can look around
+  windlass demo          run the demo, in about ten seconds
+  windlass demo --keep   do not clean up before Ctrl-C, so that you can look around
 `;

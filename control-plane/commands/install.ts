@@ -5,24 +5,25 @@ import { installService } from "../../common/install/service.ts";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../config.ts";
 
-const usage = `Usage: windlass server install --public-url URL [options]
+const usage = `Usage: windlass server install [options]
 
 Installs the control plane as a systemd service of this machine, with a user of
 its own, a unit, and its settings in /etc/windlass/server.env. Its data is in
 /var/lib/windlass. Run the command again to change a setting; options that you
-leave out keep their values. docs/operate.md describes the reverse proxy in front of it, upgrades and
-backups.
+leave out keep their values. docs/operate.md describes the reverse proxy in
+front of the server, upgrades and backups.
 
 Options:
   --public-url URL         the address that users and runners use, such as
-                           https://windlass.example.com
-  --host ADDRESS           where it listens (default: 127.0.0.1)
-  --port PORT              the port (default: 8080)
+                           https://windlass.example.com; required the first
+                           time
+  --host ADDRESS           the address to listen on (default: 127.0.0.1)
+  --port PORT              the port to listen on (default: 8080)
   --trusted-proxies A,B    the addresses of the reverse proxies in front of it
   --no-start               write the files, but do not start the service
   --root DIR               write all files below this folder: to build an image,
                            or to look at them first
-  -h, --help               show this help
+  -h, --help               print this help
 
 Examples:
   sudo windlass server install --public-url https://windlass.example.com \\

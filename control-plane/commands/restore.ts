@@ -6,7 +6,7 @@ import { BadBackupError, restoreBackup } from "../backup/restore.ts";
 
 const usage = `Usage: windlass server restore [--force] FILE
 
-Restores a file that "windlass server backup" has written into the data
+Restores a backup, a file written by "windlass server backup", into the data
 directory (WINDLASS_DATA_DIR). Stop the server first, and run the command as the
 server's user. The whole file is checked before anything is changed.
 

@@ -27,8 +27,8 @@ import { openSqlite } from "../store/engines/sqlite.ts";
 
 const usage = `Usage: windlass server rotate-key
 
-Encrypts everything that is encrypted at rest with a new key. Stop the server,
-make a backup, then run the command with
+Changes the key that encrypts the server's data at rest. Stop the server, make a
+backup, then run the command with
 
   WINDLASS_SECRET_KEY      the new key; if it is not set, a key is generated and
                            kept in the data directory

@@ -50,6 +50,7 @@ export async function cliDocument(): Promise<string> {
 /** The commands that are not the client's. Each prints its own help. */
 const roles = [
   "server",
+  "server install",
   "server login-link",
   "server backup",
   "server restore",
