@@ -19,7 +19,7 @@ const lines: Record<string, unknown>[] = [];
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), "request-id-"));
   const log = pino(
-    { level: "info" },
+    { level: "debug" },
     { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
   );
   const config = readConfig({ WINDLASS_DATA_DIR: directory, WINDLASS_PORT: "0" });
