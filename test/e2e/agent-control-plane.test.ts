@@ -33,20 +33,32 @@ describe.concurrent("a job", () => {
     const archive = await buffer(create({ gzip: true, cwd: folder, portable: true }, ["."]));
     const configuration_id = await user.configure({
       source: { type: "archive", sha256: await user.upload(archive) },
-      variables: { cluster_name: { value: "prod" } },
+      variables: {
+        cluster_name: { value: "prod" },
+        // Part of the output `cluster_endpoint`, which the configuration does not mark.
+        region: { value: "eu-hidden-7", sensitive: true },
+      },
     });
     const plan = await user.queue({ job_type: "PLAN", configuration_id });
     expect(await user.released(plan)).toMatchObject({ status: "SUCCESS", log_complete: true });
     const { plan_summary } = await user.call(endpoints.getPlanSummary, { params: plan });
     expect(plan_summary?.counts).toMatchObject({ create: plan_summary?.changes.length, delete: 0 });
+    const cluster = plan_summary?.changes.find(({ address }) => address.endsWith(".cluster"));
+    expect(cluster?.attributes).toContainEqual({ path: "input.name", after: "prod" });
+    expect(cluster?.attributes).toContainEqual({ path: "input.endpoint", sensitive: true });
     expect(plan_summary?.outputs).toContainEqual(
       expect.objectContaining({ name: "cluster_name", action: "create" }),
     );
     const deploy = await user.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: plan.id });
-    expect(await user.released(deploy)).toMatchObject({
+    const deployed = await user.released(deploy);
+    expect(deployed).toMatchObject({
       status: "SUCCESS",
-      execution_metadata: { cluster_name: "prod" },
+      execution_metadata: {
+        cluster_name: "prod",
+        outputs: { cluster_endpoint: { type: "string", sensitive: true } },
+      },
     });
+    expect(JSON.stringify([deployed, plan_summary])).not.toContain("eu-hidden-7");
     const { logs } = await user.call(endpoints.getJobLogs, { params: deploy, query: {} });
     for (const { address, attributes } of plan_summary?.changes ?? []) {
       expect(attributes).toContainEqual({ path: "id", unknown: true });

@@ -94,6 +94,8 @@ export async function useJobs({ run, json, path }: Person): Promise<void> {
   await run(["jobs", "debug-log", plan, "--output", join(path, "debug.log")], {
     says: /^The debug log is in .*debug\.log\. It may hold secrets/m,
   });
+  await run(["jobs", "show", plan, "--plan"], { data: /^ +input\.name: "prod" → "live"$/m });
+  await run(["jobs", "show", plan, "--markdown"], { data: /^```diff\n! [^]*! +input\.name: /m });
   await run(["jobs", "deploy", "--plan", plan, "--wait"], { data: /Apply complete!/ });
   const [deployed] = (await json("jobs", "list")) as Job[];
   await run(["jobs", "list"], { data: /^DEPLOY +network +SUCCESS/m, reads: true });
