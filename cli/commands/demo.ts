@@ -20,5 +20,5 @@ everything at the end. No cloud account is needed.
 
 Examples:
   windlass demo          run the demo, in about ten seconds
-  windlass demo --keep   do not clean up before Ctrl-C, so that you can look around
+  windlass demo --keep   keep everything until Ctrl-C, to look around
 `;

@@ -63,6 +63,7 @@ const rules: Record<string, Rule> = {
   "GET /settings": "page",
   "POST /settings/logins/:id/revoke": "page",
   "GET /audit": "page",
+  "GET /search": "page",
   "POST /logout": "page",
   "GET /login": "open",
   "GET /login/link/:token": "open",
@@ -378,10 +379,9 @@ beforeAll(async () => {
 
 it("every route has a rule, and every rule a route", () => {
   const missing = routes.map(keyOf).filter((key) => rules[key] === undefined);
-  expect(
-    missing,
-    "add who may call these to `rules` in test/control-plane/http/tenancy.test.ts",
-  ).toEqual([]);
+  expect(missing, "add who may call these to `rules` in test/acceptance/tenancy.test.ts").toEqual(
+    [],
+  );
   const served = new Set(routes.map(keyOf));
   expect(Object.keys(rules).filter((key) => !served.has(key))).toEqual([]);
 });
