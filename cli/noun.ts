@@ -41,9 +41,12 @@ export const repeated = <const F extends string>(flags: F, description: string) 
     value,
   ]);
 
-/** Creates `--limit`. The second `default` is how the help shows it: without quotes. */
-export const limit = (description: string) =>
-  new Option("--limit <count>", description).default("20", "20");
+/** Creates an option with a number as its default, which the help shows without quotes. */
+export const counted = <const F extends string>(flags: F, description: string, value: string) =>
+  new Option(flags, description).default(value, value);
+
+/** Creates `--limit`, for lists that are read in pages. */
+export const limit = (description: string) => counted("--limit <count>", description, "20");
 
 /** Creates `--yes`, for every verb that asks for confirmation. */
 export const yes = () => new Option("-y, --yes", "do not ask for confirmation");

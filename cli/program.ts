@@ -62,7 +62,7 @@ const entries: readonly Entry[] = [
   {
     name: "configurations",
     group: "Work",
-    description: "Terraform directories, each with a zone and values",
+    description: "what to deploy: Terraform files with their variables and options",
     load: async () => (await import("./commands/configurations.ts")).configurationsCommand(),
   },
   {

@@ -11,7 +11,7 @@ const verbs = () => import("../configurations/verbs.ts");
 export function configurationsCommand() {
   const configurations = noun(
     "configurations",
-    "Terraform directories, each with a zone and values",
+    "what to deploy: Terraform files with their variables and options",
   );
   configurations
     .command("list")
@@ -19,7 +19,7 @@ export function configurationsCommand() {
     .action(action(async (run: Run) => (await verbs()).list(run)));
   configurations
     .command("show")
-    .description("show a configuration, its values, and the outputs of its last deployment")
+    .description("show a configuration, its variables, and the outputs of its last deployment")
     .argument("<name>", "name or id of the configuration")
     .action(action(async (run: Run, name: string) => (await verbs()).show(run, name)));
   const create = configurations
@@ -29,7 +29,7 @@ export function configurationsCommand() {
       "[name]",
       "1 to 100 characters (default: the name in --file, or that of the directory)",
     );
-  addFields(create);
+  addFields(create, "name or id of its zone; not needed if you have exactly one zone");
   create.action(
     action(async (run: Run, name: string | undefined, options: ChangeOptions) =>
       (await verbs()).create(run, name, options),
@@ -48,7 +48,7 @@ export function configurationsCommand() {
     .command("update")
     .description("change the fields that the options name; earlier plans become stale")
     .argument("<name>", "name or id of the configuration");
-  addFields(update);
+  addFields(update, "name or id of the zone to move it to");
   update
     .option("--rename <name>", "the new name")
     .addOption(repeated("--unset <name>", "remove a variable; repeatable"))
@@ -66,7 +66,7 @@ export function configurationsCommand() {
   ]);
   configurations
     .command("delete")
-    .description("delete a configuration with nothing deployed, and its state")
+    .description("delete a configuration that has nothing deployed, and its state")
     .argument("<name>", "name or id of the configuration")
     .addOption(yes())
     .action(
@@ -86,9 +86,9 @@ export function configurationsCommand() {
 }
 
 /** Adds the options that `create` and `update` share. */
-function addFields(command: CommandUnknownOpts): void {
+function addFields(command: CommandUnknownOpts, zone: string): void {
   command
-    .option("--zone <name>", "name or id of its zone; not needed if you have exactly one")
+    .option("--zone <name>", zone)
     .option(
       "--dir <directory>",
       "pack and upload this directory; .gitignore and .windlassignore apply",
@@ -97,7 +97,7 @@ function addFields(command: CommandUnknownOpts): void {
     .option("--ref <ref>", "branch, tag or commit of the repository")
     .option("--path <path>", "folder in the repository")
     .option("--submodules", "fetch the submodules of the repository too")
-    .option("--no-submodules", "do not fetch submodules (default)")
+    .option("--no-submodules", "do not fetch submodules, which is the default")
     .option("--file <file>", "a JSON file with the fields of the API; options override it");
   for (const option of valueOptions()) command.addOption(option);
   command

@@ -1,7 +1,7 @@
 /** `windlass workers` and `windlass tokens`: runners and their registration tokens. */
 import type { Worker } from "../../protocol/workers.ts";
 import type { UpdateOptions } from "../workers/update.ts";
-import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
+import { counted, examples, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 
@@ -90,7 +90,7 @@ export function workersCommand() {
       ["windlass workers update runner-1 --name runner-eu --label eu", "change name and labels"],
       [
         "windlass workers update old --deploy-configuration net --target module.pool",
-        "set what jobs destroy-worker destroys",
+        "choose what windlass jobs destroy-worker destroys",
       ],
     ],
   );
@@ -106,8 +106,14 @@ export function workersCommand() {
       await show(run, await run.api.call("undrainWorker", { params: { id } }));
     }),
   );
-  named("rotate-token", "create a new token, shown only once; the old one works a while longer")
-    .option("--overlap <seconds>", "how long the old token still works; 0 ends it at once", "600")
+  named("rotate-token", "create a new token, shown only once; the old one ends after --overlap")
+    .addOption(
+      counted(
+        "--overlap <seconds>",
+        "how long the old token keeps working; 0 ends it at once",
+        "600",
+      ),
+    )
     .addOption(yes())
     .action(
       action(async (run: Run, name: string, options: Yes & { overlap: string }) => {
@@ -138,7 +144,7 @@ export function workersCommand() {
       }),
     );
   verbExamples(workers, {
-    list: ["", "with their status and labels"],
+    list: ["", "show their status and labels"],
     show: ["runner-1", "what it runs, and where"],
     drain: ["runner-1", "before its machine is serviced"],
     undrain: ["runner-1", "after the maintenance"],

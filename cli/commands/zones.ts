@@ -7,7 +7,10 @@ import { time } from "../terminal/times.ts";
 
 /** Builds the command. */
 export function zonesCommand() {
-  const zones = noun("zones", "groups of configurations: a region, an account, a customer");
+  const zones = noun(
+    "zones",
+    "groups of configurations, such as a region, an account or a customer",
+  );
   zones
     .command("list")
     .description("list your zones")
@@ -67,7 +70,7 @@ export function zonesCommand() {
     show: ["production", "with its configurations"],
     create: ["production", "create one"],
     rename: ["production live", "its configurations stay in it"],
-    delete: ["preview", "once it is empty"],
+    delete: ["preview", "it must be empty"],
   });
   return examples(zones, [
     ["windlass zones create production", "create one"],
