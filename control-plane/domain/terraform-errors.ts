@@ -34,9 +34,12 @@ export function terraformErrorsIn(text: string): TerraformError[] {
 }
 
 /** Undefined for a warning. */
-function errorOf([first = "", ...rest]: readonly string[]): TerraformError | undefined {
-  const [, summary] = /^Error: (.*)/.exec(first) ?? [];
+function errorOf(lines: readonly string[]): TerraformError | undefined {
+  // A long summary is wrapped; it ends at the first empty line.
+  const end = lines.findIndex((line) => line.trim() === "");
+  const [, summary] = /^Error: (.*)/.exec(lines.slice(0, Math.max(1, end)).join(" ")) ?? [];
   if (summary === undefined) return undefined;
+  const rest = lines.slice(Math.max(1, end));
   const places = rest.flatMap((line) => {
     const [, file, number] = /^\s+on (.+?) line (\d{1,9})\b/.exec(line) ?? [];
     return file === undefined ? [] : [{ file, line: Number(number) }];

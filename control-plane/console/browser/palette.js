@@ -34,7 +34,7 @@ const here = () =>
       name: nameOf(element),
       kind: "On this page",
       go: () => {
-        if (element instanceof HTMLAnchorElement) return void element.click();
+        if (element instanceof HTMLAnchorElement) return element.click();
         if (element.matches("h2")) element.setAttribute("tabindex", "-1");
         element.scrollIntoView({ block: "center" });
         /** @type {HTMLElement} */ (element).focus();

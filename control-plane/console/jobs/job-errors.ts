@@ -10,12 +10,11 @@ export const jobErrors = (
   errors: readonly TerraformError[],
 ): Html | null => {
   if (error_message === null) return null;
-  const [first] = errors;
-  if (first === undefined) return html`<p class="error" role="alert">${error_message}</p>`;
-  // What stands before the first error: which command failed.
-  const lead = error_message.split(first.summary)[0]?.replace(/(Error)?[:\s]*$/, "") ?? "";
+  if (errors.length === 0) return html`<p class="error" role="alert">${error_message}</p>`;
+  // Which command failed; what follows it is the first error.
+  const [lead] = /^[^:]* failed \(exit code \d+\)/.exec(error_message) ?? [];
   return html`<section class="error flow" role="alert" aria-label="Errors">
-    <p>${lead === "" ? count(errors.length, "error") : lead}</p>
+    <p>${lead ?? count(errors.length, "error")}</p>
     <ul class="errors">
       ${errors.map(
         ({ summary, detail, file, line, code }) =>

@@ -48,6 +48,14 @@ test("terraformErrorsIn returns each error with its file and line, and no warnin
   ]);
 });
 
+test("terraformErrorsIn joins a summary that terraform has wrapped", () => {
+  const text =
+    "╷\n│ Error: creating the instance: a long\n│ reason\n│ \n│   on main.tf line 2:\n│ \n│ Why.\n╵\n";
+  expect(terraformErrorsIn(text)).toMatchObject([
+    { summary: "creating the instance: a long reason", detail: "Why.", file: "main.tf", line: 2 },
+  ]);
+});
+
 test("terraformErrorsIn reads an error without a place, and ends at fifty errors", () => {
   const error = "╷\n│ Error: no credentials\n│ \n│ Error: the agent has none\n╵\n";
   expect(terraformErrorsIn(error)).toEqual([

@@ -156,7 +156,8 @@ test("the errors of a failed job come first, with their file and line", async ()
   await fixture.log(job, error("one is wrong"), "STDERR");
   await fixture.log(job, "and something else\n", "STDOUT");
   await fixture.log(job, error("two <is> wrong"), "STDERR");
-  const error_message = "apply failed (exit code 1): one is wrong: Because. (and 1 more error)";
+  const error_message =
+    "apply failed (exit code 1): main.tf:7: one is wrong: Because. (and 1 more error)";
   await fixture.end(job, "FAILED", { error_message });
   const text = await page(job);
   const [, shown = ""] = /<section class="error[^>]*>([^]*?)<\/section>/.exec(text) ?? [];
