@@ -6,13 +6,15 @@ import { jobTable, linkTo, nameOf } from "../jobs/job-table.ts";
 import { attentionView, type Attention } from "./attention-view.ts";
 import { table } from "../page/table.ts";
 import { workerTable } from "../workers/workers-page.ts";
-import { between, waiting } from "../page/words.ts";
+import { between, count, waiting } from "../page/words.ts";
 
 /** A job that runs, and how far it has come. */
 export interface RunningJob {
   readonly job: JobSummary;
   readonly step: string | null;
   readonly line: string | null;
+  /** How many resources it has changed; undefined of the jobs for which this is not counted. */
+  readonly changed: number | undefined;
 }
 
 export interface Overview extends Attention {
@@ -47,14 +49,13 @@ export const overviewPage = (overview: Overview): Html => {
           : table(
               "Running jobs",
               ["Job", "Configuration", "For", "Progress", "Worker"],
-              running.map(({ job, step, line }) => [
+              running.map(({ job, step, line, changed }) => [
                 linkTo(job),
                 nameOf(job),
                 job.started_at === null ? "about to start" : between(job.started_at, now),
                 html`<span class="progress"
-                  >${step === null ? null : html`<strong>${step}</strong> `}<span class="soft"
-                    >${line}</span
-                  ></span
+                  >${step === null ? null : html`<strong>${step}</strong> `}${resourcesText(job, changed)}
+                  <span class="soft">${line}</span></span
                 >`,
                 workerOf(job, workers),
               ]),
@@ -87,6 +88,16 @@ export const overviewPage = (overview: Overview): Html => {
     </div>`;
 };
 
+/** `7 of 12 resources`, from the first that is done; the total is known of a plan that is applied. */
+function resourcesText({ changes }: JobSummary, changed: number | undefined): string | null {
+  if (!changed) return null;
+  const { create = 0, update = 0, replace = 0, delete: deleted = 0 } = changes ?? {};
+  const total = create + update + replace + deleted;
+  return total >= changed
+    ? `${changed} of ${count(total, "resource")}`
+    : count(changed, "resource");
+}
+
 const firstSteps = html`<section class="notice flow">
   <p>To run your first job:</p>
   <ol>
@@ -109,5 +120,5 @@ const noWorker = html`<p class="soft">
   run.
 </p>`;
 
-const tile = (count: string, word: string): Html =>
-  html`<li class="${count === "0" ? "zero" : ""}"><strong>${count}</strong> ${word}</li>`;
+const tile = (number: string, word: string): Html =>
+  html`<li class="${number === "0" ? "zero" : ""}"><strong>${number}</strong> ${word}</li>`;

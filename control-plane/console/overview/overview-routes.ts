@@ -6,6 +6,7 @@ import {
   listLockedConfigurations,
 } from "../../services/configurations/attention.ts";
 import { findLastLine, findSteps } from "../../services/jobs/progress.ts";
+import { countChangedResources } from "../../services/jobs/resources.ts";
 import type { JobSummary } from "../../services/jobs/views.ts";
 import { countOpenJobs, listJobSummaries } from "../../services/jobs/jobs.ts";
 import { latestVersion } from "../../services/releases/releases.ts";
@@ -16,6 +17,8 @@ import type { SignedIn } from "../signed-in.ts";
 
 const shown = 100;
 const recentShown = 15;
+/** Running jobs whose resources are counted. */
+const countedJobs = 20;
 /** Of each kind of thing that needs a person. */
 const attentionShown = 10;
 /** Counted exactly up to here: the page must cost the same however many there are. */
@@ -54,7 +57,9 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
       held: await countHeldJobs(context, caller),
       runningCount: atMost(runningCount),
       queuedCount: atMost(queuedCount),
-      running: await Promise.all(running.map((job) => withProgress(context, job))),
+      running: await Promise.all(
+        running.map((job, index) => withProgress(context, job, index < countedJobs)),
+      ),
       queued,
       recent,
       latest: await latestVersion(context),
@@ -67,12 +72,17 @@ export function overviewPages(signedIn: SignedIn, context: Context): void {
 const atMost = (count: number): string =>
   count > countLimit ? `over ${countLimit.toLocaleString("en-US")}` : String(count);
 
-async function withProgress(context: Context, job: JobSummary): Promise<RunningJob> {
-  const [steps, line] = await Promise.all([
+async function withProgress(
+  context: Context,
+  job: JobSummary,
+  isCounted: boolean,
+): Promise<RunningJob> {
+  const [steps, line, changed] = await Promise.all([
     findSteps(context, job.id),
     findLastLine(context, job.id),
+    isCounted ? countChangedResources(context, job.id) : undefined,
   ]);
-  return { job, step: steps.at(-1)?.name ?? null, line };
+  return { job, step: steps.at(-1)?.name ?? null, line, changed };
 }
 
 const nowOf = ({ now }: Context): string => new Date(now()).toISOString();

@@ -1,6 +1,6 @@
 /** The resources that a job changes, as its runner reads them from terraform's progress. */
 import type { LogResource } from "../../../protocol/jobs.ts";
-import { findResourceEvents } from "../../store/logs/logs.ts";
+import { countChanged, findResourceEvents } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
 
 /** One change of a resource; a replacement is two. */
@@ -26,6 +26,14 @@ export interface Changes {
 
 /** Starts and ends that are read; a runner marks so many. */
 const eventLimit = 4000;
+
+/** Returns how many resources a job has changed to the end so far. */
+export async function countChangedResources(
+  { store }: Pick<Context, "store">,
+  job: string,
+): Promise<number> {
+  return (await store.read.first(countChanged, { job, limit: eventLimit }))?.count ?? 0;
+}
 
 /** Returns the changes; none of a runner that knows only the published interface. */
 export async function findResources(

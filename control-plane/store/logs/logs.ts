@@ -133,6 +133,18 @@ export const findResourceEvents = statement<
     .limit(limit),
 );
 
+/** How many resources a job has changed to the end, of its first events. */
+export const countChanged = statement<{ job: string; limit: number }, { count: number }>(
+  (db, { job, limit }) => {
+    const query = sql`select count(distinct address) as count from (
+      select json_extract(resource, '$.address') as address, json_extract(resource, '$.event') as event
+        from log_chunks indexed by log_chunks_resource
+        where job_id = ${job} and resource is not null order by id limit ${limit})
+      where event = 'ended'`;
+    return { compile: () => query.compile(db) };
+  },
+);
+
 /** One chunk's text. */
 export const readChunk = statement<{ id: number }, Pick<LogRow, "log_chunk">>((db, { id }) =>
   db.selectFrom("log_chunks").select("log_chunk").where("id", "=", id),

@@ -1,4 +1,5 @@
 import { describe, expect } from "vitest";
+import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { writeState } from "../../../helpers/places.ts";
 import { words } from "../../../helpers/forms.ts";
 import { ask, setRows } from "../../../helpers/plane.ts";
@@ -6,6 +7,19 @@ import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { openSampleUser } from "../../../helpers/sample-data.ts";
 
 const { plane, it } = planeForFile();
+
+const summary: PlanSummary = {
+  counts: { create: 10, update: 0, replace: 2, delete: 0, forget: 0, move: 0, import: 0 },
+  changes: [],
+  changes_omitted: 12,
+  drift: [],
+  drift_omitted: 0,
+  outputs: [],
+  outputs_omitted: 0,
+  checks: [],
+  applyable: true,
+  complete: true,
+};
 
 describe("the overview", () => {
   it("lists first what needs a person, each with the way to it", async () => {
@@ -30,6 +44,28 @@ describe("the overview", () => {
     expect(first).toContain(`href="/jobs/${stuck.id}"`);
     expect(first).toContain("No worker has the labels of this job");
     expect(first).toMatch(new RegExp(`href="/workers/${user.worker}">[^]*is\\s+offline`));
+  });
+});
+
+describe("a running apply on the overview", () => {
+  it("shows how many of the resources of its plan are changed", async () => {
+    const user = await openSampleUser(plane);
+    const configuration_id = await user.configure("network");
+    await user.queue({ job_type: "PLAN", configuration_id });
+    const plan = await user.start();
+    await user.end(plan, "SUCCESS", { plan_summary: summary });
+    await user.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: plan });
+    const deploy = await user.start();
+    const progress = async () =>
+      /\d+ of \d+ resources?/.exec(
+        words(await ask(plane, "GET", "/", { headers: user.headers })),
+      )?.[0];
+    expect(await progress()).toBeUndefined();
+    const at = new Date().toISOString();
+    const of = (address: string, event: "started" | "ended") =>
+      ({ address, action: "create", event, at }) as const;
+    await user.resources(deploy, [of("a", "started"), of("b", "started"), of("a", "ended")]);
+    expect(await progress()).toBe("1 of 12 resources");
   });
 });
 
