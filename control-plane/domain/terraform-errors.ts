@@ -13,6 +13,8 @@ export interface TerraformError {
 
 /** How many errors are read: a mistake in a module that is used often comes as often. */
 const errorLimit = 50;
+/** An error of `init` that only says that others follow. */
+const announcement = /^\S+ encountered problems during initiali[sz]ation, including problems/;
 
 /**
  * Returns the errors in the frames of an output. A second error in a frame is the cause, quoted by
@@ -25,7 +27,7 @@ export function terraformErrorsIn(text: string): TerraformError[] {
     if (line.startsWith("╷")) frame = [];
     else if (line.startsWith("╵")) {
       const error = frame && errorOf(frame);
-      if (error) errors.push(error);
+      if (error && !announcement.test(error.summary)) errors.push(error);
       frame = undefined;
       if (errors.length === errorLimit) break;
     } else frame?.push(line.replace(/^│ ?/u, "").trimEnd());

@@ -70,3 +70,9 @@ test("terraformErrorsIn reads an error without a place, and ends at fifty errors
   expect(terraformErrorsIn(error.repeat(60))).toHaveLength(50);
   expect(terraformErrorsIn("Error: without a frame\n")).toEqual([]);
 });
+
+test("terraformErrorsIn leaves out the error of init that only announces others", () => {
+  const announced =
+    "╷\n│ Error: Terraform encountered problems during initialisation, including problems\n│ with the configuration, described below.\n│ \n│ The Terraform configuration must be valid.\n╵\n";
+  expect(terraformErrorsIn(announced + apply)).toEqual(terraformErrorsIn(apply));
+});
