@@ -5,7 +5,10 @@ import { expect, test } from "vitest";
 import { secretLinesLimit } from "../agent/logs/secret-forms.ts";
 import { formLimit } from "../control-plane/console/configurations/configuration-form-routes.ts";
 import { formFields } from "../control-plane/console/page/form-body.ts";
+import { edgeLimit, nodeLimit } from "../control-plane/domain/graph-view.ts";
 import { jsonLevels, jsonValues } from "../control-plane/http/json-body.ts";
+import { drawingsPerUser } from "../control-plane/services/graphs/draw-apart.ts";
+import { drawnStateLimit } from "../control-plane/services/graphs/graphs.ts";
 import {
   archiveLimit,
   inlineFileCount,
@@ -62,6 +65,11 @@ test.each([
     `${mib(debugLogLimit)}; 64 MiB, a setting of the runner`,
   ],
   ["a state", mib(stateLimit)],
+  [
+    "a state that is drawn as a graph; nodes, arrows of the graph",
+    `${mib(drawnStateLimit)}; ${nodeLimit}, ${number(edgeLimit)}`,
+  ],
+  ["graphs that the server draws for one user at the same time", `${drawingsPerUser}`],
   [
     "a log post: its body, its chunks, the text of all chunks",
     `${mib(logBodyLimit)}, ${logChunksLimit}, ${mib(logTextLimit)}`,

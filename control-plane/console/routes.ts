@@ -11,6 +11,7 @@ import { endLogin, openLink } from "../services/people/logins.ts";
 import { assetRoutes } from "./assets.ts";
 import { sendErrorPage } from "./error-page.ts";
 import { configurationPages } from "./configurations/configuration-routes.ts";
+import { graphPages } from "./graphs/graph-routes.ts";
 import { docsRoutes } from "./docs/docs-routes.ts";
 import { readForms } from "./page/form-body.ts";
 import { identityPages } from "./identities/identity-routes.ts";
@@ -75,6 +76,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     overviewPages(signedIn, context);
     zonePages(signedIn, context);
     configurationPages(signedIn, context);
+    graphPages(signedIn, context);
     identityPages(signedIn, context);
     jobsPages(signedIn, context);
     jobPages(signedIn, context);

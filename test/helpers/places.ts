@@ -47,6 +47,8 @@ export async function fillPlaces(
     "zone-empty": `/zones/${empty}`,
     "configuration-new": `/zones/${empty}/new`,
     configuration: `/configurations/${id}`,
+    graph: `/configurations/${id}/graph`,
+    "graph-closed": `/configurations/${id}/graph?modules=closed`,
     "configuration-fresh": `/configurations/${fresh}`,
     "configuration-edit": `/configurations/${id}/edit`,
     "configuration-edit-files": `/configurations/${fresh}/edit`,
@@ -57,7 +59,12 @@ export async function fillPlaces(
 }
 
 /** Writes two versions of a state, by a job that was lost and left it locked. */
-export async function writeState(plane: Plane, fixture: SampleUser, spec: string): Promise<void> {
+export async function writeState(
+  plane: Plane,
+  fixture: SampleUser,
+  spec: string,
+  resources: object[] = sampleResources(),
+): Promise<void> {
   const worker = await addTestWorker(plane, fixture.owner);
   const job = await addHeldJob(plane, fixture.owner, worker, {
     spec_id: spec,
@@ -72,14 +79,13 @@ export async function writeState(plane: Plane, fixture: SampleUser, spec: string
     if (status !== 200) throw new Error(`${method} of the state returned ${status}`);
   };
   await send("LOCK", "", { ID: "a" });
-  const resource = { mode: "managed", type: "aws_instance", name: "web", instances: [{}] };
   for (const serial of [1, 2])
     await send("POST", "?ID=a", {
       version: 4,
       serial,
       lineage: "lineage",
       outputs: {},
-      resources: Array.from({ length: serial }, () => resource),
+      resources: serial === 1 ? resources.slice(0, 1) : resources,
     });
   await setJob(plane, job, {
     status: "FAILED",
@@ -89,4 +95,55 @@ export async function writeState(plane: Plane, fixture: SampleUser, spec: string
     ended_at: Date.now(),
     released_at: Date.now(),
   });
+}
+
+/** Resources of a state, as terraform writes them: dependencies include the indirect ones. */
+const sampleResources = () => [
+  stateResource("aws_vpc.main"),
+  stateResource("data.aws_ami.linux"),
+  stateResource("module.network.aws_subnet.private", ["aws_vpc.main"], 3),
+  stateResource("module.network.aws_route_table.private", ["aws_vpc.main"]),
+  stateResource("module.network.module.firewall.aws_security_group.web", ["aws_vpc.main"]),
+  stateResource("module.network.module.firewall.aws_security_group.db", [
+    "aws_vpc.main",
+    "module.network.module.firewall.aws_security_group.web",
+  ]),
+  stateResource(
+    "aws_instance.web",
+    [
+      "aws_vpc.main",
+      "data.aws_ami.linux",
+      "module.network.aws_subnet.private",
+      "module.network.module.firewall.aws_security_group.web",
+    ],
+    2,
+  ),
+  stateResource("module.database.aws_db_instance.main", [
+    "aws_vpc.main",
+    "module.network.aws_subnet.private",
+    "module.network.module.firewall.aws_security_group.db",
+    "module.network.module.firewall.aws_security_group.web",
+  ]),
+  stateResource("aws_s3_bucket.logs"),
+];
+
+/** A resource of a state; its instances have keys if there are several. */
+export function stateResource(address: string, dependencies: string[] = [], instances = 1) {
+  const parts = address.split(".");
+  const [type, name] = parts.splice(-2);
+  const mode = parts.at(-1) === "data" ? "data" : "managed";
+  if (mode === "data") parts.pop();
+  return {
+    ...(parts.length === 0 ? {} : { module: parts.join(".") }),
+    mode,
+    type,
+    name,
+    provider: 'provider["registry.terraform.io/hashicorp/aws"]',
+    instances: Array.from({ length: instances }, (_, index) => ({
+      ...(instances === 1 ? {} : { index_key: index }),
+      schema_version: 0,
+      attributes: { id: `${address}-${index}` },
+      dependencies,
+    })),
+  };
 }

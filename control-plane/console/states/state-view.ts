@@ -20,11 +20,12 @@ export const stateView = (
       ? html`<p class="soft">
           No state yet. The first deployment writes it; its versions are then listed here.
         </p>`
-      : table(
-          "Versions of the state",
-          ["Serial", "Written", "By", "Resources", "Size", "What to do"],
-          items.map((version, index) => row(configuration, version, isFirst && index === 0)),
-        )
+      : html`<p><a href="/configurations/${configuration.id}/graph">Graph of the resources</a></p>
+          ${table(
+            "Versions of the state",
+            ["Serial", "Written", "By", "Resources", "Size", "What to do"],
+            items.map((version, index) => row(configuration, version, isFirst && index === 0)),
+          )}`
   }
   ${
     next === undefined

@@ -1,0 +1,104 @@
+/**
+ * Resources and what they depend on. As in terraform's own graph, a resource is one node whatever
+ * its number of instances, because dependencies name resources without the keys of instances.
+ */
+import type { PlanAction } from "../../protocol/plan-summary.ts";
+
+export interface GraphResource {
+  /** Without keys of instances: `module.network.aws_subnet.a`. */
+  readonly address: string;
+  /** `module.network`; empty in the root module. */
+  readonly module: string;
+  readonly type: string;
+  readonly name: string;
+  readonly isData: boolean;
+  instances: number;
+  /** Of a plan: how many instances have each action. */
+  readonly actions: Partial<Record<PlanAction, number>>;
+}
+
+/** From the resource that depends to the one that it depends on. */
+export type Edge = readonly [from: string, to: string];
+
+/** Bounds of what a hostile state or plan costs before the graph is cut to what is drawn. */
+const resourceLimit = 20_000;
+const edgeLimit = 100_000;
+/** Longer addresses belong to no real resource. */
+const textLimit = 1024;
+
+/** A graph that is collected piece by piece, within bounds. */
+export class ResourceGraph {
+  readonly resources = new Map<string, GraphResource>();
+  readonly #edges = new Map<string, Set<string>>();
+  #edgeCount = 0;
+  /** How many resources were left out because of the bound. */
+  omitted = 0;
+
+  /** Adds instances of a resource, and the resource if it is new. Keys in the address are removed. */
+  add(keyed: string, instances: number): GraphResource | undefined {
+    const address = withoutKeys(keyed);
+    const known = this.resources.get(address);
+    if (known) {
+      known.instances += instances;
+      return known;
+    }
+    const parts = address.length > textLimit ? null : addressPattern.exec(address)?.groups;
+    if (!parts || this.resources.size === resourceLimit) {
+      this.omitted++;
+      return undefined;
+    }
+    const { module = "", data, type = "", name = "" } = parts;
+    const isData = data !== undefined;
+    const added = { address, module: module.slice(0, -1), type, name, isData, instances };
+    const resource = { ...added, actions: {} };
+    this.resources.set(address, resource);
+    return resource;
+  }
+
+  /** Adds that a resource depends on another one. */
+  connect(from: string, to: string): void {
+    if (from === to || this.#edgeCount === edgeLimit) return;
+    const targets = this.#edges.get(from) ?? new Set();
+    if (targets.has(to)) return;
+    this.#edges.set(from, targets.add(to));
+    this.#edgeCount++;
+  }
+
+  /** The dependencies between resources of the graph. */
+  get edges(): Edge[] {
+    return [...this.#edges].flatMap(([from, targets]) =>
+      this.resources.has(from)
+        ? [...targets].filter((to) => this.resources.has(to)).map((to): Edge => [from, to])
+        : [],
+    );
+  }
+}
+
+/** `module.a["x"].aws_instance.web[0]` without `["x"]` and `[0]`. */
+export const withoutKeys = (address: string): string =>
+  address.replaceAll(/\[(?:\d+|"(?:[^"\\]|\\.)*")\]/g, "");
+
+const addressPattern =
+  /^(?<module>(?:module\.[^.]+\.)*)(?<data>data\.)?(?<type>(?!module\.)[^.]+)\.(?<name>[^.]+)$/;
+
+/** Adds the resources of a state in terraform's format 4; what has another shape is left out. */
+export function addState(graph: ResourceGraph, state: unknown): void {
+  for (const resource of listOf(recordOf(state)["resources"])) {
+    const { mode, module, type, name, instances } = recordOf(resource);
+    if (typeof type !== "string" || typeof name !== "string") continue;
+    const prefix = typeof module === "string" ? `${module}.` : "";
+    const address = `${prefix}${mode === "data" ? "data." : ""}${type}.${name}`;
+    const all = listOf(instances);
+    const added = graph.add(address, all.length);
+    if (!added) continue;
+    for (const instance of all)
+      for (const dependency of listOf(recordOf(instance)["dependencies"]))
+        if (typeof dependency === "string" && dependency.length <= textLimit)
+          graph.connect(added.address, withoutKeys(dependency));
+  }
+}
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+
+const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};

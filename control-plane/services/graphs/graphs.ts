@@ -1,0 +1,35 @@
+/** Resource graphs for users. They contain addresses of resources and no values. */
+import { buffer } from "node:stream/consumers";
+import { mebibyte } from "../../../common/units.ts";
+import type { GraphChoice } from "../../domain/graph-view.ts";
+import { findState } from "../../store/states/states.ts";
+import type { UserCaller } from "../callers.ts";
+import { findNamed } from "../configurations/configurations.ts";
+import type { Context } from "../context.ts";
+import { drawApart, type Undrawn } from "./draw-apart.ts";
+import type { Graph } from "./draw-here.ts";
+
+/** A larger state is not drawn: reading it would take more memory than the thread may have. */
+export const drawnStateLimit = 16 * mebibyte;
+
+export interface StateGraph {
+  /** Of the newest version of the state; null if there is none. */
+  readonly serial: number | null;
+  readonly graph: Graph | Undrawn | "no state" | "too large";
+}
+
+/** Returns the graph of a configuration's newest state. */
+export async function drawState(
+  { store: { read }, blobs }: Context,
+  { user_id }: UserCaller,
+  name: string,
+  choice: GraphChoice,
+): Promise<StateGraph> {
+  const { id: spec } = await findNamed(read, user_id, name);
+  const state = await read.first(findState, { spec });
+  if (!state) return { serial: null, graph: "no state" };
+  const { serial, blob, size_bytes } = state;
+  if (size_bytes > drawnStateLimit) return { serial, graph: "too large" };
+  const sources = async () => ({ state: await buffer(await blobs.read(blob)), choice });
+  return { serial, graph: await drawApart(user_id, sources) };
+}

@@ -1,0 +1,94 @@
+import { randomUUID } from "node:crypto";
+import { beforeAll, describe, expect, test } from "vitest";
+import { drawnStateLimit } from "../../../../control-plane/services/graphs/graphs.ts";
+import { words } from "../../../helpers/forms.ts";
+import { stateResource, writeState } from "../../../helpers/places.ts";
+import { ask, setRows } from "../../../helpers/plane.ts";
+import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
+
+const { plane } = planeForFile();
+let fixture: SampleUser;
+let id: string;
+beforeAll(async () => {
+  fixture = await openSampleUser(plane);
+  id = await fixture.configure("network");
+  await writeState(plane, fixture, id);
+});
+const page = (query = "", headers = fixture.headers, of = id) =>
+  ask(plane, "GET", `/configurations/${of}/graph${query}`, { headers });
+/** The addresses of links in the drawing. */
+const links = (text: string): string[] =>
+  [...text.matchAll(/<a href="([^"]+)" aria-label/g)].map(([, path = ""]) =>
+    path.replaceAll("&amp;", "&"),
+  );
+
+describe("the graph of a configuration's state", () => {
+  test("is linked from the configuration and shows resources, modules and dependencies", async () => {
+    const configuration = await ask(plane, "GET", `/configurations/${id}`, {
+      headers: fixture.headers,
+    });
+    expect(configuration.text).toContain(`/configurations/${id}/graph`);
+    const answer = await page();
+    const { status, text } = answer;
+    expect(status).toBe(200);
+    expect(text).toContain("<svg");
+    const shown = words(answer);
+    expect(shown).toContain("9 resources in 3 modules");
+    expect(shown).toContain("aws_instance.web (2 instances) needs data.aws_ami.linux");
+    // Only names leave the state.
+    expect(text).not.toContain("aws_vpc.main-0");
+  });
+
+  test("opens and closes modules by links", async () => {
+    const close = links((await page()).text).find((path) => path.endsWith("network")) ?? "";
+    const closed = await ask(plane, "GET", close, { headers: fixture.headers });
+    expect(closed.text).not.toContain("aws_subnet");
+    expect(closed.text).toContain("module.database.aws_db_instance.main");
+    const open = links(closed.text).find((path) => !path.includes("database"));
+    expect(open).toBe(`/configurations/${id}/graph`);
+
+    const all = (await page("?modules=closed")).text;
+    expect(all).not.toContain("aws_db_instance");
+    const one = links(all).find((path) => path.includes("network")) ?? "";
+    const opened = (await ask(plane, "GET", one, { headers: fixture.headers })).text;
+    expect(opened).toContain("aws_subnet");
+    expect(opened).not.toContain("aws_db_instance");
+  });
+
+  test("takes any query", async () => {
+    const query = `?modules=closed&modules=open&flip[a]=b&flip[]=<script>&${"flip=x&".repeat(500)}flip=__proto__`;
+    const { status, text } = await page(query);
+    expect(status).toBe(200);
+    expect(text).not.toContain("<script>");
+  });
+
+  test("escapes names", async () => {
+    const hostile = await fixture.configure("hostile");
+    const name = '</text><script>alert("1")</script>';
+    await writeState(plane, fixture, hostile, [
+      { ...stateResource("a.b"), type: '"><img onerror=x>', name },
+      { ...stateResource("a.c"), module: "module.<b>" },
+    ]);
+    const { status, text } = await page("", fixture.headers, hostile);
+    expect(status).toBe(200);
+    expect(text).toContain("&lt;/text&gt;&lt;script&gt;");
+    expect(text).not.toMatch(/<script>|<img|<b>/);
+  });
+
+  test("says why there is none", async () => {
+    const fresh = await fixture.configure("fresh");
+    expect((await page("", fixture.headers, fresh)).text).toContain("There is no state yet.");
+    const large = await fixture.configure("large");
+    await writeState(plane, fixture, large);
+    await setRows(plane, "state_versions", { size_bytes: drawnStateLimit + 1 }, { spec_id: large });
+    expect((await page("", fixture.headers, large)).text).toContain("too large to draw");
+  });
+
+  test("is for those who may see the configuration", async () => {
+    const { headers } = await openSampleUser(plane);
+    expect((await page("", headers)).status).toBe(404);
+    expect((await page("", fixture.headers, randomUUID())).status).toBe(404);
+    expect((await page("", {})).status).toBe(303);
+  });
+});

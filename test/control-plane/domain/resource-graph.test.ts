@@ -1,0 +1,68 @@
+import { describe, expect, test } from "vitest";
+import {
+  addState,
+  ResourceGraph,
+  withoutKeys,
+} from "../../../control-plane/domain/resource-graph.ts";
+import { stateResource } from "../../helpers/places.ts";
+
+const graphOf = (state: unknown): ResourceGraph => {
+  const graph = new ResourceGraph();
+  addState(graph, state);
+  return graph;
+};
+
+test.each([
+  ["aws_instance.web[0]", "aws_instance.web"],
+  ['module.a["x.y[0]"].module.b[1].data.aws_ami.c["\\"]"]', "module.a.module.b.data.aws_ami.c"],
+  ["aws_instance.web", "aws_instance.web"],
+])("the address %s without keys is %s", (keyed, address) => {
+  expect(withoutKeys(keyed)).toBe(address);
+});
+
+describe("the graph of a state", () => {
+  test("has one node for all instances of a resource in all instances of its module", () => {
+    const one = stateResource("module.app.aws_instance.web", ["aws_vpc.main"], 2);
+    const graph = graphOf({
+      resources: [
+        stateResource("aws_vpc.main"),
+        { ...one, module: 'module.app["a"]' },
+        { ...one, module: 'module.app["b"]' },
+        stateResource("module.app.data.aws_ami.linux"),
+      ],
+    });
+    expect([...graph.resources.values()]).toEqual([
+      expect.objectContaining({ address: "aws_vpc.main", module: "", instances: 1, isData: false }),
+      expect.objectContaining({
+        address: "module.app.aws_instance.web",
+        module: "module.app",
+        type: "aws_instance",
+        name: "web",
+        instances: 4,
+      }),
+      expect.objectContaining({ address: "module.app.data.aws_ami.linux", isData: true }),
+    ]);
+    expect(graph.edges).toEqual([["module.app.aws_instance.web", "aws_vpc.main"]]);
+  });
+
+  test("leaves out dependencies on what the state does not have", () => {
+    const { edges } = graphOf({ resources: [stateResource("a.b", ["a.b", "a.gone"])] });
+    expect(edges).toEqual([]);
+  });
+
+  test.each([
+    ["no resources", {}],
+    ["a list", []],
+    ["null", null],
+    ["resources of other types", { resources: [1, null, [], {}, { type: 1, name: 2 }] }],
+    ["instances of other types", { resources: [{ type: "a", name: "b.c", instances: 3 }] }],
+  ])("takes %s", (_, state) => {
+    expect(graphOf(state).resources.size).toBe(0);
+  });
+
+  test("keeps 20,000 resources and counts the others", () => {
+    const resources = Array.from({ length: 20_005 }, (_, at) => ({ type: "a", name: `n${at}` }));
+    const graph = graphOf({ resources });
+    expect([graph.resources.size, graph.omitted]).toEqual([20_000, 5]);
+  });
+});

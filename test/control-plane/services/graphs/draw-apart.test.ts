@@ -1,0 +1,47 @@
+import { describe, expect, test } from "vitest";
+import { drawApart } from "../../../../control-plane/services/graphs/draw-apart.ts";
+import { mebibyte } from "../../../../common/units.ts";
+import { proving } from "../../../helpers/proving.ts";
+import { stateResource } from "../../../helpers/places.ts";
+
+const choice = { isOpen: true, flipped: new Set<string>() };
+const sources = (state: object) => async () => ({
+  state: new TextEncoder().encode(JSON.stringify(state)),
+  choice,
+});
+const small = sources({ resources: [stateResource("a.b", ["a.c"]), stateResource("a.c")] });
+
+describe("a graph", () => {
+  test("is drawn in a thread", async () => {
+    expect(await drawApart("user", small)).toMatchObject({
+      view: { resources: 2 },
+      drawing: { nodes: [{ id: "a.b" }, { id: "a.c" }], arrows: [expect.anything()] },
+    });
+  });
+
+  test("of a state that OpenTofu has encrypted is not drawn", async () => {
+    const state = { serial: 1, lineage: "x", encrypted_data: "…", encryption_version: "v0" };
+    expect(await drawApart("user", sources(state))).toBe("encrypted");
+  });
+
+  test("that takes too long is given up, and the next one is drawn", async () => {
+    expect(await drawApart("user", small, 1)).toBe("too complex");
+    expect(await drawApart("user", small)).toMatchObject({ view: { resources: 2 } });
+  });
+
+  // Filling the memory of a thread takes seconds.
+  test.runIf(proving)("that takes too much memory is given up", async () => {
+    const state = new Uint8Array(16 * mebibyte).fill("[".charCodeAt(0));
+    expect(await drawApart("user", async () => ({ state, choice }))).toBe("too complex");
+  });
+
+  test("of one user waits for those of others; a third one of the same user gets 429", async () => {
+    const order: string[] = [];
+    const draw = (user: string) => drawApart(user, small).then(() => order.push(user));
+    const [first, second, other] = [draw("a"), draw("a"), draw("b")];
+    await expect(drawApart("a", small)).rejects.toMatchObject({ code: "too_many_requests" });
+    await Promise.all([first, second, other]);
+    expect(order).toEqual(["a", "a", "b"]);
+    await draw("a");
+  });
+});
