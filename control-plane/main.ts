@@ -13,8 +13,8 @@ have ended, at the latest after WINDLASS_DRAIN_SECONDS; a second signal stops it
 at once.
 
 Commands:
-  login-link --email ADDRESS   print a link with which this person can sign in
-                               once
+  login-link --email ADDRESS   print a link with which the person with this
+                               address can sign in once
   backup FILE                  write all of the server's data to one file; the
                                server may be running
   restore FILE                 restore a backup into the data directory of a

@@ -263,7 +263,7 @@ export const Deployed = Type.Object({
     "How many resources that state records: each instance of a `count` or `for_each` as one, without data sources.",
   ),
   at: about(Timestamp, "When that state was written, or when the last DEPLOY succeeded."),
-  job_id: about(Nullable(Uuid), "The job that did it; null after a roll-back by a user."),
+  job_id: about(Nullable(Uuid), "The job that did it; null after a rollback by a user."),
   by: about(Nullable(Type.String()), "The user who queued the job or rolled back, if it is known."),
 });
 export type Deployed = Static<typeof Deployed>;

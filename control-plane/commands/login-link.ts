@@ -13,9 +13,10 @@ import { minute } from "../../common/units.ts";
 
 const usage = `Usage: windlass server login-link --email ADDRESS
 
-Prints a link with which this person can sign in once, within the next ${linkMilliseconds / minute}
-minutes. The first sign-in creates the user. The command needs access to the
-server's data directory (WINDLASS_DATA_DIR). The server may be running.
+Prints a link with which the person with this e-mail address can sign in once,
+within the next ${linkMilliseconds / minute} minutes. The first sign-in creates the user. The command
+needs access to the server's data directory (WINDLASS_DATA_DIR). The server may
+be running.
 
 Example:
   windlass server login-link --email you@example.com

@@ -152,7 +152,7 @@ describe("in a browser", () => {
     await page.getByText("Its state is locked").waitFor({ state: "detached" });
     await open(page, "Roll back");
     await press(page, "Roll back to 1");
-    await page.getByRole("cell", { name: "roll-back" }).waitFor();
+    await page.getByRole("cell", { name: "rollback" }).waitFor();
     const { state_versions } = await fixture.person.get(endpoints.listStateVersions, {
       params: { name: id },
       query: {},

@@ -1,4 +1,4 @@
-/** Managed state for users: its versions, roll-back, unlock. */
+/** Managed state for users: its versions, rollback, unlock. */
 import { createHash } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import type { StateVersion } from "../../../protocol/state-versions.ts";
