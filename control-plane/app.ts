@@ -29,6 +29,7 @@ import { operationRoutes } from "./routes/operations.ts";
 import { releaseRoutes } from "./routes/releases.ts";
 import { stateRoutes } from "./routes/states.ts";
 import { workerRoutes } from "./routes/workers.ts";
+import { variableSetRoutes } from "./routes/variable-sets.ts";
 import { zoneRoutes } from "./routes/zones.ts";
 import { Claims } from "./services/claims/claims.ts";
 import type { Context } from "./services/context.ts";
@@ -143,6 +144,7 @@ export async function buildApp(
   operationRoutes(app, context, guards, claims, version);
   peopleRoutes(app, context, guards);
   zoneRoutes(app, context, guards);
+  variableSetRoutes(app, context, guards);
   configurationRoutes(app, context, guards);
   identityRoutes(app, context, guards);
   releaseRoutes(app, context, guards);

@@ -12,13 +12,12 @@ import {
   Timestamp,
   Uuid,
 } from "./fields.ts";
+import { TextValue, valueFields, VariableName } from "./values.ts";
 
 /** Limit of all inline files together: 1 MiB of text. */
 export const inlineFilesLimit = 1024 * 1024;
 /** Limit of the number of inline files. */
 export const inlineFileCount = 1000;
-/** Limit of the JSON of all variables together: 4 MiB. */
-export const variablesLimit = 4 * 1024 * 1024;
 /** Limit of an uploaded archive: 50 MiB, the same as of a plan artifact. */
 export const archiveLimit = 52_428_800;
 
@@ -67,32 +66,6 @@ export const Source = Type.Unsafe<Source>({
   oneOf: [GitSource, ArchiveSource, InlineSource],
 });
 
-/** A Terraform variable. Only the runner that holds the job gets a sensitive value. */
-export const Variable = Type.Object(
-  {
-    value: Type.Optional(
-      about(Type.Unknown(), "Any JSON. A sensitive value is sent only to the runner of a job."),
-    ),
-    sensitive: Type.Optional(Type.Boolean()),
-  },
-  { additionalProperties: false },
-);
-export type Variable = Static<typeof Variable>;
-
-const environmentValueLimit = 32_768;
-/** Text, or text marked as sensitive, which only the runner that holds the job gets. */
-const TextValue = Type.Union([
-  Type.String({ maxLength: environmentValueLimit }),
-  Type.Object(
-    {
-      value: Type.Optional(Type.String({ maxLength: environmentValueLimit })),
-      sensitive: Type.Optional(Type.Boolean()),
-    },
-    { additionalProperties: false },
-  ),
-]);
-export type TextValue = Static<typeof TextValue>;
-
 /** Limit of the number of `.tfvars` files. */
 export const varFilesLimit = 20;
 /** Limit of the number of backend settings. */
@@ -108,15 +81,8 @@ export type Engine = Static<typeof Engine>;
 export const Backend = OneOf(["managed", "own"]);
 
 export { timeoutSecondsDefault } from "./limits.ts";
-
-const VariableName = Type.String({
-  pattern: "^[A-Za-z_][A-Za-z0-9_-]{0,254}$",
-  "x-form": "up to 255 letters, digits, _ and -, beginning with a letter or _",
-});
-const EnvironmentName = Type.String({
-  pattern: "^[A-Za-z_][A-Za-z0-9_]{0,254}$",
-  "x-form": "up to 255 letters, digits and _, beginning with a letter or _",
-});
+export { Variable, variablesLimit } from "./values.ts";
+export type { TextValue } from "./values.ts";
 
 const snapshotFields = {
   source: Source,
@@ -133,19 +99,7 @@ const snapshotFields = {
       description: "The folder of the source in which terraform runs.",
     }),
   ),
-  variables: Type.Optional(
-    MapOf(VariableName, Variable, {
-      maxProperties: 1000,
-      description: "Terraform variables by name.",
-    }),
-  ),
-  environment: Type.Optional(
-    MapOf(EnvironmentName, TextValue, {
-      maxProperties: 200,
-      description:
-        "Environment variables of terraform and its providers: text, or `{value, sensitive}`. Text with a name that ends in TOKEN, SECRET, PASSWORD, KEY or CREDENTIALS is sensitive.",
-    }),
-  ),
+  ...valueFields,
   backend: Type.Optional(
     about(
       Backend,
@@ -268,6 +222,17 @@ export const Deployed = Type.Object({
 });
 export type Deployed = Static<typeof Deployed>;
 
+/** A variable set of which a configuration gets the values. */
+export const AttachedSet = Type.Object({
+  id: Uuid,
+  name: Name,
+  attached_to: about(
+    OneOf(["configuration", "zone"]),
+    "Whether it is attached to the configuration itself or to its zone.",
+  ),
+});
+export type AttachedSet = Static<typeof AttachedSet>;
+
 export const Configuration = Type.Object({
   id: Uuid,
   name: Name,
@@ -287,6 +252,12 @@ export const Configuration = Type.Object({
   cluster_endpoint: Nullable(Type.String()),
   gitops_url: Nullable(Type.String()),
   components: Type.Array(Component),
+  variable_sets: Type.Optional(
+    Type.Array(AttachedSet, {
+      description:
+        "The variable sets that its jobs get values from. The configuration's own value wins, then the first set in this list that has the name.",
+    }),
+  ),
   created_at: Timestamp,
   updated_at: Timestamp,
 });

@@ -13,6 +13,7 @@ import { repositoryEndpoints } from "./repositories.ts";
 import { signInEndpoints } from "./sign-in.ts";
 import { stateVersionEndpoints } from "./state-versions.ts";
 import { stateEndpoints } from "./state.ts";
+import { variableSetEndpoints } from "./variable-sets.ts";
 import { workerEndpoints } from "./worker-endpoints.ts";
 
 export const endpoints = {
@@ -29,6 +30,7 @@ export const endpoints = {
   ...loginEndpoints,
   ...stateVersionEndpoints,
   ...cloudIdentityEndpoints,
+  ...variableSetEndpoints,
   ...operationEndpoints,
   ...auditEndpoints,
 };

@@ -40,6 +40,7 @@ export const problemCodes = {
   cloud_identity_in_use: [409, "Configurations still use this cloud identity"],
   configuration_busy: [409, "A job of the configuration has not ended"],
   configuration_not_empty: [409, "The managed state still records resources"],
+  variable_set_in_use: [409, "The variable set is still attached"],
   zone_not_empty: [409, "The zone still has configurations"],
   no_deploy_configuration: [409, "The worker has no deploy configuration"],
   provider_not_connected: [409, "No account at this provider is connected"],

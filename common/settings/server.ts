@@ -234,6 +234,11 @@ export const quotas = {
     default: 10_000,
     help: "how many configurations a user may have",
   },
+  WINDLASS_QUOTA_VARIABLE_SETS: {
+    ...amount,
+    default: 1000,
+    help: "how many variable sets a user may have",
+  },
   WINDLASS_QUOTA_ARCHIVE_MIB: {
     ...volume,
     default: 5120,

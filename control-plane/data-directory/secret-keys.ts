@@ -81,7 +81,7 @@ async function opensSample(keys: readonly string[], store: Store): Promise<boole
 
 async function findSample(queries: Queries): Promise<SealedDefinition | undefined> {
   // Not of workers: a definition is only a part of their metadata.
-  for (const table of ["specs", "job_snapshots"] as const) {
+  for (const table of ["specs", "variable_sets", "job_snapshots"] as const) {
     let after = "";
     for (;;) {
       const [row] = await findSealedDefinitions(queries, table, after, 1);

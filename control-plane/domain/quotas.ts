@@ -3,6 +3,7 @@
 export interface Quotas {
   readonly queuedJobs: number;
   readonly configurations: number;
+  readonly variableSets: number;
   readonly archiveBytes: number;
   readonly stateBytes: number;
   /** Of one job's log. */
@@ -10,4 +11,9 @@ export interface Quotas {
 }
 
 /** The quotas that refuse a request. */
-export type Quota = "queued_jobs" | "configurations" | "archive_bytes" | "state_bytes";
+export type Quota =
+  | "queued_jobs"
+  | "configurations"
+  | "variable_sets"
+  | "archive_bytes"
+  | "state_bytes";

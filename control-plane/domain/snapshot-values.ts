@@ -19,6 +19,9 @@ import { invalid } from "./refusal.ts";
 export type Definition = Omit<ConfigSnapshot, "name" | "project_name"> &
   Pick<UpdateConfiguration, "origin">;
 
+/** The values of a variable set. */
+export type Values = Pick<Definition, "variables" | "environment">;
+
 /**
  * A job's snapshot as it is stored. What is not part of `config_hash`: a mark if its source is not
  * the configuration's, and how its plan differs from an ordinary one.
@@ -47,7 +50,7 @@ export const isSecretName = (group: TextGroup | "variables", name: string): bool
  * Changes every value. `place` names it: two of the same name in different groups have different
  * places.
  */
-export function mapEntries<T extends Definition>(
+export function mapEntries<T extends Partial<Definition>>(
   definition: T,
   change: (entry: Entry, place: string) => Entry,
 ): T {

@@ -16,7 +16,13 @@ import { isForbiddenEnvironmentName } from "../../protocol/environment-names.ts"
 import { gitUrlProblem } from "../../control-plane/domain/git-url.ts";
 import { invalid, RefusalError } from "./refusal.ts";
 import { secretBox, UnreadableError, type SecretBox, type SecretKeys } from "./secret-box.ts";
-import { mapEntries, normalized, type Definition, type Entry } from "./snapshot-values.ts";
+import {
+  mapEntries,
+  normalized,
+  type Definition,
+  type Entry,
+  type Values,
+} from "./snapshot-values.ts";
 
 export type { Definition } from "./snapshot-values.ts";
 
@@ -37,6 +43,12 @@ export function definitionOf(input: Given): Definition {
 /** A definition (with its values) after an update. A value that is not given stays unchanged. */
 export const updatedDefinition = (before: Definition, change: UpdateConfiguration): Definition =>
   withoutDefaults({ ...before, ...checked(before, change) });
+
+/** The values of a variable set after an update: the same rules as for a configuration. */
+export const updatedValues = (before: Values, change: Values): Values => ({
+  ...before,
+  ...checked(before, change),
+});
 
 /** The fields of a definition that are given, judged, each value in its stored form. */
 function checked(before: Partial<Definition>, given: Partial<Given>): Partial<Given> {
@@ -110,8 +122,11 @@ const pick = (given: Partial<Given>): Partial<Given> =>
  * Replaces every sensitive value by a sealed one that opens only under the same `about` (the spec's
  * id).
  */
-export const seal = <T extends Definition>(definition: T, box: SecretBox, about: string): T =>
-  mapEntries(definition, sealer(box, about));
+export const seal = <T extends Partial<Definition>>(
+  definition: T,
+  box: SecretBox,
+  about: string,
+): T => mapEntries(definition, sealer(box, about));
 
 const sealer =
   (box: SecretBox, about: string) =>
@@ -129,7 +144,11 @@ const sealer =
  * Opens the sealed values: only for the runner that holds the job, and for the hash. Throws
  * UnreadableError with the name of the value.
  */
-export const unseal = <T extends Definition>(definition: T, box: SecretBox, about: string): T =>
+export const unseal = <T extends Partial<Definition>>(
+  definition: T,
+  box: SecretBox,
+  about: string,
+): T =>
   mapEntries(definition, (entry, place) => {
     const opened = opener(box, about)(entry, place);
     if (opened.sealed === undefined) return opened;
@@ -139,7 +158,7 @@ export const unseal = <T extends Definition>(definition: T, box: SecretBox, abou
   });
 
 /** The same for an update, which may replace values that cannot be opened: those stay sealed. */
-export const unsealReadable = <T extends Definition>(
+export const unsealReadable = <T extends Partial<Definition>>(
   definition: T,
   box: SecretBox,
   about: string,
@@ -201,7 +220,7 @@ export function reseal(
 }
 
 /** The form for users: `{sensitive: true}` without a value. */
-export const mask = <T extends Definition>(definition: T): T =>
+export const mask = <T extends Partial<Definition>>(definition: T): T =>
   mapEntries(definition, (entry) => (entry.sensitive === true ? { sensitive: true } : entry));
 
 /** The form for runners: plain texts, and the names of those that no log may show. */

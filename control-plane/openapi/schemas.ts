@@ -19,6 +19,7 @@ import * as releases from "../../protocol/releases.ts";
 import * as repositories from "../../protocol/repositories.ts";
 import * as state from "../../protocol/state.ts";
 import * as stateVersions from "../../protocol/state-versions.ts";
+import * as variableSets from "../../protocol/variable-sets.ts";
 import * as workers from "../../protocol/workers.ts";
 
 /** A JSON Schema of the document. */
@@ -43,6 +44,7 @@ const exported = Object.entries<unknown>({
   ...repositories,
   ...state,
   ...stateVersions,
+  ...variableSets,
   ...workers,
 }).filter(
   (entry): entry is [string, Json] =>

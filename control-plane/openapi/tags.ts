@@ -14,6 +14,7 @@ import { repositoryEndpoints } from "../../protocol/repositories.ts";
 import { signInEndpoints } from "../../protocol/sign-in.ts";
 import { stateVersionEndpoints } from "../../protocol/state-versions.ts";
 import { stateEndpoints } from "../../protocol/state.ts";
+import { variableSetEndpoints } from "../../protocol/variable-sets.ts";
 import { workerEndpoints } from "../../protocol/worker-endpoints.ts";
 
 interface Tag {
@@ -35,6 +36,12 @@ export const tags: readonly Tag[] = [
     description:
       "A zone groups configurations. A configuration describes where its Terraform files come from, which variables they get, and where the state is kept.",
     endpoints: configurationEndpoints,
+  },
+  {
+    name: "Variable sets",
+    description:
+      "Variables and environment that several configurations share. A set is attached to configurations or to whole zones. A configuration's own value wins, then a set attached to it, then a set attached to its zone; of two sets attached to the same thing, the one whose name sorts first. A job gets the values that hold when it is created.",
+    endpoints: variableSetEndpoints,
   },
   {
     name: "Cloud identities",

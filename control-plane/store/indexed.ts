@@ -18,6 +18,7 @@ export const loginsBy = by("logins");
 export const queueHeadsBy = by("queue_heads");
 export const specsBy = by("specs");
 export const stateVersionsBy = by("state_versions");
+export const variableSetsBy = by("variable_sets");
 export const workersBy = by("workers");
 export const zonesBy = by("zones");
 

@@ -23,6 +23,7 @@ import * as planOptions from "./migrations/0021-plan-options.ts";
 import * as overview from "./migrations/0022-overview.ts";
 import * as recount from "./migrations/0023-recount.ts";
 import * as history from "./migrations/0024-history.ts";
+import * as variableSets from "./migrations/0025-variable-sets.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -48,6 +49,7 @@ const migrations = [
   overview,
   recount,
   history,
+  variableSets,
 ];
 
 export interface SchemaTransaction {

@@ -317,6 +317,24 @@ export interface CloudIdentitiesTable {
   updated_at: Millis;
 }
 
+/** Values that several specs share. */
+export interface VariableSetsTable {
+  id: string;
+  owner_id: string;
+  name: string;
+  /** Variables and environment, as in `specs.definition`; sensitive values sealed. */
+  definition: Json;
+  created_at: Millis;
+  updated_at: Millis;
+}
+
+/** What a set gives its values to: a zone or a spec, the other is null. */
+export interface VariableSetAttachmentsTable {
+  set_id: string;
+  zone_id: string | null;
+  spec_id: string | null;
+}
+
 /** Published runner versions. The highest is also the fact `latest_version`. */
 export interface ReleasesTable {
   version: string;
@@ -376,6 +394,8 @@ export interface Tables {
   logins: LoginsTable;
   cli_logins: CliLoginsTable;
   cloud_identities: CloudIdentitiesTable;
+  variable_sets: VariableSetsTable;
+  variable_set_attachments: VariableSetAttachmentsTable;
   releases: ReleasesTable;
 }
 

@@ -96,6 +96,15 @@ const rules: Record<string, Rule> = {
   "PATCH /api/cli/cloud-identities/:id": "person",
   "DELETE /api/cli/cloud-identities/:id": "person",
   "GET /api/cli/cloud-identities/:id/trust-policy": "person",
+  "GET /api/cli/variable-sets": "person",
+  "POST /api/cli/variable-sets": "person",
+  "GET /api/cli/variable-sets/:id": "person",
+  "PATCH /api/cli/variable-sets/:id": "person",
+  "DELETE /api/cli/variable-sets/:id": "person",
+  "PUT /api/cli/variable-sets/:id/zones/:zone_id": "person",
+  "DELETE /api/cli/variable-sets/:id/zones/:zone_id": "person",
+  "PUT /api/cli/variable-sets/:id/configurations/:configuration_id": "person",
+  "DELETE /api/cli/variable-sets/:id/configurations/:configuration_id": "person",
   "GET /api/cli/repositories/:git_provider": "person",
   "POST /api/jobs": "person",
   "GET /api/jobs": "person",
@@ -166,6 +175,8 @@ const bodies: Record<string, (id: string) => unknown> = {
   "PATCH /api/cli/zones/:id": () => ({ name: "taken over" }),
   "PATCH /api/cli/configurations/:name": () => ({ labels: ["taken"] }),
   "PATCH /api/cli/cloud-identities/:id": () => ({ name: "taken over" }),
+  "POST /api/cli/variable-sets": (id) => ({ name: "new", zone_ids: [id] }),
+  "PATCH /api/cli/variable-sets/:id": () => ({ name: "taken over" }),
   "POST /api/cli/workers": () => ({ name: "new" }),
   "PATCH /api/cli/workers/:id": () => ({ name: "taken over", deploy_configuration: null }),
   "POST /api/cli/registration-tokens": () => ({}),
@@ -199,6 +210,9 @@ const inside = (id: string): [method: string, path: string, body: unknown][] => 
   ["POST", "/api/jobs", { job_type: "DESTROY_WORKER", assigned_worker_id: id }],
   ["PATCH", `/api/cli/configurations/${specB}`, { zone_id: id }],
   ["PATCH", `/api/cli/configurations/${specB}`, { cloud_identity_id: id }],
+  ["PATCH", `/api/cli/variable-sets/${setOfB}`, { configuration_ids: [id] }],
+  ["PUT", `/api/cli/variable-sets/${setOfB}/zones/${id}`, undefined],
+  ["PUT", `/api/cli/variable-sets/${setOfB}/configurations/${id}`, undefined],
   [
     "PATCH",
     `/api/cli/workers/${workerOfB}`,
@@ -224,6 +238,7 @@ let others: string[];
 let words: string[];
 let specB: string;
 let workerOfB: string;
+let setOfB: string;
 let second: Record<string, string>;
 
 beforeAll(async () => {
@@ -239,6 +254,9 @@ beforeAll(async () => {
       provider: "aws",
       role_arn: `arn:aws:iam::123456789012:role/${words[2]}`,
     },
+  });
+  const set = await callsOf(plane, owner).get(endpoints.createVariableSet, {
+    body: { name: words[1]!, variables: { x: { value: words[2]! } }, zone_ids: [zone.id] },
   });
   const userA = await userOf(browserA.email);
   const ownerA = { id: userA, zone: zone.id };
@@ -279,6 +297,7 @@ beforeAll(async () => {
     sidOf(a.access_token),
     sha256,
     words[0]!,
+    set.id,
   ];
 
   const browserB = await openBrowser(plane);
@@ -295,6 +314,10 @@ beforeAll(async () => {
   const workerB = await addTestWorker(plane, ownerB);
   workerOfB = workerB.id;
   specB = await addSpec(store, ownerB);
+  const createdB = await callsOf(plane, bearer(b.access_token)).get(endpoints.createVariableSet, {
+    body: { name: "B" },
+  });
+  setOfB = createdB.id;
   const jobB = await addHeldJob(plane, ownerB, workerB, { spec_id: await addSpec(store, ownerB) });
   const tokenB = await callsOf(plane, bearer(b.access_token)).get(
     endpoints.createRegistrationToken,
@@ -456,6 +479,7 @@ it("the owner is allowed, so that the refusals prove something", async () => {
     `configurations/${spec}`,
     `workers/${worker}`,
     `jobs/${job}`,
+    `variable-sets/${ids.at(-1)}`,
   ];
   for (const path of paths)
     expect((await ask(plane, "GET", `/api/cli/${path}`, { headers: owner })).status).toBe(200);

@@ -237,6 +237,16 @@ async function work(headers: Record<string, string>) {
       variables: { ...sensitive, later: { value: plant("updated variable"), sensitive: true } },
     },
   });
+  await call("POST", "/api/cli/variable-sets", {
+    headers,
+    body: {
+      name: "set",
+      variables: { shared: { value: plant("variable of a set"), sensitive: true } },
+      environment: { SHARED_TOKEN: plant("environment of a set") },
+      configuration_ids: [spec],
+    },
+  });
+  await call("GET", "/api/cli/variable-sets", { headers });
   const registration = (
     await call("POST", "/api/cli/registration-tokens", {
       headers,
@@ -260,7 +270,13 @@ async function work(headers: Record<string, string>) {
 
   await call("POST", "/api/workers/heartbeat", { headers: worker, body: { version: "1.0.0" } });
   await call("POST", "/api/jobs", { headers, body: { job_type: "PLAN", configuration_id: spec } });
-  const variables = ["sensitive variable", "sensitive value deep inside", "updated variable"];
+  const variables = [
+    "sensitive variable",
+    "sensitive value deep inside",
+    "updated variable",
+    "variable of a set",
+    "environment of a set",
+  ];
   const claimed = (
     await call("POST", "/api/jobs/claim", { headers: worker, own: [...variables, "job token"] })
   ).json() as unknown as { job: { id: string; job_token: string } };

@@ -20,6 +20,8 @@ const rules: Readonly<Record<string, string>> = {
     "select specs.id from specs join zones on zones.id = specs.zone_id where zones.owner_id <> specs.owner_id",
   "a configuration uses a cloud identity of its owner":
     "select specs.id from specs join cloud_identities c on c.id = specs.cloud_identity_id where c.owner_id <> specs.owner_id",
+  "a variable set is attached to things of its owner":
+    "select s.id from variable_set_attachments a join variable_sets s on s.id = a.set_id left join zones on zones.id = a.zone_id left join specs on specs.id = a.spec_id where s.owner_id is not coalesce(zones.owner_id, specs.owner_id)",
   "a job has its snapshot":
     "select id from jobs where job_type <> 'DESTROY_WORKER' and id not in (select job_id from job_snapshots)",
   "a lock is of a job of its configuration":
@@ -27,7 +29,7 @@ const rules: Readonly<Record<string, string>> = {
   "the numbered chunks of a log have no gap":
     "select job_id as id from log_chunks where seq is not null group by job_id having count(distinct seq) <> count(*)",
   "JSON columns are valid":
-    "select id from jobs where not json_valid(labels) union all select id from specs where not json_valid(definition) union all select id from workers where not json_valid(metadata)",
+    "select id from jobs where not json_valid(labels) union all select id from specs where not json_valid(definition) union all select id from workers where not json_valid(metadata) union all select id from variable_sets where not json_valid(definition)",
   "a code was guessed at most five times":
     "select device_code as id from cli_logins where wrong_guesses > 5",
 };

@@ -7,6 +7,7 @@ import {
 } from "../../../protocol/cloud-identities.ts";
 import {
   Archive,
+  AttachedSet,
   Component,
   ConfigSnapshot,
   Configuration,
@@ -17,6 +18,11 @@ import {
   Zone,
 } from "../../../protocol/configurations.ts";
 import { StateVersion } from "../../../protocol/state-versions.ts";
+import {
+  CreateVariableSet,
+  UpdateVariableSet,
+  VariableSet,
+} from "../../../protocol/variable-sets.ts";
 import { at, example, ids, sha256 } from "./example.ts";
 
 const plain = {
@@ -52,6 +58,7 @@ const deployed = {
   job_id: ids.job,
   by: "ada@example.com",
 };
+const attachedSet = { id: ids.set, name: "aws", attached_to: "zone" as const };
 
 const configuration = {
   id: ids.configuration,
@@ -66,6 +73,7 @@ const configuration = {
   cluster_endpoint: "https://production-eu.example.com",
   gitops_url: null,
   components,
+  variable_sets: [attachedSet],
   created_at: at(0),
   updated_at: at(60),
 };
@@ -97,6 +105,24 @@ export const configurationExamples = [
     engine_version: "~> 1.15",
     variables: { region: { value: "eu-west-1" }, admin_password: { sensitive: true } },
   }),
+  example(AttachedSet, attachedSet),
+  example(VariableSet, {
+    id: ids.set,
+    name: "aws",
+    variables: { account: { value: "123456789012" } },
+    environment: { AWS_REGION: "eu-central-1", REGISTRY_TOKEN: { sensitive: true } },
+    zone_ids: [ids.zone],
+    configuration_ids: [],
+    created_at: at(0),
+    updated_at: at(0),
+  }),
+  example(CreateVariableSet, {
+    name: "aws",
+    variables: { account: { value: "123456789012" } },
+    environment: { AWS_REGION: "eu-central-1", REGISTRY_TOKEN: "correct horse" },
+    zone_ids: [ids.zone],
+  }),
+  example(UpdateVariableSet, { environment: { AWS_REGION: "eu-west-1", REGISTRY_TOKEN: {} } }),
   example(Archive, { sha256, size_bytes: 18_230 }),
   example(StateVersion, {
     serial: 7,

@@ -41,6 +41,7 @@ import { isKept } from "./archives.ts";
 import { findDeployed } from "./deployed.ts";
 import { forget } from "../storage/orphaned-blobs.ts";
 import { checkConfigurations, countRefusal } from "../storage/quotas.ts";
+import { findAttachedSets } from "../variable-sets/attached.ts";
 import { removeSomeOfSpec } from "../storage/removals.ts";
 
 /** POST /api/cli/configurations. */
@@ -82,7 +83,8 @@ export async function createConfiguration(
     await recordOwn(tx, user, { action: "configuration.create", id, name }, at);
   });
   await countRefusal(context, created);
-  return viewSpec(spec);
+  const variable_sets = await findAttachedSets(context.store.read, spec);
+  return { ...viewSpec(spec), variable_sets };
 }
 
 /** GET /api/cli/configurations/{name}: by name, or by id. */
@@ -291,7 +293,9 @@ async function viewFound(queries: Queries, spec: SpecRow | undefined): Promise<C
     ...(value === null ? {} : { value: JSON.parse(value) as unknown }),
     sensitive: sensitive === 1,
   }));
-  return viewSpec(spec, components, await findDeployed(queries, spec.owner_id, spec));
+  const deployed = await findDeployed(queries, spec.owner_id, spec);
+  const variable_sets = await findAttachedSets(queries, spec);
+  return { ...viewSpec(spec, components, deployed), variable_sets };
 }
 
 /** Returns a configuration in the form for users. */

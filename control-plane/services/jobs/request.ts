@@ -10,6 +10,8 @@ import {
   updatedDefinition,
   type Definition,
 } from "../../domain/snapshot.ts";
+import type { SecretBox } from "../../domain/secret-box.ts";
+import { withSets } from "../../domain/variable-sets.ts";
 import { invalid, notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
@@ -18,6 +20,7 @@ import { findOwnWorker, findVisibleWorker } from "../../store/workers/workers.ts
 import { hashKeyOf } from "../configurations/config-hash.ts";
 import type { Context } from "../context.ts";
 import { checkHash, checkPlan } from "../plans/deployable.ts";
+import { openAttachedSets } from "../variable-sets/attached.ts";
 import { findTeardown, type TeardownScope } from "../workers/deploy-configurations.ts";
 import { requestedSource } from "./own-source.ts";
 import { requestedOptions } from "./plan-options.ts";
@@ -61,8 +64,7 @@ export async function resolveRequest(
     const worker = await tx.first(findOwnWorker, { id: target, owner });
     if (!worker) throw notFound("worker");
     const { spec, snapshot, scope } = await findTeardown(context, tx, worker);
-    const plain =
-      snapshot ?? (await snapshotOf(tx, spec!, (definition) => unseal(definition, box, spec!.id)));
+    const plain = snapshot ?? (await snapshotOf(tx, spec!, box));
     return { ...resolved(spec, plain, seal(plain, box, id), how, scope), scope };
   }
   if (input.configuration_id === undefined) throw invalid("body.configuration_id", "is missing");
@@ -71,7 +73,7 @@ export async function resolveRequest(
   if (input.assigned_worker_id) await checkAssigned(tx, owner, input.assigned_worker_id);
   const planned = input.plan_job_id ? await checkPlan(tx, owner, input) : undefined;
   const source = await requestedSource(tx, owner, input);
-  const own = await snapshotOf(tx, spec, (definition) => unseal(definition, box, spec.id));
+  const own = await snapshotOf(tx, spec, box);
   const plain = source ? updatedDefinition(own, { source }) : own;
   const mark = {
     ...(source ? { own_source: true } : {}),
@@ -98,12 +100,11 @@ function resolved(
   };
 }
 
-async function snapshotOf(
-  tx: Queries,
-  { id, name, project_name, definition }: SpecRow,
-  open: (definition: Definition) => Definition,
-): Promise<ConfigSnapshot> {
-  const { origin: _, ...fields } = open(JSON.parse(definition) as Definition);
+/** A configuration with all its values, also those of its variable sets. */
+async function snapshotOf(tx: Queries, spec: SpecRow, box: SecretBox): Promise<ConfigSnapshot> {
+  const { id, name, project_name } = spec;
+  const own = unseal(JSON.parse(spec.definition) as Definition, box, id);
+  const { origin: _, ...fields } = withSets(own, await openAttachedSets(tx, spec, box));
   const snapshot = { name, project_name, ...fields };
   if (snapshot.backend !== undefined) return snapshot;
   // The backend of an existing state stays recorded, even if the files declare a backend later.

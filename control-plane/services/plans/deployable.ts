@@ -58,6 +58,6 @@ export function checkHash(plan: JobRow, hash: string): void {
   if (plan.config_hash !== hash)
     throw new RefusalError(
       "plan_is_stale",
-      "The configuration was changed after the plan was made, so plan again",
+      "The configuration or one of its variable sets was changed after the plan was made, so plan again",
     );
 }

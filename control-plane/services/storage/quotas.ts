@@ -8,6 +8,7 @@ import type { Queries } from "../../store/db.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
 import { findUsage } from "../../store/storage/quotas.ts";
 import { listSpecIds } from "../../store/configurations/configurations.ts";
+import { listVariableSetIds } from "../../store/variable-sets/variable-sets.ts";
 import type { Context } from "../context.ts";
 import { mebibyte } from "../../../common/units.ts";
 
@@ -36,6 +37,20 @@ export async function checkConfigurations(
   throw new QuotaExceededError(
     "configurations",
     `you have ${limit} configurations, which is the limit: delete some of them`,
+  );
+}
+
+/** Refuses one more variable set. */
+export async function checkVariableSets(
+  { quotas }: Pick<Context, "quotas">,
+  tx: Queries,
+  owner: string,
+): Promise<void> {
+  const { variableSets: limit } = quotas;
+  if ((await listVariableSetIds(tx, owner, undefined, limit)).length < limit) return;
+  throw new QuotaExceededError(
+    "variable_sets",
+    `you have ${limit} variable sets, which is the limit: delete some of them`,
   );
 }
 

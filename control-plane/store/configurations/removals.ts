@@ -37,8 +37,13 @@ export async function abandonSpec(tx: Queries, id: string): Promise<void> {
     .values({ ...noOwner, owner_id: "", name: "", updated_at: 0 })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  await tx.run(detachSets, { id });
   await tx.run(moveToNobody, { id });
 }
+
+const detachSets = statement<{ id: string }>((db, { id }) =>
+  db.deleteFrom("variable_set_attachments").where("spec_id", "=", id),
+);
 
 const moveToNobody = statement<{ id: string }>((db, { id }) =>
   db

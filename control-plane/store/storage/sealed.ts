@@ -4,10 +4,10 @@ import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
 
 /**
- * Where definitions with sealed values are: of configurations, of jobs, and in the metadata of
- * workers.
+ * Where definitions with sealed values are: of configurations, of variable sets, of jobs, and in
+ * the metadata of workers.
  */
-export const sealedTables = ["specs", "job_snapshots", "workers"] as const;
+export const sealedTables = ["specs", "variable_sets", "job_snapshots", "workers"] as const;
 
 /** JSON with sealed values. */
 export interface SealedDefinition {
@@ -22,6 +22,16 @@ type After = { after: string; limit: number };
 const specs = statement<After, { id: string; text: string }>((db, { after, limit }) =>
   db
     .selectFrom("specs")
+    .select(["id", "definition as text"])
+    .where("id", ">", after)
+    .where("definition", "like", sql.lit(marked))
+    .orderBy("id")
+    .limit(limit),
+);
+
+const sets = statement<After, { id: string; text: string }>((db, { after, limit }) =>
+  db
+    .selectFrom("variable_sets")
     .select(["id", "definition as text"])
     .where("id", ">", after)
     .where("definition", "like", sql.lit(marked))
@@ -58,10 +68,8 @@ export async function findSealedDefinitions(
   after: string,
   limit: number,
 ): Promise<SealedDefinition[]> {
-  const rows = await queries.all({ specs, job_snapshots: snapshots, workers }[table], {
-    after,
-    limit,
-  });
+  const statements = { specs, variable_sets: sets, job_snapshots: snapshots, workers };
+  const rows = await queries.all(statements[table], { after, limit });
   return rows.map((row) => ({ table, ...row }));
 }
 
@@ -70,8 +78,8 @@ export async function saveSealedDefinition(
   { sql: db }: Queries,
   { table, id, text }: SealedDefinition,
 ): Promise<void> {
-  if (table === "specs")
-    await db.updateTable("specs").set({ definition: text }).where("id", "=", id).execute();
+  if (table === "specs" || table === "variable_sets")
+    await db.updateTable(table).set({ definition: text }).where("id", "=", id).execute();
   else if (table === "workers")
     await db.updateTable("workers").set({ metadata: text }).where("id", "=", id).execute();
   else

@@ -175,7 +175,8 @@ describe("rotate-key", () => {
       const artifact = { job_id: running, attempt: 1, blob, size_bytes: 1, sha256: "" };
       const spec = await addSpec(context.store, owner);
       const tokens = context.box("provider-tokens");
-      const worker = randomUUID();
+      const shared = { variables: definition.variables };
+      const [worker, set] = [randomUUID(), randomUUID()];
       const snapshot = seal(definition, context.box("variables"), worker);
       const metadata = JSON.stringify({ deploy_configuration: { snapshot, all: true } });
       await addWorker(context.store, owner, { id: worker, metadata });
@@ -195,6 +196,17 @@ describe("rotate-key", () => {
           .set({ definition: JSON.stringify(seal(definition, context.box("variables"), spec)) })
           .execute();
         await tx.sql
+          .insertInto("variable_sets")
+          .values({
+            id: set,
+            owner_id: owner.id,
+            name: "set",
+            definition: JSON.stringify(seal(shared, context.box("variables"), set)),
+            created_at: 1,
+            updated_at: 1,
+          })
+          .execute();
+        await tx.sql
           .insertInto("accounts")
           .values({
             provider: "github",
@@ -211,7 +223,7 @@ describe("rotate-key", () => {
           .execute();
         return hashKeyOf(context, tx);
       });
-      return { owner, running, blob, worker, hashKey, token: jobToken(context, running, 1) };
+      return { owner, running, blob, worker, set, hashKey, token: jobToken(context, running, 1) };
     });
     // A server with both keys reads values sealed with either, and issues tokens of the new one.
     await within(open(second, first), async (context) => {
@@ -226,7 +238,7 @@ describe("rotate-key", () => {
     });
     await expect(open(first)).rejects.toThrow(/is not the key/);
     await expect(open(second)).rejects.toThrow(/is not the key/);
-    for (const said of ["4 values and 2 files", "0 values and 0 files"]) {
+    for (const said of ["5 values and 2 files", "0 values and 0 files"]) {
       const { stdout, stderr } = await execa(bin, ["server", "rotate-key"], {
         reject: false,
         env: settings(second, first),
@@ -267,6 +279,13 @@ describe("rotate-key", () => {
         JSON.parse(metadata) as { deploy_configuration: { snapshot: Definition } }
       ).deploy_configuration;
       expect(unseal(snapshot, context.box("variables"), stored.worker)).toEqual(definition);
+      const shared = await sql
+        .selectFrom("variable_sets")
+        .select("definition")
+        .executeTakeFirstOrThrow();
+      expect(
+        unseal(JSON.parse(shared.definition) as Definition, context.box("variables"), stored.set),
+      ).toEqual({ variables: definition.variables });
       expect(await context.store.write((tx) => hashKeyOf(context, tx))).toEqual(stored.hashKey);
       const odd = await sql
         .selectFrom("workers")

@@ -36,7 +36,7 @@ const unrecorded: Record<string, string> = {
 };
 /** The console's forms call the same services as the API, and those services write the entries. */
 const isForm = (url: string): boolean =>
-  /^\/(zones|configurations|identities|jobs|workers|settings)(\/|$)/.test(url);
+  /^\/(zones|configurations|identities|variable-sets|jobs|workers|settings)(\/|$)/.test(url);
 
 const releaseSecret = "release-secret-that-nothing-may-show";
 const planted = "planted-value-that-nothing-may-show";
@@ -161,7 +161,9 @@ describe("the audit log", () => {
     };
     const source = { type: "inline", files: { "main.tf": "" } };
     const configuration = { name: "c", zone_id: zone.id, source, variables };
-    await does("POST /api/cli/configurations", ["configuration.create"], { body: configuration });
+    const created = await does("POST /api/cli/configurations", ["configuration.create"], {
+      body: configuration,
+    });
     const change = { ids: ["c"], body: { variables, labels: ["a"] } };
     const updated = await does(
       "PATCH /api/cli/configurations/:name",
@@ -172,11 +174,30 @@ describe("the audit log", () => {
       target_name: "c",
       details: '{"fields":["variables","labels"]}',
     });
+    await attach(String(zone.id), String(created.json.id));
     await does("DELETE /api/cli/zones/:id", [], { ids, status: 409 });
     await does("DELETE /api/cli/configurations/:name", ["configuration.delete"], { ids: ["c"] });
     const removed = await does("DELETE /api/cli/zones/:id", ["zone.delete"], { ids });
     expect(removed.entries[0]).toMatchObject({ target_id: zone.id, target_name: "z2" });
   });
+
+  /** Changes a variable set, and attaches it to a zone and a configuration for a moment. */
+  async function attach(zone: string, configuration: string) {
+    const body = { name: "s", variables: { password: { value: planted, sensitive: true } } };
+    const set = await does("POST /api/cli/variable-sets", ["variable_set.create"], { body });
+    const id = String(set.json.id);
+    const change = { ids: [id], body: { ...body, name: "s2" } };
+    await does("PATCH /api/cli/variable-sets/:id", ["variable_set.update"], change);
+    for (const [kind, target] of [
+      ["zones/:zone_id", zone],
+      ["configurations/:configuration_id", configuration],
+    ] as const) {
+      const path = `/api/cli/variable-sets/:id/${kind}`;
+      await does(`PUT ${path}`, ["variable_set.attach"], { ids: [id, target] });
+      await does(`DELETE ${path}`, ["variable_set.detach"], { ids: [id, target] });
+    }
+    await does("DELETE /api/cli/variable-sets/:id", ["variable_set.delete"], { ids: [id] });
+  }
 
   it("records workers under their name, however they were registered", async () => {
     const token = await does("POST /api/cli/registration-tokens", ["registration_token.create"], {

@@ -70,7 +70,8 @@ describe("a stale plan", () => {
   }) => {
     const definition = '{"source":{"type":"inline","files":{"main.tf":"# changed"}}}';
     await setRows(plane, "specs", { definition }, { id: configuration });
-    const detail = "The configuration was changed after the plan was made, so plan again";
+    const detail =
+      "The configuration or one of its variable sets was changed after the plan was made, so plan again";
     expect(await use()).toMatchObject({ not_deployable: { code: "plan_is_stale", detail } });
     const stale = await page(plan);
     expect(stale).not.toMatch(offer);

@@ -1,0 +1,252 @@
+/** Variable sets: values that several configurations share. */
+import { v7 as uuid } from "uuid";
+import {
+  attachmentsLimit,
+  setsLimit,
+  type CreateVariableSet,
+  type UpdateVariableSet,
+  type VariableSet,
+} from "../../../protocol/variable-sets.ts";
+import { mask, seal, unsealReadable, updatedValues } from "../../domain/snapshot.ts";
+import type { Values } from "../../domain/snapshot-values.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
+import { findSpec } from "../../store/configurations/configurations.ts";
+import type { Queries } from "../../store/db.ts";
+import {
+  attach,
+  countSetsOf,
+  deleteVariableSet as deleteRow,
+  detach,
+  findAttachments,
+  findVariableSet,
+  findVariableSetByName,
+  insertVariableSet,
+  listVariableSetIds as listIds,
+  listVariableSetNames as listNames,
+  saveVariableSet,
+  type AttachmentRow,
+  type VariableSetRow,
+} from "../../store/variable-sets/variable-sets.ts";
+import { findZone } from "../../store/zones/zones.ts";
+import { recordOwn } from "../audit/audit.ts";
+import type { UserCaller } from "../callers.ts";
+import type { Context } from "../context.ts";
+import { time } from "../jobs/views.ts";
+import type { JsonText } from "../json-text.ts";
+import { checkVariableSets, countRefusal } from "../storage/quotas.ts";
+
+/** POST /api/cli/variable-sets. */
+export async function createVariableSet(
+  context: Context,
+  user: UserCaller,
+  input: CreateVariableSet,
+): Promise<VariableSet> {
+  const { user_id: owner } = user;
+  const [id, at] = [uuid(), context.now()];
+  const { name } = input;
+  const values = updatedValues({ variables: {}, environment: {} }, input);
+  const definition = JSON.stringify(seal(values, context.box("variables"), id));
+  const row = { id, owner_id: owner, name, definition, created_at: at, updated_at: at };
+  const created = context.store.write(async (tx) => {
+    await checkVariableSets(context, tx, owner);
+    await checkName(tx, owner, name);
+    await insertVariableSet(tx, row);
+    await replaceAttachments(tx, row, input);
+    await recordOwn(tx, user, { action: "variable_set.create", id, name }, at);
+    return view(tx, row);
+  });
+  return countRefusal(context, created);
+}
+
+/** The ids of a page of GET /api/cli/variable-sets. */
+export const listVariableSetIds = (
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  before: string | undefined,
+  limit: number,
+): Promise<string[]> => listIds(read, owner, before, limit);
+
+/** Returns the JSON of a set; nothing if it no longer exists. */
+export async function* writeVariableSet(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): JsonText {
+  const row = await read.first(findVariableSet, { id, owner });
+  if (row) yield JSON.stringify(await view(read, row));
+}
+
+/** The names of the user's sets, in their order; at most `limit`. */
+export const listVariableSetNames = (
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  limit: number,
+): Promise<Pick<VariableSet, "id" | "name">[]> => listNames(read, owner, limit);
+
+/** GET /api/cli/variable-sets/{id}. */
+export async function getVariableSet(
+  { store: { read } }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<VariableSet> {
+  return view(read, await find(read, user, id));
+}
+
+/**
+ * PATCH /api/cli/variable-sets/{id}. Existing jobs keep their snapshot. A change that depends on
+ * the set is passed as a function of it, so that no other change comes in between.
+ */
+export async function updateVariableSet(
+  context: Context,
+  user: UserCaller,
+  id: string,
+  asked: UpdateVariableSet | ((now: VariableSet) => UpdateVariableSet),
+): Promise<VariableSet> {
+  const box = context.box("variables");
+  return context.store.write(async (tx) => {
+    const before = await find(tx, user, id);
+    const change = typeof asked === "function" ? asked(await view(tx, before)) : asked;
+    if (Object.keys(change).length === 0) return view(tx, before);
+    const { name = before.name } = change;
+    if (name !== before.name) await checkName(tx, user.user_id, name);
+    const plain = unsealReadable(JSON.parse(before.definition) as Values, box, before.id);
+    const values = seal(updatedValues(plain, change), box, before.id);
+    const definition = JSON.stringify(values);
+    const after = { ...before, name, definition, updated_at: context.now() };
+    await saveVariableSet(tx, after);
+    await replaceAttachments(tx, after, change);
+    const named = { id: after.id, name, details: { fields: Object.keys(change) } };
+    await recordOwn(tx, user, { action: "variable_set.update", ...named }, after.updated_at);
+    return view(tx, after);
+  });
+}
+
+/** DELETE /api/cli/variable-sets/{id}. Refused while it is attached. */
+export async function deleteVariableSet(
+  { store, now }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<void> {
+  await store.write(async (tx) => {
+    const { id: set, name } = await find(tx, user, id);
+    const { length: count } = await tx.all(findAttachments, { set });
+    if (count > 0)
+      throw new RefusalError(
+        "variable_set_in_use",
+        `the variable set "${name}" is attached to ${count} zones and configurations: detach it first`,
+      );
+    await deleteRow(tx, set);
+    await recordOwn(tx, user, { action: "variable_set.delete", id: set, name }, now());
+  });
+}
+
+/** A zone or a configuration. */
+export type Target = { readonly zone_id: string } | { readonly configuration_id: string };
+
+/** PUT and DELETE of an attachment. What is already so stays so, and is not recorded again. */
+export async function setAttached(
+  { store, now }: Context,
+  user: UserCaller,
+  id: string,
+  target: Target,
+  isAttached: boolean,
+): Promise<VariableSet> {
+  return store.write(async (tx) => {
+    const row = await find(tx, user, id);
+    const to = await checkedTarget(tx, user.user_id, target);
+    const known = await tx.all(findAttachments, { set: row.id });
+    if (known.some((one) => isSame(one, to)) !== isAttached) {
+      if (isAttached) {
+        refuseTooMany([...known, to]);
+        await attachOne(tx, row.id, to);
+      } else await detach(tx, row.id, to);
+      const action = isAttached ? "variable_set.attach" : "variable_set.detach";
+      await recordOwn(tx, user, { action, id: row.id, name: row.name, details: target }, now());
+    }
+    return view(tx, row);
+  });
+}
+
+/** Attaches a set to these zones and configurations and to no others. */
+async function replaceAttachments(
+  tx: Queries,
+  { id, owner_id: owner }: VariableSetRow,
+  { zone_ids, configuration_ids }: UpdateVariableSet,
+): Promise<void> {
+  if (zone_ids === undefined && configuration_ids === undefined) return;
+  const known = await tx.all(findAttachments, { set: id });
+  const wanted: AttachmentRow[] = [];
+  for (const zone_id of zone_ids ?? []) wanted.push(await checkedTarget(tx, owner, { zone_id }));
+  for (const configuration_id of configuration_ids ?? [])
+    wanted.push(await checkedTarget(tx, owner, { configuration_id }));
+  const isReplaced = ({ zone_id }: AttachmentRow) =>
+    (zone_id === null ? configuration_ids : zone_ids) !== undefined;
+  for (const one of known)
+    if (isReplaced(one) && !wanted.some((other) => isSame(one, other))) await detach(tx, id, one);
+  for (const one of wanted)
+    if (!known.some((other) => isSame(one, other))) await attachOne(tx, id, one);
+}
+
+const isSame = (a: AttachmentRow, b: AttachmentRow): boolean =>
+  a.zone_id === b.zone_id && a.spec_id === b.spec_id;
+
+/** Throws 404 unless the zone or the configuration is the owner's. */
+async function checkedTarget(tx: Queries, owner: string, target: Target): Promise<AttachmentRow> {
+  if ("zone_id" in target) {
+    const zone = await tx.first(findZone, { id: target.zone_id.toLowerCase(), owner });
+    if (!zone) throw notFound("zone");
+    return { zone_id: zone.id, spec_id: null };
+  }
+  const spec = await tx.first(findSpec, { id: target.configuration_id.toLowerCase(), owner });
+  if (!spec) throw notFound("configuration");
+  return { zone_id: null, spec_id: spec.id };
+}
+
+async function attachOne(tx: Queries, id: string, to: AttachmentRow): Promise<void> {
+  await attach(tx, id, to);
+  if ((await countSetsOf(tx, to)) > setsLimit)
+    throw new RefusalError(
+      "quota_exceeded",
+      `${setsLimit} variable sets are already attached to the ${to.zone_id === null ? "configuration" : "zone"}, which is the limit`,
+    );
+}
+
+function refuseTooMany(attachments: readonly AttachmentRow[]): void {
+  const { length: zones } = attachments.filter(({ zone_id }) => zone_id !== null);
+  if (Math.max(zones, attachments.length - zones) > attachmentsLimit)
+    throw new RefusalError(
+      "quota_exceeded",
+      `the variable set is already attached to ${attachmentsLimit} of them, which is the limit`,
+    );
+}
+
+async function find(
+  queries: Queries,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<VariableSetRow> {
+  const row = await queries.first(findVariableSet, { id: id.toLowerCase(), owner });
+  if (!row) throw notFound("variable set");
+  return row;
+}
+
+async function checkName(tx: Queries, owner: string, name: string): Promise<void> {
+  if (await tx.first(findVariableSetByName, { name, owner }))
+    throw new RefusalError("name_taken", `the variable set "${name}" already exists`);
+}
+
+async function view(
+  queries: Queries,
+  { id, name, definition, created_at, updated_at }: VariableSetRow,
+): Promise<VariableSet> {
+  const attachments = await queries.all(findAttachments, { set: id });
+  return {
+    id,
+    name,
+    ...mask(JSON.parse(definition) as Values),
+    zone_ids: attachments.flatMap(({ zone_id }) => zone_id ?? []),
+    configuration_ids: attachments.flatMap(({ spec_id }) => spec_id ?? []),
+    created_at: time(created_at),
+    updated_at: time(updated_at),
+  };
+}

@@ -1,0 +1,158 @@
+/** Variable sets: named variables and environment, attached to zones or configurations. */
+import { Type, type Static } from "typebox";
+import { endpoint } from "./endpoint.ts";
+import { about, Name, NextCursor, Paging, Timestamp, Uuid } from "./fields.ts";
+import { valueFields } from "./values.ts";
+
+/** Limit of the zones, and of the configurations, that one set is attached to. */
+export const attachmentsLimit = 1000;
+/** Limit of the sets that are attached to one zone, and to one configuration. */
+export const setsLimit = 20;
+
+const attachments = {
+  zone_ids: Type.Array(Uuid, {
+    maxItems: attachmentsLimit,
+    uniqueItems: true,
+    description: "The zones to whose configurations the set gives its values.",
+  }),
+  configuration_ids: Type.Array(Uuid, {
+    maxItems: attachmentsLimit,
+    uniqueItems: true,
+    description: "The configurations to which the set gives its values.",
+  }),
+};
+
+export const VariableSet = Type.Object({
+  id: Uuid,
+  name: Name,
+  ...valueFields,
+  ...attachments,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+});
+export type VariableSet = Static<typeof VariableSet>;
+
+const written = {
+  ...valueFields,
+  zone_ids: Type.Optional(attachments.zone_ids),
+  configuration_ids: Type.Optional(attachments.configuration_ids),
+};
+
+export const CreateVariableSet = Type.Object(
+  { name: Name, ...written },
+  { additionalProperties: false },
+);
+export type CreateVariableSet = Static<typeof CreateVariableSet>;
+
+/**
+ * Changes only the fields in the request. Each is replaced as a whole; a variable without `value`
+ * keeps its value.
+ */
+export const UpdateVariableSet = Type.Object(
+  { name: Type.Optional(Name), ...written },
+  { additionalProperties: false },
+);
+export type UpdateVariableSet = Static<typeof UpdateVariableSet>;
+
+const setId = about(Uuid, "The variable set.");
+const params = Type.Object({ id: setId });
+const zoneParams = Type.Object({ id: setId, zone_id: about(Uuid, "The zone.") });
+const configurationParams = Type.Object({
+  id: setId,
+  configuration_id: about(Uuid, "The configuration."),
+});
+const path = "/api/cli/variable-sets";
+const bodyLimit = 4 * 1024 * 1024;
+
+export const variableSetEndpoints = {
+  listVariableSets: endpoint({
+    method: "GET",
+    path,
+    summary: "List variable sets, newest first",
+    caller: "client",
+    query: Type.Object({ ...Paging }),
+    status: 200,
+    answer: Type.Object({ variable_sets: Type.Array(VariableSet), next_cursor: NextCursor }),
+  }),
+  createVariableSet: endpoint({
+    method: "POST",
+    path,
+    summary: "Create a variable set",
+    description:
+      "Values are checked, and sensitive values protected, as in a configuration. The jobs that are created from now on get them.",
+    caller: "client",
+    body: CreateVariableSet,
+    bodyLimit,
+    status: 201,
+    answer: VariableSet,
+    refusals: ["not_found", "forbidden_environment_name", "name_taken", "quota_exceeded"],
+  }),
+  getVariableSet: endpoint({
+    method: "GET",
+    path: `${path}/{id}`,
+    summary: "Read a variable set",
+    caller: "client",
+    params,
+    status: 200,
+    answer: VariableSet,
+  }),
+  updateVariableSet: endpoint({
+    method: "PATCH",
+    path: `${path}/{id}`,
+    summary: "Change a variable set; earlier plans that used other values become stale",
+    caller: "client",
+    params,
+    body: UpdateVariableSet,
+    bodyLimit,
+    status: 200,
+    answer: VariableSet,
+    refusals: ["forbidden_environment_name", "name_taken", "quota_exceeded"],
+  }),
+  deleteVariableSet: endpoint({
+    method: "DELETE",
+    path: `${path}/{id}`,
+    summary: "Delete a variable set that is attached to nothing",
+    caller: "client",
+    params,
+    status: 204,
+    refusals: ["variable_set_in_use"],
+  }),
+  attachToZone: endpoint({
+    method: "PUT",
+    path: `${path}/{id}/zones/{zone_id}`,
+    summary: "Give the values of a set to all configurations of a zone",
+    caller: "client",
+    params: zoneParams,
+    status: 200,
+    answer: VariableSet,
+    refusals: ["quota_exceeded"],
+  }),
+  detachFromZone: endpoint({
+    method: "DELETE",
+    path: `${path}/{id}/zones/{zone_id}`,
+    summary: "Detach a set from a zone",
+    caller: "client",
+    params: zoneParams,
+    status: 200,
+    answer: VariableSet,
+  }),
+  attachToConfiguration: endpoint({
+    method: "PUT",
+    path: `${path}/{id}/configurations/{configuration_id}`,
+    summary: "Give the values of a set to a configuration",
+    caller: "client",
+    params: configurationParams,
+    status: 200,
+    answer: VariableSet,
+    refusals: ["quota_exceeded"],
+  }),
+  detachFromConfiguration: endpoint({
+    method: "DELETE",
+    path: `${path}/{id}/configurations/{configuration_id}`,
+    summary: "Detach a set from a configuration",
+    caller: "client",
+    params: configurationParams,
+    status: 200,
+    answer: VariableSet,
+  }),
+};
