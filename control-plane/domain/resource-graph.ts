@@ -2,7 +2,7 @@
  * Resources and what they depend on. As in terraform's own graph, a resource is one node whatever
  * its number of instances, because dependencies name resources without the keys of instances.
  */
-import type { PlanAction } from "../../protocol/plan-summary.ts";
+import type { PlanAction, PlanSummary } from "../../protocol/plan-summary.ts";
 
 export interface GraphResource {
   /** Without keys of instances: `module.network.aws_subnet.a`. */
@@ -95,6 +95,18 @@ export function addState(graph: ResourceGraph, state: unknown): void {
       for (const dependency of listOf(recordOf(instance)["dependencies"]))
         if (typeof dependency === "string" && dependency.length <= textLimit)
           graph.connect(added.address, withoutKeys(dependency));
+  }
+}
+
+/**
+ * Adds what a plan does with resources. It has only the resources that change, so the others, and
+ * all dependencies, come from the state.
+ */
+export function addPlan(graph: ResourceGraph, { changes }: Pick<PlanSummary, "changes">): void {
+  for (const { address, action } of changes) {
+    const isKnown = graph.resources.has(withoutKeys(address));
+    const resource = graph.add(address, isKnown ? 0 : 1);
+    if (resource) resource.actions[action] = (resource.actions[action] ?? 0) + 1;
   }
 }
 

@@ -15,6 +15,7 @@ export const pagesOf = (
   ...places,
   jobs: "/jobs",
   ...Object.fromEntries(Object.entries(jobs).map(([name, id]) => [`job-${name}`, `/jobs/${id}`])),
+  "plan-graph": `/jobs/${jobs["plan"]}/graph`,
   workers: "/workers",
   worker: `/workers/${fixture.worker}`,
   audit: "/audit",

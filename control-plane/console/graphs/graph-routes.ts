@@ -1,10 +1,13 @@
 /** The pages of resource graphs. */
 import { validate } from "uuid";
+import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { notFound } from "../../domain/refusal.ts";
 import { getConfiguration } from "../../services/configurations/configurations.ts";
 import type { Context } from "../../services/context.ts";
 import { drawState } from "../../services/graphs/graphs.ts";
-import { html } from "../page/html.ts";
+import { getJob } from "../../services/jobs/jobs.ts";
+import { getPlanSummary } from "../../services/plans/summaries.ts";
+import { html, type Html } from "../page/html.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
 import { choiceOf, graphView } from "./graph-page.ts";
@@ -25,4 +28,36 @@ export function graphPages(signedIn: SignedIn, context: Context): void {
       ${graphView(graph, title, `/configurations/${id}/graph`)}`;
     sendPage(reply, { email: caller.email, at: "/zones", title, body });
   });
+  signedIn("GET", "/jobs/:id/graph", async (caller, { params, query }, reply) => {
+    const { id } = params as { id: string };
+    if (!validate(id)) throw notFound("job");
+    const [{ job_type, configuration_id: configuration }, { plan_summary: plan }] =
+      await Promise.all([
+        getJob(context, caller, id),
+        getPlanSummary(context, caller, id, { attributes: false }),
+      ]);
+    if (plan === null || configuration === null) throw notFound("plan");
+    const { name } = await getConfiguration(context, caller, configuration);
+    const choice = choiceOf(query);
+    const { graph } = await drawState(context, caller, configuration, choice, plan);
+    const title = `Resources in the ${job_type} of ${name}`;
+    const body = html`<nav class="trail" aria-label="Above">
+        <a href="/jobs/${id}">${job_type} of ${name}</a>
+      </nav>
+      <h1>${title}</h1>
+      <p class="soft">
+        Dependencies are those of the newest state: what a new resource needs is shown after it is
+        created.
+      </p>
+      ${omitted(plan)} ${graphView(graph, title, `/jobs/${id}/graph`)}`;
+    sendPage(reply, { email: caller.email, at: "/jobs", title, body });
+  });
 }
+
+const omitted = ({ changes_omitted: count }: PlanSummary): Html | null =>
+  count === 0
+    ? null
+    : html`<p class="warning">
+        The plan has ${count.toLocaleString("en")} more changes than it lists; they are not in the
+        graph.
+      </p>`;

@@ -8,7 +8,7 @@ export type Flip = (module: string) => string;
 
 /** The drawing; `title` names it for those who do not see it. */
 export const graphSvg = ({ width, height, ...parts }: Drawing, title: string, flip: Flip): Html =>
-  html`<div class="scroll graph" tabindex="0" role="region" aria-label="${title}">
+  html`<div class="graph" tabindex="0" role="region" aria-label="${title}">
     <svg
       xmlns="http://www.w3.org/2000/svg"
       width="${Math.ceil(width + 2 * margin)}"

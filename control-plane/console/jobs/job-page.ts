@@ -52,7 +52,7 @@ export const jobPage = (story: JobStory): Html => {
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
       ${job.plan_options === null ? null : planOptionsView(job.plan_options)} ${actionsOf(story)}
-      ${stepsOf(story)} ${isRunning ? null : planOf(plan)} ${outputsOf(job)} ${debugLogOf(job)}
+      ${stepsOf(story)} ${isRunning ? null : planOf(story)} ${outputsOf(job)} ${debugLogOf(job)}
       <details class="facts">
         <summary>Details</summary>
         ${factsOf(story)}
@@ -64,14 +64,18 @@ export const jobPage = (story: JobStory): Html => {
       </div>
       <div>${logView(job, story.log)}</div>
     </div>
-    <div id="plan" data-live>${isRunning ? planOf(plan) : null}</div>
+    <div id="plan" data-live>${isRunning ? planOf(story) : null}</div>
     <script type="module" src="/assets/plan-view.js"></script>`;
 };
 
 /** `PLAN of network`, for the title of its tab. */
 export const titleOf = (job: Job): string => `${job.job_type} of ${nameOf(job)}`;
 
-const planOf = (plan: PlanSummary | null): Html | null => (plan === null ? null : planView(plan));
+const planOf = ({ job, plan }: JobStory): Html | null =>
+  plan === null
+    ? null
+    : html`${planView(plan)}
+      ${job.configuration_id === null ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
 
 const lostNotice = (at: string): Html =>
   html`<p class="notice">

@@ -1,6 +1,7 @@
 /** Resource graphs for users. They contain addresses of resources and no values. */
 import { buffer } from "node:stream/consumers";
 import { mebibyte } from "../../../common/units.ts";
+import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { GraphChoice } from "../../domain/graph-view.ts";
 import { findState } from "../../store/states/states.ts";
 import type { UserCaller } from "../callers.ts";
@@ -18,18 +19,23 @@ export interface StateGraph {
   readonly graph: Graph | Undrawn | "no state" | "too large";
 }
 
-/** Returns the graph of a configuration's newest state. */
+/** Returns the graph of a configuration's newest state, with the actions of a plan. */
 export async function drawState(
   { store: { read }, blobs }: Context,
   { user_id }: UserCaller,
   name: string,
   choice: GraphChoice,
+  plan?: Pick<PlanSummary, "changes">,
 ): Promise<StateGraph> {
   const { id: spec } = await findNamed(read, user_id, name);
   const state = await read.first(findState, { spec });
-  if (!state) return { serial: null, graph: "no state" };
-  const { serial, blob, size_bytes } = state;
-  if (size_bytes > drawnStateLimit) return { serial, graph: "too large" };
-  const sources = async () => ({ state: await buffer(await blobs.read(blob)), choice });
+  if (!state && !plan) return { serial: null, graph: "no state" };
+  const serial = state?.serial ?? null;
+  if (state && state.size_bytes > drawnStateLimit) return { serial, graph: "too large" };
+  const sources = async () => ({
+    state: state && (await buffer(await blobs.read(state.blob))),
+    plan,
+    choice,
+  });
   return { serial, graph: await drawApart(user_id, sources) };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { beforeAll, describe, expect, test } from "vitest";
 import { drawnStateLimit } from "../../../../control-plane/services/graphs/graphs.ts";
-import { words } from "../../../helpers/forms.ts";
+import { submit, words } from "../../../helpers/forms.ts";
 import { stateResource, writeState } from "../../../helpers/places.ts";
 import { ask, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
@@ -90,5 +90,47 @@ describe("the graph of a configuration's state", () => {
     expect((await page("", headers)).status).toBe(404);
     expect((await page("", fixture.headers, randomUUID())).status).toBe(404);
     expect((await page("", {})).status).toBe(303);
+  });
+});
+
+describe("the graph of a plan", () => {
+  test("colours what changes, with the dependencies of the state, and is linked from the job", async () => {
+    await submit(plane, `/configurations/${id}/state/unlock`, {}, fixture.headers);
+    await fixture.queue({ job_type: "PLAN", configuration_id: id });
+    const job = await fixture.start();
+    const path = `/jobs/${job}/graph`;
+    const read = (from: string, headers = fixture.headers) => ask(plane, "GET", from, { headers });
+    expect((await read(path)).status).toBe(404);
+    const counts = { create: 1, update: 0, replace: 0, delete: 2, forget: 0, move: 0, import: 0 };
+    const plan_summary = {
+      counts,
+      changes: [
+        { address: "aws_instance.web[0]", action: "delete" },
+        { address: "aws_instance.web[1]", action: "delete" },
+        { address: "module.database.aws_db_instance.replica", action: "create" },
+      ],
+      changes_omitted: 3,
+      drift: [],
+      drift_omitted: 0,
+      outputs: [],
+      outputs_omitted: 0,
+      checks: [],
+      applyable: true,
+      complete: true,
+    };
+    await fixture.end(job, "SUCCESS", { plan_summary });
+    expect((await read(`/jobs/${job}`)).text).toContain(path);
+    const answer = await read(path);
+    expect(answer.text).toMatch(/class="node resource delete"/);
+    expect(answer.text).toMatch(/class="node resource create"/);
+    const shown = words(answer);
+    expect(shown).toContain("10 resources in 3 modules");
+    expect(shown).toContain("aws_instance.web (2 instances, 2 to destroy) needs");
+    expect(shown).toContain("module.database.aws_db_instance.replica (1 to create)");
+    expect(shown).toContain("3 more changes than it lists");
+    const { text } = await read(`${path}?modules=closed`);
+    expect(text).toMatch(/class="node module create"/);
+    const { headers } = await openSampleUser(plane);
+    expect((await read(path, headers)).status).toBe(404);
   });
 });
