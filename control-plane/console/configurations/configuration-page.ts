@@ -8,6 +8,7 @@ import type { ConfigurationStory } from "./configuration-story.ts";
 import { entriesView, entryKinds, type Entries } from "./entries-view.ts";
 import { jobsOfOne } from "../jobs/job-table.ts";
 import { runStrip } from "../jobs/run-strip.ts";
+import { inheritedView } from "./inherited-view.ts";
 import { ask, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
@@ -38,6 +39,7 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
       <div id="jobs" data-live>${history(story)}</div>
     </section>
     ${entryKinds.map((kind) => entriesView(configuration, kind, forms.entries))}
+    ${inheritedView(story.inherited)}
     <section aria-labelledby="state-title">
       <h2 id="state-title">State</h2>
       ${trouble(forms.state ?? new Form())}

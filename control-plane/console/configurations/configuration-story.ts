@@ -4,6 +4,8 @@ import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { StateVersion } from "../../../protocol/state-versions.ts";
 import type { UserCaller } from "../../services/callers.ts";
+import type { Inherited } from "../../domain/variable-sets.ts";
+import { listInherited } from "../../services/variable-sets/attached.ts";
 import { getCloudIdentity } from "../../services/identities/identities.ts";
 import type { Context } from "../../services/context.ts";
 import { listJobSummaries } from "../../services/jobs/jobs.ts";
@@ -35,6 +37,8 @@ export interface ConfigurationStory {
   readonly runs: readonly Run[];
   readonly versions: Slice<StateVersion>;
   readonly lock: StateLock | null;
+  /** The values of its variable sets. */
+  readonly inherited: readonly Inherited[];
   readonly now: string;
 }
 
@@ -54,7 +58,7 @@ export async function configurationStory(
   const isSerial = typeof version === "string" && /^\d{1,15}$/.test(version);
   const list = (before: string | undefined) =>
     listJobSummaries(context, caller, { configuration: id, before, limit: shown + 1 });
-  const [zone, identity, newest, jobs, runs, versions, lock] = await Promise.all([
+  const [zone, identity, newest, jobs, runs, versions, lock, inherited] = await Promise.all([
     getZoneName(context, caller, zone_id),
     cloud_identity_id === null ? null : getCloudIdentity(context, caller, cloud_identity_id),
     list(undefined),
@@ -62,6 +66,7 @@ export async function configurationStory(
     listRuns(context, id),
     listStateVersions(context, caller, id, isSerial ? Number(version) : undefined, shown + 1),
     findStateLock(context, caller, id),
+    listInherited(context, caller, id),
   ]);
   return {
     configuration,
@@ -72,6 +77,7 @@ export async function configurationStory(
     runs,
     versions: slice(versions, ({ serial }) => String(serial), !isSerial),
     lock,
+    inherited,
     now: new Date(context.now()).toISOString(),
   };
 }

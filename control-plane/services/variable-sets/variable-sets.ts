@@ -22,7 +22,6 @@ import {
   findVariableSetByName,
   insertVariableSet,
   listVariableSetIds as listIds,
-  listVariableSetNames as listNames,
   saveVariableSet,
   type AttachmentRow,
   type VariableSetRow,
@@ -75,13 +74,6 @@ export async function* writeVariableSet(
   const row = await read.first(findVariableSet, { id, owner });
   if (row) yield JSON.stringify(await view(read, row));
 }
-
-/** The names of the user's sets, in their order; at most `limit`. */
-export const listVariableSetNames = (
-  { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
-  limit: number,
-): Promise<Pick<VariableSet, "id" | "name">[]> => listNames(read, owner, limit);
 
 /** GET /api/cli/variable-sets/{id}. */
 export async function getVariableSet(

@@ -60,21 +60,6 @@ export async function listVariableSetIds(
   return rows.map(({ id }) => id);
 }
 
-/** The names of an owner's sets, in their order. */
-export function listVariableSetNames(
-  { sql: db }: Queries,
-  owner: string,
-  limit: number,
-): Promise<Pick<VariableSetRow, "id" | "name">[]> {
-  return db
-    .selectFrom(variableSetsBy("variable_sets_name"))
-    .select(["id", "name"])
-    .where("owner_id", "=", owner)
-    .orderBy("name")
-    .limit(limit)
-    .execute();
-}
-
 /** What a set is attached to. */
 export const findAttachments = statement<{ set: string }, AttachmentRow>((db, { set }) =>
   db
