@@ -34,6 +34,8 @@ const rules: Record<string, Rule> = {
   "GET /zones/:id/new": "page",
   "POST /zones/:id/new": "page",
   "GET /configurations/:id": "page",
+  "GET /configurations/:id/graph": "page",
+  "GET /jobs/:id/graph": "page",
   "GET /configurations/:id/edit": "page",
   "POST /configurations/:id/edit": "page",
   "POST /configurations/:id/jobs": "page",

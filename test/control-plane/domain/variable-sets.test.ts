@@ -26,7 +26,7 @@ describe("the values of a configuration with variable sets", () => {
 
   it("are its own, then those of the first set that has the name", () => {
     const { variables, environment, engine } = withSets(own, sets);
-    expect(Object.entries(variables).toSorted()).toEqual([
+    expect(Object.entries(variables).toSorted(([a], [b]) => a.localeCompare(b))).toEqual([
       ["__proto__", v("first")],
       ["a", v("own")],
       ["b", v("first")],
