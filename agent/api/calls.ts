@@ -32,8 +32,10 @@ export async function persist<T>(
   let failures = 0;
   let acceptedBefore = revocation.acceptedCalls;
   const attempt = async (): Promise<T> => {
+    const begun = performance.now();
     const answer = await once();
     revocation.accepted();
+    log.debug({ call: what, milliseconds: Math.round(performance.now() - begun) }, "call");
     return answer;
   };
   return retry(attempt, {

@@ -27,7 +27,11 @@ function write(...entries: Entry[]): void {
   journal.close();
 }
 
-const openRuns = (api: object = {}, onEnd: (result: string) => void = () => undefined) =>
+const openRuns = (
+  api: object = {},
+  onEnd: (result: string) => void = () => undefined,
+  log = pino({ level: "silent" }),
+) =>
   new JobRuns({
     api: { forJob: () => api } as never,
     settings: {
@@ -35,10 +39,31 @@ const openRuns = (api: object = {}, onEnd: (result: string) => void = () => unde
       isolation: { level: "process" },
       patience: { init: patience, plan: patience, apply: patience },
     } as never,
-    log: pino({ level: "silent" }),
+    log,
     onEnd,
   });
 const patience = { first: 5000, second: 1000 };
+
+test("the log says of which configuration a job was, how it ended and how long it took", async () => {
+  const { job } = claimOf("PLAN");
+  const claim = { job: { ...job, config_snapshot: { name: "network" } } } as ClaimedJob;
+  write(
+    { at: "claimed", claim },
+    { at: "ended", report: { status: "FAILED" } },
+    { at: "reported" },
+  );
+  const lines: unknown[] = [];
+  const keep = (line: string) => void lines.push(JSON.parse(line));
+  const jobs = openRuns({}, undefined, pino({ level: "info" }, { write: keep }));
+  jobs.find();
+  jobs.adopt("all");
+  await jobs.allDone();
+  const known = { job: "job", type: "PLAN", configuration: "network" };
+  expect(lines).toMatchObject([
+    { ...known, msg: "job found, continuing it" },
+    { ...known, msg: "job ended", result: expect.any(String), seconds: expect.any(Number) },
+  ]);
+});
 
 test("a job whose files cannot be removed frees its slot, and the next start removes them", async () => {
   write(
