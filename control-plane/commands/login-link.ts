@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { ConfigError } from "../../common/settings/config-error.ts";
 import { readConfig } from "../config.ts";
+import { isDirectoryHeld } from "../data-directory/lock.ts";
 import { createLink, linkMilliseconds } from "../services/people/logins.ts";
 import { findFact } from "../store/facts.ts";
 import { openBeside } from "../store/engines/sqlite.ts";
@@ -51,6 +52,10 @@ export async function loginLink(args: string[]): Promise<void> {
       config.publicUrl ??
       (await findFact(store.read, "public_url")) ??
       `http://${config.host}:${config.port}`;
+    if (!isDirectoryHeld(config.dataDirectory))
+      process.stderr.write(
+        `No server is running on ${config.dataDirectory}. Start it before you open the link. If it listens at another address than ${server}, create a new link then.\n`,
+      );
     process.stdout.write(`${server}/login/link/${token}\n`);
   } finally {
     await store.close();

@@ -2,10 +2,10 @@
  * Allows one server per data directory: a second one would delete the uploads of the first and
  * decide its jobs.
  */
-import { mkdirSync } from "node:fs";
+import { chmodSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { ServerConfig } from "../config.ts";
-import { holdFile, type Release } from "../store/engines/hold.ts";
+import { holdFile, isHeld, type Release } from "../store/engines/hold.ts";
 
 /** The name of the lock file. The file stays; its existence does not mean that the lock is held. */
 export const lockName = "server.lock";
@@ -16,10 +16,29 @@ type Places = Pick<ServerConfig, "dataDirectory" | "databaseFile" | "artifactsDi
  * Locks all of the server's data until the release or the end of this process. Creates the
  * directories.
  */
-export const holdData = (places: Places): Release => hold(lockFiles(places));
+export function holdData(places: Places): Release {
+  makeDirectory(places.dataDirectory);
+  return hold(lockFiles(places));
+}
 
 /** Locks a data directory with the usual layout. Creates it. */
-export const holdDirectory = (directory: string): Release => hold([join(directory, lockName)]);
+export function holdDirectory(directory: string): Release {
+  makeDirectory(directory);
+  return hold([join(directory, lockName)]);
+}
+
+/** Whether a server runs on this directory. */
+export const isDirectoryHeld = (directory: string): boolean => isHeld(join(directory, lockName));
+
+/**
+ * Other users may pass through a directory that is made here: in a checkout, the work directory of
+ * a runner is inside it, and jobs run as other users. Everything else in it is private.
+ */
+function makeDirectory(directory: string): void {
+  const isNew = mkdirSync(directory, { recursive: true }) !== undefined;
+  // The server's umask would remove this from the mode of mkdir.
+  if (isNew) chmodSync(directory, 0o711);
+}
 
 /**
  * Throws if another server, a restore or a key rotation has one of the locks; then none is taken.
@@ -31,9 +50,7 @@ function hold(files: readonly string[]): Release {
   };
   try {
     for (const file of files) {
-      // Other users may pass through: in a checkout, the work directory of a runner is inside it,
-      // and jobs run as other users. Everything else in it is private.
-      mkdirSync(dirname(file), { recursive: true, mode: 0o711 });
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       const end = holdFile(file);
       if (end === undefined)
         throw new Error(

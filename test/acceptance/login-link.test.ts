@@ -1,7 +1,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { pino } from "pino";
 import { describe, expect, test } from "vitest";
+import { readConfig } from "../../control-plane/config.ts";
+import { startServer } from "../../control-plane/server.ts";
 import { ask } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { windlass } from "../helpers/windlass.ts";
@@ -22,6 +25,25 @@ describe("windlass server login-link", () => {
     expect(opened.status).toBe(303);
     const users = await plane.context.store.read.sql.selectFrom("users").select("email").execute();
     expect(users).toEqual([{ email: "ada@example.com" }]);
+  });
+
+  test("says that no server runs on the directory, and prints the address of the last one", async () => {
+    const directory = join(await mkdtemp(join(tmpdir(), "stopped-")), "data");
+    await (
+      await startServer(
+        readConfig({ WINDLASS_DATA_DIR: directory, WINDLASS_PORT: "0" }),
+        pino({ enabled: false }),
+      )
+    ).close();
+    const { exitCode, stdout, stderr } = await loginLink(["--email", "ada@example.com"], {
+      WINDLASS_DATA_DIR: directory,
+    });
+    expect({ exitCode }).toEqual({ exitCode: 0 });
+    expect(stdout).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d*\/login\/link\/wll_/);
+    expect(stderr).toMatch(
+      /^No server is running on \S+data\. Start it before you open the link\./,
+    );
+    await rm(dirname(directory), { recursive: true });
   });
 
   test("uses the public URL", async () => {

@@ -3,6 +3,7 @@
  * the kernel's (fcntl): they end with the process, however it ends, and also hold between
  * containers that share a volume and know nothing of each other's process ids.
  */
+import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 
 /** Ends a hold. */
@@ -16,6 +17,14 @@ export function holdFile(file: string): Release | undefined {
   return database && (() => database.close());
 }
 
+/** Whether another process has the lock. Takes it for a moment, for which a holder waits. */
+export function isHeld(file: string): boolean {
+  if (!existsSync(file)) return false;
+  const release = holdFile(file);
+  release?.();
+  return release === undefined;
+}
+
 /** Takes a database for this process alone; undefined while another process has it open. */
 export function holdDatabase(file: string): Release | undefined {
   try {
@@ -26,8 +35,11 @@ export function holdDatabase(file: string): Release | undefined {
   }
 }
 
+/** Another process may only look whether the lock is free. */
+const glanceMilliseconds = 200;
+
 function openAlone(file: string): Database.Database | undefined {
-  const database = new Database(file, { timeout: 0 });
+  const database = new Database(file, { timeout: glanceMilliseconds });
   try {
     database.pragma("locking_mode = EXCLUSIVE");
     database.exec("begin exclusive; commit");

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import Database from "better-sqlite3";
 import { execa } from "execa";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -21,14 +21,15 @@ let directory: string;
 let scratch: string;
 let server: ServerProcess;
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), "held-"));
+  // Made by the server.
+  directory = join(await mkdtemp(join(tmpdir(), "held-")), "data");
   scratch = await mkdtemp(join(tmpdir(), "beside-"));
   server = spawnServer(directory);
   await server.ready;
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
-  for (const path of [directory, scratch]) await rm(path, { recursive: true });
+  for (const path of [dirname(directory), scratch]) await rm(path, { recursive: true });
 });
 
 const refusal = () => `another Windlass server (or a restore or rotate-key) uses ${directory}`;
@@ -78,6 +79,12 @@ describe("the data directory of a running server", () => {
     for (const path of await readdir(directory, { recursive: true, withFileTypes: true }))
       if (path.isFile())
         expect((await stat(join(path.parentPath, path.name))).mode & 0o077).toBe(0);
+  });
+
+  it("can be entered by the users of jobs, for a runner inside it, but nothing in it can", async () => {
+    expect((await stat(directory)).mode & 0o777).toBe(0o711);
+    for (const entry of await readdir(directory, { withFileTypes: true }))
+      expect((await stat(join(directory, entry.name))).mode & 0o077).toBe(0);
   });
 
   it("is released at once by a kill", async () => {
