@@ -10,7 +10,11 @@ export function gitUrlProblem(url: string): string | undefined {
   if (!["https", "ssh", "http"].includes(scheme) || authority === "" || path === undefined)
     return what;
   if (authority.startsWith("-") || authority.includes("@-")) return what;
-  if (/:[^/@]*@/.test(authority))
-    return "must not contain a password, because every reader of the configuration would see it. Set WINDLASS_GIT_CREDENTIALS on the agent instead";
+  if (/:[^/@]*@/.test(authority) || isToken(authority.split("@")[0] ?? ""))
+    return "must not contain a password or a token, because every reader of the configuration would see it. Set WINDLASS_GIT_CREDENTIALS on the agent instead";
   return URL.canParse(url) ? undefined : what;
 }
+
+/** Code hosts accept an access token as the user name. These begin theirs so. */
+const isToken = (user: string): boolean =>
+  /^(gh[a-z]_|github_pat_|gl[a-z]+-|ATBB|ATCTT)/.test(user);

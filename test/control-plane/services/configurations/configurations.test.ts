@@ -164,6 +164,7 @@ describe("an update of a configuration", () => {
       "not a url",
       "https://a.example",
       "https://me:secret@a.example/b",
+      "https://ghp_0123456789abcdef@github.com/a/b",
       "ext::sh -c id",
       "-upload-pack=x",
     ])
