@@ -74,7 +74,7 @@ const entries: readonly Entry[] = [
   {
     name: "state",
     group: "Work",
-    description: "managed Terraform state: versions and lock",
+    description: "managed Terraform state: resources, versions, import and lock",
     load: async () => (await import("./commands/states.ts")).stateCommand(),
   },
   {
@@ -87,7 +87,7 @@ const entries: readonly Entry[] = [
     name: "tokens",
     group: "Work",
     description: "registration tokens for new runners",
-    load: async () => (await import("./commands/workers.ts")).tokensCommand(),
+    load: async () => (await import("./commands/tokens.ts")).tokensCommand(),
   },
   {
     name: "identities",

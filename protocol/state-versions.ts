@@ -1,7 +1,8 @@
-/** Versions of managed state: list, download, roll back, unlock. */
+/** Versions of managed state: list, download, push, roll back, unlock. */
 import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, Name, NextCursor, Nullable, Paging, Timestamp, Uuid } from "./fields.ts";
+import { stateLimit } from "./state.ts";
 
 /** One version of a state. */
 export const StateVersion = Type.Object({
@@ -13,7 +14,10 @@ export const StateVersion = Type.Object({
     Type.Integer(),
     "The number of resources that it records: each instance of a `count` or `for_each` as one, without data sources. Versions that an older server stored count those instances together.",
   ),
-  job_id: about(Nullable(Uuid), "The job that wrote it; null after a rollback by a user."),
+  job_id: about(
+    Nullable(Uuid),
+    "The job that wrote it; null if a user did, by a rollback or a push.",
+  ),
   created_at: Timestamp,
 });
 export type StateVersion = Static<typeof StateVersion>;
@@ -51,6 +55,27 @@ export const stateVersionEndpoints = {
     bytes: "response",
     status: 200,
     media: "application/json",
+  }),
+  pushState: endpoint({
+    method: "POST",
+    path: `${path}/versions`,
+    summary: "Store a terraform state as the newest version, such as one from another backend",
+    description:
+      "Terraform's JSON, at most 64 MiB. Refused while the state is locked, and unless it has the lineage of the stored state and a higher serial. With `force`, a state of any lineage and serial is stored, with the serial after the highest.",
+    caller: "client",
+    params,
+    query: Type.Object({
+      force: Type.Optional(
+        about(Type.Boolean(), "Replace the stored state whatever its lineage and serial."),
+      ),
+    }),
+    bytes: "request",
+    bodyLimit: stateLimit,
+    media: "application/json",
+    status: 201,
+    answer: StateVersion,
+    also: { 200: "It is the newest version already." },
+    refusals: ["state_conflict", "state_locked", "quota_exceeded"],
   }),
   rollBackState: endpoint({
     method: "POST",

@@ -190,9 +190,24 @@ export const CreateRegistrationToken = Type.Object(
 );
 export type CreateRegistrationToken = Static<typeof CreateRegistrationToken>;
 
+export const RegistrationTokenId = Type.String({
+  pattern: "^[0-9a-f]{16}$",
+  "x-form": "16 hexadecimal digits in lower case",
+});
+
 export const RegistrationToken = Type.Object({
   registration_token: Type.String(),
+  id: Type.Optional(about(RegistrationTokenId, "Identifies the token without disclosing it.")),
   expires_at: Timestamp,
   uses_left: Type.Integer(),
 });
 export type RegistrationToken = Static<typeof RegistrationToken>;
+
+/** What is shown of a registration token that can still be used. */
+export const RegistrationTokenInfo = Type.Object({
+  id: about(RegistrationTokenId, "The beginning of the token's SHA-256."),
+  uses_left: Type.Integer(),
+  created_at: Timestamp,
+  expires_at: Timestamp,
+});
+export type RegistrationTokenInfo = Static<typeof RegistrationTokenInfo>;

@@ -2,11 +2,14 @@
 import type { StateVersion } from "../../protocol/state-versions.ts";
 import { examples, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
+import type { PushOptions } from "../states/states.ts";
 import { ago, time } from "../terminal/times.ts";
+
+const states = () => import("../states/states.ts");
 
 /** Builds the command. */
 export function stateCommand() {
-  const state = noun("state", "managed Terraform state: versions and lock");
+  const state = noun("state", "managed Terraform state: resources, versions, import and lock");
   const named = (name: string, description: string) =>
     state
       .command(name)
@@ -36,24 +39,40 @@ export function stateCommand() {
         if (more) run.done(`There are older versions: --limit ${Number(limit) * 5}`);
       }),
     );
+  named("list", "list the resources in a state").action(
+    action(async (run: Run, name: string) => (await states()).list(run, name)),
+  );
+  named("show", "show a resource in a state; values that are marked as sensitive are hidden")
+    .argument("<address>", "address of the resource, as state list prints it")
+    .action(
+      action(async (run: Run, name: string, address: string) =>
+        (await states()).show(run, name, address),
+      ),
+    );
+  named("pull", "write the newest version to stdout as JSON; it may contain secrets").action(
+    action(async (run: Run, name: string) => (await states()).pull(run, name)),
+  );
+  examples(
+    named("push", "store a state as the newest version, such as one from another backend")
+      .option("--file <file>", "the state, as terraform state pull prints it (default: stdin)")
+      .option("--force", "replace the stored state whatever its lineage and serial")
+      .addOption(yes())
+      .action(
+        action(async (run: Run, name: string, options: PushOptions) =>
+          (await states()).push(run, name, options),
+        ),
+      ),
+    [
+      ["terraform state pull | windlass state push network", "import it from another backend"],
+      ["windlass state push network --file network.tfstate", "from a file"],
+    ],
+  );
   examples(
     named("download", "write a version to stdout as JSON; it may contain secrets")
       .option("--serial <number>", "serial of the version (default: the newest)")
       .action(
         action(async (run: Run, name: string, { serial }: { serial?: string | undefined }) => {
-          const { CliError } = await import("../terminal/output.ts");
-          const { id } = await configurationOf(run, name);
-          if (process.stdout.isTTY)
-            throw new CliError(
-              "A state may contain secrets. Write it to a file: … > network.tfstate",
-              2,
-            );
-          const wanted = serial ?? String((await newest(run, id)).serial);
-          const { body } = await run.api.send("downloadStateVersion", {
-            params: { name: id, serial: wanted },
-          });
-          const { pipeline } = await import("node:stream/promises");
-          await pipeline(body, process.stdout, { end: false });
+          await (await states()).pull(run, name, serial);
         }),
       ),
     [["windlass state download network > network.tfstate", "the newest version"]],
@@ -94,10 +113,14 @@ export function stateCommand() {
     );
   verbExamples(state, {
     versions: ["network", "newest first"],
+    list: ["network", "their addresses"],
+    show: ["network 'aws_instance.web[0]'", "its attributes"],
+    pull: ["network > network.tfstate", "the newest version"],
     unlock: ["network", "after a runner was lost during an apply"],
   });
   return examples(state, [
-    ["windlass state versions network", "list the versions"],
+    ["windlass state list network", "list the resources"],
+    ["terraform state pull | windlass state push network", "import a state"],
     ["windlass state unlock network", "after a runner was lost during an apply"],
   ]);
 }
@@ -105,16 +128,6 @@ export function stateCommand() {
 async function configurationOf(run: Run, name: string) {
   const { configurationOf: of } = await import("../configurations/find.ts");
   return of(run.api, name);
-}
-
-async function newest(run: Run, name: string): Promise<StateVersion> {
-  const { CliError } = await import("../terminal/output.ts");
-  const { state_versions } = await run.api.call("listStateVersions", {
-    params: { name },
-    query: { limit: 1 },
-  });
-  if (state_versions[0]) return state_versions[0];
-  throw new CliError("There is no state yet.");
 }
 
 function showVersion(run: Run, version: StateVersion): void {

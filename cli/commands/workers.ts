@@ -1,4 +1,4 @@
-/** `windlass workers` and `windlass tokens`: runners and their registration tokens. */
+/** `windlass workers`: the runners that run your jobs. */
 import type { Worker } from "../../protocol/workers.ts";
 import type { UpdateOptions } from "../workers/update.ts";
 import { counted, examples, noun, repeated, yes, verbExamples } from "../noun.ts";
@@ -157,40 +157,6 @@ export function workersCommand() {
   ]);
 }
 
-/** Builds `windlass tokens`. */
-export function tokensCommand() {
-  const tokens = noun("tokens", "registration tokens, with which new runners register themselves");
-  const create = tokens
-    .command("create")
-    .description("create a registration token; it is shown only once")
-    .option("--uses <count>", "the number of runners it can register", "1")
-    .option("--expires <minutes>", "how long it is valid", "60")
-    .action(
-      action(async (run: Run, options: { uses: string; expires: string }) => {
-        const { parseCount } = await import("../api/pages.ts");
-        const token = await run.api.call("createRegistrationToken", {
-          body: {
-            uses: parseCount("--uses", options.uses),
-            expires_in_seconds: 60 * parseCount("--expires", options.expires),
-          },
-        });
-        run.show(token, {
-          token: token.registration_token,
-          expires: time(token.expires_at),
-          uses: token.uses_left,
-        });
-        run.done(
-          `\nTo install a runner as a service:\n  sudo windlass agent install --url ${run.api.server} --registration-token-file -\nTo run it in a container, with the token in a mounted file:\n  WINDLASS_URL=${run.api.server} WINDLASS_REGISTRATION_TOKEN_FILE=/run/secrets/token windlass agent`,
-        );
-      }),
-    );
-  examples(create, [
-    ["windlass tokens create --uses 10 --expires 1440", "for ten runners, valid for a day"],
-    ["windlass tokens create --json | jq -r .registration_token", "for a script"],
-  ]);
-  return tokens;
-}
-
 /** Returns a worker by name or id. Throws `CliError` if there is none. */
 async function workerOf({ api }: Run, name: string): Promise<Worker> {
   const { find } = await import("../api/find.ts");
@@ -198,8 +164,12 @@ async function workerOf({ api }: Run, name: string): Promise<Worker> {
 }
 
 async function show(run: Run, worker: Worker): Promise<void> {
-  const { teardownOf } = await import("../workers/teardown.ts");
+  const [{ teardownOf }, { jobNames }] = await Promise.all([
+    import("../workers/teardown.ts"),
+    import("../workers/names.ts"),
+  ]);
   const destroys = run.json ? undefined : await teardownOf(run.api, worker);
+  const jobs = run.json ? [] : await jobNames(run, worker.active_job_ids);
   run.show(worker, {
     name: worker.name,
     id: worker.id,
@@ -211,15 +181,15 @@ async function show(run: Run, worker: Worker): Promise<void> {
     features: worker.features.join(", "),
     isolation: worker.isolation,
     capacity: worker.capacity,
-    ...(worker.mode === "cloud-hosted" ? {} : stateOf(worker)),
+    ...(worker.mode === "cloud-hosted" ? {} : stateOf(worker, jobs)),
     teardown: destroys && `destroys ${destroys}`,
     created: time(worker.created_at),
   });
 }
 
 /** The server does not report these for a cloud-hosted worker. */
-const stateOf = ({ active_job_ids, last_heartbeat }: Worker) => ({
-  jobs: active_job_ids.join("\n") || "none",
+const stateOf = ({ last_heartbeat }: Worker, jobs: readonly string[]) => ({
+  jobs: jobs.join("\n") || "none",
   seen: `${time(last_heartbeat)} (${ago(last_heartbeat)})`,
 });
 

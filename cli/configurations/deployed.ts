@@ -12,7 +12,7 @@ export function deployedText(deployed: Deployed): string {
   return [
     `${deployedInShort(deployed)}${by === null ? "" : ` by ${by}`}`,
     serial === null ? "" : `serial ${serial}`,
-    job_id === null ? "rolled back" : `job ${job_id}`,
+    job_id === null ? "stored by a user" : `job ${job_id}`,
   ]
     .filter(Boolean)
     .join(", ");

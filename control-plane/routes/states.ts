@@ -10,6 +10,7 @@ import {
   writeState,
   type LockDocument,
 } from "../services/states/states.ts";
+import { pushState } from "../services/states/push.ts";
 import { bytesOf } from "../http/bytes.ts";
 import {
   breakStateLock,
@@ -91,6 +92,21 @@ function versionRoutes(app: FastifyInstance, context: Context, guards: Guards): 
       .type("application/json")
       .send(await state.read());
     return sent;
+  });
+  bytesRoutes(app, (bytes) => {
+    const { pushState: push } = endpoints;
+    route(bytes, push, guards, async ({ caller, params, query, request, reply }) => {
+      const body = bytesOf(request, push.bodyLimit);
+      const { version, isNew } = await pushState(
+        context,
+        caller,
+        params.name,
+        body,
+        query.force ?? false,
+      );
+      reply.code(isNew ? 201 : 200).send(version);
+      return sent;
+    });
   });
   bodilessRoutes(app, (bodiless) => {
     route(bodiless, endpoints.rollBackState, guards, async ({ caller, params }) =>

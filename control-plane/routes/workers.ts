@@ -4,7 +4,12 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import type { Context } from "../services/context.ts";
 import { heartbeat } from "../services/workers/heartbeats.ts";
 import { writeWhole } from "../services/json-text.ts";
-import { createRegistrationToken } from "../services/workers/registration-tokens.ts";
+import {
+  createRegistrationToken,
+  listRegistrationTokens,
+  revokeRegistrationToken,
+  type ListedToken,
+} from "../services/workers/registration-tokens.ts";
 import {
   deleteWorker,
   findWorker,
@@ -19,7 +24,7 @@ import {
 import { updateWorker } from "../services/workers/updates.ts";
 import { proveWorker } from "../services/workers/credentials.ts";
 import { goneSignal } from "../http/gone.ts";
-import { sendListById } from "../http/list.ts";
+import { sendListById, sendListOf } from "../http/list.ts";
 import { bodilessRoutes, route, type Guards } from "../http/route.ts";
 
 export function workerRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
@@ -45,6 +50,13 @@ export function workerRoutes(app: FastifyInstance, context: Context, guards: Gua
   route(app, endpoints.createRegistrationToken, guards, async ({ caller, body }) =>
     createRegistrationToken(context, caller, body),
   );
+  route(app, endpoints.listRegistrationTokens, guards, async ({ caller, query, reply }) =>
+    sendListOf(reply, "registration_tokens", query, {
+      read: (before, limit) => listRegistrationTokens(context, caller, before, limit),
+      cursorOf: ({ cursor }: ListedToken) => cursor,
+      write: ({ shown }) => writeWhole(shown),
+    }),
+  );
   route(app, endpoints.rotateWorkerToken, guards, async ({ caller, params, body }) =>
     rotateToken(context, caller, params.id, body?.overlap_seconds),
   );
@@ -55,6 +67,10 @@ export function workerRoutes(app: FastifyInstance, context: Context, guards: Gua
     route(bodiless, endpoints.undrainWorker, guards, async ({ caller, params }) =>
       setDraining(context, caller, params.id, false),
     );
+    route(bodiless, endpoints.revokeRegistrationToken, guards, async ({ caller, params }) => {
+      await revokeRegistrationToken(context, caller, params.id);
+      return undefined;
+    });
     route(bodiless, endpoints.deleteWorker, guards, async ({ caller, params }) => {
       await deleteWorker(context, caller, params.id);
       return undefined;

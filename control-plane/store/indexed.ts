@@ -16,6 +16,7 @@ export const cloudIdentitiesBy = by("cloud_identities");
 export const jobsBy = by("jobs");
 export const loginsBy = by("logins");
 export const queueHeadsBy = by("queue_heads");
+export const registrationTokensBy = by("registration_tokens");
 export const specsBy = by("specs");
 export const stateVersionsBy = by("state_versions");
 export const variableSetsBy = by("variable_sets");

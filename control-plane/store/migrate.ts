@@ -24,6 +24,7 @@ import * as overview from "./migrations/0022-overview.ts";
 import * as recount from "./migrations/0023-recount.ts";
 import * as history from "./migrations/0024-history.ts";
 import * as variableSets from "./migrations/0025-variable-sets.ts";
+import * as registrationTokens from "./migrations/0026-registration-tokens.ts";
 
 /** In order; the schema's version is how many of them have run. */
 const migrations = [
@@ -50,6 +51,7 @@ const migrations = [
   recount,
   history,
   variableSets,
+  registrationTokens,
 ];
 
 export interface SchemaTransaction {

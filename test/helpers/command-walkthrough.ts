@@ -42,6 +42,9 @@ export async function useZonesAndIdentities({ run }: Person): Promise<void> {
 export async function useWorkers({ run }: Person): Promise<void> {
   await run(["workers", "list"], { data: /^runner +ONLINE /m, reads: true });
   await run(["workers", "show", "runner"], { data: /^jobs +none$/m, reads: true });
+  const made = await run(["tokens", "create"], { data: /^id +\S+$/m });
+  await run(["tokens", "list"], { data: /^1 +\d+s ago /m, reads: true });
+  await run(["tokens", "revoke", jobIn(made)], { says: /is revoked/ });
   await run(["workers", "create", "leaving"], { data: /^worker_token +wlw_\S+$/m });
   await run(["workers", "drain", "leaving"], { data: /^status +DRAINING$/m });
   await run(["workers", "undrain", "leaving"], { data: /^status +REGISTERED$/m });
@@ -121,6 +124,13 @@ export async function useState({ run, json, path }: Person): Promise<void> {
   const file = join(path, "network.tfstate");
   const downloaded = await run(["state", "download", "network"], { into: file, data: /"lineage"/ });
   expect(downloaded).toContain(`"serial": ${newest?.serial}`);
+  await run(["state", "list", "network"], { data: /^terraform_data\./m, reads: true });
+  const [address = ""] = (await json("state", "list", "network")) as string[];
+  await run(["state", "show", "network", address], { data: /^id +=/m });
+  await run(["state", "pull", "network"], { into: file, data: /"lineage"/ });
+  await run(["state", "push", "network", "--file", file], {
+    says: /is the newest version .* already/,
+  });
   await run(["state", "rollback", "network", "--serial", String(newest?.serial)], {
     asks: `Roll the state of "network" back to version ${newest?.serial}? Resources created since then are not destroyed, but terraform no longer manages them.`,
     data: new RegExp(`^serial +${(newest?.serial ?? 0) + 1}$[^]*^job +a person$`, "m"),

@@ -8,7 +8,7 @@ export const deployedView = (deployed: Deployed, now: string): Html => {
   const { serial, job_id } = deployed;
   const when = whenOf(deployed, now);
   return html`<strong>Deployed:</strong> ${resourcesOf(deployed)}
-    ${job_id === null ? html`rolled back ${when}` : html`<a href="/jobs/${job_id}">${when}</a>`}
+    ${job_id === null ? html`stored ${when}` : html`<a href="/jobs/${job_id}">${when}</a>`}
     ${byOf(deployed)} ${serial === null ? null : html`<span class="soft">(serial ${serial})</span>`}`;
 };
 

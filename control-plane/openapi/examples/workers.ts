@@ -6,6 +6,7 @@ import {
   HeartbeatAnswer,
   RegisterWorker,
   RegistrationToken,
+  RegistrationTokenInfo,
   UpdateWorker,
   Worker,
   RotatedIdentity,
@@ -77,7 +78,14 @@ export const workerExamples = [
   example(CreateRegistrationToken, { uses: 1, expires_in_seconds: 3600 }),
   example(RegistrationToken, {
     registration_token: "wlr_Zm9yIHRoZSBkb2N1bWVudCBvbmx5LCBub3QgYSB0b2tlbg",
+    id: "7f3a5c0e9d2b4186",
     expires_at: at(3600),
     uses_left: 1,
+  }),
+  example(RegistrationTokenInfo, {
+    id: "7f3a5c0e9d2b4186",
+    uses_left: 1,
+    created_at: at(0),
+    expires_at: at(3600),
   }),
 ];

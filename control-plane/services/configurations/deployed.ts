@@ -47,15 +47,17 @@ async function read(queries: Queries, { id: spec, deployed_backend }: Spec) {
   return { state, last, status } as const;
 }
 
-/** The user who queued the job that wrote a state, or who rolled back to it. */
+/** The user who queued the job that wrote a state, or who rolled back to it or pushed it. */
 async function findWriter(
   queries: Queries,
   owner: string,
   { spec_id, job_id, created_at: at }: StateVersionRow,
 ): Promise<string | null> {
-  const found =
-    job_id === null
-      ? await queries.first(findActorAt, { owner, target: spec_id, at, action: "state.roll_back" })
-      : await queries.first(findCreator, { owner, target: job_id });
-  return found?.actor_name ?? null;
+  if (job_id !== null)
+    return (await queries.first(findCreator, { owner, target: job_id }))?.actor_name ?? null;
+  for (const action of ["state.roll_back", "state.push"] as const) {
+    const found = await queries.first(findActorAt, { owner, target: spec_id, at, action });
+    if (found) return found.actor_name;
+  }
+  return null;
 }

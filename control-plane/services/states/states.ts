@@ -1,5 +1,5 @@
 /** Managed terraform state, as terraform's http backend uses it with the token of a running job. */
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
 import type { Readable } from "node:stream";
 import { stateLimit } from "../../../protocol/state.ts";
 import type { JobCaller } from "../callers.ts";
@@ -94,12 +94,12 @@ export async function writeState(
 ): Promise<void> {
   // Judged before the body is read, and again when it is there.
   await checkLocked(context.store.read, caller, lockId);
-  const seen = { reader: new StateDocumentReader(), md5: createHash("md5") };
-  await storeContent(context, read(content, seen), stateLimit, (written) =>
+  const seen = newReading();
+  await storeContent(context, observe(content, seen), stateLimit, (written) =>
     writeJobs(context, async (tx, rings) => {
       await checkStillValid(tx, caller);
       await checkLocked(tx, caller, lockId);
-      const summary = { ...seen.reader.end(), md5: seen.md5.copy().digest("hex") };
+      const summary = summaryOf(seen);
       const newest = await tx.first(findState, { spec: caller.spec_id });
       if (newest && isRepeated(newest, summary)) return { answer: undefined, stored: false };
       if (newest) checkFollows(newest, summary);
@@ -117,9 +117,27 @@ export async function writeState(
   );
 }
 
-async function* read(
+/** What is found out about a state while it passes. */
+export interface Reading {
+  readonly reader: StateDocumentReader;
+  readonly md5: Hash;
+}
+
+export const newReading = (): Reading => ({
+  reader: new StateDocumentReader(),
+  md5: createHash("md5"),
+});
+
+/** Of a state that was read to its end. */
+export const summaryOf = ({ reader, md5 }: Reading): StateSummary & { md5: string } => ({
+  ...reader.end(),
+  md5: md5.copy().digest("hex"),
+});
+
+/** Passes a state on. Throws if it is none. */
+export async function* observe(
   content: AsyncIterable<Uint8Array>,
-  { reader, md5 }: { reader: StateDocumentReader; md5: ReturnType<typeof createHash> },
+  { reader, md5 }: Reading,
 ): AsyncGenerator<Uint8Array> {
   for await (const chunk of content) {
     reader.push(chunk);
@@ -143,10 +161,15 @@ async function checkLocked(
     );
 }
 
-const isRepeated = (newest: StateVersionRow, next: StateSummary & { md5: string }): boolean =>
+/** Whether this is the newest state already. */
+export const isRepeated = (
+  newest: StateVersionRow,
+  next: StateSummary & { md5: string },
+): boolean =>
   newest.serial === next.serial && newest.lineage === next.lineage && newest.md5 === next.md5;
 
-function checkFollows(newest: StateVersionRow, next: StateSummary): void {
+/** Refuses a state that is not a later version of the newest one. */
+export function checkFollows(newest: StateVersionRow, next: StateSummary): void {
   if (newest.lineage !== next.lineage)
     throw new RefusalError(
       "state_conflict",

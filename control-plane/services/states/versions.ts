@@ -1,11 +1,9 @@
 /** Managed state for users: its versions, rollback, unlock. */
-import { createHash } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import type { StateVersion } from "../../../protocol/state-versions.ts";
 import { stateLimit } from "../../../protocol/state.ts";
 import type { UserCaller } from "../callers.ts";
 import { isHeld } from "../../domain/job.ts";
-import { StateDocumentReader } from "../../domain/state-document.ts";
 import { withSerial } from "../../domain/state-serial.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
@@ -25,7 +23,7 @@ import type { Context } from "../context.ts";
 import { ringNextOfSpec, writeJobs } from "../jobs/changes.ts";
 import { time } from "../jobs/views.ts";
 import { checkStateBytes, countRefusal } from "../storage/quotas.ts";
-import type { StateContent } from "./states.ts";
+import { newReading, summaryOf, type Reading, type StateContent } from "./states.ts";
 import { storeContent } from "../storage/stored-content.ts";
 
 /** A page of GET /api/cli/configurations/{name}/state/versions. */
@@ -103,11 +101,11 @@ export async function rollBackState(
   const newest = await read.first(findState, { spec });
   const next = (newest ?? old).serial + 1;
   const content = withSerial(await buffer(await context.blobs.read(old.blob)), next);
-  const seen = { reader: new StateDocumentReader(), md5: createHash("md5") };
+  const seen = newReading();
   const stored = storeContent(context, inPieces(content, seen), stateLimit, (written) =>
     context.store.write(async (tx) => {
       await refuseLocked(tx, spec);
-      const summary = seen.reader.end();
+      const summary = summaryOf(seen);
       if ((await tx.first(findState, { spec }))?.id !== newest?.id || summary.serial !== next)
         throw new RefusalError(
           "state_conflict",
@@ -116,7 +114,6 @@ export async function rollBackState(
       const row = {
         spec_id: spec,
         ...summary,
-        md5: seen.md5.copy().digest("hex"),
         size_bytes: written.size_bytes,
         blob: written.blob,
         job_id: null,
@@ -166,7 +163,8 @@ async function findVersion(queries: Queries, spec: string, serial: number) {
   return version;
 }
 
-async function refuseLocked(queries: Queries, spec: string): Promise<void> {
+/** Refuses to change a state while it is locked. */
+export async function refuseLocked(queries: Queries, spec: string): Promise<void> {
   if (await queries.first(findLock, { spec }))
     throw new RefusalError(
       "state_locked",
@@ -175,9 +173,9 @@ async function refuseLocked(queries: Queries, spec: string): Promise<void> {
 }
 
 /** In pieces, so that other requests are served while a large state is read. */
-async function* inPieces(
+export async function* inPieces(
   content: Buffer,
-  { reader, md5 }: { reader: StateDocumentReader; md5: ReturnType<typeof createHash> },
+  { reader, md5 }: Reading,
 ): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < content.length; at += 65_536) {
     const piece = content.subarray(at, at + 65_536);
@@ -187,7 +185,7 @@ async function* inPieces(
   }
 }
 
-const view = (row: Omit<StateVersionRow, "id">): StateVersion => ({
+export const view = (row: Omit<StateVersionRow, "id">): StateVersion => ({
   serial: row.serial,
   lineage: row.lineage,
   size_bytes: row.size_bytes,

@@ -1,10 +1,17 @@
 /** Tokens with which workers register themselves. */
-import type { CreateRegistrationToken, RegistrationToken } from "../../../protocol/workers.ts";
+import type {
+  CreateRegistrationToken,
+  RegistrationToken,
+  RegistrationTokenInfo,
+} from "../../../protocol/workers.ts";
 import type { UserCaller } from "../callers.ts";
+import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { hashToken, newToken } from "../../domain/tokens.ts";
 import {
+  deleteRegistrationToken,
   findRegistrationToken as findRow,
   insertRegistrationToken,
+  listRegistrationTokens as listRows,
 } from "../../store/workers/workers.ts";
 import { fingerprint, recordOwn } from "../audit/audit.ts";
 import type { Context } from "../context.ts";
@@ -23,15 +30,58 @@ export async function createRegistrationToken(
   const expires_at = created_at + expires_in_seconds * 1000;
   const owner_id = user.user_id;
   const token_hash = hashToken(token);
+  const id = fingerprint(token_hash);
   await store.write(async (tx) => {
     const uses_left = uses;
     await insertRegistrationToken(tx, { token_hash, owner_id, uses_left, created_at, expires_at });
-    const id = fingerprint(token_hash);
     const details = { uses, expires_at: time(expires_at) };
     const entry = { action: "registration_token.create", id, details } as const;
     await recordOwn(tx, user, entry, created_at);
   });
-  return { registration_token: token, expires_at: time(expires_at), uses_left: uses };
+  return { registration_token: token, id, expires_at: time(expires_at), uses_left: uses };
+}
+
+/** A token of a list, and its place in it. */
+export interface ListedToken {
+  readonly shown: RegistrationTokenInfo;
+  readonly cursor: string;
+}
+
+/** A page of GET /api/cli/registration-tokens. */
+export async function listRegistrationTokens(
+  { store: { read }, now }: Context,
+  { user_id: owner }: UserCaller,
+  cursor: string | undefined,
+  limit: number,
+): Promise<ListedToken[]> {
+  const [, created_at, token_hash] = /^(\d{1,15})-([0-9a-f]{16})$/.exec(cursor ?? "") ?? [];
+  if (cursor !== undefined && token_hash === undefined) throw new RefusalError("invalid_cursor");
+  const before =
+    token_hash === undefined ? undefined : { created_at: Number(created_at), token_hash };
+  const rows = await listRows(read, { owner, now: now(), before, limit });
+  return rows.map((row) => {
+    const id = fingerprint(row.token_hash);
+    const { uses_left } = row;
+    const times = { created_at: time(row.created_at), expires_at: time(row.expires_at) };
+    return { shown: { id, uses_left, ...times }, cursor: `${row.created_at}-${id}` };
+  });
+}
+
+/** DELETE /api/cli/registration-tokens/{id}. */
+export async function revokeRegistrationToken(
+  { store, now }: Context,
+  user: UserCaller,
+  id: string,
+): Promise<void> {
+  await store.write(async (tx) => {
+    const removed = await tx.first(deleteRegistrationToken, {
+      owner: user.user_id,
+      id,
+      now: now(),
+    });
+    if (!removed) throw notFound("registration token");
+    await recordOwn(tx, user, { action: "registration_token.revoke", id }, now());
+  });
 }
 
 /**

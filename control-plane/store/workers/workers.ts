@@ -2,8 +2,9 @@
 import { sql, type RawBuilder } from "kysely";
 import type { WorkerRow } from "../../domain/worker.ts";
 import type { Queries } from "../db.ts";
-import { heldByWorker, workersBy } from "../indexed.ts";
+import { heldByWorker, registrationTokensBy, workersBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
+import type { Row } from "../tables.ts";
 
 /** What a worker's every call needs to know of it. */
 export type WorkerCallerRow = Pick<
@@ -236,6 +237,49 @@ export const findRegistrationToken = statement<
     .where("token_hash", "=", token_hash)
     .where("uses_left", ">", 0)
     .where("expires_at", ">", now),
+);
+
+/** A page of an owner's registration tokens that can be used, newest first. */
+export function listRegistrationTokens(
+  { sql: db }: Queries,
+  {
+    owner,
+    now,
+    before,
+    limit,
+  }: {
+    readonly owner: string;
+    readonly now: number;
+    readonly before: Pick<Row<"registration_tokens">, "created_at" | "token_hash"> | undefined;
+    readonly limit: number;
+  },
+): Promise<Row<"registration_tokens">[]> {
+  let query = db
+    .selectFrom(registrationTokensBy("registration_tokens_owner"))
+    .selectAll()
+    .where("owner_id", "=", owner)
+    .where("uses_left", ">", 0)
+    .where("expires_at", ">", now);
+  if (before)
+    query = query.where(
+      sql<boolean>`(created_at, token_hash) < (${before.created_at}, ${before.token_hash})`,
+    );
+  return query.orderBy("created_at", "desc").orderBy("token_hash", "desc").limit(limit).execute();
+}
+
+/** Removes the registration token of an owner whose hash begins with `id`, if it can be used. */
+export const deleteRegistrationToken = statement<
+  { owner: string; id: string; now: number },
+  { token_hash: string }
+>((db, { owner, id, now }) =>
+  db
+    .deleteFrom("registration_tokens")
+    .where("token_hash", ">=", id)
+    .where("token_hash", "<", sql<string>`${id} || 'g'`)
+    .where("owner_id", "=", owner)
+    .where("uses_left", ">", 0)
+    .where("expires_at", ">", now)
+    .returning("token_hash"),
 );
 
 /** Adds a registration token. */

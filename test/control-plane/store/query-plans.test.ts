@@ -34,7 +34,10 @@ import { listZones } from "../../../control-plane/store/zones/zones.ts";
 import { Connection } from "../../../control-plane/store/engines/sqlite-connection.ts";
 import { listStateVersions } from "../../../control-plane/store/states/states.ts";
 import type { CompiledStatement, Statement } from "../../../control-plane/store/statement.ts";
-import { listWorkerIds } from "../../../control-plane/store/workers/workers.ts";
+import {
+  listRegistrationTokens,
+  listWorkerIds,
+} from "../../../control-plane/store/workers/workers.ts";
 
 /** The keys and indexes of waiting and running jobs, by which a hot statement may read jobs. */
 const liveIndexes =
@@ -188,6 +191,16 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
         ),
     ),
     ["jobs of a worker", (read) => listJobIds(read, { owner: "o", worker: "w", ...page })],
+    [
+      "registration tokens",
+      (read) =>
+        listRegistrationTokens(read, {
+          owner: "o",
+          now: 1,
+          before: { created_at: 1, token_hash: "1" },
+          limit: 10,
+        }),
+    ],
     [
       "jobs of a configuration",
       (read) => listJobIds(read, { owner: "o", configuration: "c", ...page }),

@@ -19,6 +19,7 @@ import { addSpec, type Owner } from "../../../helpers/rows.ts";
 
 const { cancelJob, claimJob, createJob, createRegistrationToken, getJob, getWorker } = endpoints;
 const { heartbeat, readWorker, registerWorker, reportStatus, updateWorkerMetadata } = endpoints;
+const { listRegistrationTokens, revokeRegistrationToken } = endpoints;
 const version = "1.2.3";
 /** OFFLINE after 1 s and lost 1.5 s later, so that a busy machine has time for a call. */
 const fast = {
@@ -64,6 +65,45 @@ describe("a worker", () => {
     );
     const { workers } = await client.get(endpoints.listWorkers, { query: {} });
     expect(workers.map(({ status }) => status)).toEqual(["REGISTERED", "REGISTERED", "ONLINE"]);
+  });
+
+  it("registers only with a registration token that is not revoked", async () => {
+    const { client: otherClient } = await addTestUser(plane);
+    const list = async () =>
+      (await client.get(listRegistrationTokens, { query: {} })).registration_tokens;
+    const [first, second] = [
+      await client.get(createRegistrationToken, { body: { uses: 2 } }),
+      await client.get(createRegistrationToken, { body: {} }),
+    ];
+    const ids = (await list()).map(({ id }) => id);
+    expect(ids.toSorted()).toEqual([first.id, second.id].toSorted());
+    expect(JSON.stringify(await list())).not.toContain("wlr_");
+    const page = await client.get(listRegistrationTokens, { query: { limit: 1 } });
+    const cursor = page.next_cursor ?? "";
+    const rest = await client.get(listRegistrationTokens, { query: { limit: 1, cursor } });
+    expect([...page.registration_tokens, ...rest.registration_tokens].map(({ id }) => id)).toEqual(
+      ids,
+    );
+    expect(await client.refusal(listRegistrationTokens, { query: { cursor: "x" } })).toBe(
+      "400 invalid_cursor",
+    );
+
+    const params = { id: first.id ?? "" };
+    expect(await otherClient.get(listRegistrationTokens, { query: {} })).toMatchObject({
+      registration_tokens: [],
+    });
+    expect(await otherClient.refusal(revokeRegistrationToken, { params })).toBe("404 not_found");
+    const headers = { "x-registration-token": first.registration_token };
+    await register(headers);
+    await client.ask(revokeRegistrationToken, { params });
+    const caller = callsOf(plane, headers);
+    expect(await caller.refusal(registerWorker, { body: { name: "w" } })).toBe(
+      "401 unauthenticated",
+    );
+    expect(await client.refusal(revokeRegistrationToken, { params })).toBe("404 not_found");
+    // A token that is used up is not listed.
+    await register({ "x-registration-token": second.registration_token });
+    expect(await list()).toEqual([]);
   });
 
   it("is registered by a user, who gets its token once", async () => {

@@ -1,0 +1,71 @@
+/** `windlass tokens`: registration tokens for new runners. */
+import { examples, noun, verbExamples } from "../noun.ts";
+import { action, type Run } from "../run.ts";
+import { ago, time } from "../terminal/times.ts";
+
+/** Builds the command. */
+export function tokensCommand() {
+  const tokens = noun("tokens", "registration tokens, with which new runners register themselves");
+  const create = tokens
+    .command("create")
+    .description("create a registration token; it is shown only once")
+    .option("--uses <count>", "the number of runners it can register", "1")
+    .option("--expires <minutes>", "how long it is valid", "60")
+    .action(
+      action(async (run: Run, options: { uses: string; expires: string }) => {
+        const { parseCount } = await import("../api/pages.ts");
+        const token = await run.api.call("createRegistrationToken", {
+          body: {
+            uses: parseCount("--uses", options.uses),
+            expires_in_seconds: 60 * parseCount("--expires", options.expires),
+          },
+        });
+        run.show(token, {
+          token: token.registration_token,
+          id: token.id,
+          expires: time(token.expires_at),
+          uses: token.uses_left,
+        });
+        run.done(
+          `\nTo install a runner as a service:\n  sudo windlass agent install --url ${run.api.server} --registration-token-file -\nTo run it in a container, with the token in a mounted file:\n  WINDLASS_URL=${run.api.server} WINDLASS_REGISTRATION_TOKEN_FILE=/run/secrets/token windlass agent`,
+        );
+      }),
+    );
+  examples(create, [
+    ["windlass tokens create --uses 10 --expires 1440", "for ten runners, valid for a day"],
+    ["windlass tokens create --json | jq -r .registration_token", "for a script"],
+  ]);
+  tokens
+    .command("list")
+    .description("list the registration tokens that can still be used; the tokens are not shown")
+    .action(
+      action(async ({ api, list }) => {
+        const { registration_tokens } = await api.call("listRegistrationTokens");
+        list(
+          registration_tokens,
+          {
+            USES: ({ uses_left }) => uses_left,
+            CREATED: ({ created_at }) => ago(created_at),
+            EXPIRES: ({ expires_at }) => time(expires_at),
+            ID: ({ id }) => id,
+          },
+          "There are no registration tokens that can be used.",
+        );
+      }),
+    );
+  tokens
+    .command("revoke")
+    .description("revoke a registration token; the runners that used it stay registered")
+    .argument("<id>", "id of the token, as tokens list prints it")
+    .action(
+      action(async (run: Run, id: string) => {
+        await run.api.call("revokeRegistrationToken", { params: { id } });
+        run.done("The registration token is revoked.");
+      }),
+    );
+  verbExamples(tokens, {
+    list: ["", "find tokens that are still open"],
+    revoke: ["7f3a5c0e9d2b4186", "it can register no more runners"],
+  });
+  return tokens;
+}

@@ -1,0 +1,122 @@
+/** The verbs of `windlass state` that read and write whole states. */
+import { createReadStream } from "node:fs";
+import { pipeline } from "node:stream/promises";
+import type { StateVersion } from "../../protocol/state-versions.ts";
+import { configurationOf } from "../configurations/find.ts";
+import type { Run } from "../run.ts";
+import { confirm } from "../terminal/ask.ts";
+import { fileErrorText } from "../terminal/file-errors.ts";
+import { CliError, print, say } from "../terminal/output.ts";
+import { table } from "../terminal/table.ts";
+import { instancesOf, shownAttributes, type StateDocument } from "./resources.ts";
+
+/** `state pull` and `state download`: writes a version to stdout, by default the newest. */
+export async function pull(run: Run, name: string, serial?: string): Promise<void> {
+  if (process.stdout.isTTY)
+    throw new CliError("A state may contain secrets. Write it to a file: … > network.tfstate", 2);
+  await pipeline(await read(run, name, serial), process.stdout, { end: false });
+}
+
+/** `state list`: the addresses of the resources in the newest version. */
+export async function list(run: Run, name: string): Promise<void> {
+  const addresses = instancesOf(await readNewest(run, name)).map(({ address }) => address);
+  if (run.json) return print(JSON.stringify(addresses, null, 2));
+  if (addresses.length === 0) return say("The state has no resources.");
+  for (const address of addresses) print(address);
+}
+
+/** `state show`: the attributes of one resource, without those that are marked as sensitive. */
+export async function show(run: Run, name: string, address: string): Promise<void> {
+  const instances = instancesOf(await readNewest(run, name));
+  const found = instances.find((one) => one.address === address);
+  if (!found) {
+    const parts = instances.filter((one) => one.address.startsWith(`${address}[`));
+    const hint =
+      parts.length > 0
+        ? `It has ${parts.length} instances, such as ${parts[0]?.address}.`
+        : `To see all resources: windlass state list ${name}`;
+    throw new CliError(`There is no resource "${address}" in the state. ${hint}`);
+  }
+  const attributes = shownAttributes(found.instance);
+  if (run.json) return print(JSON.stringify({ address, attributes }, null, 2));
+  print(`# ${address}`);
+  const rows = Object.entries(attributes).map(([key, value]) => [key, `= ${textOf(value)}`]);
+  for (const line of table(rows)) print(line);
+}
+
+const textOf = (value: unknown): string =>
+  typeof value === "string" ? value : JSON.stringify(value, null, 2);
+
+export interface PushOptions {
+  readonly file?: string | undefined;
+  readonly force?: true | undefined;
+  readonly yes?: true | undefined;
+}
+
+/** `state push`: stores a state as the newest version, from a file or from stdin. */
+export async function push(
+  run: Run,
+  name: string,
+  { file = "-", force, yes }: PushOptions,
+): Promise<void> {
+  const { id, name: found } = await configurationOf(run.api, name);
+  const bytes = await readInput(file);
+  if (force)
+    await confirm(`Replace the state of "${found}", whatever its lineage and serial?`, { yes });
+  const response = await run.api.send("pushState", {
+    params: { name: id },
+    query: { force: force ?? false },
+    bytes,
+  });
+  const version = (await response.body.json()) as StateVersion;
+  if (run.json) return print(JSON.stringify(version, null, 2));
+  const { serial, resources } = version;
+  if (response.statusCode === 200)
+    return say(`Serial ${serial} is the newest version of the state of "${found}" already.`);
+  say(
+    `Serial ${serial} is now the newest version of the state of "${found}". It has ${resources} ${resources === 1 ? "resource" : "resources"}.`,
+  );
+  say(`Check that a plan changes nothing: windlass jobs plan ${found} --wait`);
+}
+
+/** Reads a whole state, `-` for stdin. Throws `CliError` if there is none, or too much. */
+async function readInput(file: string): Promise<Buffer> {
+  if (file === "-" && process.stdin.isTTY)
+    throw new CliError("Pass a file, or pipe the state in: terraform state pull | windlass …", 2);
+  // Loaded here because that module also builds its schemas.
+  const { stateLimit } = await import("../../protocol/state.ts");
+  const parts: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const part of file === "-" ? process.stdin : createReadStream(file)) {
+      parts.push(part as Buffer);
+      size += (part as Buffer).length;
+      if (size > stateLimit) throw new Error(`it has more than ${stateLimit} bytes`);
+    }
+  } catch (error) {
+    throw new CliError(`The state cannot be read: ${fileErrorText(error)}`, 2);
+  }
+  if (size === 0)
+    throw new CliError(`${file === "-" ? "stdin" : file} is empty. There is no state to push.`, 2);
+  return Buffer.concat(parts);
+}
+
+async function readNewest(run: Run, name: string): Promise<StateDocument> {
+  const body = await read(run, name);
+  return (await body.json()) as StateDocument;
+}
+
+/** The content of a version, by default of the newest. */
+async function read(run: Run, name: string, serial?: string) {
+  const { id } = await configurationOf(run.api, name);
+  const wanted = serial ?? String((await newest(run, id)).serial);
+  const input = { params: { name: id, serial: wanted } };
+  return (await run.api.send("downloadStateVersion", input)).body;
+}
+
+async function newest(run: Run, name: string): Promise<StateVersion> {
+  const input = { params: { name }, query: { limit: 1 } };
+  const { state_versions } = await run.api.call("listStateVersions", input);
+  if (state_versions[0]) return state_versions[0];
+  throw new CliError("There is no state yet.");
+}

@@ -1,0 +1,89 @@
+/** States that users store themselves, such as one that another backend kept until now. */
+import type { StateVersion } from "../../../protocol/state-versions.ts";
+import { stateLimit } from "../../../protocol/state.ts";
+import type { UserCaller } from "../callers.ts";
+import { RefusalError } from "../../domain/refusal.ts";
+import type { Definition } from "../../domain/snapshot.ts";
+import { withSerial } from "../../domain/state-serial.ts";
+import { setDeployedBackend } from "../../store/configurations/configurations.ts";
+import { addState, findState } from "../../store/states/states.ts";
+import { recordOwn } from "../audit/audit.ts";
+import { findNamed } from "../configurations/configurations.ts";
+import type { Context } from "../context.ts";
+import { checkStateBytes, countRefusal } from "../storage/quotas.ts";
+import { storeContent } from "../storage/stored-content.ts";
+import { checkFollows, isRepeated, newReading, observe, summaryOf } from "./states.ts";
+import { inPieces, refuseLocked, view } from "./versions.ts";
+
+interface PushedState {
+  readonly version: StateVersion;
+  /** False if it was the newest version already. */
+  readonly isNew: boolean;
+}
+
+/**
+ * POST …/state/versions. Like terraform's own `state push`, it accepts only a later version of the
+ * stored state. With `force` any state becomes the newest one, and no history is lost.
+ */
+export async function pushState(
+  context: Context,
+  user: UserCaller,
+  name: string,
+  content: AsyncIterable<Uint8Array>,
+  force: boolean,
+): Promise<PushedState> {
+  const { read } = context.store;
+  const named = await findNamed(read, user.user_id, name);
+  const { id: spec } = named;
+  if ((JSON.parse(named.definition) as Definition).backend === "own")
+    throw new RefusalError(
+      "state_conflict",
+      "the configuration keeps its state in its own backend: set its backend to managed first",
+    );
+  await refuseLocked(read, spec);
+  const before = await read.first(findState, { spec });
+  const seen = newReading();
+  const pieces =
+    force && before
+      ? inPieces(withSerial(await checkedState(content), before.serial + 1), seen)
+      : observe(content, seen);
+  const stored = storeContent(context, pieces, stateLimit, (written) =>
+    context.store.write(async (tx) => {
+      await refuseLocked(tx, spec);
+      const summary = summaryOf(seen);
+      const newest = await tx.first(findState, { spec });
+      if (newest && isRepeated(newest, summary))
+        return { answer: { version: view(newest), isNew: false }, stored: false };
+      if (newest && !(force && newest.id === before?.id)) checkFollows(newest, summary);
+      const row = {
+        spec_id: spec,
+        ...summary,
+        size_bytes: written.size_bytes,
+        blob: written.blob,
+        job_id: null,
+        created_at: context.now(),
+      };
+      await checkStateBytes(context, tx, user.user_id, row.size_bytes);
+      await addState(tx, row);
+      // From now on the control plane keeps the state of what is deployed.
+      if (row.resources > 0) await tx.run(setDeployedBackend, { id: spec, backend: "managed" });
+      const target = { id: spec, name: named.name, details: { serial: row.serial } };
+      await recordOwn(tx, user, { action: "state.push", ...target }, row.created_at);
+      return { answer: { version: view(row), isNew: true }, stored: true };
+    }),
+  );
+  return (await countRefusal(context, stored)).answer;
+}
+
+/** Returns the whole body. Throws if it is not a state. */
+async function checkedState(content: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of observe(content, newReading())) {
+    size += part.byteLength;
+    if (size > stateLimit)
+      throw new RefusalError("payload_too_large", `a state may have at most ${stateLimit} bytes`);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { instancesOf, shownAttributes } from "../../../cli/states/resources.ts";
+
+const one = { mode: "managed", type: "aws_instance", name: "web", instances: [{}] };
+
+describe("the addresses in a state", () => {
+  it.each([
+    [one, ["aws_instance.web"]],
+    [{ ...one, mode: "data" }, ["data.aws_instance.web"]],
+    [{ ...one, module: 'module.a["x"]' }, ['module.a["x"].aws_instance.web']],
+    [
+      { ...one, instances: [{ index_key: 0 }, { index_key: 'a"b' }] },
+      ["aws_instance.web[0]", 'aws_instance.web["a\\"b"]'],
+    ],
+    [{ ...one, instances: [{ deposed: "1" }, {}] }, ["aws_instance.web"]],
+  ])("of %j are %j", (resource, addresses) => {
+    const document = { version: 4, resources: [resource] };
+    expect(instancesOf(document).map(({ address }) => address)).toEqual(addresses);
+  });
+
+  it("are none in an empty state", () => {
+    expect(instancesOf({ version: 4 })).toEqual([]);
+  });
+});
+
+describe("the attributes of a resource", () => {
+  it("hide what the state marks as sensitive, wherever it is", () => {
+    const attributes = { id: "1", password: "p", nested: [{ key: "k", name: "n" }], empty: null };
+    const path = (...values: unknown[]) => values.map((value) => ({ type: "get_attr", value }));
+    const index = { value: 0, type: "number" };
+    const sensitive_attributes = [
+      path("password"),
+      path("nested", index, "key"),
+      path("empty"),
+      path("gone", "x"),
+    ];
+    expect(shownAttributes({ attributes, sensitive_attributes })).toEqual({
+      id: "1",
+      password: "(sensitive)",
+      nested: [{ key: "(sensitive)", name: "n" }],
+      empty: null,
+    });
+    expect(attributes.password).toBe("p");
+  });
+});
