@@ -1,9 +1,9 @@
 /** `windlass configurations`: what to deploy, in which zone and with which values. */
-import { Option, type CommandUnknownOpts } from "@commander-js/extra-typings";
-import type { ChangeOptions } from "../configurations/verbs.ts";
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
+import type { ChangeOptions } from "../configurations/changes.ts";
 import { examples, noun, repeated, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
-import { backendOption, valueOptions } from "./value-options.ts";
+import { fieldOptions } from "./value-options.ts";
 
 const verbs = () => import("../configurations/verbs.ts");
 
@@ -99,41 +99,5 @@ function addFields(command: CommandUnknownOpts, zone: string): void {
     .option("--submodules", "fetch the submodules of the repository too")
     .option("--no-submodules", "do not fetch submodules, which is the default")
     .option("--file <file>", "a JSON file with the fields of the API; options override it");
-  for (const option of valueOptions()) command.addOption(option);
-  command
-    .addOption(repeated("--env <name=value>", "an environment variable for terraform; repeatable"))
-    .addOption(
-      repeated(
-        "--sensitive-env <name>",
-        "a secret environment variable: prompted for, or a line of stdin; repeatable",
-      ),
-    )
-    .option("--identity <name>", 'the cloud identity that its jobs take on; "none" removes it')
-    .addOption(
-      new Option("--engine <name>", "the program that runs it").choices(["terraform", "opentofu"]),
-    )
-    .option("--engine-version <constraint>", 'version of the engine, such as "~> 1.14"')
-    .option("--working-directory <path>", "the folder of the source in which terraform runs")
-    .addOption(
-      repeated(
-        "--source-var-file <path>",
-        'a .tfvars file in the source; repeatable; replaces the earlier list; "" empties it',
-      ),
-    )
-    .addOption(backendOption())
-    .addOption(
-      repeated(
-        "--backend-config <name=value>",
-        "a setting that the declared backend leaves open; repeatable",
-      ),
-    )
-    .addOption(
-      repeated(
-        "--sensitive-backend-config <name>",
-        "a secret backend setting: prompted for, or a line of stdin; repeatable",
-      ),
-    )
-    .option("--parallelism <count>", "resources that terraform handles at once (default: 10)")
-    .option("--timeout <seconds>", "stop a job that runs longer than this (default: 3600)")
-    .option("--project-name <name>", "a second unique name, by which pipelines find it");
+  for (const option of fieldOptions()) command.addOption(option);
 }

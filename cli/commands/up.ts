@@ -3,7 +3,7 @@ import { Command } from "@commander-js/extra-typings";
 import { examples, yes } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import type { UpOptions } from "../up/up.ts";
-import { backendOption, debugOption, valueOptions } from "./value-options.ts";
+import { debugOption, fieldOptions } from "./value-options.ts";
 
 /** Builds the command; its code is loaded only when it runs. */
 export function upCommand() {
@@ -12,9 +12,8 @@ export function upCommand() {
     .argument("[directory]", "the directory with the Terraform files", ".")
     .option("--name <name>", "name of the configuration (default: that of the directory)")
     .option("--zone <name>", "zone of a new configuration; created if it does not exist");
-  for (const option of valueOptions()) up.addOption(option);
-  up.addOption(backendOption())
-    .addOption(debugOption())
+  for (const option of fieldOptions()) up.addOption(option);
+  up.addOption(debugOption())
     .addOption(yes())
     .option(
       "--adopt",
@@ -28,6 +27,7 @@ export function upCommand() {
   return examples(up, [
     ["windlass up", "deploy the current directory"],
     ["windlass up infra/network --zone production --var size=3", "deploy another directory"],
+    ["windlass up --var-file prod.tfvars --engine-version '~> 1.14'", "with values from a file"],
     ["windlass up --yes --json | jq -r .execution_metadata.outputs", "in a pipeline"],
   ]);
 }

@@ -1,21 +1,45 @@
-/** Options for the values of a configuration and the workers that may run it. */
+/** Options for the fields of a configuration. */
 import { Option } from "@commander-js/extra-typings";
 import { repeated } from "../noun.ts";
 
-/** In the order of the help. `cli/configurations/variables.ts` reads those for variables. */
-export const valueOptions = () => [
+/** Of `configurations create`, `configurations update` and `up`, in the order of the help. */
+export const fieldOptions = () => [
   repeated("--var <name=value>", "a variable; a value that begins with [ or { is JSON; repeatable"),
-  repeated("--var-file <file>", "a .tfvars.json file with variables; repeatable"),
+  repeated(
+    "--var-file <file>",
+    "a .tfvars.json file with variables, or a .tfvars file, which is uploaded; repeatable",
+  ),
   repeated("--sensitive <name>", "a secret variable: prompted for, or a line of stdin; repeatable"),
   repeated("--label <label>", 'a label the worker must have; repeatable; "" removes all'),
-];
-
-/** Builds the `--backend` option. */
-export const backendOption = () =>
+  repeated("--env <name=value>", "an environment variable for terraform; repeatable"),
+  repeated(
+    "--sensitive-env <name>",
+    "a secret environment variable: prompted for, or a line of stdin; repeatable",
+  ),
+  new Option("--identity <name>", 'the cloud identity that its jobs take on; "none" removes it'),
+  new Option("--engine <name>", "the program that runs it").choices(["terraform", "opentofu"]),
+  new Option("--engine-version <constraint>", 'version of the engine, such as "~> 1.14"'),
+  new Option("--working-directory <path>", "the folder of the source in which terraform runs"),
+  repeated(
+    "--source-var-file <path>",
+    'a .tfvars file in the source; repeatable; replaces the earlier list; "" empties it',
+  ),
   new Option(
     "--backend <kind>",
     "where the state is kept: managed (in the control plane), own (in the backend that the files declare), or auto (own if declared, else managed)",
-  ).choices(["managed", "own", "auto"]);
+  ).choices(["managed", "own", "auto"]),
+  repeated(
+    "--backend-config <name=value>",
+    "a setting that the declared backend leaves open; repeatable",
+  ),
+  repeated(
+    "--sensitive-backend-config <name>",
+    "a secret backend setting: prompted for, or a line of stdin; repeatable",
+  ),
+  new Option("--parallelism <count>", "resources that terraform handles at once (default: 10)"),
+  new Option("--timeout <seconds>", "stop a job that runs longer than this (default: 3600)"),
+  new Option("--project-name <name>", "a second unique name, by which pipelines find it"),
+];
 
 /** Of every command that queues a job. */
 export const debugOption = () =>

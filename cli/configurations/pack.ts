@@ -58,9 +58,20 @@ const defaultRules = ignore().add(alwaysIgnored);
 /** The runner unpacks at most this many files (agent/job/source/archive.ts). */
 const filesLimit = 20_000;
 
-/** Packs the directory. Throws `CliError` if it is empty, too large or contains a link. */
-export async function packDirectory(directory: string): Promise<PackedDirectory> {
-  const { files, skipped, bytes: size } = walk(directory);
+/**
+ * Packs the directory, with the files in `included` even if they are ignored. Throws `CliError` if
+ * it is empty, too large or contains a link.
+ */
+export async function packDirectory(
+  directory: string,
+  included: readonly string[] = [],
+): Promise<PackedDirectory> {
+  const walked = walk(directory);
+  const { bytes: size } = walked;
+  const known = new Set(walked.files);
+  const ignored = [...new Set(included)].filter((file) => !known.has(file));
+  const files = [...walked.files, ...ignored.toSorted()];
+  const skipped = walked.skipped.filter((path) => !included.includes(path));
   if (files.length === 0) throw new CliError(`${directory} has no files to upload`);
   if (files.length > filesLimit)
     throw new CliError(

@@ -4,9 +4,16 @@ import type { Run } from "../run.ts";
 import { packDirectory } from "./pack.ts";
 import { mebibyte } from "../../common/units.ts";
 
-/** Packs and uploads a directory, and prints to stderr what is included and what is left out. */
-export async function uploadDirectory(run: Run, directory: string): Promise<Source> {
-  const { bytes, sha256, files, skipped } = await packDirectory(directory);
+/**
+ * Packs and uploads a directory, and prints to stderr what is included and what is left out.
+ * `included` are paths that are packed even if they are ignored.
+ */
+export async function uploadDirectory(
+  run: Run,
+  directory: string,
+  included: readonly string[] = [],
+): Promise<Source> {
+  const { bytes, sha256, files, skipped } = await packDirectory(directory, included);
   const size =
     bytes.length < mebibyte
       ? `${Math.ceil(bytes.length / 1024)} KiB`

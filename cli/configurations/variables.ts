@@ -4,6 +4,7 @@ import type { TextValue, Variable } from "../../protocol/configurations.ts";
 import { fileErrorText } from "../terminal/file-errors.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
+import { jsonFilesOf } from "./var-files.ts";
 
 export interface VariableOptions {
   /** `name=value`. */
@@ -16,7 +17,8 @@ export interface VariableOptions {
 }
 
 export const namesVariables = (options: VariableOptions): boolean =>
-  [options.var, options.varFile, options.sensitive, options.unset].some((one) => one !== undefined);
+  [options.var, options.sensitive, options.unset].some((one) => one !== undefined) ||
+  jsonFilesOf(options).length > 0;
 
 /** Applies the options to the variables `before`: files first, then single variables. */
 export async function variablesOf(
@@ -30,7 +32,7 @@ export async function variablesOf(
     const sensitive = variables.get(name)?.sensitive;
     variables.set(name, sensitive === undefined ? { value } : { value, sensitive });
   };
-  for (const file of options.varFile ?? [])
+  for (const file of jsonFilesOf(options))
     for (const [name, value] of Object.entries(readValues(file))) set(name, value);
   for (const text of options.var ?? []) {
     const at = text.indexOf("=");
@@ -87,8 +89,7 @@ export function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, "utf8")) as unknown;
   } catch (error) {
-    const hint = file.endsWith(".tfvars") ? ". Use the JSON form, .tfvars.json." : "";
-    throw new CliError(`${file} cannot be read: ${fileErrorText(error)}${hint}`, 2);
+    throw new CliError(`${file} cannot be read: ${fileErrorText(error)}`, 2);
   }
 }
 

@@ -9,7 +9,7 @@ import { planFields, type PlanOptionWords } from "../plans/plan-options.ts";
 import { planView } from "../plans/plan-view.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
-import { showJob, showPlan } from "./read.ts";
+import { consoleAddress, showJob, showPlan } from "./read.ts";
 import { reportOutcome, watchJob } from "./watch.ts";
 import { nameOf } from "./words.ts";
 
@@ -106,7 +106,7 @@ export async function cancel(run: Run, id: string, { wait }: CreateOptions): Pro
     `The ${nameOf(job)} is cancelled${job.released_at === null ? "; its runner stops terraform" : ""}.`,
   );
   // The exit code is 0: a cancelled job is what the user asked for.
-  showJob(run, wait ? await watchJob(run, job, { log: false }) : job);
+  await showJob(run, wait ? await watchJob(run, job, { log: false }) : job);
 }
 
 /** Cancels the job, if it is not cancelled already. */
@@ -156,12 +156,12 @@ async function create(
 
 async function queued(run: Run, job: Job, wait: true | undefined): Promise<void> {
   if (!wait) {
-    showJob(run, job);
+    await showJob(run, job);
     return run.done(`Queued. To follow it: windlass jobs logs ${job.id} --follow`);
   }
-  run.done(`Queued as job ${job.id}.`);
+  run.done(`Queued as job ${job.id}. In the console: ${consoleAddress(run, job)}`);
   const ended = await watchJob(run, job);
-  if (run.json) showJob(run, ended);
+  if (run.json) await showJob(run, ended);
   else if (ended.job_type === "PLAN" && ended.status === "SUCCESS")
     await showPlan(run, ended, { attributes: false });
   reportOutcome(run, ended);

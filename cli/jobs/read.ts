@@ -3,6 +3,7 @@ import type { Answer } from "../../protocol/endpoint.ts";
 import type { endpoints } from "../../protocol/endpoints.ts";
 import type { Job, JobStatus } from "../../protocol/jobs.ts";
 import { find } from "../api/find.ts";
+import { workerName } from "../workers/names.ts";
 import { clean, CliError, print, say } from "../terminal/output.ts";
 import { parseCount, readPages } from "../api/pages.ts";
 import type { Run } from "../run.ts";
@@ -62,7 +63,7 @@ export async function list(run: Run, { status, zone, limit }: ListOptions): Prom
 export async function show(run: Run, id: string, { plan, markdown }: ShowOptions): Promise<void> {
   if (markdown) return showMarkdown(run, id);
   const job = await run.api.call("getJob", { params: { id } });
-  if (!plan) showJob(run, job);
+  if (!plan) await showJob(run, job);
   if (plan || (!run.json && hasPlan(job))) {
     if (!run.json && !plan) print();
     await showPlan(run, job);
@@ -108,9 +109,14 @@ async function showMarkdown(run: Run, id: string): Promise<void> {
   print(planMarkdown(plan_summary).trimEnd());
 }
 
+/** The page of a job in the console. */
+export const consoleAddress = ({ api }: Run, { id }: Pick<Job, "id">): string =>
+  `${api.server}/jobs/${id}`;
+
 /** Prints the job as names and values. */
-export function showJob(run: Run, job: Job): void {
+export async function showJob(run: Run, job: Job): Promise<void> {
   const snapshot = job.config_snapshot;
+  const worker = job.worker_id ?? job.assigned_worker_id;
   run.show(job, {
     id: job.id,
     type: job.job_type,
@@ -122,7 +128,7 @@ export function showJob(run: Run, job: Job): void {
       job.presumed_lost_at &&
       `its worker was lost at ${time(job.presumed_lost_at)}; if it comes back, its report replaces this one`,
     plan: job.plan_job_id,
-    worker: job.worker_id ?? job.assigned_worker_id,
+    worker: worker && !run.json ? await workerName(run, worker) : null,
     labels: job.labels.join(", "),
     created: `${time(job.created_at)} (${ago(job.created_at)})`,
     started: job.started_at && time(job.started_at),
@@ -135,6 +141,7 @@ export function showJob(run: Run, job: Job): void {
           : null
         : `removed by retention at ${time(job.log_pruned_at)}`,
     "debug log": debugLogOf(job),
+    console: consoleAddress(run, job),
   });
 }
 

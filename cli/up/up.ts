@@ -1,30 +1,27 @@
 /** `windlass up`: uploads, plans and deploys a directory. */
-import { basename, resolve } from "node:path";
+import { statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
 import type { Configuration, Source, Zone } from "../../protocol/configurations.ts";
 import type { CreateJob, Job } from "../../protocol/jobs.ts";
 import { canAsk, confirm } from "../terminal/ask.ts";
 import { findConfiguration } from "../configurations/find.ts";
 import { uploadDirectory } from "../configurations/upload.ts";
-import {
-  backendOf,
-  namesVariables,
-  variablesOf,
-  type VariableOptions,
-} from "../configurations/variables.ts";
+import { fieldsOf, type FieldOptions } from "../configurations/changes.ts";
+import { existingVarFiles } from "../configurations/var-files.ts";
 import { find } from "../api/find.ts";
 import { outputLines } from "../jobs/outputs.ts";
+import { confirmPlan } from "../plans/confirm.ts";
 import { planView } from "../plans/plan-view.ts";
-import { showJob } from "../jobs/read.ts";
+import { consoleAddress, showJob } from "../jobs/read.ts";
 import { reportOutcome, watchJob } from "../jobs/watch.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
 import { originText, readOrigins, writeLink } from "./origin.ts";
+import { findRoot, pathIn } from "./root.ts";
 
-export interface UpOptions extends VariableOptions {
+export interface UpOptions extends FieldOptions {
   readonly name?: string | undefined;
   readonly zone?: string | undefined;
-  readonly label?: string[] | undefined;
-  readonly backend?: string | undefined;
   readonly debug?: true | undefined;
   readonly yes?: true | undefined;
   readonly adopt?: true | undefined;
@@ -36,7 +33,7 @@ export async function up(run: Run, directory: string, options: UpOptions): Promi
   const configuration_id = configuration.id;
   const debug = options.debug ? { debug: true } : {};
   const planned = await runJob(run, { job_type: "PLAN", configuration_id, source, ...debug });
-  if (!(await confirmPlan(run, planned, configuration, options))) return;
+  if (!(await showAndConfirm(run, planned, configuration, options))) return;
   const body = { job_type: "DEPLOY" as const, configuration_id, plan_job_id: planned.id, ...debug };
   const deployed = await runJob(run, body);
   if (run.json) return showJob(run, deployed);
@@ -68,15 +65,13 @@ async function configure(
         `The configuration "${name}" is not in the zone "${options.zone}". Pass another --name.`,
       );
   }
-  const variables = namesVariables(options)
-    ? { variables: await variablesOf(options, before?.variables) }
-    : {};
-  const labels = options.label === undefined ? {} : { labels: options.label.filter(Boolean) };
-  const backend = options.backend === undefined ? {} : { backend: backendOf(options.backend) };
-  const source = await uploadDirectory(run, directory);
+  const { root, ...place } = placeOf(run, directory, options, before);
+  const given = await fieldsOf(run, options, before ?? {}, root);
+  const varFiles = given.var_files ?? before?.var_files ?? [];
+  const source = await uploadDirectory(run, root, existingVarFiles(root, varFiles));
   const made = origins[0] ?? writeLink(directory);
   const origin = made === undefined || made === before?.origin ? {} : { origin: made };
-  const fields = { ...variables, ...labels, ...backend, ...origin };
+  const fields = { ...place, ...given, ...origin };
   if (!before) {
     const body = { name, zone_id: zone?.id ?? "", source, ...fields };
     const configuration = await run.api.call("createConfiguration", { body });
@@ -88,6 +83,35 @@ async function configure(
   const configuration = await run.api.call("updateConfiguration", change);
   run.done(`Configuration "${name}" updated.`);
   return { configuration, source };
+}
+
+interface UploadPlace {
+  /** What is uploaded. */
+  readonly root: string;
+  /** Where terraform runs in it, if that changes. */
+  readonly working_directory?: string;
+}
+
+/** Uploads the directory itself, unless it needs modules that are outside of it. */
+function placeOf(
+  run: Run,
+  directory: string,
+  options: UpOptions,
+  before: Configuration | undefined,
+): UploadPlace {
+  if (options.workingDirectory !== undefined) return { root: directory };
+  const root = findRoot(directory);
+  const working_directory = pathIn(root, directory);
+  const earlier = before?.working_directory ?? "";
+  if (working_directory === "") {
+    // The configuration may name a folder of the directory.
+    const isThere = statSync(join(directory, earlier), { throwIfNoEntry: false })?.isDirectory();
+    return { root: directory, ...(isThere ? {} : { working_directory }) };
+  }
+  run.done(
+    `${directory} uses modules outside of it. Uploading ${root}; terraform runs in ${working_directory}.`,
+  );
+  return { root, ...(working_directory === earlier ? {} : { working_directory }) };
 }
 
 /** Asks before it uses a configuration that another directory made; `--yes` is no answer. */
@@ -125,18 +149,20 @@ async function zoneFor(run: Run, name: string | undefined): Promise<Zone> {
 
 /** Runs a job to its end. Throws `CliError` unless it succeeds. */
 async function runJob(run: Run, body: CreateJob): Promise<Job> {
-  const job = await watchJob(run, await run.api.call("createJob", { body }));
-  if (run.json && job.status !== "SUCCESS") showJob(run, job);
+  const queued = await run.api.call("createJob", { body });
+  run.done(`In the console: ${consoleAddress(run, queued)}`);
+  const job = await watchJob(run, queued);
+  if (run.json && job.status !== "SUCCESS") await showJob(run, job);
   reportOutcome(run, job);
   return job;
 }
 
 /** Shows the plan and asks for confirmation. Returns false if there is nothing to deploy. */
-async function confirmPlan(
+async function showAndConfirm(
   run: Run,
   planned: Job,
   configuration: Configuration,
-  { yes }: UpOptions,
+  options: UpOptions,
 ): Promise<boolean> {
   const { plan_summary } = await run.api.call("getPlanSummary", { params: { id: planned.id } });
   const out = run.json ? say : print;
@@ -146,24 +172,12 @@ async function confirmPlan(
   if (plan_summary?.applyable === false) {
     // Nothing is deployed, so the outputs are those of the last deployment.
     const execution_metadata = { outputs: outputsOf(configuration) };
-    if (run.json) showJob(run, { ...planned, execution_metadata });
+    if (run.json) await showJob(run, { ...planned, execution_metadata });
     else showOutputs(outputLines({ execution_metadata }));
     return false;
   }
-  const later = `To deploy exactly this plan later: windlass jobs deploy --plan ${planned.id} --wait`;
-  if (!yes && !canAsk()) {
-    if (run.json) showJob(run, planned);
-    throw new CliError(
-      `Not a terminal, so the question cannot be asked and nothing was deployed. Pass --yes to confirm. ${later}`,
-      2,
-    );
-  }
-  try {
-    await confirm("Deploy this plan?", { yes });
-  } catch (error) {
-    say(later);
-    throw error;
-  }
+  if (run.json && !options.yes && !canAsk()) await showJob(run, planned);
+  await confirmPlan("Deploy this plan?", planned, options);
   return true;
 }
 

@@ -33,6 +33,8 @@ describe.concurrent("windlass jobs", () => {
     expect(plan.stderr).toContain('The plan of "prod" succeeded after');
     const id = /--plan (\S+) --wait/.exec(String(plan.stderr))?.[1] ?? "";
     const shown = await ada.run("jobs", "show", id);
+    expect(shown.stdout).toMatch(new RegExp(`^console +${plane.url}/jobs/${id}$`, "m"));
+    expect(shown.stdout).toMatch(/^worker +runner$/m);
     expect(shown.stdout).toMatch(/^ +\+ terraform_data\.\w+/m);
     const { plan_summary } = await ada.json<{ plan_summary: PlanSummary }>(
       "jobs",

@@ -18,6 +18,7 @@ const { plane } = planeForFile();
 const shapeOf = (line: string): string =>
   line
     .replace(/device_code=\S+/, "device_code=…")
+    .replace(/\/jobs\/\S+/, "/jobs/…")
     .replace(/(shown in the browser: )\S+/, "$1…")
     .replace(/after .+\.$/, "after ….")
     .replace(/isolation \w+/, "isolation …")
@@ -52,14 +53,14 @@ describe.concurrent("windlass up", () => {
     await using ada = await userMachine(plane, { agent: true });
     const directory = directoryIn(ada.path);
     const piped = await ada.run("up", directory, "--name", "piped", "--zone", "new", "--json");
-    expect(piped).toMatchObject({ exitCode: 2 });
+    expect(piped).toMatchObject({ exitCode: 3 });
     expect(piped.stderr).toContain("nothing was deployed. Pass --yes");
     const { id } = JSON.parse(piped.stdout as string) as Job;
     expect(piped.stderr).toContain(`windlass jobs deploy --plan ${id} --wait`);
     await using terminal = openTerminal(["up", directory, "--name", "piped"], ada.environment);
     await terminal.shows("Deploy this plan?");
     terminal.type("n\r");
-    expect(await terminal.exited).toBe(1);
+    expect(await terminal.exited).toBe(3);
     const types = (await ada.json<Job[]>("jobs", "list")).map(({ job_type }) => job_type);
     expect(types).toEqual(["PLAN", "PLAN"]);
     const deployed = await ada.json<Job>("up", directory, "--name", "piped", "--yes");

@@ -1,0 +1,142 @@
+/** Turns options into the fields of a configuration. */
+import type { CreateConfiguration, Source } from "../../protocol/configurations.ts";
+import { find } from "../api/find.ts";
+import type { Run } from "../run.ts";
+import { CliError } from "../terminal/output.ts";
+import { uploadDirectory } from "./upload.ts";
+import { terraformFilesOf } from "./var-files.ts";
+import {
+  backendOf,
+  namesVariables,
+  readJson,
+  textsOf,
+  variablesOf,
+  type VariableOptions,
+} from "./variables.ts";
+
+/** The options that `configurations create`, `configurations update` and `up` share. */
+export interface FieldOptions extends VariableOptions {
+  readonly projectName?: string | undefined;
+  readonly identity?: string | undefined;
+  readonly label?: string[] | undefined;
+  readonly env?: string[] | undefined;
+  readonly sensitiveEnv?: string[] | undefined;
+  readonly sourceVarFile?: string[] | undefined;
+  readonly backendConfig?: string[] | undefined;
+  readonly sensitiveBackendConfig?: string[] | undefined;
+  readonly parallelism?: string | undefined;
+  readonly engine?: string | undefined;
+  readonly engineVersion?: string | undefined;
+  readonly workingDirectory?: string | undefined;
+  readonly backend?: string | undefined;
+  readonly timeout?: string | undefined;
+}
+
+interface SourceOptions {
+  readonly git?: string | undefined;
+  readonly ref?: string | undefined;
+  readonly path?: string | undefined;
+  readonly submodules?: boolean | undefined;
+  readonly dir?: string | undefined;
+  readonly file?: string | undefined;
+}
+
+export interface ChangeOptions extends SourceOptions, FieldOptions {
+  readonly zone?: string | undefined;
+  readonly rename?: string | undefined;
+}
+
+type Fields = Partial<Omit<CreateConfiguration, "name">>;
+type Before = Pick<CreateConfiguration, "variables" | "environment" | "backend_config">;
+
+/**
+ * Returns the fields that the options name. Options for single variables and settings are applied
+ * to those in `before`.
+ */
+export async function changesOf(run: Run, options: ChangeOptions, before: Before): Promise<Fields> {
+  const { zone, dir } = options;
+  return defined({
+    zone_id: zone && find("zone", "zones", (await run.api.call("listZones")).zones, zone).id,
+    submodules: options.submodules,
+    ...(await fieldsOf(run, options, before, dir)),
+    // Last, so that nothing is uploaded if another option is wrong.
+    source: await sourceOf(run, options),
+  });
+}
+
+/** The same without zone and source. `root` is the directory that is uploaded, if one is. */
+export async function fieldsOf(
+  run: Run,
+  options: FieldOptions,
+  before: Before,
+  root: string | undefined,
+): Promise<Fields> {
+  const { identity, engine, backend, timeout } = options;
+  const asking = [options.sensitive, options.sensitiveEnv, options.sensitiveBackendConfig];
+  if (asking.filter(Boolean).length > 1 && !process.stdin.isTTY)
+    throw new CliError(
+      "--sensitive, --sensitive-env and --sensitive-backend-config all read stdin. Use one of them at a time.",
+      2,
+    );
+  return defined({
+    cloud_identity_id: identity && (await identityOf(run, identity)),
+    project_name: options.projectName,
+    labels: options.label?.filter(Boolean),
+    engine: engine as CreateConfiguration["engine"],
+    engine_version: options.engineVersion,
+    working_directory: options.workingDirectory,
+    backend: backend === undefined ? undefined : backendOf(backend),
+    var_files: varFilesOf(options, root),
+    backend_config: await textsOf(
+      "--backend-config",
+      options.backendConfig,
+      options.sensitiveBackendConfig,
+      before.backend_config,
+    ),
+    parallelism: options.parallelism === undefined ? undefined : Number(options.parallelism),
+    timeout_seconds: timeout === undefined ? undefined : Number(timeout),
+    variables: namesVariables(options) ? await variablesOf(options, before.variables) : undefined,
+    environment: await textsOf("--env", options.env, options.sensitiveEnv, before.environment),
+  });
+}
+
+const defined = (fields: object): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+
+/** Files of the source, then those of this machine that are uploaded with it. */
+function varFilesOf(options: FieldOptions, root: string | undefined): string[] | undefined {
+  const own = terraformFilesOf(options, root);
+  if (options.sourceVarFile === undefined && own.length === 0) return undefined;
+  return [...(options.sourceVarFile ?? []).filter(Boolean), ...own];
+}
+
+async function sourceOf(run: Run, options: ChangeOptions): Promise<Source | undefined> {
+  const { git, ref, path, dir } = options;
+  if (git !== undefined && dir !== undefined)
+    throw new CliError("Pass either --git or --dir, not both.", 2);
+  if (git === undefined && (ref !== undefined || path !== undefined))
+    throw new CliError("--ref and --path need --git.", 2);
+  if (dir !== undefined) return uploadDirectory(run, dir, terraformFilesOf(options, dir));
+  if (git === undefined) return undefined;
+  return {
+    type: "git",
+    url: git,
+    ...(ref === undefined ? {} : { ref }),
+    ...(path === undefined ? {} : { path }),
+  };
+}
+
+/** Reads `--file`. */
+export function fileOf({ file }: SourceOptions): Record<string, unknown> {
+  if (file === undefined) return {};
+  const value = readJson(file);
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as Record<string, unknown>;
+  throw new CliError(`${file} must be a JSON object with the fields of a configuration.`, 2);
+}
+
+const identityOf = async ({ api }: Run, name: string): Promise<string | null> =>
+  name === "none"
+    ? null
+    : find("identity", "identities", (await api.call("listCloudIdentities")).cloud_identities, name)
+        .id;

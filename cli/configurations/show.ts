@@ -1,0 +1,85 @@
+/** Shows configurations. */
+import type { Configuration, Source, TextValue } from "../../protocol/configurations.ts";
+import { outputLines } from "../jobs/outputs.ts";
+import type { Run } from "../run.ts";
+import { print } from "../terminal/output.ts";
+import { ago, time } from "../terminal/times.ts";
+import { deployedText } from "./deployed.ts";
+
+/** Describes a source in one line. */
+export function sourceText(source: Source): string {
+  if (source.type === "archive") return `archive ${source.sha256.slice(0, 12)}`;
+  if (source.type === "inline") return `inline, ${Object.keys(source.files).length} files`;
+  return (
+    [source.url, source.path].filter(Boolean).join("//") + (source.ref ? `@${source.ref}` : "")
+  );
+}
+
+const textLines = (texts: Readonly<Record<string, TextValue>> = {}): string =>
+  Object.entries(texts)
+    .map(([name, text]) => `${name}=${shownText(text)}`)
+    .join("\n");
+
+const shownText = (text: TextValue): string =>
+  typeof text === "string" ? text : text.sensitive ? "(sensitive)" : (text.value ?? "");
+
+const stateWords = {
+  own: "in the backend that its files declare",
+  managed: "managed by the control plane",
+  auto: "in the backend that its files declare, else managed by the control plane",
+};
+
+/** Prints a configuration as names and values, and the outputs of its last deployment. */
+export async function showConfiguration(run: Run, it: Configuration): Promise<void> {
+  const names = run.json ? undefined : await namesOf(run, it);
+  const variables = Object.entries(it.variables ?? {}).map(
+    ([name, { value, sensitive }]) =>
+      `${name} = ${sensitive ? "(sensitive)" : typeof value === "string" ? value : JSON.stringify(value)}`,
+  );
+  run.show(it, {
+    name: it.name,
+    id: it.id,
+    project: it.project_name === it.name ? null : it.project_name,
+    zone: names?.zone,
+    status: it.status,
+    error: it.error_message,
+    deployed: it.deployed && deployedText(it.deployed),
+    source: sourceText(it.source),
+    "made from": it.origin,
+    submodules: it.submodules ? "fetched too" : null,
+    engine: [it.engine, it.engine_version].filter(Boolean).join(" "),
+    directory: it.working_directory,
+    state: stateWords[it.backend ?? "auto"],
+    identity: names?.identity,
+    labels: it.labels.join(", "),
+    variables: variables.join("\n"),
+    environment: textLines(it.environment),
+    "var files": it.var_files?.join("\n"),
+    "backend settings": textLines(it.backend_config),
+    parallelism: it.parallelism?.toString(),
+    changed: `${time(it.updated_at)} (${ago(it.updated_at)})`,
+    console: `${run.api.server}/configurations/${it.id}`,
+  });
+  if (run.json || it.components.length === 0) return;
+  const outputs = Object.fromEntries(it.components.map((one) => [one.name, one]));
+  for (const line of ["", "Outputs:", ...outputLines({ execution_metadata: { outputs } })])
+    print(line);
+}
+
+/** The names of its zone and its cloud identity. */
+async function namesOf(
+  { api }: Run,
+  { zone_id, cloud_identity_id }: Configuration,
+): Promise<{ zone: string; identity: string | null }> {
+  const [{ zones }, { cloud_identities }] = await Promise.all([
+    api.call("listZones"),
+    cloud_identity_id === null ? { cloud_identities: [] } : api.call("listCloudIdentities"),
+  ]);
+  return {
+    zone: nameIn(zones, zone_id),
+    identity: cloud_identity_id && nameIn(cloud_identities, cloud_identity_id),
+  };
+}
+
+const nameIn = (all: readonly { id: string; name: string }[], wanted: string): string =>
+  all.find(({ id }) => id === wanted)?.name ?? wanted;

@@ -1,0 +1,69 @@
+import { homedir } from "node:os";
+import { join, relative } from "node:path";
+import { expect, it } from "vitest";
+import { findRoot, pathIn } from "../../../cli/up/root.ts";
+import { scratch } from "../../helpers/agent-process.ts";
+import { writeFiles } from "../../helpers/fixtures.ts";
+
+const module = (source: string) => `module "m" {\n  source = "${source}"\n}\n`;
+
+it.each<[name: string, files: Record<string, string>, root: string, path: string]>([
+  ["no modules", { "live/net/main.tf": "" }, "live/net", ""],
+  [
+    "a module beside",
+    { "live/net/main.tf": module("../../modules/vpc"), "modules/vpc/main.tf": "" },
+    "",
+    "live/net",
+  ],
+  [
+    "a module inside that uses one outside",
+    {
+      "live/net/main.tf": module("./inner"),
+      "live/net/inner/main.tf": module("../../shared"),
+      "live/shared/main.tf": "",
+    },
+    "live",
+    "net",
+  ],
+  [
+    "a module in JSON",
+    {
+      "live/net/main.tf.json": '{"module":{"m":[{"source":"../../modules/vpc"}]}}',
+      "modules/vpc/main.tf": "",
+    },
+    "",
+    "live/net",
+  ],
+  [
+    "a module in one line, and two that use each other",
+    {
+      "live/net/main.tf": 'module "m" { source = "../a" }',
+      "live/a/main.tf": module("../b"),
+      "live/b/main.tf": module("../a"),
+    },
+    "live",
+    "net",
+  ],
+  [
+    "a module that is commented out, one that is missing, and one from a registry",
+    {
+      "live/net/main.tf": `# ${module("x").split("\n")[1]}\n# source = "../../modules/vpc"\n${module("../gone")}${module("acme/vpc/aws")}`,
+      "modules/vpc/main.tf": "",
+    },
+    "live/net",
+    "",
+  ],
+])("finds the folder for %s", (_, files, root, path) => {
+  using place = scratch();
+  writeFiles(place.path, files);
+  const directory = join(place.path, "live/net");
+  const found = findRoot(directory);
+  expect(found).toBe(join(place.path, root));
+  expect(pathIn(found, directory)).toBe(path);
+});
+
+it("refuses to upload the home directory", () => {
+  using place = scratch();
+  writeFiles(place.path, { "main.tf": module(relative(place.path, homedir())) });
+  expect(() => findRoot(place.path)).toThrow(/Move the modules closer to it/);
+});
