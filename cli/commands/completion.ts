@@ -1,16 +1,25 @@
 /** `windlass completion`: prints shell completion scripts. */
-import { Argument, Command, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import { Argument, Command, Option, type CommandUnknownOpts } from "@commander-js/extra-typings";
+import type { Kind } from "../completion/script.ts";
 import { examples } from "../noun.ts";
+import { action, type Run } from "../run.ts";
 
 /**
- * Builds the command; `wholeProgram` loads every command, and is called only when this one runs.
+ * Builds the command; `wholeProgram` loads every command, and is called only when a script is
+ * printed.
  */
 export const completionCommand = (wholeProgram: () => Promise<CommandUnknownOpts>) =>
   examples(
     new Command("completion")
       .description("print a script that completes these commands in your shell")
       .addArgument(new Argument("<shell>", "the shell").choices(["bash", "zsh", "fish"] as const))
-      .action(async (shell) => {
+      // For the scripts themselves: the names of one kind.
+      .addOption(new Option("--names <kind>").hideHelp())
+      .action(async (shell, { names }, command) => {
+        if (names !== undefined) {
+          const { printNames } = await import("../completion/names.ts");
+          return action((run: Run) => printNames(run, names as Kind))(command);
+        }
         const { completionScript } = await import("../completion/script.ts");
         process.stdout.write(completionScript(await wholeProgram(), shell));
       }),

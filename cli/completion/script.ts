@@ -1,13 +1,34 @@
-/** Generates shell completion scripts from the parser. The scripts do not start windlass. */
+/**
+ * Generates shell completion scripts from the parser. They ask windlass only for names, such as
+ * those of configurations, and remember them for a while.
+ */
 import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 
 type Shell = "bash" | "zsh" | "fish";
+
+/** What has names that the server knows. */
+const kinds = ["configurations", "zones", "workers", "identities", "jobs"] as const;
+export type Kind = (typeof kinds)[number];
+
+interface Offer {
+  readonly word: string;
+  readonly meaning: string;
+}
 
 /** A position on the command line: the words before it, and the words that may follow. */
 interface Place {
   /** The words before it, such as ` jobs list`; empty at the start. */
   readonly path: string;
-  readonly words: readonly { readonly word: string; readonly meaning: string }[];
+  readonly commands: readonly Offer[];
+  readonly options: readonly (Offer & { readonly value: Value | undefined })[];
+  /** What its first argument names. */
+  readonly names: Kind | undefined;
+}
+
+/** What may follow an option: one of these words, or a name of this kind; else the user knows. */
+interface Value {
+  readonly words?: readonly string[] | undefined;
+  readonly names?: Kind | undefined;
 }
 
 export function completionScript(program: CommandUnknownOpts, shell: Shell): string {
@@ -15,18 +36,53 @@ export function completionScript(program: CommandUnknownOpts, shell: Shell): str
   return { bash, zsh, fish }[shell](places);
 }
 
+const isKind = (word: string): word is Kind => (kinds as readonly string[]).includes(word);
+
+/** The options whose value is a name. */
+const namedByOption: Readonly<Record<string, Kind>> = {
+  "--configuration": "configurations",
+  "--deploy-configuration": "configurations",
+  "--identity": "identities",
+  "--plan": "jobs",
+  "--worker": "workers",
+  "--zone": "zones",
+};
+const namedByArgument: Readonly<Record<string, Kind>> = {
+  configuration: "configurations",
+  job: "jobs",
+  worker: "workers",
+};
+
 function placesOf(command: CommandUnknownOpts, path: string, program: CommandUnknownOpts): Place[] {
   const options = [...command.options, ...(command === program ? [] : program.options)];
-  const here = {
+  const here: Place = {
     path,
-    words: [
+    commands: [
       ...command.commands.map((one) => ({ word: one.name(), meaning: one.description() })),
-      ...options.map(({ long, description }) => ({ word: long ?? "", meaning: description })),
-      { word: "--help", meaning: "print this help" },
-    ].filter(({ word }) => word !== ""),
+      ...(command.registeredArguments[0]?.argChoices ?? []).map((word) => ({ word, meaning: "" })),
+    ],
+    options: [
+      ...options
+        .filter(({ long, hidden }) => long && !hidden)
+        .map(({ long, description, required, argChoices }) => ({
+          word: long ?? "",
+          meaning: description,
+          value: required ? { words: argChoices, names: namedByOption[long ?? ""] } : undefined,
+        })),
+      { word: "--help", meaning: "print this help", value: undefined },
+    ],
+    names: kindOf(command, path),
   };
   const below = command.commands.flatMap((one) => placesOf(one, `${path} ${one.name()}`, program));
   return [here, ...below];
+}
+
+/** What the first argument of a command names: `<configuration>`, or the `<name>` of its noun. */
+function kindOf(command: CommandUnknownOpts, path: string): Kind | undefined {
+  const argument = command.registeredArguments[0]?.name() ?? "";
+  const [noun = ""] = path.trim().split(" ");
+  if (argument === "name" && isKind(noun) && command.name() !== "create") return noun;
+  return namedByArgument[argument];
 }
 
 /** Returns the non-empty paths as shell patterns. */
@@ -34,18 +90,45 @@ const named = (places: readonly Place[]): string[] =>
   places.filter(({ path }) => path !== "").map(({ path }) => quoted(path));
 
 /** Returns the part of a description before its first punctuation mark. */
-const short = (meaning: string): string => meaning.split(/[;:,]/)[0] ?? "";
+const short = (meaning: string): string => meaning.split(/[;:,(]/)[0]?.trim() ?? "";
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+const wordsOf = (offers: readonly Offer[]): string =>
+  quoted(offers.map(({ word }) => word).join(" "));
+
+/** Each option that takes a value, once: an option means the same everywhere. */
+function valuesOf(places: readonly Place[]): Map<string, Value> {
+  const options = places.flatMap((place) => place.options);
+  return new Map(options.flatMap(({ word, value }) => (value ? [[word, value] as const] : [])));
+}
+
+/** Lines of a `case` that set `words` and `names` after an option. */
+const valueCases = (places: readonly Place[], set: (value: Value) => string): string =>
+  [...valuesOf(places)].map(([word, value]) => `    (${word}) ${set(value)} ;;`).join("\n");
+
+/** How long a shell remembers names, in seconds. */
+const rememberSeconds = 30;
 
 /** Offers file names where no word matches, as after `--dir` or `--file`. */
 function bash(places: readonly Place[]): string {
   const cases = places.map(
-    ({ path, words }) =>
-      `    ${quoted(path)}) words=${quoted(words.map(({ word }) => word).join(" "))} ;;`,
+    ({ path, commands, options, names }) =>
+      `    (${quoted(path)}) commands=${wordsOf(commands)} options=${wordsOf(options)} names=${quoted(names ?? "")} ;;`,
   );
-  return `_windlass() {
-  local current=\${COMP_WORDS[COMP_CWORD]} place='' words='' word
+  const values = valueCases(
+    places,
+    ({ words = [], names = "" }) =>
+      `commands=${quoted(words.join(" "))} options='' names=${quoted(names)}`,
+  );
+  return `_windlass_names() {
+  if [[ $2 != "\${_windlass_kind-}" || $((SECONDS - \${_windlass_at-0})) -ge ${rememberSeconds} ]]; then
+    _windlass_known=$("$1" completion bash --names "$2" 2>/dev/null </dev/null)
+    _windlass_kind=$2 _windlass_at=$SECONDS
+  fi
+}
+_windlass() {
+  local current=\${COMP_WORDS[COMP_CWORD]} place='' commands='' options='' names='' word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     case "$place $word" in
       ${named(places).join("|")}) place="$place $word" ;;
@@ -54,20 +137,47 @@ function bash(places: readonly Place[]): string {
   case "$place" in
 ${cases.join("\n")}
   esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+  case "\${COMP_WORDS[COMP_CWORD-1]}" in
+${values}
+  esac
+  COMPREPLY=()
+  if [[ $current == -* ]]; then
+    COMPREPLY=($(compgen -W "$options" -- "$current"))
+    return
+  fi
+  COMPREPLY=($(compgen -W "$commands" -- "$current"))
+  [[ -n $names ]] || return
+  _windlass_names "\${COMP_WORDS[0]}" "$names"
+  while IFS=$'\\t' read -r word _; do
+    [[ -n $word && $word == "$current"* ]] && COMPREPLY+=("$(printf %q "$word")")
+  done <<< "$_windlass_known"
 }
 complete -o default -F _windlass windlass
 `;
 }
 
+const described = (offers: readonly Offer[]): string =>
+  offers.map(({ word, meaning }) => quoted(`${word}:${short(meaning)}`)).join(" ");
+
 function zsh(places: readonly Place[]): string {
   const cases = places.map(
-    ({ path, words }) =>
-      `    ${quoted(path)}) offered=(${words.map(({ word, meaning }) => quoted(`${word}:${short(meaning)}`)).join(" ")}) ;;`,
+    ({ path, commands, options, names }) =>
+      `    (${quoted(path)}) offered=(${described(commands)}) options=(${described(options)}) names=${quoted(names ?? "")} ;;`,
   );
-  return `_windlass() {
-  local place='' word
-  local -a offered
+  const values = valueCases(
+    places,
+    ({ words = [], names = "" }) =>
+      `offered=(${words.map(quoted).join(" ")}) options=() names=${quoted(names)}`,
+  );
+  return `_windlass_names() {
+  if [[ $2 != "$_windlass_kind" ]] || (( SECONDS - _windlass_at >= ${rememberSeconds} )); then
+    typeset -g _windlass_known="$("$1" completion zsh --names "$2" 2>/dev/null </dev/null)"
+    typeset -g _windlass_kind=$2 _windlass_at=$SECONDS
+  fi
+}
+_windlass() {
+  local place='' names='' word tab=$'\\t'
+  local -a offered options
   for word in "\${(@)words[2,CURRENT-1]}"; do
     case "$place $word" in
       (${named(places).join("|")}) place="$place $word" ;;
@@ -76,6 +186,16 @@ function zsh(places: readonly Place[]): string {
   case "$place" in
 ${cases.join("\n")}
   esac
+  case "$words[CURRENT-1]" in
+${values}
+  esac
+  [[ $words[CURRENT] == -* ]] && offered=($options) names=''
+  if [[ -n $names ]]; then
+    _windlass_names "$words[1]" "$names"
+    for word in "\${(@f)_windlass_known}"; do
+      [[ -n $word ]] && offered+=("\${\${word%%$tab*}//:/\\\\:}:\${word#*$tab}")
+    done
+  fi
   _describe windlass offered || _files
 }
 compdef _windlass windlass
@@ -83,13 +203,19 @@ compdef _windlass windlass
 }
 
 function fish(places: readonly Place[]): string {
-  const lines = places.flatMap(({ path, words }) =>
-    words.map(({ word, meaning }) => {
-      const kind = word.startsWith("--") ? `-l ${word.slice(2)}` : `-f -a ${word}`;
-      const condition = quoted(`__windlass_at "${path}"`);
-      return `complete -c windlass -n ${condition} ${kind} -d ${quoted(short(meaning))}`;
-    }),
-  );
+  const lines = places.flatMap(({ path, commands, options, names }) => {
+    const at = `complete -c windlass -n ${quoted(`__windlass_at "${path}"`)}`;
+    return [
+      ...commands.map(
+        ({ word, meaning }) => `${at} -f -a ${quoted(word)} -d ${quoted(short(meaning))}`,
+      ),
+      ...options.map(
+        ({ word, meaning, value }) =>
+          `${at} -l ${word.slice(2)} ${fishValue(value)}-d ${quoted(short(meaning))}`,
+      ),
+      ...(names ? [`${at} -f -a '(__windlass_names ${names})'`] : []),
+    ];
+  });
   return `function __windlass_at
   set -l path ''
   for word in (commandline -opc)[2..-1]
@@ -99,6 +225,22 @@ function fish(places: readonly Place[]): string {
   end
   test "$path" = "$argv[1]"
 end
+function __windlass_names
+  set -l now (date +%s)
+  if test "$argv[1]" != "$__windlass_kind"; or test (math "$now - $__windlass_time") -ge ${rememberSeconds}
+    set -l program (commandline -opc)[1]
+    set -g __windlass_known ($program completion fish --names $argv[1] 2>/dev/null </dev/null)
+    set -g __windlass_kind $argv[1]
+    set -g __windlass_time $now
+  end
+  printf '%s\\n' $__windlass_known
+end
 ${lines.join("\n")}
 `;
+}
+
+function fishValue(value: Value | undefined): string {
+  if (!value) return "";
+  if (value.names) return `-x -a '(__windlass_names ${value.names})' `;
+  return value.words ? `-x -a ${quoted(value.words.join(" "))} ` : "-r ";
 }

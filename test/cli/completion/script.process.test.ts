@@ -1,10 +1,13 @@
 /** Completion with the Tab key in real shells, where they are installed. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { scratch, until } from "../../helpers/agent-process.ts";
+import { until } from "../../helpers/agent-process.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
 import { root } from "../../helpers/source-files.ts";
 import { openProgram } from "../../helpers/terminal.ts";
 import { lackOfProgram } from "../../helpers/tools.ts";
+import { userMachine } from "../../helpers/user-machine.ts";
 import { windlass } from "../../helpers/windlass.ts";
 
 /** How each shell is started without its start files, and how it loads the completions. */
@@ -14,17 +17,25 @@ const shells: Readonly<Record<string, readonly [start: string[], load: string]>>
   fish: [["fish", "--no-config"], "windlass completion fish | source"],
 };
 
+const { plane } = planeForFile();
+
 describe.concurrent("completion", () => {
   test.for(Object.keys(shells))(
-    "in %s completes verbs, options and file names",
+    "in %s completes verbs, options, names and file names",
     async (shell, context) => {
       const lack = lackOfProgram(shell);
       if (lack !== undefined) return context.skip(lack);
       const [start, load] = shells[shell]!;
-      using home = scratch();
+      await using ada = await userMachine(plane);
+      const inline = { type: "inline", files: { "main.tf": "" } };
+      const configuration_id = await ada.user.configure({ name: "network", source: inline });
+      // A shell must not run what a name contains.
+      await ada.user.configure({ name: "odd $(touch odd) name", source: inline });
+      const { id } = await ada.user.queue({ job_type: "PLAN", configuration_id });
       const env = {
+        ...ada.environment,
         PATH: `${join(root, "bin")}:${process.env["PATH"]}`,
-        HOME: home.path,
+        HOME: ada.path,
         PS1: "$ ",
       };
       await using terminal = openProgram(start, env, root);
@@ -44,6 +55,14 @@ describe.concurrent("completion", () => {
       await completes("windlass --json jobs plan network --wa", "it");
       await completes("windlass state download x --js", "on");
       await completes("windlass up samp", "les");
+      await completes("windlass jobs plan netw", "ork");
+      await completes("windlass jobs list --zone zo", "ne");
+      await completes("windlass jobs list --status fai", "led");
+      await completes(`windlass jobs show ${id.slice(0, 20)}`, id.slice(20));
+      await completes("windlass configurations show od", "name");
+      expect(existsSync(join(root, "odd"))).toBe(false);
+      // Options are offered only after a hyphen, so none is typed where a name is missing.
+      await completes("windlass zones show ", "zone");
       expect(terminal.screen()).not.toMatch(/unrecognized|not found|error/i);
     },
   );

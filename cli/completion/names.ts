@@ -1,0 +1,42 @@
+/** The names that a shell offers. Asked by the completion scripts, which remember them. */
+import { openApi, type Api } from "../api/api.ts";
+import { nameOf } from "../jobs/words.ts";
+import type { Run } from "../run.ts";
+import { clean, print } from "../terminal/output.ts";
+import type { Kind } from "./script.ts";
+
+/** A shell waits for the names, so a slow server has none (ms). */
+const patience = 2000;
+const jobsOffered = 30;
+
+/** Prints one name per line, with what it is behind a tab; nothing if the server cannot be asked. */
+export async function printNames(run: Run, kind: Kind): Promise<void> {
+  try {
+    const signal = AbortSignal.any([run.signal, AbortSignal.timeout(patience)]);
+    const { settings, server, profile } = run;
+    const lines = await read[kind](openApi({ settings, server, profile, signal }));
+    for (const [name, meaning] of lines) print(`${name}\t${clean(meaning)}`);
+  } catch {
+    // A message in the middle of a command line would help no one.
+  }
+}
+
+type Line = readonly [name: string, meaning: string];
+
+const read: Readonly<Record<Kind, (api: Api) => Promise<Line[]>>> = {
+  configurations: async (api) =>
+    (await api.call("listConfigurations")).configurations.map(({ name, status }) => [name, status]),
+  zones: async (api) => (await api.call("listZones")).zones.map(({ name }) => [name, "zone"]),
+  workers: async (api) =>
+    (await api.call("listWorkers")).workers.map(({ name, status }) => [name, status]),
+  identities: async (api) =>
+    (await api.call("listCloudIdentities")).cloud_identities.map(({ name, role_arn }) => [
+      name,
+      role_arn,
+    ]),
+  jobs: async (api) =>
+    (await api.call("listJobs", { query: { limit: jobsOffered } })).jobs.map((job) => [
+      job.id,
+      `${nameOf(job)}, ${job.status}`,
+    ]),
+};
