@@ -38,6 +38,9 @@ source <(windlass completion bash)         # in ~/.bashrc
 source <(windlass completion zsh)          # in ~/.zshrc, after compinit
 windlass completion fish | source          # in ~/.config/fish/config.fish
 \`\`\`
+
+The names of configurations, zones, workers and cloud identities are completed too, and the ids of the latest jobs. The shell asks the server for them at the first Tab and
+remembers them for 30 seconds.
 `;
 
 /** The whole document. */

@@ -1,85 +1,240 @@
-import { spawn } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+/**
+ * The command lines of the README and of the pages in docs/, in the order in which a reader types
+ * them, in a folder like a fresh checkout and with no setting but a free port.
+ */
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { execa } from "execa";
 import { expect, it, onTestFinished } from "vitest";
+import type { Job } from "../../protocol/jobs.ts";
+import type { Worker } from "../../protocol/workers.ts";
 import { scratch, until } from "../helpers/agent-process.ts";
+import { allCommands } from "../helpers/command-driver.ts";
+import { documentedCommands, shellBlocks } from "../helpers/documented-commands.ts";
+import { freePort } from "../helpers/free-port.ts";
 import { TestBrowser } from "../helpers/providers.ts";
 import { approve } from "../helpers/sign-in.ts";
 import { root } from "../helpers/source-files.ts";
-import { openProgram } from "../helpers/terminal.ts";
-import { bin } from "../helpers/windlass.ts";
+import { openProgram, type Terminal } from "../helpers/terminal.ts";
 
+/** Command lines that no test can run here, with the reason. */
+const reasons: readonly [RegExp, string][] = [
+  [/^npm ci\b/, "needs a registry; CI runs it, and test/acceptance/demo.test.ts the demo"],
+  [/^npm (test|run [\w:-]+)( -- .*)?$/, "for work on the code: CI"],
+  [/^npx vitest run /, "for work on the code: CI"],
+  [/^sudo\b|^(systemctl|journalctl)\b|\bwindlass (server|agent) install\b/, "needs systemd"],
+  [/^docker\b/, "needs a container engine"],
+  [/^(nginx|caddy|curl)\b/, "needs another program"],
+];
+
+/** Command lines that the test below runs. A line that it runs and no page shows fails it. */
+const ran = new Set<string>();
+const documented = documentedCommands();
+
+/** The shell blocks of a chapter of the README. */
 const readme = readFileSync(join(root, "README.md"), "utf8");
-
-/** The shell blocks of a chapter. */
 const blocks = (chapter: string): string[] =>
-  [
-    ...(readme.split(`## ${chapter}\n`)[1]?.split("\n## ")[0] ?? "").matchAll(/```sh\n(.*?)```/gs),
-  ].map(([, block = ""]) => block);
+  shellBlocks(readme.split(`## ${chapter}\n`)[1]?.split("\n## ")[0] ?? "");
 
-/** Starts a control plane in the project's folder until the test ends, and returns its address. */
-async function startServer(env: Record<string, string>): Promise<string> {
-  const child = spawn(bin, ["server"], {
-    cwd: root,
-    env: { PATH: process.env["PATH"], WINDLASS_LOG_FORMAT: "json", WINDLASS_PORT: "0", ...env },
-    stdio: ["ignore", "inherit", "pipe"],
-  });
-  let log = "";
-  child.stderr.on("data", (data: Buffer) => (log += data.toString()));
-  onTestFinished(async () => {
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGTERM");
-    await ended;
-  });
-  return until(() => /http:\/\/127\.0\.0\.1:[1-9]\d*/.exec(log)?.[0]);
+/** A folder like a checkout in which nothing has run yet. Jobs of other users may enter it. */
+function freshCheckout(): string {
+  const { path, [Symbol.dispose]: remove } = scratch();
+  onTestFinished(remove);
+  const checkout = join(path, "windlass");
+  mkdirSync(checkout);
+  chmodSync(checkout, 0o755);
+  for (const name of readdirSync(root))
+    if (name === "samples")
+      cpSync(join(root, name), join(checkout, name), {
+        recursive: true,
+        filter: (file) => !file.endsWith("/.windlass"),
+      });
+    else if (name !== ".windlass" && name !== ".git")
+      symlinkSync(join(root, name), join(checkout, name));
+  return checkout;
 }
 
-it("the README's commands to run it by hand lead to a deployment", async () => {
-  const [server, signIn = "", runner = "", up = "", ...more] = blocks("Run it by hand");
-  expect([server, more]).toEqual(["npm start\n", []]);
-  const { path: directory, [Symbol.dispose]: remove } = scratch();
-  onTestFinished(remove);
-  const env = {
-    WINDLASS_DATA_DIR: join(directory, "data"),
-    WINDLASS_WORK_DIR: join(directory, "agent"),
-    WINDLASS_CONFIG_DIR: join(directory, "client"),
-    TMPDIR: directory,
-    BROWSER: "true",
-    PS1: "$ ",
-  };
-  const made = join(root, "samples/hello-cluster/.windlass");
-  if (!existsSync(made)) onTestFinished(() => rmSync(made, { recursive: true, force: true }));
-  const url = await startServer(env);
-  const atServer = (block: string): string => block.replaceAll("http://127.0.0.1:8080", url);
-  const [printLink = "", login = ""] = signIn.split(/(?<=\n)/);
+async function openShell(env: Record<string, string>, directory: string): Promise<Terminal> {
+  const shell = openProgram(["sh", "-i"], { ...env, PS1: "$ " }, directory);
+  await shell.shows("$ ");
+  return shell;
+}
 
-  await using second = openProgram(["sh", "-i"], env, root);
-  await second.shows("$ ");
-  second.type(atServer(printLink));
+/** Presses Ctrl-C and waits for the prompt. */
+async function interrupt(shell: Terminal): Promise<void> {
+  shell.type("\u0003");
+  await until(() => shell.screen().endsWith("$ "));
+}
+
+it("the command lines of the README and the pages work in their order", async () => {
+  const checkout = freshCheckout();
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const backups = join(checkout, "../backups");
+  mkdirSync(backups);
+  const env = {
+    PATH: `${join(checkout, "bin")}:${process.env["PATH"]}`,
+    HOME: join(checkout, "../home"),
+    TMPDIR: join(checkout, ".."),
+    BROWSER: "true",
+    WINDLASS_PORT: String(port),
+  };
+  const here = (line: string): string =>
+    line.replaceAll("http://127.0.0.1:8080", url).replaceAll("/var/backups", backups);
+  const note = (block: string): string => {
+    for (const line of block.trim().split("\n")) ran.add(line.trim());
+    return here(block);
+  };
+  /** Runs a documented line, with the reader's names in place of those of the page. */
+  const run = async (
+    line: string,
+    { names = {}, more = {}, cwd = checkout }: RunOptions = {},
+  ): Promise<string> => {
+    ran.add(line);
+    let typed = here(line);
+    for (const [shown, own] of Object.entries(names)) typed = typed.replaceAll(shown, own);
+    const { exitCode, all } = await execa("sh", ["-c", typed], {
+      cwd,
+      env: { ...env, ...more },
+      all: true,
+      stdin: "ignore",
+      reject: false,
+    });
+    expect({ typed, exitCode, all }).toMatchObject({ exitCode: 0 });
+    return all;
+  };
+  const json = async <T>(words: string): Promise<T> => {
+    const { stdout } = await execa("sh", ["-c", `windlass ${words} --json`], {
+      cwd: checkout,
+      env,
+      stdin: "ignore",
+    });
+    return JSON.parse(stdout) as T;
+  };
+
+  // README, "Run it by hand".
+  const [start = "", signIn = "", runner = "", up = "", ...more] = blocks("Run it by hand");
+  expect(more).toEqual([]);
+  await using first = await openShell(env, checkout);
+  first.type(note(start));
+  await first.shows(`ready at ${url}`);
+
+  const [printLink = "", login = ""] = note(signIn).split(/(?<=\n)/);
+  await using second = await openShell(env, checkout);
+  second.type(printLink);
   const link = await until(() => /http\S+\/login\/link\/\S+/.exec(second.screen())?.[0]);
   const browser = new TestBrowser();
   await browser.visit(link);
   const cookie = [...(browser.jars.get(new URL(url).host) ?? [])].map((one) => one.join("="));
-  second.type(atServer(login));
+  second.type(login);
   const device = /device_code=([\w-]+)/.exec(await second.shows("The six characters"))?.[1];
   const headers = { cookie: cookie.join("; "), origin: url };
   const { verification_code } = await approve({ url }, { email: "", headers }, device);
   second.type(`${verification_code}\n`);
   await second.shows("as you@example.com");
-
-  second.type(atServer(runner));
+  second.type(note(runner));
   await second.shows("ready for jobs");
-  await using third = openProgram(["sh", "-i"], env, root);
-  await third.shows("$ ");
-  third.type(atServer(up));
+
+  await using third = await openShell(env, checkout);
+  third.type(note(up));
   await third.shows("Deploy this plan? [y/N] ");
   third.type("y\n");
   await third.shows("\n  gitops_url        = https://git.example.test/platform/hello");
   await until(() => third.screen().endsWith("\n$ "));
-  third.type("exit\n");
-  expect(await third.exited).toBe(0);
-  second.type("\u0003");
-  await until(() => second.screen().endsWith("$ "));
-  second.type("exit\n");
-  await second.exited;
+  // Of root's runner, jobs are other users, who must be able to enter the checkout's .windlass.
+  const [worker] = await json<Worker[]>("workers list");
+  if (process.getuid?.() === 0) expect(worker?.isolation).not.toBe("process");
+
+  // At its next start, the runner needs no token.
+  await interrupt(second);
+  third.type(`${note("WINDLASS_URL=http://127.0.0.1:8080 bin/windlass agent")}\n`);
+  await until(() => third.screen().split("gitops_url").at(-1)?.includes("ready for jobs"));
+  for (const line of ["bin/windlass server --help", "bin/windlass agent --help"])
+    expect(await run(line)).toContain("WINDLASS_LOG_LEVEL");
+
+  // docs/up.md, docs/debug-log.md, docs/settings.md.
+  expect(
+    await run("windlass up --yes", { cwd: join(checkout, "samples/hello-cluster") }),
+  ).toContain("Plan: no changes");
+  await run("windlass jobs plan network --debug --wait", { names: { network: "hello-cluster" } });
+  const [planned] = await json<Job[]>("jobs list --limit 1");
+  const names = { JOB: planned?.id ?? "" };
+  await run("windlass jobs debug-log JOB --output debug.log", { names });
+  expect(readFileSync(join(checkout, "debug.log"), "utf8")).toContain("[DEBUG]");
+  for (const line of ["windlass server --help", "windlass agent --help", "windlass --help"])
+    expect(await run(line)).toContain("Usage: windlass");
+
+  // docs/isolation.md: the agent starts, or says what is missing.
+  const [logs = "", bubblewrap = ""] = documented
+    .filter(({ page, isBlock }) => page === "docs/isolation.md" && isBlock)
+    .map(({ line }) => line);
+  await interrupt(third);
+  third.type(`clear; WINDLASS_URL=${url} ${note(logs)}\n`);
+  await until(() => third.screen().split("clear; ").at(-1)?.includes("ready for jobs"));
+  await interrupt(third);
+  third.type(`clear; export WINDLASS_URL=${url}; ${note(bubblewrap)}\n`);
+  await until(() =>
+    /ready for jobs|does not work here/.test(third.screen().split("clear; ").at(-1) ?? ""),
+  );
+  await interrupt(third);
+
+  // docs/backup.md.
+  await run("windlass server backup /var/backups/windlass-$(date +%F).tar.gz");
+  const [backup = ""] = readdirSync(backups);
+  await interrupt(first);
+  await run("windlass server restore /var/backups/windlass-2026-01-31.tar.gz", {
+    names: { "windlass-2026-01-31.tar.gz": backup },
+    more: { WINDLASS_DATA_DIR: join(checkout, "../restored") },
+  });
+  await run("windlass server backup /var/backups/windlass-before-rotation.tar.gz");
+  const keys = "export WINDLASS_SECRET_KEY_FILE=/etc/windlass/new.key";
+  const exported = documented.find(({ line }) => line.startsWith(keys))?.line ?? "";
+  ran.add(exported);
+  const old = join(checkout, ".windlass/secrets/WINDLASS_SECRET_KEY");
+  await run("windlass server rotate-key", {
+    more: {
+      WINDLASS_SECRET_KEY_FILE: await newKey(join(checkout, "../new.key")),
+      WINDLASS_SECRET_KEY_OLD_FILE: old,
+    },
+  });
+  for (const shell of [second, third]) {
+    shell.type("exit\n");
+    await shell.exited;
+  }
+
+  // What is in a block was run here, or has a reason; what a sentence names exists.
+  const all = new Set(documented.map(({ line }) => line));
+  expect([...ran].filter((line) => !all.has(line))).toEqual([]);
+  const commands = [...(await allCommands()), ...ofRoles];
+  const isKnown = ({ line, isBlock }: (typeof documented)[number]): boolean =>
+    ran.has(line) ||
+    reasons.some(([pattern]) => pattern.test(line)) ||
+    (!isBlock && commands.some((command) => `${wordsOf(line)} `.startsWith(`${command} `)));
+  expect(documented.filter((command) => !isKnown(command))).toEqual([]);
 });
+
+interface RunOptions {
+  /** The reader's names for those of the page. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** More of the environment. */
+  readonly more?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+async function newKey(path: string): Promise<string> {
+  await execa("sh", ["-c", `head -c 48 /dev/urandom | base64 > ${path}`]);
+  return path;
+}
+
+/** The commands of server and agent, and the nouns of the client. */
+const ofRoles = [
+  ...["", " login-link", " backup", " restore", " rotate-key"].map((verb) => `server${verb}`),
+  ...["", " install", " doctor"].map((verb) => `agent${verb}`),
+  "audit",
+  "jobs",
+  "--version",
+  "--help",
+];
+
+/** A line without its settings and the program. */
+const wordsOf = (line: string): string => line.replace(/^([A-Z_]+=\S+ )*(bin\/)?windlass /, "");
