@@ -76,7 +76,7 @@ describe("a worker", () => {
       await client.get(createRegistrationToken, { body: {} }),
     ];
     const ids = (await list()).map(({ id }) => id);
-    expect(ids.toSorted()).toEqual([first.id, second.id].toSorted());
+    expect(new Set(ids)).toEqual(new Set([first.id, second.id]));
     expect(JSON.stringify(await list())).not.toContain("wlr_");
     const page = await client.get(listRegistrationTokens, { query: { limit: 1 } });
     const cursor = page.next_cursor ?? "";
