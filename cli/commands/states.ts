@@ -1,6 +1,6 @@
 /** `windlass state`: the managed state of a configuration. */
 import type { StateVersion } from "../../protocol/state-versions.ts";
-import { examples, noun, yes, verbExamples } from "../noun.ts";
+import { examples, limit, noun, yes, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import type { PushOptions } from "../states/states.ts";
 import { ago, time } from "../terminal/times.ts";
@@ -16,7 +16,7 @@ export function stateCommand() {
       .description(description)
       .argument("<configuration>", "name or id of the configuration");
   named("versions", "list the versions of a state, newest first")
-    .option("--limit <count>", "the number of versions to list", "20")
+    .addOption(limit("the number of versions to list"))
     .action(
       action(async (run: Run, name: string, { limit }: { limit: string }) => {
         const { id } = await configurationOf(run, name);

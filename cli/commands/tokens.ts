@@ -1,5 +1,5 @@
 /** `windlass tokens`: registration tokens for new runners. */
-import { examples, noun, verbExamples } from "../noun.ts";
+import { counted, examples, noun, verbExamples } from "../noun.ts";
 import { action, type Run } from "../run.ts";
 import { ago, time } from "../terminal/times.ts";
 
@@ -9,8 +9,8 @@ export function tokensCommand() {
   const create = tokens
     .command("create")
     .description("create a registration token; it is shown only once")
-    .option("--uses <count>", "the number of runners it can register", "1")
-    .option("--expires <minutes>", "how long it is valid", "60")
+    .addOption(counted("--uses <count>", "the number of runners it can register", "1"))
+    .addOption(counted("--expires <minutes>", "how long it is valid", "60"))
     .action(
       action(async (run: Run, options: { uses: string; expires: string }) => {
         const { parseCount } = await import("../api/pages.ts");

@@ -17,7 +17,7 @@ export function upCommand() {
     .addOption(yes())
     .option(
       "--adopt",
-      "use a configuration that was made from another directory, without asking; --yes does not answer that question",
+      "use a configuration that was created from another directory, without asking; --yes does not answer that question",
     )
     .action(
       action(async (run: Run, directory: string, options: UpOptions) => {

@@ -10,13 +10,19 @@ export const fieldOptions = () => [
     "a .tfvars.json file with variables, or a .tfvars file, which is uploaded; repeatable",
   ),
   repeated("--sensitive <name>", "a secret variable: prompted for, or a line of stdin; repeatable"),
-  repeated("--label <label>", 'a label the worker must have; repeatable; "" removes all'),
+  repeated(
+    "--label <label>",
+    'a label the worker must have; repeatable; replaces the earlier labels; "" removes all',
+  ),
   repeated("--env <name=value>", "an environment variable for terraform; repeatable"),
   repeated(
     "--sensitive-env <name>",
     "a secret environment variable: prompted for, or a line of stdin; repeatable",
   ),
-  new Option("--identity <name>", 'the cloud identity that its jobs take on; "none" removes it'),
+  new Option(
+    "--identity <name>",
+    'the cloud identity whose role its jobs assume; "none" removes it',
+  ),
   new Option("--engine <name>", "the program that runs it").choices(["terraform", "opentofu"]),
   new Option("--engine-version <constraint>", 'version of the engine, such as "~> 1.14"'),
   new Option("--working-directory <path>", "the folder of the source in which terraform runs"),
@@ -36,8 +42,8 @@ export const fieldOptions = () => [
     "--sensitive-backend-config <name>",
     "a secret backend setting: prompted for, or a line of stdin; repeatable",
   ),
-  new Option("--parallelism <count>", "resources that terraform handles at once (default: 10)"),
-  new Option("--timeout <seconds>", "stop a job that runs longer than this (default: 3600)"),
+  new Option("--parallelism <count>", "resources that terraform handles at once; 10 if never set"),
+  new Option("--timeout <seconds>", "stop a job that runs longer than this; 3600 if never set"),
   new Option("--project-name <name>", "a second unique name, by which pipelines find it"),
 ];
 

@@ -45,7 +45,7 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     error: it.error_message,
     deployed: it.deployed && deployedText(it.deployed),
     source: sourceText(it.source),
-    "made from": it.origin,
+    "created from": it.origin,
     submodules: it.submodules ? "fetched too" : null,
     engine: [it.engine, it.engine_version].filter(Boolean).join(" "),
     directory: it.working_directory,

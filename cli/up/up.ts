@@ -122,7 +122,7 @@ async function confirmOrigin(
 ): Promise<void> {
   if (adopt || (origin !== undefined && origins.includes(origin))) return;
   const where = origins[0] === undefined ? "this directory" : originText(origins[0]);
-  const why = `The configuration "${name}" was made from ${originText(origin)}, not from ${where}. A plan of other files can destroy what it has deployed.`;
+  const why = `The configuration "${name}" was created from ${originText(origin)}, not from ${where}. A plan of other files can destroy what it has deployed.`;
   if (!canAsk())
     throw new CliError(
       `${why} Nothing was changed. Pass another --name, or --adopt to use this configuration from now on.`,

@@ -84,7 +84,7 @@ describe.concurrent("windlass up", () => {
     const before = await show();
     const refused = await ada.run("up", other, "--name", "piped", "--yes");
     expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(refused.stderr).toContain('"piped" was made from another directory');
+    expect(refused.stderr).toContain('"piped" was created from another directory');
     expect(refused.stderr).toContain("Pass another --name, or --adopt");
     expect(await show()).toEqual(before);
     expect(await ada.run("up", other, "--name", "piped", "--adopt")).toMatchObject({ exitCode: 0 });
@@ -102,7 +102,7 @@ describe.concurrent("windlass up", () => {
     const directory = directoryIn(ada.path);
     const before = await ada.json("configurations", "create", "--dir", directory);
     await using terminal = openTerminal(["up", directory, "--yes"], ada.environment);
-    await terminal.shows("was made from an unknown place, not from this directory.");
+    await terminal.shows("was created from an unknown place, not from this directory.");
     await terminal.shows("Use this configuration for this directory from now on? [y/N]");
     terminal.type("n\r");
     expect(await terminal.exited).toBe(1);
