@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
+import { pino } from "pino";
 import { Agent } from "undici";
 import { describe, expect, test } from "vitest";
 import {
@@ -136,7 +137,11 @@ test("a chosen backend is used, and the log names a declared one that is not", a
 test("a declared backend is refused when the control plane has a state, unless it was chosen", async () => {
   await using server = await startOneState();
   const calls = { server: server.url, headers: {}, dispatcher: new Agent(), timeout: 1000 };
-  const persistence = { revocation: { accepted: () => undefined }, log: {}, retry: {} };
+  const persistence = {
+    revocation: { accepted: () => undefined },
+    log: pino({ enabled: false }),
+    retry: {},
+  };
   const { hasState } = jobApi({ ...calls, ...persistence } as never, "job-1");
   const choose = async (state: string | undefined, backend?: "own"): Promise<string> => {
     server.state = state;

@@ -209,6 +209,14 @@ describe("the audit log", () => {
       name: null,
       headers: { "x-registration-token": secret },
     } as const;
+    const unused = await does("POST /api/cli/registration-tokens", ["registration_token.create"], {
+      body: {},
+    });
+    secrets.push(String(unused.json.registration_token));
+    const revoke = "DELETE /api/cli/registration-tokens/:id";
+    const unusedIds = [String(unused.json.id)];
+    await does(revoke, ["registration_token.revoke"], { ids: unusedIds });
+    await does(revoke, [], { ids: unusedIds, status: 404 });
     const body = { name: "w" };
     const { json, entries } = await log.step(
       made,
@@ -293,7 +301,7 @@ describe("the audit log", () => {
     await log.step(runner, status, [], success);
   });
 
-  it("records who downloaded, rolled back or unlocked a state", async () => {
+  it("records who downloaded, pushed, rolled back or unlocked a state", async () => {
     const { plane } = log;
     const owner = { ...(await addOwner(plane.context.store)), id: await log.owner(email) };
     const spec = await addSpec(plane.context.store, owner);
@@ -316,6 +324,10 @@ describe("the audit log", () => {
     await does(`GET ${versions}`, ["state.download"], { ids: [spec, "1"] });
     await does(`GET ${versions}`, [], { ids: [spec, "7"], status: 404 });
     await does(`POST ${versions}/rollback`, ["state.roll_back"], { ids: [spec, "1"] });
+    const pushed = { ...state, serial: 9 };
+    const push = "POST /api/cli/configurations/:name/state/versions";
+    await does(push, ["state.push"], { ids, body: pushed });
+    await does(push, [], { ids, body: { ...pushed, serial: 8 }, status: 409 });
   });
 
   it("records who downloaded the debug log of a job", async () => {

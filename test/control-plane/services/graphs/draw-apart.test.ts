@@ -1,7 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { drawApart } from "../../../../control-plane/services/graphs/draw-apart.ts";
-import { mebibyte } from "../../../../common/units.ts";
-import { proving } from "../../../helpers/proving.ts";
 import { stateResource } from "../../../helpers/places.ts";
 
 const choice = { isOpen: true, flipped: new Set<string>() };
@@ -27,12 +25,6 @@ describe("a graph", () => {
   test("that takes too long is given up, and the next one is drawn", async () => {
     expect(await drawApart("user", small, 1)).toBe("too complex");
     expect(await drawApart("user", small)).toMatchObject({ view: { resources: 2 } });
-  });
-
-  // Filling the memory of a thread takes seconds.
-  test.runIf(proving)("that takes too much memory is given up", async () => {
-    const state = new Uint8Array(16 * mebibyte).fill("[".charCodeAt(0));
-    expect(await drawApart("user", async () => ({ state, choice }))).toBe("too complex");
   });
 
   test("of one user waits for those of others; a third one of the same user gets 429", async () => {
