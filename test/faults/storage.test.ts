@@ -109,6 +109,7 @@ describe("the storage", () => {
     expect(Math.max(...slowest)).toBeLessThan(3000);
     const locked = await readiness;
     expect(locked.text).toContain("another program holds a lock");
+    await expect.poll(() => load.refused).toBeGreaterThan(0);
     lock.stdin?.end();
     await once(lock, "exit");
     const freedAt = performance.now();
@@ -117,7 +118,6 @@ describe("the storage", () => {
     expect(performance.now() - freedAt).toBeLessThan(10_000);
     await load.stop();
     expect(load.failures).toEqual([]);
-    expect(load.refused).toBeGreaterThan(0);
     expect(await findUnserved(load)).toEqual([]);
     server.kill("SIGTERM");
     expect(await server.exited).toBe(0);
