@@ -1,18 +1,12 @@
 /** A body that stalls before or after the response, on every route, over raw sockets. */
 import { connect, type Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Caller } from "../../../protocol/endpoint.ts";
-import { planeForFile } from "../../helpers/plane-for-file.ts";
-import {
-  addHeldJob,
-  addTestWorker,
-  ask,
-  clientHeaders,
-  stateHeaders,
-} from "../../helpers/plane.ts";
-import { addOwner, addSpec } from "../../helpers/rows.ts";
-import { type ServedRoute } from "../../helpers/routes.ts";
-import { openBrowser } from "../../helpers/sign-in.ts";
+import type { Caller } from "../../protocol/endpoint.ts";
+import { planeForFile } from "../helpers/plane-for-file.ts";
+import { addHeldJob, addTestWorker, ask, clientHeaders, stateHeaders } from "../helpers/plane.ts";
+import { addOwner, addSpec } from "../helpers/rows.ts";
+import { type ServedRoute } from "../helpers/routes.ts";
+import { openBrowser } from "../helpers/sign-in.ts";
 
 const secret = "s".repeat(40);
 /** Long enough for a response that is due at once, even on a busy machine. */

@@ -4,9 +4,9 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { JobRow } from "../../../../control-plane/domain/job.ts";
-import { followClock, settleClock } from "../../../../control-plane/services/operations/clock.ts";
-import { findWorker } from "../../../../control-plane/store/workers/workers.ts";
+import type { JobRow } from "../../control-plane/domain/job.ts";
+import { followClock, settleClock } from "../../control-plane/services/operations/clock.ts";
+import { findWorker } from "../../control-plane/store/workers/workers.ts";
 import {
   addHeldJob,
   addTestWorker,
@@ -16,8 +16,8 @@ import {
   readRow,
   setRows,
   startPlane,
-} from "../../../helpers/plane.ts";
-import { addOwner, type Owner } from "../../../helpers/rows.ts";
+} from "../helpers/plane.ts";
+import { addOwner, type Owner } from "../helpers/rows.ts";
 
 const day = 24 * 3600_000;
 const seconds = (milliseconds: number) => String(milliseconds / 1000);

@@ -4,10 +4,10 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { appendChunk } from "../../../../control-plane/store/logs/logs.ts";
-import { endpoints } from "../../../../protocol/endpoints.ts";
-import type { LogChunk } from "../../../../protocol/jobs.ts";
-import { addTestUser } from "../../../helpers/test-user.ts";
+import { appendChunk } from "../../control-plane/store/logs/logs.ts";
+import { endpoints } from "../../protocol/endpoints.ts";
+import type { LogChunk } from "../../protocol/jobs.ts";
+import { addTestUser } from "../helpers/test-user.ts";
 import {
   addHeldJob,
   ask,
@@ -15,9 +15,9 @@ import {
   type Plane,
   setRows,
   startPlane,
-} from "../../../helpers/plane.ts";
-import { proving } from "../../../helpers/proving.ts";
-import { openBrowser } from "../../../helpers/sign-in.ts";
+} from "../helpers/plane.ts";
+import { proving } from "../helpers/proving.ts";
+import { openBrowser } from "../helpers/sign-in.ts";
 
 /** How many seconds a reader may read nothing while data waits for it. */
 const patienceSeconds = 3;

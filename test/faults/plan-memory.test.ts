@@ -2,9 +2,9 @@
 import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { StepFailed } from "../../../../agent/job/context.ts";
-import { readOutputsApart, readPlanApart } from "../../../../agent/job/plan/read-apart.ts";
-import { folderForFile } from "../../../helpers/folders.ts";
+import { StepFailed } from "../../agent/job/context.ts";
+import { readOutputsApart, readPlanApart } from "../../agent/job/plan/read-apart.ts";
+import { folderForFile } from "../helpers/folders.ts";
 
 const folder = folderForFile();
 const mebibyte = 1024 * 1024;
