@@ -26,10 +26,10 @@ const root = join(import.meta.dirname, "..");
 
 const scratch = mkdtempSync(join(tmpdir(), "windlass-bench-"));
 let filled!: Filled;
-let dataDirectory!: string;
+let headers!: Record<string, string>;
 const server = await startWindlass(async (directory) => {
-  dataDirectory = directory;
   filled = await fill(directory, 0);
+  headers = await signIn(directory, filled.busyOwner);
 });
 const agent = spawn(join(root, "bin/windlass"), ["agent"], {
   env: {
@@ -38,13 +38,13 @@ const agent = spawn(join(root, "bin/windlass"), ["agent"], {
     WINDLASS_WORKER_ID: filled.busyWorker,
     WINDLASS_WORKER_TOKEN: token,
     WINDLASS_WORK_DIR: join(scratch, "agent"),
+    WINDLASS_ISOLATION: "process",
     WINDLASS_LOG_LEVEL: "warn",
   },
   stdio: ["ignore", "ignore", "inherit"],
 });
 
 try {
-  const headers = await signIn(dataDirectory, filled.busyOwner);
   const zone = await call(
     server.url,
     endpoints.createZone,

@@ -38,10 +38,10 @@ print();`;
 
 const scratch = mkdtempSync(join(tmpdir(), "windlass-bench-latency-"));
 let filled!: Filled;
-let dataDirectory!: string;
+let headers!: Record<string, string>;
 const server = await startWindlass(async (directory) => {
-  dataDirectory = directory;
   filled = await fill(directory, 2 * speeds.length);
+  headers = await signIn(directory, filled.busyOwner);
 });
 
 /** The latencies of the lines in milliseconds, in ascending order. */
@@ -95,9 +95,7 @@ async function latencies(perSecond: number, seconds: number): Promise<number[]> 
 }
 
 const results: Figure[] = [];
-let headers!: Record<string, string>;
 try {
-  headers = await signIn(dataDirectory, filled.busyOwner);
   await latencies(100, 3);
   for (const { perSecond, seconds, share, goal } of speeds) {
     await pause(1000);

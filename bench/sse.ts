@@ -24,10 +24,10 @@ const text = `${"x".repeat(1023)}\n`;
 const stalled = 50;
 
 let filled!: Filled;
-let dataDirectory!: string;
+let headers!: Record<string, string>;
 const server = await startWindlass(async (directory) => {
-  dataDirectory = directory;
   filled = await fill(directory, 0);
+  headers = await signIn(directory, filled.idleOwner);
 });
 const { port } = new URL(server.url);
 const stream = `/api/jobs/${filled.heldJob}/logs/stream`;
@@ -111,7 +111,6 @@ const resident = (): number =>
 const samples: { ratio: number; sse: number; raw: number; cpu: number }[] = [];
 let perStalled = NaN;
 try {
-  const headers = await signIn(dataDirectory, filled.idleOwner);
   const hello = `GET ${stream} HTTP/1.1\r\nhost: bench\r\nauthorization: ${headers["authorization"]}\r\n\r\n`;
   const sse = await openReaders(Number(port), hello);
   const tcp = await openReaders(Number(rawPort), "");
