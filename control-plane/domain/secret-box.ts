@@ -67,9 +67,9 @@ const signWith = (key: KeyObject, text: string): string =>
  */
 export function sealAgain(keys: SecretKeys, purpose: string, box: Buffer, about: string): Buffer {
   if (tryOpen(secretBox([keys[0]], purpose), box, about) !== undefined) return box;
-  const any = secretBox(keys, purpose);
-  const content = tryOpen(any, box, about);
-  return content === undefined ? box : any.seal(content, about);
+  const withEachKey = secretBox(keys, purpose);
+  const content = tryOpen(withEachKey, box, about);
+  return content === undefined ? box : withEachKey.seal(content, about);
 }
 
 function tryOpen(by: SecretBox, box: Buffer, about: string): Buffer | undefined {

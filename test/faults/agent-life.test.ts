@@ -47,29 +47,29 @@ const unshare = ["--pid", "--mount-proc", "--fork", "--kill-child"];
 const canUnshare = spawnSync("unshare", [...unshare, "true"]).status === 0;
 
 describe.concurrent("an agent", () => {
-  test.runIf(canUnshare)(
-    "does not start beside a running agent in another PID namespace, such as a second container",
-    async () => {
-      await using owner = await userMachine(plane, { agent: isolation });
-      const { work, user } = owner;
-      const { job, finish } = await runningApply(owner);
-      const second = spawn("unshare", [...unshare, bin, "agent"], {
-        env: {
-          ...isolation,
-          PATH: process.env["PATH"],
-          TMPDIR: process.env["TMPDIR"],
-          WINDLASS_URL: plane.url,
-          WINDLASS_WORK_DIR: work,
-        },
-      });
-      const [log, [code]] = await Promise.all([text(second.stderr), once(second, "exit")]);
-      expect(log).toMatch(/another agent \(pid \d+ on .+\) uses/);
-      expect(code).toBe(1);
-      expect(contentOf(work)).toEqual([job.id, job.id]);
-      finish();
-      expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
-    },
-  );
+  test("does not start beside a running agent in another PID namespace, such as a second container", async ({
+    skip,
+  }) => {
+    skip(!canUnshare, "unshare may not make a PID namespace");
+    await using owner = await userMachine(plane, { agent: isolation });
+    const { work, user } = owner;
+    const { job, finish } = await runningApply(owner);
+    const second = spawn("unshare", [...unshare, bin, "agent"], {
+      env: {
+        ...isolation,
+        PATH: process.env["PATH"],
+        TMPDIR: process.env["TMPDIR"],
+        WINDLASS_URL: plane.url,
+        WINDLASS_WORK_DIR: work,
+      },
+    });
+    const [log, [code]] = await Promise.all([text(second.stderr), once(second, "exit")]);
+    expect(log).toMatch(/another agent \(pid \d+ on .+\) uses/);
+    expect(code).toBe(1);
+    expect(contentOf(work)).toEqual([job.id, job.id]);
+    finish();
+    expect(await user.released(job)).toMatchObject({ status: "SUCCESS", log_complete: true });
+  });
 
   /** An apply whose agent is killed, and another job's folder, without heartbeats to the server. */
   async function orphanedApply(owner: UserMachine, proxy: Awaited<ReturnType<typeof faultProxy>>) {

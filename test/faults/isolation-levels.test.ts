@@ -20,6 +20,7 @@ import { freeUser, openIsolation } from "../../agent/job/isolation/open.ts";
 import { openRun, type Run } from "../../agent/job/terraform/process.ts";
 import type { RunCommand } from "../../agent/job/terraform/spawn.ts";
 import { type Workspace } from "../../agent/job/workspace.ts";
+import { skipAt } from "../helpers/tools.ts";
 import { isolationSettings, levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
 import { folderForFile } from "../helpers/folders.ts";
 import { newWorkspace } from "../helpers/workspaces.ts";
@@ -236,7 +237,8 @@ test("the default level is the strongest that works, with the reasons why strong
   );
 });
 
-describe.skipIf(settings.users === undefined)("root, where only `process` works", () => {
+describe("root, where only `process` works", () => {
+  skipAt(settings.users === undefined ? "needs root" : undefined);
   const path = join(place, "bin-without-levels");
   mkdirSync(path, { recursive: true });
   for (const tool of ["sh", "cat", "mv"])
@@ -291,26 +293,26 @@ test.each(settings.users === undefined ? [] : protective)(
   },
 );
 
-test.runIf(working.includes("uid"))(
-  "level uid removes only the job's own files from the machine's shared folders",
-  async () => {
-    const { run, output, user, isolation } = job("uid");
-    const left = ["/tmp", "/var/tmp", "/dev/shm"]
-      .filter(existsSync)
-      .map((folder) => join(folder, `windlass-left-${user}`));
-    const others = join("/tmp", `windlass-kept-${user}`);
-    writeFileSync(others, "");
-    const ran = run(
-      `for d in ${left.join(" ")}; do mkdir $d && echo x > $d/file && ln -s ${others} $d/link && echo made; done`,
-    );
-    await ran.ended;
-    expect(output(ran)).toBe("made\n".repeat(left.length));
-    await isolation.wipe();
-    expect(left.filter(existsSync)).toEqual([]);
-    expect(existsSync(others)).toBe(true);
-    rmSync(others);
-  },
-);
+test("level uid removes only the job's own files from the machine's shared folders", async ({
+  skip,
+}) => {
+  skip(!working.includes("uid"), "level uid does not work here");
+  const { run, output, user, isolation } = job("uid");
+  const left = ["/tmp", "/var/tmp", "/dev/shm"]
+    .filter(existsSync)
+    .map((folder) => join(folder, `windlass-left-${user}`));
+  const others = join("/tmp", `windlass-kept-${user}`);
+  writeFileSync(others, "");
+  const ran = run(
+    `for d in ${left.join(" ")}; do mkdir $d && echo x > $d/file && ln -s ${others} $d/link && echo made; done`,
+  );
+  await ran.ended;
+  expect(output(ran)).toBe("made\n".repeat(left.length));
+  await isolation.wipe();
+  expect(left.filter(existsSync)).toEqual([]);
+  expect(existsSync(others)).toBe(true);
+  rmSync(others);
+});
 
 test.each(lacking)(
   "level %s is refused when it does not work and never replaced by another: %s",

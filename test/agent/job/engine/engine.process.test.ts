@@ -160,7 +160,8 @@ describe("an engine on the PATH", () => {
     .split(delimiter)
     .map((name) => join(name, "terraform"))
     .find((file) => existsSync(file));
-  test.skipIf(!real)("runs for its version once if it is a binary", async () => {
+  test("runs for its version once if it is a binary", async ({ skip }) => {
+    skip(!real, "not on the PATH: terraform");
     const path = dirname(real ?? "");
     const { version } = await resolve({}, { path });
     expect(version).toBe(
