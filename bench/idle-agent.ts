@@ -4,19 +4,17 @@
  * claim and a waiting heartbeat, each renewed every 30 s.
  */
 import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { fill, token, type Filled } from "./lib/fill.ts";
-import { cpuMicroseconds, startWindlass } from "./lib/processes.ts";
+import { fill, type Filled } from "./lib/fill.ts";
+import { cpuMicroseconds, startAgent, startWindlass, stop } from "./lib/processes.ts";
 import { median, printTable } from "./lib/table.ts";
 
 const rounds = 3;
 const settleSeconds = 20;
 const watchSeconds = 60;
-const root = join(import.meta.dirname, "..");
 
 const scratch = mkdtempSync(join(tmpdir(), "windlass-bench-idle-"));
 let filled!: Filled;
@@ -24,35 +22,14 @@ const server = await startWindlass(async (directory) => {
   filled = await fill(directory, 0);
 });
 
-/** Starts an agent whose worker has no job to claim. */
-function startAgent(round: number): ChildProcess {
-  return spawn(join(root, "bin/windlass"), ["agent"], {
-    env: {
-      PATH: process.env["PATH"],
-      WINDLASS_URL: server.url,
-      WINDLASS_WORKER_ID: filled.busyWorker,
-      WINDLASS_WORKER_TOKEN: token,
-      WINDLASS_WORK_DIR: join(scratch, `agent-${round}`),
-      WINDLASS_LOG_LEVEL: "warn",
-      WINDLASS_LOG_FORMAT: "json",
-    },
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-}
-
 const residentMebibytes = ({ pid }: ChildProcess): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
-
-async function stop(child: ChildProcess): Promise<void> {
-  child.kill("SIGTERM");
-  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-}
 
 const samples: { agent: number; bare: number; cpu: number }[] = [];
 try {
   for (let round = 0; round < rounds; round++) {
     const bare = spawn(process.execPath, ["-e", "setInterval(() => undefined, 1e9)"]);
-    const agent = startAgent(0);
+    const agent = startAgent(server.url, filled.busyWorker, join(scratch, "agent"));
     await pause(settleSeconds * 1000);
     const before = cpuMicroseconds(agent.pid!);
     await pause(watchSeconds * 1000);

@@ -15,14 +15,13 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { endpoints } from "../protocol/endpoints.ts";
 import { call } from "../protocol/transport.ts";
-import { fill, token, type Filled } from "./lib/fill.ts";
-import { startWindlass } from "./lib/processes.ts";
+import { fill, type Filled } from "./lib/fill.ts";
+import { startAgent, startWindlass, stop } from "./lib/processes.ts";
 import { signIn } from "./lib/sign-in.ts";
 import { median, printTable, type Figure } from "./lib/table.ts";
 
 const rounds = 9;
 const files = { "main.tf": 'output "cluster_name" {\n  value = "bench"\n}\n' };
-const root = join(import.meta.dirname, "..");
 
 const scratch = mkdtempSync(join(tmpdir(), "windlass-bench-"));
 let filled!: Filled;
@@ -31,18 +30,7 @@ const server = await startWindlass(async (directory) => {
   filled = await fill(directory, 0);
   headers = await signIn(directory, filled.busyOwner);
 });
-const agent = spawn(join(root, "bin/windlass"), ["agent"], {
-  env: {
-    PATH: process.env["PATH"],
-    WINDLASS_URL: server.url,
-    WINDLASS_WORKER_ID: filled.busyWorker,
-    WINDLASS_WORKER_TOKEN: token,
-    WINDLASS_WORK_DIR: join(scratch, "agent"),
-    WINDLASS_ISOLATION: "process",
-    WINDLASS_LOG_LEVEL: "warn",
-  },
-  stdio: ["ignore", "ignore", "inherit"],
-});
+const agent = startAgent(server.url, filled.busyWorker, join(scratch, "agent"));
 
 try {
   const zone = await call(
@@ -123,8 +111,7 @@ try {
     figure("state in a file", "file"),
   ]);
 } finally {
-  agent.kill("SIGTERM");
-  if (agent.exitCode === null) await once(agent, "exit");
+  await stop(agent);
   await server.stop();
   rmSync(scratch, { recursive: true, force: true });
 }

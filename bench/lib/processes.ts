@@ -5,6 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { token } from "./fill.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -37,6 +38,30 @@ export async function startWindlass(
   return serverOf(child, url, () => rmSync(dataDirectory, { recursive: true, force: true }));
 }
 
+/** Starts `windlass agent` as a worker of the filled store. */
+export function startAgent(url: string, worker: string, workDirectory: string): ChildProcess {
+  return spawn(join(root, "bin/windlass"), ["agent"], {
+    env: {
+      PATH: process.env["PATH"],
+      WINDLASS_URL: url,
+      WINDLASS_WORKER_ID: worker,
+      WINDLASS_WORKER_TOKEN: token,
+      WINDLASS_WORK_DIR: workDirectory,
+      // As root an agent must be told.
+      WINDLASS_ISOLATION: "process",
+      WINDLASS_LOG_LEVEL: "warn",
+      WINDLASS_LOG_FORMAT: "json",
+    },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+}
+
+/** Ends a process and waits for its end. */
+export async function stop(child: ChildProcess): Promise<void> {
+  child.kill("SIGTERM");
+  if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+}
+
 /** Starts the baseline: a Fastify server with one route that does nothing. */
 export async function startNoop(): Promise<BenchServer> {
   const program = `
@@ -66,8 +91,7 @@ function serverOf(child: ChildProcess, url: string, clean: () => void): BenchSer
     url,
     pid: child.pid!,
     stop: async () => {
-      child.kill("SIGTERM");
-      if (child.exitCode === null) await once(child, "exit");
+      await stop(child);
       clean();
     },
   };
