@@ -4,10 +4,10 @@
  */
 import type { ConfigurationStatus, Deployed } from "../../../protocol/configurations.ts";
 import { isDestruction } from "../../domain/job.ts";
-import { findActorAt, findCreator } from "../../store/audit/audit.ts";
+import { findActorAt } from "../../store/audit/audit.ts";
 import type { SpecRow } from "../../store/configurations/configurations.ts";
 import type { Queries } from "../../store/db.ts";
-import { findLastDeployment } from "../../store/jobs/jobs.ts";
+import { findCreatedBy, findLastDeployment } from "../../store/jobs/jobs.ts";
 import { findState, type StateVersionRow } from "../../store/states/states.ts";
 import { time } from "../jobs/views.ts";
 
@@ -30,9 +30,8 @@ export async function findDeployed(
       by: await findWriter(queries, owner, state),
     };
   if (!last) return null;
-  const creator = await queries.first(findCreator, { owner, target: last.id });
-  const by = creator?.actor_name ?? null;
-  return { serial: null, resources: null, at: time(last.ended_at ?? 0), job_id: last.id, by };
+  const { id: job_id, ended_at, created_by: by } = last;
+  return { serial: null, resources: null, at: time(ended_at ?? 0), job_id, by };
 }
 
 /** Returns the status of a configuration by what is deployed, without its last failure. */
@@ -54,7 +53,7 @@ async function findWriter(
   { spec_id, job_id, created_at: at }: StateVersionRow,
 ): Promise<string | null> {
   if (job_id !== null)
-    return (await queries.first(findCreator, { owner, target: job_id }))?.actor_name ?? null;
+    return (await queries.first(findCreatedBy, { id: job_id }))?.created_by ?? null;
   for (const action of ["state.roll_back", "state.push"] as const) {
     const found = await queries.first(findActorAt, { owner, target: spec_id, at, action });
     if (found) return found.actor_name;

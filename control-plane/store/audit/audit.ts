@@ -52,21 +52,6 @@ export const findAuditPosition = statement<{ id: string; owner: string }, AuditP
       .where("owner_id", "=", owner),
 );
 
-/** Who created an object of an owner, such as a job: its first entry. */
-export const findCreator = statement<
-  { owner: string; target: string },
-  Pick<AuditRow, "actor_name">
->((db, { owner, target }) =>
-  db
-    .selectFrom(auditEntriesBy("audit_entries_target"))
-    .select("actor_name")
-    .where("owner_id", "=", owner)
-    .where("target_id", "=", target)
-    .orderBy("created_at")
-    .orderBy("id")
-    .limit(1),
-);
-
 /** Who did something to an object of an owner at a certain time. */
 export const findActorAt = statement<
   { owner: string; target: string; at: number; action: AuditAction },

@@ -131,17 +131,22 @@ export const findLaterStarted = statement<
 /** The last DEPLOY or DESTROY of a spec that succeeded. */
 export const findLastDeployment = statement<
   { spec: string },
-  Pick<JobRow, "id" | "job_type" | "destroys" | "ended_at">
+  Pick<JobRow, "id" | "job_type" | "destroys" | "created_by" | "ended_at">
 >((db, { spec }) =>
   db
     .selectFrom(jobsBy("jobs_deployed"))
-    .select(["id", "job_type", "destroys", "ended_at"])
+    .select(["id", "job_type", "destroys", "created_by", "ended_at"])
     .where("spec_id", "=", spec)
     .where("status", "=", sql.lit("SUCCESS" as const))
     .where("job_type", "<>", sql.lit("PLAN" as const))
     .where("job_type", "<>", sql.lit("DESTROY_WORKER" as const))
     .orderBy("claimed_at", "desc")
     .limit(1),
+);
+
+/** Who created a job. */
+export const findCreatedBy = statement<{ id: string }, Pick<JobRow, "created_by">>((db, { id }) =>
+  db.selectFrom("jobs").select("created_by").where("id", "=", id),
 );
 
 /** A DEPLOY that used the plan: it names it and was not cancelled or lost before its start. */
