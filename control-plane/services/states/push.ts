@@ -6,14 +6,14 @@ import { RefusalError } from "../../domain/refusal.ts";
 import type { Definition } from "../../domain/snapshot.ts";
 import { withSerial } from "../../domain/state-serial.ts";
 import { setDeployedBackend } from "../../store/configurations/configurations.ts";
-import { addState, findState } from "../../store/states/states.ts";
+import { findState } from "../../store/states/states.ts";
 import { recordOwn } from "../audit/audit.ts";
 import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
-import { checkStateBytes, countRefusal } from "../storage/quotas.ts";
+import { countRefusal } from "../storage/quotas.ts";
 import { storeContent } from "../storage/stored-content.ts";
 import { checkFollows, isRepeated, newReading, observe, summaryOf } from "./states.ts";
-import { inPieces, refuseLocked, view } from "./versions.ts";
+import { addOwnVersion, inPieces, refuseLocked, view } from "./versions.ts";
 
 interface PushedState {
   readonly version: StateVersion;
@@ -55,16 +55,7 @@ export async function pushState(
       if (newest && isRepeated(newest, summary))
         return { answer: { version: view(newest), isNew: false }, stored: false };
       if (newest && !(force && newest.id === before?.id)) checkFollows(newest, summary);
-      const row = {
-        spec_id: spec,
-        ...summary,
-        size_bytes: written.size_bytes,
-        blob: written.blob,
-        job_id: null,
-        created_at: context.now(),
-      };
-      await checkStateBytes(context, tx, user.user_id, row.size_bytes);
-      await addState(tx, row);
+      const row = await addOwnVersion(context, tx, user, { spec_id: spec, ...summary, ...written });
       // From now on the control plane keeps the state of what is deployed.
       if (row.resources > 0) await tx.run(setDeployedBackend, { id: spec, backend: "managed" });
       const target = { id: spec, name: named.name, details: { serial: row.serial } };

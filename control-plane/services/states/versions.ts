@@ -111,16 +111,7 @@ export async function rollBackState(
           "state_conflict",
           "the state has changed in the meantime; check it and try again",
         );
-      const row = {
-        spec_id: spec,
-        ...summary,
-        size_bytes: written.size_bytes,
-        blob: written.blob,
-        job_id: null,
-        created_at: context.now(),
-      };
-      await checkStateBytes(context, tx, user.user_id, row.size_bytes);
-      await addState(tx, row);
+      const row = await addOwnVersion(context, tx, user, { spec_id: spec, ...summary, ...written });
       const details = { serial: next, from_serial: serial };
       const target = { id: spec, name: named.name, details };
       await recordOwn(tx, user, { action: "state.roll_back", ...target }, row.created_at);
@@ -156,6 +147,23 @@ export async function breakStateLock(
     await ringNextOfSpec(tx, rings, spec);
   });
 }
+
+/** Adds a version that a user stores, if the quota allows it. Returns its row. */
+export async function addOwnVersion(
+  context: Context,
+  tx: Queries,
+  { user_id }: UserCaller,
+  version: NewVersion,
+) {
+  const { spec_id, serial, lineage, md5, resources, size_bytes, blob } = version;
+  await checkStateBytes(context, tx, user_id, size_bytes);
+  const content = { spec_id, serial, lineage, md5, resources, size_bytes, blob };
+  const row = { ...content, job_id: null, created_at: context.now() };
+  await addState(tx, row);
+  return row;
+}
+
+type NewVersion = Omit<StateVersionRow, "id" | "job_id" | "created_at">;
 
 async function findVersion(queries: Queries, spec: string, serial: number) {
   const version = await queries.first(findStateVersion, { spec, serial });
