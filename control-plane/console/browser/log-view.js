@@ -11,10 +11,10 @@ import { readLog } from "./log-stream.js";
 
 /** Characters written at a time: about a millisecond. */
 const pieceSize = 16_384;
-/** The page gets its turn after so many milliseconds of writing. */
+/** Writing pauses after this many milliseconds, so that the page can react. */
 const turnMilliseconds = 10;
 
-/** A change of a resource draws the rest of the page anew, at most once in so many milliseconds. */
+/** The progress of resources is drawn at most once in this many milliseconds. */
 const drawMilliseconds = 1000;
 
 /** What the line below the log says of the connection. */
