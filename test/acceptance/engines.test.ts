@@ -3,24 +3,17 @@
  * terraform. The test shows that the agent treats both engines alike, not that OpenTofu behaves
  * like terraform.
  */
-import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { pathWith, realTerraform } from "../helpers/terraform.ts";
+import { bothEngines } from "../helpers/terraform.ts";
 import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 
 const { plane } = planeForFile();
 let machine: UserMachine;
 beforeAll(async () => {
-  machine = await userMachine(plane, {
-    agent: (place) => ({
-      PATH: pathWith(join(place, "bin"), "tofu", `exec ${realTerraform()} "$@"`),
-      WINDLASS_CONCURRENCY: "2",
-      WINDLASS_JOB_PATHS: join(place, "bin"),
-    }),
-  });
+  machine = await userMachine(plane, { agent: bothEngines });
 });
 afterAll(() => machine[Symbol.asyncDispose]());
 

@@ -6,7 +6,7 @@ import type { Job } from "../../protocol/jobs.ts";
 import { scratch, until } from "../helpers/agent-process.ts";
 import { hour } from "../../common/units.ts";
 import { setRows } from "../helpers/plane.ts";
-import { inlineSnapshot } from "../helpers/fixtures.ts";
+import { inlineSnapshot, longRunning } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { userMachine } from "../helpers/user-machine.ts";
 import { openTerminal } from "../helpers/terminal.ts";
@@ -18,8 +18,6 @@ const { plane } = planeForFile();
 const cluster = inlineSnapshot("success-cluster", {
   variables: { cluster_name: { value: "prod" } },
 });
-const ticking = (seconds: number) =>
-  inlineSnapshot("long-running", { variables: { seconds: { value: seconds } } });
 
 describe.concurrent("windlass jobs", () => {
   test("plan --wait and deploy --plan print the log and the plan summary to a pipe", async () => {
@@ -129,7 +127,7 @@ describe.concurrent("windlass jobs", () => {
 
   test("shows terraform's colours and a progress line in a terminal, and asks on Ctrl-C", async () => {
     await using ada = await userMachine(plane, { agent: true });
-    await ada.user.configure({ name: "ticking", ...ticking(60) });
+    await ada.user.configure({ name: "ticking", ...longRunning(60) });
     await using terminal = openTerminal(["jobs", "deploy", "ticking", "--wait"], ada.environment);
     await terminal.shows("Still creating...");
     // Every step is in the log, and the current one is in the progress line below it.

@@ -1,23 +1,16 @@
 /** Plans with options, by the client, with a real runner, terraform and (as a script) OpenTofu. */
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Configuration } from "../../protocol/configurations.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { fixtureFiles } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
-import { pathWith, realTerraform } from "../helpers/terraform.ts";
+import { bothEngines } from "../helpers/terraform.ts";
 import { userMachine, type UserMachine } from "../helpers/user-machine.ts";
 
 const { plane } = planeForFile();
 let machine: UserMachine;
 beforeAll(async () => {
-  machine = await userMachine(plane, {
-    agent: (place) => ({
-      PATH: pathWith(join(place, "bin"), "tofu", `exec ${realTerraform()} "$@"`),
-      WINDLASS_CONCURRENCY: "2",
-      WINDLASS_JOB_PATHS: join(place, "bin"),
-    }),
-  });
+  machine = await userMachine(plane, { agent: bothEngines });
 });
 afterAll(() => machine[Symbol.asyncDispose]());
 

@@ -10,7 +10,7 @@ import { describe, expect, test } from "vitest";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { userMachine } from "../helpers/user-machine.ts";
 import { scratch, startAgent, until } from "../helpers/agent-process.ts";
-import { fixtureFiles } from "../helpers/fixtures.ts";
+import { inlineFixture, longRunning } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { root } from "../helpers/source-files.ts";
 
@@ -18,12 +18,6 @@ const { plane } = planeForFile();
 
 const machineWithAgent = (settings: Record<string, string> = {}) =>
   userMachine(plane, { agent: settings });
-
-const inline = (name: string) => ({ type: "inline", files: fixtureFiles(name) });
-const ticking = (seconds: number) => ({
-  source: inline("long-running"),
-  variables: { seconds: { value: seconds } },
-});
 
 describe.concurrent("a job", () => {
   test("is planned from an archive and deployed, and destroyed by another agent with the same state", async () => {
@@ -86,7 +80,7 @@ describe.concurrent("a job", () => {
   test("is stopped and FAILED when it takes longer than its timeout", async () => {
     await using machine = await machineWithAgent();
     const { user } = machine;
-    const configuration_id = await user.configure({ ...ticking(60), timeout_seconds: 3 });
+    const configuration_id = await user.configure({ ...longRunning(60), timeout_seconds: 3 });
     const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
     const end = await user.released(deploy);
     expect(end.status).toBe("FAILED");
@@ -139,7 +133,7 @@ describe.concurrent("a job", () => {
 test("another worker tears a worker down by its targets, and fails when they match nothing", async () => {
   await using leaving = await machineWithAgent();
   const { user } = leaving;
-  const configuration_id = await user.configure({ source: inline("worker-destroy") });
+  const configuration_id = await user.configure({ source: inlineFixture("worker-destroy") });
   const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
   expect(await user.released(deploy)).toMatchObject({ status: "SUCCESS" });
   const { workerId } = await leaving.identity();

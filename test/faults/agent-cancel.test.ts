@@ -7,7 +7,7 @@ import { endpoints } from "../../protocol/endpoints.ts";
 import type { Job } from "../../protocol/jobs.ts";
 import { userMachine } from "../helpers/user-machine.ts";
 import { until } from "../helpers/agent-process.ts";
-import { fixtureFiles } from "../helpers/fixtures.ts";
+import { longRunning } from "../helpers/fixtures.ts";
 import { levelsHere, skipAbsentLevels } from "../helpers/isolation.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
@@ -20,10 +20,7 @@ skipAbsentLevels(lacking);
 
 const { plane } = planeForFile();
 
-const ticking = {
-  source: { type: "inline", files: fixtureFiles("long-running") },
-  variables: { seconds: { value: 600 } },
-};
+const ticking = longRunning(600);
 
 const locksOf = (job: Job) =>
   plane.context.store.read.sql

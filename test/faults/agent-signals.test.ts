@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { userMachine } from "../helpers/user-machine.ts";
 import { scratch, startAgent, until } from "../helpers/agent-process.ts";
-import { fixtureFiles } from "../helpers/fixtures.ts";
+import { inlineFixture, longRunning } from "../helpers/fixtures.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
 import { processesOf } from "../helpers/processes.ts";
 import { stubbornTerraform } from "../helpers/terraform.ts";
@@ -13,17 +13,11 @@ const { plane } = planeForFile();
 const machineWithAgent = (settings: Record<string, string> = {}) =>
   userMachine(plane, { agent: settings });
 
-const inline = (name: string) => ({ type: "inline", files: fixtureFiles(name) });
-const ticking = (seconds: number) => ({
-  source: inline("long-running"),
-  variables: { seconds: { value: seconds } },
-});
-
 describe.concurrent("an agent", () => {
   test("cancels its job on a second signal and reports that", async () => {
     await using machine = await machineWithAgent();
     const { user, agent, work } = machine;
-    const configuration_id = await user.configure(ticking(60));
+    const configuration_id = await user.configure(longRunning(60));
     const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
     await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
     agent.kill("SIGTERM");
@@ -40,7 +34,7 @@ describe.concurrent("an agent", () => {
       agent: (place) => ({ PATH: stubbornTerraform(join(place, "bin")) }),
     });
     const { user, agent, work } = machine;
-    const configuration_id = await user.configure(ticking(3));
+    const configuration_id = await user.configure(longRunning(3));
     const deploy = await user.queue({ job_type: "DEPLOY", configuration_id });
     await until(() => processesOf(work).some((line) => line.includes("sleep 1")));
     agent.kill("SIGTERM");
@@ -64,7 +58,7 @@ describe.concurrent("an agent", () => {
     ] as const) {
       await using machine = await machineWithAgent({ WINDLASS_ONCE: "1" });
       const { user, agent } = machine;
-      const configuration_id = await user.configure({ source: inline(fixture) });
+      const configuration_id = await user.configure({ source: inlineFixture(fixture) });
       await user.queue({ job_type: "PLAN", configuration_id });
       expect(await agent.exited).toBe(code);
     }

@@ -12,6 +12,7 @@ import {
   type TestWorker,
 } from "../helpers/plane.ts";
 import { planeForFile } from "../helpers/plane-for-file.ts";
+import { inPieces } from "../helpers/pieces.ts";
 
 const { plane } = planeForFile();
 let owner: Owner;
@@ -20,10 +21,6 @@ beforeAll(async () => {
   owner = await addOwner(plane.context.store);
   worker = await addTestWorker(plane, owner);
 });
-
-async function* inPieces(content: Buffer, size = 100_000) {
-  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
-}
 
 test("a state of 64 MiB is accepted, and one byte more is refused", async () => {
   const spec_id = await addSpec(plane.context.store, owner);

@@ -15,11 +15,21 @@ export function fixtureFiles(name: string): Record<string, string> {
   return files;
 }
 
+/** Returns the fixture as an inline source. */
+export const inlineFixture = (name: string) => ({
+  type: "inline" as const,
+  files: fixtureFiles(name),
+});
+
 /** Returns a snapshot with the fixture as its inline source. */
-export const inlineSnapshot = (name: string, more: object = {}): object => ({
-  source: { type: "inline", files: fixtureFiles(name) },
+export const inlineSnapshot = (name: string, more: object = {}) => ({
+  source: inlineFixture(name),
   ...more,
 });
+
+/** Returns a snapshot whose apply lasts this long. */
+export const longRunning = (seconds: number) =>
+  inlineSnapshot("long-running", { variables: { seconds: { value: seconds } } });
 
 /** Copies `test/fixtures/<name>` to a directory and returns the directory. */
 export function copyFixture(name: string, directory: string): string {

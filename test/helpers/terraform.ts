@@ -15,6 +15,19 @@ export function pathWith(folder: string, name: string, script: string): string {
   return `${folder}:${process.env["PATH"]}`;
 }
 
+/**
+ * Settings of an agent with both engines: `tofu` is a script that runs terraform, in a new folder
+ * `bin` of this directory.
+ */
+export const bothEngines = (directory: string): Record<string, string> => {
+  const bin = join(directory, "bin");
+  return {
+    PATH: pathWith(bin, "tofu", `exec ${realTerraform()} "$@"`),
+    WINDLASS_CONCURRENCY: "2",
+    WINDLASS_JOB_PATHS: bin,
+  };
+};
+
 /** A PATH with a terraform that ignores SIGINT, as one that hangs in a provider does. */
 export const stubbornTerraform = (folder: string): string =>
   pathWith(folder, "terraform", `trap '' INT\n"${realTerraform()}" "$@"\nexit $?`);

@@ -1,20 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { planMarkdown } from "../../../protocol/plan-text.ts";
 import { planView } from "../../../cli/plans/plan-view.ts";
+import { emptySummary } from "../../helpers/plan-summaries.ts";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 
-const nothing: PlanSummary = {
-  counts: { create: 0, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 },
-  changes: [],
-  changes_omitted: 0,
-  drift: [],
-  drift_omitted: 0,
-  outputs: [],
-  outputs_omitted: 0,
-  checks: [],
-  applyable: false,
-  complete: true,
-};
+const nothing: PlanSummary = { ...emptySummary, applyable: false };
 
 describe("a plan", () => {
   test("is shown as counts, then as one line per resource with its sign and reason", () => {

@@ -3,11 +3,7 @@ import { hash, randomBytes } from "node:crypto";
 import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import type { Blobs } from "../../../control-plane/blobs/blobs.ts";
-
-/** Splits content into pieces of uneven size, as a network does. */
-export async function* inPieces(content: Buffer, size = 60_007): AsyncGenerator<Buffer> {
-  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
-}
+import { inPieces } from "../../helpers/pieces.ts";
 
 /** `left` counts what the store still contains, in any form. */
 export function blobsContract(open: () => Promise<Blobs>, left: () => Promise<number>): void {

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { diskBlobs } from "../../../control-plane/blobs/disk.ts";
-import { blobsContract, inPieces } from "./contract.ts";
+import { inPieces } from "../../helpers/pieces.ts";
+import { blobsContract } from "./contract.ts";
 
 let directory: string;
 beforeEach(async () => {

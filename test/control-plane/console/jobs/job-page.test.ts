@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { beforeAll, expect, test } from "vitest";
 import { words } from "../../../helpers/forms.ts";
 import { ask } from "../../../helpers/plane.ts";
+import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
 
@@ -84,7 +85,8 @@ test("a plan is shown attribute by attribute, and hostile text in it is only tex
   const job = await begin("PLAN");
   const hostile = "<img src=x onerror=alert(1)>\u202e";
   const summary = {
-    counts: { create: 0, update: 1, replace: 0, delete: 0, forget: 0, move: 0, import: 0 },
+    ...emptySummary,
+    counts: { ...emptySummary.counts, update: 1 },
     changes: [
       {
         address: "a.b",
@@ -97,14 +99,6 @@ test("a plan is shown attribute by attribute, and hostile text in it is only tex
         ],
       },
     ],
-    changes_omitted: 0,
-    drift: [],
-    drift_omitted: 0,
-    outputs: [],
-    outputs_omitted: 0,
-    checks: [],
-    applyable: true,
-    complete: true,
     truncated: true,
   };
   await fixture.end(job, "SUCCESS", { plan_summary: summary });
@@ -171,10 +165,7 @@ test("while a job runs, its log comes before the plan that it applies", async ()
   const configuration_id = await fixture.configure("planned");
   await fixture.queue({ job_type: "PLAN", configuration_id });
   const plan = await fixture.start();
-  const counts = { create: 1, update: 0, replace: 0, delete: 0, forget: 0, move: 0, import: 0 };
-  const lists = { changes: [], drift: [], outputs: [], checks: [] };
-  const omitted = { changes_omitted: 0, drift_omitted: 0, outputs_omitted: 0 };
-  const plan_summary = { counts, ...lists, ...omitted, applyable: true, complete: true };
+  const plan_summary = { ...emptySummary, counts: { ...emptySummary.counts, create: 1 } };
   await fixture.end(plan, "SUCCESS", { plan_summary });
   await fixture.queue({ job_type: "DEPLOY", configuration_id, plan_job_id: plan });
   const deploy = await fixture.start();

@@ -1,6 +1,7 @@
 /** The list of jobs, its filters, and the strips of runs. */
 import { beforeAll, describe, expect, test } from "vitest";
 import { ask } from "../../../helpers/plane.ts";
+import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { openSampleUser, type SampleUser } from "../../../helpers/sample-data.ts";
 import { words } from "../../../helpers/forms.ts";
@@ -26,18 +27,10 @@ beforeAll(async () => {
   await fixture.end(await run("silent", "DESTROY", other), "SUCCESS");
 });
 
-const counts = { create: 2, update: 0, replace: 0, delete: 1, forget: 0, move: 0, import: 0 };
+const counts = { ...emptySummary.counts, create: 2, delete: 1 };
 const twoChanges = {
+  ...emptySummary,
   counts,
-  changes: [],
-  changes_omitted: 0,
-  drift: [],
-  drift_omitted: 0,
-  outputs: [],
-  outputs_omitted: 0,
-  checks: [],
-  applyable: true,
-  complete: true,
 };
 
 const page = (path: string) => ask(plane, "GET", path, { headers: fixture.headers });

@@ -3,22 +3,16 @@ import type { PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { writeState } from "../../../helpers/places.ts";
 import { words } from "../../../helpers/forms.ts";
 import { ask, setRows } from "../../../helpers/plane.ts";
+import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { openSampleUser } from "../../../helpers/sample-data.ts";
 
 const { plane, it } = planeForFile();
 
 const summary: PlanSummary = {
-  counts: { create: 10, update: 0, replace: 2, delete: 0, forget: 0, move: 0, import: 0 },
-  changes: [],
+  ...emptySummary,
+  counts: { ...emptySummary.counts, create: 10, replace: 2 },
   changes_omitted: 12,
-  drift: [],
-  drift_omitted: 0,
-  outputs: [],
-  outputs_omitted: 0,
-  checks: [],
-  applyable: true,
-  complete: true,
 };
 
 describe("the overview", () => {

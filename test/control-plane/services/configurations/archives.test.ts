@@ -12,6 +12,7 @@ import {
   type TestWorker,
 } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { inPieces } from "../../../helpers/pieces.ts";
 const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;
@@ -21,9 +22,6 @@ beforeAll(async () => {
 });
 
 const archive = () => gzipSync(randomBytes(200_000));
-async function* inPieces(content: Buffer, size: number) {
-  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
-}
 const upload = async (content: Buffer, by = owner, size = 50_000) =>
   ask(plane, "POST", "/api/cli/archives", {
     headers: await clientHeaders(plane, by),

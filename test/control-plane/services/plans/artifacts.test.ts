@@ -14,6 +14,7 @@ import {
   type TestWorker,
 } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import { inPieces } from "../../../helpers/pieces.ts";
 const { plane } = planeForFile();
 let owner: Owner;
 let worker: TestWorker;
@@ -33,10 +34,6 @@ const upload = (
 ) => ask(plane, "POST", pathOf(job), { headers: { ...by.headers, ...headers }, body });
 const download = (job: { id: string }, headers: Record<string, string> = {}, by = worker) =>
   ask(plane, "GET", pathOf(job), { headers: { ...by.headers, ...headers } });
-
-async function* inPieces(content: Buffer, size = 100_000) {
-  for (let at = 0; at < content.length; at += size) yield content.subarray(at, at + size);
-}
 
 test("an artifact is returned byte for byte, with its size and digest", async () => {
   const job = await addHeldJob(plane, owner, worker);

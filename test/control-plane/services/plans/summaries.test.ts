@@ -4,6 +4,7 @@ import { planSummaryLimit, type PlanSummary } from "../../../../protocol/plan-su
 import { findPlanSummary } from "../../../../control-plane/store/plans/summaries.ts";
 import { addTestUser } from "../../../helpers/test-user.ts";
 import { addHeldJob } from "../../../helpers/plane.ts";
+import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addJob, addSpec } from "../../../helpers/rows.ts";
 
@@ -12,16 +13,9 @@ const { getPlanSummary, reportStatus, getJob } = endpoints;
 const { plane } = planeForFile();
 
 const summary: PlanSummary = {
-  counts: { create: 0, update: 0, replace: 0, delete: 1, forget: 0, move: 0, import: 0 },
+  ...emptySummary,
+  counts: { ...emptySummary.counts, delete: 1 },
   changes: [{ address: "aws_db_instance.main", action: "delete" }],
-  changes_omitted: 0,
-  drift: [],
-  drift_omitted: 0,
-  outputs: [],
-  outputs_omitted: 0,
-  checks: [],
-  applyable: true,
-  complete: true,
 };
 
 /** A worker that runs a PLAN of its owner. */
