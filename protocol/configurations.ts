@@ -147,7 +147,7 @@ const Origin = Type.String({
   pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
   "x-form": "text without control characters",
   description:
-    "Where `windlass up` made the configuration: a git remote and a path in it, or an id that the client keeps in the directory. `windlass up` asks before it changes a configuration with another origin.",
+    "The directory from which `windlass up` created the configuration: a git remote and a path in it, or an id that the client keeps in the directory. `windlass up` asks before it changes a configuration with another origin.",
 });
 
 /** The fields in requests of users, where null clears a choice. */
@@ -217,8 +217,11 @@ export const Deployed = Type.Object({
     "How many resources that state records: each instance of a `count` or `for_each` as one, without data sources.",
   ),
   at: about(Timestamp, "When that state was written, or when the last DEPLOY succeeded."),
-  job_id: about(Nullable(Uuid), "The job that did it; null after a rollback by a user."),
-  by: about(Nullable(Type.String()), "The user who queued the job or rolled back, if it is known."),
+  job_id: about(Nullable(Uuid), "The job that did it; null after a rollback or a push by a user."),
+  by: about(
+    Nullable(Type.String()),
+    "The user who queued the job, rolled back or pushed, if this is known.",
+  ),
 });
 export type Deployed = Static<typeof Deployed>;
 

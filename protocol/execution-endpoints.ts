@@ -63,7 +63,7 @@ export const executionEndpoints = {
     path: "/api/jobs/{id}/logs",
     summary: "Append to a job's log; a success response means it is stored",
     description:
-      "One chunk, or several in `chunks`. With `seq`, counted from 1, a repeated post stores nothing twice. A post that arrives before its predecessor waits one second for it, then is refused with `expected_seq`. `job_status` informs the runner of a cancellation.",
+      "One chunk, or several in `chunks`. With `seq`, counted from 1, a repeated post stores nothing twice. A post that arrives before its predecessor waits up to one second for it, then is refused with `expected_seq`. `job_status` informs the runner of a cancellation.",
     caller: "worker",
     params: jobParams,
     headers: AttemptHeaders,
@@ -123,7 +123,7 @@ export const executionEndpoints = {
     path: "/api/jobs/{id}/debug-log",
     summary: "Store the debug log of a job that asks for one; once per attempt",
     description:
-      "A gzip file, at most 100 MiB, sent before the end is reported. Secrets that the runner knows are masked in it. A digest that is sent with it is checked.",
+      "A gzip file, at most 100 MiB, sent before the end is reported. Secrets that the runner knows are masked in it. If the request has a digest, it is checked.",
     caller: "worker",
     params: jobParams,
     headers: Type.Object({

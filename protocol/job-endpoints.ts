@@ -75,15 +75,15 @@ export const jobEndpoints = {
     path: "/api/cli/jobs/{id}/debug-log",
     summary: "Download the debug log of a job, a gzip file; it may hold secrets",
     description:
-      "What terraform wrote under TF_LOG=DEBUG, of a job that was created with `debug`. 404 while there is none: it comes with the job's end, and retention removes it with the log.",
+      "What terraform wrote with TF_LOG=DEBUG, if the job was created with `debug`. 404 before the job has ended, and after retention has removed the log.",
     caller: "client",
     params: jobParams,
     bytes: "response",
     status: 200,
     media: "application/gzip",
     also: {
-      206: "The part that `Range` asks for.",
-      304: "What `If-None-Match` names is still the content.",
+      206: "The requested range.",
+      304: "The content is unchanged (`If-None-Match`).",
     },
   }),
   streamJobLogs: endpoint({

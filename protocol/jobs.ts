@@ -151,7 +151,7 @@ export const Job = Type.Object({
   ended_at: about(Nullable(Timestamp), "When it ended."),
   released_at: about(
     Nullable(Timestamp),
-    "When its worker released it, and the next job of its configuration could be claimed.",
+    "When the job was released: since then, the next job of its configuration may be claimed.",
   ),
 });
 export type Job = Static<typeof Job>;

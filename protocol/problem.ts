@@ -32,7 +32,7 @@ export const problemCodes = {
   log_gap: [409, "Log chunks are missing before this one"],
   not_job_holder: [409, "Another runner or attempt holds this job"],
   plan_already_used: [409, "The plan was already deployed"],
-  plan_is_stale: [409, "The configuration changed since the plan"],
+  plan_is_stale: [409, "The plan is out of date"],
   artifact_exists: [409, "The plan artifact is already stored"],
   state_conflict: [409, "The state cannot be replaced by this one"],
   version_exists: [409, "This version is already published"],

@@ -84,7 +84,7 @@ export function jobsCommand() {
         "plan to destroy everything that a configuration has deployed, ask, then destroy it",
       )
       .argument("<configuration>", "name or id of the configuration")
-      .option("-y, --yes", "do not plan and ask first: destroy in one job")
+      .option("-y, --yes", "destroy in one job, without a plan to confirm")
       .addOption(wait())
       .addOption(worker())
       .addOption(label())

@@ -23,7 +23,7 @@ export const fieldOptions = () => [
     "--identity <name>",
     'the cloud identity whose role its jobs assume; "none" removes it',
   ),
-  new Option("--engine <name>", "the program that runs it").choices(["terraform", "opentofu"]),
+  new Option("--engine <name>", "the engine that its jobs run").choices(["terraform", "opentofu"]),
   new Option("--engine-version <constraint>", 'version of the engine, such as "~> 1.14"'),
   new Option("--working-directory <path>", "the folder of the source in which terraform runs"),
   repeated(

@@ -109,7 +109,7 @@ export const controlPlane = {
     max: 3600,
     default: 30,
     isInternal: true,
-    help: "how often a runner sends a heartbeat; only for tests, which scale time",
+    help: "how often a runner sends a heartbeat; only for tests",
   },
   WINDLASS_OFFLINE_SECONDS: {
     type: "number",
@@ -118,7 +118,7 @@ export const controlPlane = {
     max: 86_400,
     default: 60,
     isInternal: true,
-    help: "how long after its last heartbeat a worker becomes offline; only for tests, which scale time",
+    help: "how long after its last heartbeat a worker becomes offline; only for tests",
   },
   WINDLASS_LOST_SECONDS: {
     type: "number",
@@ -127,13 +127,14 @@ export const controlPlane = {
     max: 86_400,
     default: 30,
     isInternal: true,
-    help: "how long after a worker became offline its jobs count as lost; only for tests, which scale time",
+    help: "how long after a worker became offline its jobs count as lost; only for tests",
   },
   ...logging,
 } as const satisfies Settings;
 
 const credential = { type: "secret", minBytes: 1, otherwise: "off" } as const;
-const selfManaged = { type: "url", otherwise: "the provider's public host" } as const;
+const selfManaged = (example: string) =>
+  ({ type: "url", example, otherwise: "the provider's public host" }) as const;
 
 export const providers = {
   GITHUB_CLIENT_ID: {
@@ -144,7 +145,7 @@ export const providers = {
   },
   GITHUB_CLIENT_SECRET: { ...credential, help: "the secret of that app" },
   GITHUB_BASE_URL: {
-    ...selfManaged,
+    ...selfManaged("https://github.example.com"),
     help: "the address of a GitHub Enterprise Server",
     details: "Its API is at `/api/v3`",
   },
@@ -155,7 +156,7 @@ export const providers = {
   },
   GITLAB_CLIENT_SECRET: { ...credential, help: "the secret of that application" },
   GITLAB_BASE_URL: {
-    ...selfManaged,
+    ...selfManaged("https://gitlab.example.com"),
     help: "the address of a self-managed GitLab",
     details: "Its API is at `/api/v4`",
   },
@@ -165,7 +166,10 @@ export const providers = {
     details: "It needs the scopes `account email repository`",
   },
   BITBUCKET_CLIENT_SECRET: { ...credential, help: "the secret of that consumer" },
-  BITBUCKET_BASE_URL: { ...selfManaged, help: "the address of another Bitbucket host" },
+  BITBUCKET_BASE_URL: {
+    ...selfManaged("https://bitbucket.example.com"),
+    help: "the address of another Bitbucket host",
+  },
   GOOGLE_CLIENT_ID: {
     ...credential,
     help: "the id of a Google web client",
@@ -173,7 +177,10 @@ export const providers = {
       "It needs the scopes `openid email`. It is for sign-in only; Google hosts no repositories",
   },
   GOOGLE_CLIENT_SECRET: { ...credential, help: "the secret of that client" },
-  GOOGLE_BASE_URL: { ...selfManaged, help: "the address of another issuer in place of Google" },
+  GOOGLE_BASE_URL: {
+    ...selfManaged("https://accounts.example.com"),
+    help: "the address of another issuer in place of Google",
+  },
   WINDLASS_SIGN_IN_ALLOW: {
     type: "list",
     expected: "addresses, @domains, github:org/NAME, gitlab:group/PATH or *",
@@ -248,7 +255,7 @@ export const quotas = {
     ...volume,
     default: 5120,
     help: "the total size of a user's managed states and their old versions, in MiB",
-    details: "Checked when a DEPLOY is created and before a rollback",
+    details: "Checked when a DEPLOY is created, and before `windlass state push` and a rollback",
   },
   WINDLASS_QUOTA_LOG_MIB: {
     ...volume,

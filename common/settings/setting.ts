@@ -33,7 +33,7 @@ export type Setting = Described &
   (
     | ({ readonly type: "text"; readonly default?: string } & Text)
     | { readonly type: "path" }
-    | { readonly type: "url" }
+    | { readonly type: "url"; readonly example?: string }
     /**
      * An address of which only one scheme is supported, such as `sqlite:`; read as the path behind
      * it.
@@ -102,7 +102,7 @@ export function expected(setting: Setting): string {
     case "file":
       return "the path of a file";
     case "url":
-      return "an http or https address such as https://windlass.example.com";
+      return `an http or https address such as ${setting.example ?? "https://windlass.example.com"}`;
     case "location":
       return `an address that begins with ${setting.scheme}`;
     case "secret": {

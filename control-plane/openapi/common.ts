@@ -5,7 +5,7 @@ export const introduction = `Windlass is a control plane for Terraform and OpenT
 destroy them, and **workers** (runners) in their own network claim the jobs, run terraform and report the results. This document is generated
 from the schemas with which the server validates every request.
 
-**First steps.** Sign in with a browser. To sign in a command line, generate a device code, approve it at \`/cli/login?device_code=…\`, and exchange it
+**First steps.** Sign in with a browser. To sign in a client, generate a device code, approve it at \`/cli/login?device_code=…\`, and exchange it
 for an access token with \`POST /api/auth/cli/exchange\`. Then create a zone, a configuration in it, and a job for the configuration. A worker
 registers with a token from \`POST /api/cli/registration-tokens\`.
 
@@ -19,7 +19,7 @@ otherwise.
 **Errors** are problem documents (RFC 9457) with the media type \`application/problem+json\`. Programs test \`code\`; each operation lists its codes.
 A resource of another user gives the same 404 as one that does not exist. Credentials are checked before anything else.
 
-**Tracing.** The server adopts the \`X-Request-Id\` of a request (1–100 letters, digits, \`.\`, \`:\`, \`_\` and \`-\`) or generates one. It is in every
+**Tracing.** The server uses the \`X-Request-Id\` of a request (1–100 letters, digits, \`.\`, \`:\`, \`_\` and \`-\`) or generates one. It is in every
 response, every problem document and the server's log.`;
 
 const text = (description: string, example: string): Json => ({

@@ -28,7 +28,7 @@ export const tags: readonly Tag[] = [
   {
     name: "Sign-in",
     description:
-      "Users sign in with a browser. A command line generates a device code, the user approves it in the browser, and the command line exchanges it for tokens.",
+      "Users sign in with a browser. A client generates a device code, the user approves it in the browser, and the client exchanges it for tokens.",
     endpoints: { ...signInEndpoints, ...authEndpoints, ...loginEndpoints },
   },
   {
@@ -40,7 +40,7 @@ export const tags: readonly Tag[] = [
   {
     name: "Variable sets",
     description:
-      "Variables and environment that several configurations share. A set is attached to configurations or to whole zones. A configuration's own value wins, then a set attached to it, then a set attached to its zone; of two sets attached to the same thing, the one whose name sorts first. A job gets the values that hold when it is created.",
+      "Variables and environment that several configurations share. A set is attached to configurations or to whole zones. A configuration's own value wins, then a set attached to it, then a set attached to its zone; of two sets attached to the same thing, the one whose name sorts first. A job gets the values that are set when it is created.",
     endpoints: variableSetEndpoints,
   },
   {
