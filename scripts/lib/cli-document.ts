@@ -29,7 +29,7 @@ the client suggests the nearest one.
   directory: for that, pass \`--adopt\`.
 - **Colours** are used only on a terminal, and never if \`NO_COLOR\` is set.
 - **Secrets** are read from stdin or asked for without echo, never taken from arguments. In a pipeline, set \`WINDLASS_URL\` and \`WINDLASS_TOKEN\` (or
-  \`WINDLASS_TOKEN_FILE\`) instead of signing in.
+  \`WINDLASS_TOKEN_FILE\`) instead of signing in; an access token is valid for an hour.
 
 ## Completion
 
