@@ -1,6 +1,7 @@
 /** Builds the report of a job's end. */
 import { readFile, stat } from "node:fs/promises";
 import type { ExecutionMetadata } from "../../protocol/jobs.ts";
+import { parseExactly } from "../../common/exact-json.ts";
 import { withinLimit } from "../logs/secret-forms.ts";
 import { StepFailed } from "./context.ts";
 import { kibibyte, mebibyte } from "../../common/units.ts";
@@ -37,7 +38,7 @@ export async function metadataOf(
   const { size } = await stat(file);
   if (size > fileLimit)
     throw new StepFailed(`the outputs have ${size} bytes, more than ${fileLimit}`);
-  return metadataFrom(JSON.parse(await readFile(file, "utf8")) as Record<string, Output>, hides);
+  return metadataFrom(parseExactly(await readFile(file, "utf8")) as Record<string, Output>, hides);
 }
 
 /** The pure part of `metadataOf`. */

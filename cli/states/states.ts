@@ -2,6 +2,7 @@
 import { createReadStream } from "node:fs";
 import { pipeline } from "node:stream/promises";
 import type { StateVersion } from "../../protocol/state-versions.ts";
+import { parseExactly } from "../../common/exact-json.ts";
 import { configurationOf } from "../configurations/find.ts";
 import type { Run } from "../run.ts";
 import { confirm } from "../terminal/ask.ts";
@@ -103,7 +104,7 @@ async function readInput(file: string): Promise<Buffer> {
 
 async function readNewest(run: Run, name: string): Promise<StateDocument> {
   const body = await read(run, name);
-  return (await body.json()) as StateDocument;
+  return parseExactly(await body.text()) as StateDocument;
 }
 
 /** The content of a version, by default of the newest. */

@@ -10,6 +10,7 @@ import {
   planValueLimit,
 } from "../../../protocol/limits.ts";
 import type { PlannedAttribute } from "../../../protocol/plan-summary.ts";
+import { parseExactly } from "../../../common/exact-json.ts";
 import { texts } from "../outcome.ts";
 import type { Secrecy } from "../secrets.ts";
 
@@ -174,7 +175,7 @@ function insideOf(node: Node): Node {
 function parsed(text: unknown): unknown {
   if (typeof text !== "string" || text.length > jsonLimit || !/^[[{]/.test(text)) return undefined;
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch {
     return undefined;
   }

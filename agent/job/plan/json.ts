@@ -6,6 +6,7 @@ import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import { PlanSummarizer, type Check, type ResourceChange } from "./summary.ts";
 import type { Secrecy } from "../secrets.ts";
+import { exactNumber } from "../../../common/exact-json.ts";
 import { mebibyte } from "../../../common/units.ts";
 
 export interface PlanFacts {
@@ -19,13 +20,20 @@ export interface PlanFacts {
  */
 export async function readPlan(file: string, secrecy: Secrecy): Promise<PlanFacts> {
   // Takes 6 ms to load, and no other step needs it.
-  const { JSONParser } = await import("@streamparser/json");
+  const { Tokenizer, TokenParser } = await import("@streamparser/json");
+  const tokenizer = new (class extends Tokenizer {
+    protected override parseNumber(text: string): number {
+      // Its type is too narrow: the token parser takes any value.
+      return exactNumber(text) as number;
+    }
+  })();
   const lists = ["resource_changes", "resource_drift", "output_changes", "checks"];
   const facts = ["errored", "applyable", "complete"] as const;
-  const parser = new JSONParser({
+  const parser = new TokenParser({
     paths: [...facts.map((name) => `$.${name}`), ...lists.map((name) => `$.${name}.*`)],
     keepStack: false,
   });
+  tokenizer.onToken = (token) => parser.write(token);
   const summarizer = new PlanSummarizer(secrecy);
   // OpenTofu leaves `errored` out of a plan without errors.
   const said: Partial<Record<(typeof facts)[number], boolean>> = {};
@@ -39,8 +47,9 @@ export async function readPlan(file: string, secrecy: Secrecy): Promise<PlanFact
     else said[key as (typeof facts)[number]] = value === true;
   };
   // A stream takes longer to set up than a usual plan takes to read.
-  if (statSync(file).size <= smallFile) parser.write(readFileSync(file));
-  else for await (const part of createReadStream(file)) parser.write(part as Buffer);
+  if (statSync(file).size <= smallFile) tokenizer.write(readFileSync(file));
+  else for await (const part of createReadStream(file)) tokenizer.write(part as Buffer);
+  if (!tokenizer.isEnded) tokenizer.end();
   if (!parser.isEnded) parser.end();
   return { errored: said.errored === true, summary: summarizer.summary(said) };
 }

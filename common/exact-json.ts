@@ -1,0 +1,24 @@
+/**
+ * JSON with numbers that JavaScript cannot hold, such as ids of 19 digits: they stay text, because
+ * rounded they would be other numbers.
+ */
+
+/** Parses JSON. A number that would lose digits becomes a text with all of them. */
+export const parseExactly = (json: string): unknown =>
+  JSON.parse(json, (_, value: unknown, context?: { source?: string }) =>
+    typeof value === "number" ? exactNumber(context?.source ?? String(value)) : value,
+  );
+
+/** Returns the number that the text of JSON is, or the text if the number would lose digits. */
+export function exactNumber(text: string): number | string {
+  const value = Number(text);
+  if (text.length <= safeLength && !/e/i.test(text)) return value;
+  return significant(text) === significant(String(value)) ? value : text;
+}
+
+/** So many digits are always kept. */
+const safeLength = 15;
+
+/** The digits from the first to the last one that is not 0. The exponent follows from the value. */
+const significant = (text: string): string =>
+  text.replace(/e.*$/i, "").replaceAll(/[-.]/g, "").replace(/^0+/, "").replace(/0+$/, "");
