@@ -25,6 +25,7 @@ Commands:
 
 Options:
   -h, --help                   print this help
+  -V, --version                print the version
 
 Settings come from the environment; secrets also from a file (NAME_FILE) or a
 systemd credential. docs/settings.md describes them in detail.
@@ -45,6 +46,8 @@ export async function main(args: string[]): Promise<void> {
   const [command, ...rest] = args;
   if (command === "--help" || command === "-h" || command === "help")
     return void process.stdout.write(usage());
+  if (command === "--version" || command === "-V")
+    return void process.stdout.write(`${version()}\n`);
   try {
     // Each command loads only what it needs, because loading the whole server takes a second.
     if (command === "login-link")

@@ -20,6 +20,18 @@ describe("windlass", () => {
     });
   });
 
+  it.each([
+    ["server", "--version"],
+    ["server", "-V"],
+    ["agent", "--version"],
+  ])("prints the version of the role with: %s %s", async (...words) => {
+    expect(await windlass(words)).toMatchObject({
+      exitCode: 0,
+      stdout: manifest.version,
+      stderr: "",
+    });
+  });
+
   it.each([["--help"], ["help"], []])("lists the commands with: %s", async (...words) => {
     const { exitCode, stdout, stderr } = await windlass(words);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
