@@ -66,6 +66,12 @@ const entries: readonly Entry[] = [
     load: async () => (await import("./commands/configurations.ts")).configurationsCommand(),
   },
   {
+    name: "variable-sets",
+    group: "Work",
+    description: "values that several configurations or whole zones share",
+    load: async () => (await import("./commands/variable-sets.ts")).variableSetsCommand(),
+  },
+  {
     name: "jobs",
     group: "Work",
     description: "plans, deployments and destructions",

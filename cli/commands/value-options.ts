@@ -2,23 +2,39 @@
 import { Option } from "@commander-js/extra-typings";
 import { repeated } from "../noun.ts";
 
-/** Of `configurations create`, `configurations update` and `up`, in the order of the help. */
-export const fieldOptions = () => [
-  repeated("--var <name=value>", "a variable; a value that begins with [ or { is JSON; repeatable"),
-  repeated(
-    "--var-file <file>",
-    "a .tfvars.json file with variables, or a .tfvars file, which is uploaded; repeatable",
-  ),
-  repeated("--sensitive <name>", "a secret variable: prompted for, or a line of stdin; repeatable"),
-  repeated(
-    "--label <label>",
-    'a label the worker must have; repeatable; replaces the earlier labels; "" removes all',
-  ),
+const variable = () =>
+  repeated("--var <name=value>", "a variable; a value that begins with [ or { is JSON; repeatable");
+const sensitive = () =>
+  repeated("--sensitive <name>", "a secret variable: prompted for, or a line of stdin; repeatable");
+const environment = () => [
   repeated("--env <name=value>", "an environment variable for terraform; repeatable"),
   repeated(
     "--sensitive-env <name>",
     "a secret environment variable: prompted for, or a line of stdin; repeatable",
   ),
+];
+
+/** Of `variable-sets create` and `variable-sets update`, in the order of the help. */
+export const valueOptions = () => [
+  variable(),
+  repeated("--var-file <file>", "a .tfvars.json file with variables; repeatable"),
+  sensitive(),
+  ...environment(),
+];
+
+/** Of `configurations create`, `configurations update` and `up`, in the order of the help. */
+export const fieldOptions = () => [
+  variable(),
+  repeated(
+    "--var-file <file>",
+    "a .tfvars.json file with variables, or a .tfvars file, which is uploaded; repeatable",
+  ),
+  sensitive(),
+  repeated(
+    "--label <label>",
+    'a label the worker must have; repeatable; replaces the earlier labels; "" removes all',
+  ),
+  ...environment(),
   new Option(
     "--identity <name>",
     'the cloud identity whose role its jobs assume; "none" removes it',

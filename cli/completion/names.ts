@@ -27,6 +27,8 @@ const read: Readonly<Record<Kind, (api: Api) => Promise<Line[]>>> = {
   configurations: async (api) =>
     (await api.call("listConfigurations")).configurations.map(({ name, status }) => [name, status]),
   zones: async (api) => (await api.call("listZones")).zones.map(({ name }) => [name, "zone"]),
+  "variable-sets": async (api) =>
+    (await api.call("listVariableSets")).variable_sets.map(({ name }) => [name, "variable set"]),
   workers: async (api) =>
     (await api.call("listWorkers")).workers.map(({ name, status }) => [name, status]),
   identities: async (api) =>

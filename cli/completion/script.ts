@@ -7,7 +7,14 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 type Shell = "bash" | "zsh" | "fish";
 
 /** What has names that the server knows. */
-const kinds = ["configurations", "zones", "workers", "identities", "jobs"] as const;
+const kinds = [
+  "configurations",
+  "zones",
+  "variable-sets",
+  "workers",
+  "identities",
+  "jobs",
+] as const;
 export type Kind = (typeof kinds)[number];
 
 interface Offer {

@@ -8,6 +8,7 @@ import { terraformFilesOf } from "./var-files.ts";
 import {
   backendOf,
   namesVariables,
+  refuseSeveralReaders,
   readJson,
   textsOf,
   variablesOf,
@@ -72,12 +73,11 @@ export async function fieldsOf(
   root: string | undefined,
 ): Promise<Fields> {
   const { identity, engine, backend, timeout } = options;
-  const asking = [options.sensitive, options.sensitiveEnv, options.sensitiveBackendConfig];
-  if (asking.filter(Boolean).length > 1 && !process.stdin.isTTY)
-    throw new CliError(
-      "--sensitive, --sensitive-env and --sensitive-backend-config all read stdin. Use one of them at a time.",
-      2,
-    );
+  refuseSeveralReaders({
+    "--sensitive": options.sensitive,
+    "--sensitive-env": options.sensitiveEnv,
+    "--sensitive-backend-config": options.sensitiveBackendConfig,
+  });
   return defined({
     cloud_identity_id: identity && (await identityOf(run, identity)),
     project_name: options.projectName,

@@ -1,10 +1,12 @@
 /** Shows configurations. */
-import type { Configuration, Source, TextValue } from "../../protocol/configurations.ts";
+import type { Configuration, Source } from "../../protocol/configurations.ts";
+import type { VariableSet } from "../../protocol/variable-sets.ts";
 import { outputLines } from "../jobs/outputs.ts";
 import type { Run } from "../run.ts";
 import { print } from "../terminal/output.ts";
 import { ago, time } from "../terminal/times.ts";
 import { deployedText } from "./deployed.ts";
+import { environmentLines, linesWithSets } from "./values.ts";
 
 /** Describes a source in one line. */
 export function sourceText(source: Source): string {
@@ -15,14 +17,6 @@ export function sourceText(source: Source): string {
   );
 }
 
-const textLines = (texts: Readonly<Record<string, TextValue>> = {}): string =>
-  Object.entries(texts)
-    .map(([name, text]) => `${name}=${shownText(text)}`)
-    .join("\n");
-
-const shownText = (text: TextValue): string =>
-  typeof text === "string" ? text : text.sensitive ? "(sensitive)" : (text.value ?? "");
-
 const stateWords = {
   own: "in the backend that its files declare",
   managed: "managed by the control plane",
@@ -31,11 +25,10 @@ const stateWords = {
 
 /** Prints a configuration as names and values, and the outputs of its last deployment. */
 export async function showConfiguration(run: Run, it: Configuration): Promise<void> {
-  const names = run.json ? undefined : await namesOf(run, it);
-  const variables = Object.entries(it.variables ?? {}).map(
-    ([name, { value, sensitive }]) =>
-      `${name} = ${sensitive ? "(sensitive)" : typeof value === "string" ? value : JSON.stringify(value)}`,
-  );
+  const [names, sets] = run.json
+    ? [undefined, []]
+    : await Promise.all([namesOf(run, it), setsOf(run, it)]);
+  const { variables, environment } = linesWithSets(it, sets);
   run.show(it, {
     name: it.name,
     id: it.id,
@@ -53,9 +46,12 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
     identity: names?.identity,
     labels: it.labels.join(", "),
     variables: variables.join("\n"),
-    environment: textLines(it.environment),
+    environment: environment.join("\n"),
+    "variable sets": it.variable_sets
+      ?.map(({ name, attached_to }) => `${name} (attached to the ${attached_to})`)
+      .join("\n"),
     "var files": it.var_files?.join("\n"),
-    "backend settings": textLines(it.backend_config),
+    "backend settings": environmentLines(it.backend_config).join("\n"),
     parallelism: it.parallelism?.toString(),
     changed: `${time(it.updated_at)} (${ago(it.updated_at)})`,
     console: `${run.api.server}/configurations/${it.id}`,
@@ -65,6 +61,10 @@ export async function showConfiguration(run: Run, it: Configuration): Promise<vo
   for (const line of ["", "Outputs:", ...outputLines({ execution_metadata: { outputs } })])
     print(line);
 }
+
+/** Its variable sets with their values, in the order in which they win. */
+const setsOf = ({ api }: Run, { variable_sets = [] }: Configuration): Promise<VariableSet[]> =>
+  Promise.all(variable_sets.map(({ id }) => api.call("getVariableSet", { params: { id } })));
 
 /** The names of its zone and its cloud identity. */
 async function namesOf(

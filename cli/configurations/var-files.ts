@@ -11,7 +11,8 @@ interface Options {
   readonly varFile?: string[] | undefined;
 }
 
-const isTerraform = (file: string): boolean => file.endsWith(".tfvars");
+/** Whether a variable file is in HCL. */
+export const isTerraform = (file: string): boolean => file.endsWith(".tfvars");
 
 /** The variable files of a configuration that are in the directory, and so are uploaded with it. */
 export const existingVarFiles = (root: string, paths: readonly string[]): string[] =>

@@ -1,6 +1,7 @@
 /** Reads variables from options and files, and secret ones from stdin or a prompt without echo. */
 import { readFileSync } from "node:fs";
 import type { TextValue, Variable } from "../../protocol/configurations.ts";
+import { parseExactly } from "../../common/exact-json.ts";
 import { fileErrorText } from "../terminal/file-errors.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { CliError } from "../terminal/output.ts";
@@ -46,17 +47,25 @@ export async function variablesOf(
   return Object.fromEntries(variables);
 }
 
-/** Returns the values `before` with the pairs of `option` and the secret values added. */
+/**
+ * Returns the values `before` without those of `unset` and with the pairs of `option` and the
+ * secret values; undefined if no option is given.
+ */
 export async function textsOf(
   option: string,
   pairs: readonly string[] | undefined,
   secrets: readonly string[] | undefined,
   before: Readonly<Record<string, TextValue>> = {},
+  unset?: readonly string[],
 ): Promise<Record<string, TextValue> | undefined> {
-  if (pairs === undefined && secrets === undefined) return undefined;
+  if (pairs === undefined && secrets === undefined && unset === undefined) return undefined;
+  const kept = new Map(Object.entries(before));
+  for (const name of unset ?? [])
+    if (!kept.delete(name))
+      throw new CliError(`There is no environment variable "${name}" to unset.`);
   const values = await secretsOf(secrets ?? []);
   return {
-    ...before,
+    ...Object.fromEntries(kept),
     ...pairsOf(option, pairs ?? []),
     ...Object.fromEntries(
       (secrets ?? []).map((name, at) => [name, { value: values[at] ?? "", sensitive: true }]),
@@ -64,11 +73,20 @@ export async function textsOf(
   };
 }
 
+/** Throws `CliError` if several options read stdin, which has one end. */
+export function refuseSeveralReaders(
+  options: Readonly<Record<string, readonly string[] | undefined>>,
+): void {
+  const given = Object.keys(options).filter((option) => options[option] !== undefined);
+  if (given.length > 1 && !process.stdin.isTTY)
+    throw new CliError(`${given.join(" and ")} all read stdin. Use one of them at a time.`, 2);
+}
+
 /** Parses a list or a map as JSON. Everything else stays text, which terraform converts. */
 function parseValue(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return text;
   try {
-    return JSON.parse(text) as unknown;
+    return parseExactly(text);
   } catch (error) {
     throw new CliError(
       `A value that begins with ${text.trim()[0]} must be valid JSON: ${(error as Error).message}`,
@@ -87,7 +105,7 @@ function readValues(file: string): Record<string, unknown> {
 /** Reads a JSON file. Throws `CliError` if it cannot be read. */
 export function readJson(file: string): unknown {
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as unknown;
+    return parseExactly(readFileSync(file, "utf8"));
   } catch (error) {
     throw new CliError(`${file} cannot be read: ${fileErrorText(error)}`, 2);
   }

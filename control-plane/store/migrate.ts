@@ -27,7 +27,7 @@ import * as variableSets from "./migrations/0025-variable-sets.ts";
 import * as registrationTokens from "./migrations/0026-registration-tokens.ts";
 
 /** In order; the schema's version is how many of them have run. */
-const migrations = [
+export const migrations = [
   start,
   planSummaries,
   retention,

@@ -7,8 +7,9 @@ import { promisify } from "node:util";
 import Database from "better-sqlite3";
 import { sql } from "kysely";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { knownSchema } from "../../../../control-plane/store/migrate.ts";
+import { knownSchema, migrations } from "../../../../control-plane/store/migrate.ts";
 import { up as first } from "../../../../control-plane/store/migrations/0001-start.ts";
+import * as variableSets from "../../../../control-plane/store/migrations/0025-variable-sets.ts";
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
 import { Connection } from "../../../../control-plane/store/engines/sqlite-connection.ts";
 
@@ -134,8 +135,8 @@ const openInProcess = () =>
     file,
   ]);
 
-function read(): Rows {
-  const database = new Database(file);
+function read(path = file): Rows {
+  const database = new Database(path);
   const rows = tablesOf(database).map((table) => [
     table,
     database.prepare(`select * from ${table} order by 1`).all(),
@@ -176,6 +177,31 @@ it("keeps every row of the first release, except verification codes", async () =
   expect(after.facts).toContainEqual({ name: "states_to_recount", value: "" });
   expect(after.archives).toMatchObject([{ named_at: 1 }]);
   expect(after.accounts).toMatchObject([{ host: "" }]);
+});
+
+it("keeps variable sets, and what they are attached to", async () => {
+  const path = join(directory, "sets.db");
+  const connection = new Connection(path, {});
+  const version = migrations.indexOf(variableSets) + 1;
+  for (const { up } of migrations.slice(0, version)) await up(connection.sql as never);
+  const { database } = connection;
+  database.exec(`create table schema_version (version integer not null);
+    insert into schema_version values (${version})`);
+  for (const table of ["users", "zones", "cloud_identities", "specs", "variable_sets"]) {
+    const columns = columnsOf(database, table);
+    database
+      .prepare(`insert into ${table} values (${columns.map(() => "?").join()})`)
+      .run(...columns.map(valueOf));
+  }
+  database.exec("insert into variable_set_attachments values ('1', '1', null), ('1', null, '1')");
+  database.close();
+  const { schema_version: _, ...before } = read(path);
+  await (await openSqlite(path)).close();
+  const { schema_version, ...after } = read(path);
+  expect(schema_version).toEqual([{ version: knownSchema }]);
+  expect(after).toMatchObject(before);
+  expect(after.variable_sets).toMatchObject([{ id: "1", definition: managed }]);
+  expect(after.variable_set_attachments).toHaveLength(2);
 });
 
 it("results in the same schema as a new store", async () => {
