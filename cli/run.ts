@@ -6,7 +6,7 @@ import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { Api } from "./api/api.ts";
 import type { ClientSettings } from "./config.ts";
 import { clean, CliError, print, say } from "./terminal/output.ts";
-import { fitToTerminal, table } from "./terminal/table.ts";
+import { fitToTerminal, shortenIds, table } from "./terminal/table.ts";
 
 export interface GlobalOptions {
   readonly server?: string;
@@ -105,8 +105,8 @@ async function runOf(
       const rows = items.map((item) =>
         Object.values(columns).map((of) => clean(String(of(item) ?? "-"))),
       );
-      for (const line of table(fitToTerminal([Object.keys(columns), ...rows])))
-        print(line.trimEnd());
+      const shown = fitToTerminal([Object.keys(columns), ...shortenIds(rows)]);
+      for (const line of table(shown)) print(line.trimEnd());
     },
     done(text) {
       if (!options.json) say(text);

@@ -1,5 +1,6 @@
 /** Building blocks of the schemas: ids, times, names, limits. */
 import { Type, type Static, type TSchema } from "typebox";
+import { idPrefixLength } from "./limits.ts";
 
 /** Adds a description for the OpenAPI document. The validation does not change. */
 export const about = <T extends TSchema>(schema: T, description: string): T =>
@@ -13,6 +14,16 @@ export const about = <T extends TSchema>(schema: T, description: string): T =>
 
 /** An id. The server generates UUIDs of version 7, which sort by time; any UUID is accepted. */
 export const Uuid = Type.String({ format: "uuid", maxLength: 36 });
+
+/** The beginning of an id, as users type it. */
+export const IdPrefix = Type.String({
+  minLength: idPrefixLength,
+  maxLength: 36,
+  pattern: "^[0-9A-Fa-f-]+$",
+  "x-form": "the beginning of an id",
+  description: "Only those whose id begins with this.",
+  examples: ["01890a5d-ac96"],
+});
 
 /** RFC 3339 in UTC with milliseconds, as `Date#toISOString` writes it. */
 export const Timestamp = Type.String({ format: "date-time" });

@@ -1,12 +1,13 @@
 /** The endpoints with which users create, read and cancel jobs. */
 import { Type } from "typebox";
 import { endpoint } from "./endpoint.ts";
-import { about, NextCursor, Paging, Uuid } from "./fields.ts";
+import { about, IdPrefix, Name, NextCursor, Paging, Uuid } from "./fields.ts";
 import {
   CreateJob,
   Job,
   JobProgress,
   JobStatus,
+  JobType,
   jobParams,
   LogChunk,
   LogId,
@@ -40,14 +41,23 @@ export const jobEndpoints = {
     method: "GET",
     path: "/api/jobs",
     summary: "List jobs, newest first",
+    description:
+      "With several filters, a page may have fewer jobs than `limit`, or none, because each page searches a bounded part of the history. The list continues while `next_cursor` is not null.",
     caller: "client",
     query: Type.Object({
       status: Type.Optional(about(JobStatus, "Only jobs with this status.")),
       zone_id: Type.Optional(about(Uuid, "Only jobs of this zone's configurations.")),
+      configuration: Type.Optional(
+        about(Name, "Only jobs of this configuration: its id or its name."),
+      ),
+      job_type: Type.Optional(about(JobType, "Only jobs of this type.")),
+      mine: Type.Optional(about(Type.Boolean(), "Only jobs that the caller created.")),
+      id_prefix: Type.Optional(IdPrefix),
       ...Paging,
     }),
     status: 200,
     answer: Type.Object({ jobs: Type.Array(Job), next_cursor: NextCursor }),
+    refusals: ["not_found"],
   }),
   getJob: endpoint({
     method: "GET",

@@ -5,6 +5,9 @@
 
 export const jobTypes = ["PLAN", "DEPLOY", "DESTROY", "DESTROY_WORKER"] as const;
 
+/** Characters of the shortest beginning by which an id is found. */
+export const idPrefixLength = 4;
+
 /** The timeout of a job without one, in seconds. */
 export const timeoutSecondsDefault = 3600;
 

@@ -1,27 +1,59 @@
-/** Finds a resource by name or id. */
+/** Finds a resource by its name, its id or the beginning of its id. */
 import { isClose } from "../../common/spelling.ts";
 import { CliError } from "../terminal/output.ts";
+import { idPrefixOf } from "./ids.ts";
 
-interface Named {
+interface Findable {
   readonly id: string;
-  readonly name: string;
+  /** What has no name is found by its id. */
+  readonly name?: string | undefined;
 }
 
-/** Returns the item with this name or id. Throws `CliError` with similar names. */
-export function find<T extends Named>(
+/**
+ * Returns the item with this name or id, or the only one whose id begins so. Throws `CliError` with
+ * similar names, or with all whose ids begin so.
+ */
+export function find<T extends Findable>(
   what: string,
   noun: string,
   all: readonly T[],
   wanted: string,
 ): T {
-  // An id takes precedence, so that no name can hide another item.
+  // An id takes precedence, so that no name can hide another item; then a name, because a name can
+  // look like the beginning of an id.
   const id = wanted.toLowerCase();
   const found = all.find((one) => one.id === id) ?? all.find(({ name }) => name === wanted);
   if (found) return found;
-  const close = all.map(({ name }) => name).filter((name) => isClose(name, wanted));
+  const prefix = idPrefixOf(wanted);
+  const [first, ...others] =
+    prefix === undefined ? [] : all.filter((one) => digitsOf(one.id).startsWith(digitsOf(prefix)));
+  if (first && others.length === 0) return first;
+  if (first) throw ambiguous(noun, wanted, [first, ...others], ({ name }) => name);
+  const close = all.flatMap(({ name }) => name ?? []).filter((name) => isClose(name, wanted));
   const hint =
     close.length > 0
       ? `Did you mean ${close.slice(0, 3).join(" or ")}?`
       : `To see what exists: windlass ${noun} list`;
   throw new CliError(`There is no ${what} "${wanted}". ${hint}`);
+}
+
+/** Not all ids have hyphens. */
+const digitsOf = (id: string): string => id.replaceAll("-", "");
+
+/** How many of the items that begin alike a message lists. */
+export const listedAtMost = 5;
+
+/** The error for the beginning of several ids, with these ids. */
+export function ambiguous<T extends { readonly id: string }>(
+  noun: string,
+  prefix: string,
+  all: readonly T[],
+  describe: (item: T) => string | undefined,
+): CliError {
+  const lines = all.slice(0, listedAtMost).map((one) => `\n  ${one.id}  ${describe(one) ?? ""}`);
+  const more = all.length > listedAtMost ? "\n  …" : "";
+  return new CliError(
+    `Several ${noun} have ids that begin with ${prefix}. Type more of the id:${lines.map((line) => line.trimEnd()).join("")}${more}`,
+    2,
+  );
 }

@@ -24,6 +24,9 @@ const label = () =>
     'a label the worker must have, instead of the configuration\'s; repeatable; "" for none',
   );
 
+const jobHelp =
+  "its id, or the beginning of it; NAME/- for the latest job of that configuration, - for that of this directory";
+
 /** Builds the command; the code of each verb is loaded only when it runs. */
 export function jobsCommand() {
   const jobs = noun("jobs", "plans, deployments and destructions: queued, running and ended");
@@ -62,7 +65,10 @@ export function jobsCommand() {
       .command("deploy")
       .description("deploy a configuration, or apply exactly one plan")
       .argument("[configuration]", "name or id; not needed with --plan")
-      .option("--plan <job>", "apply the plan of this job (default: plan and apply in one job)")
+      .option(
+        "--plan <job>",
+        "apply the plan of this job; - for the latest plan (default: plan and apply in one job)",
+      )
       .addOption(wait())
       .addOption(worker())
       .addOption(label())
@@ -73,7 +79,8 @@ export function jobsCommand() {
         ),
       ),
     [
-      ["windlass jobs deploy --plan 01890a5d-… --wait", "apply exactly the reviewed plan"],
+      ["windlass jobs deploy --plan 01890a5d-ac96 --wait", "apply exactly the reviewed plan"],
+      ["windlass jobs deploy network --plan - --wait", "apply the latest plan of network"],
       ["windlass jobs deploy network --wait", "plan and apply in one job"],
     ],
   );
@@ -124,11 +131,22 @@ export function jobsCommand() {
           "cancelled",
         ]),
       )
+      .addOption(
+        new Option("--type <type>", "only jobs of this type").choices([
+          "plan",
+          "deploy",
+          "destroy",
+          "destroy-worker",
+        ]),
+      )
+      .option("--configuration <name>", "only jobs of this configuration: its name or id")
       .option("--zone <name>", "only jobs in this zone: its name or id")
+      .option("--mine", "only jobs that you created")
       .addOption(limit("the number of jobs to list"))
       .action(action(async (run: Run, options: ListOptions) => (await read()).list(run, options))),
     [
       ["windlass jobs list --status failed --zone production", "failed jobs of a zone"],
+      ["windlass jobs list --configuration network --type deploy", "who deployed it, and when"],
       ["windlass jobs list --limit 500 --json", "for scripts"],
     ],
   );
@@ -136,7 +154,7 @@ export function jobsCommand() {
     jobs
       .command("show")
       .description("show a job, what its plan would change, and its outputs")
-      .argument("<job>", "id of the job")
+      .argument("<job>", jobHelp)
       .option("--plan", "show only the plan; with --json, its summary")
       .option("--markdown", "print the plan as Markdown, for a pull request")
       .action(
@@ -145,19 +163,20 @@ export function jobsCommand() {
         ),
       ),
     [
-      ["windlass jobs show 01890a5d-…", "job, plan and outputs"],
+      ["windlass jobs show 01890a5d-ac96", "job, plan and outputs"],
+      ["windlass jobs show network/-", "the latest job of network"],
       [
-        "windlass jobs show 01890a5d-… --plan --json | jq .plan_summary.counts",
+        "windlass jobs show 01890a5d-ac96 --plan --json | jq .plan_summary.counts",
         "count the changes",
       ],
-      ["windlass jobs show 01890a5d-… --markdown", "for a comment on a pull request"],
+      ["windlass jobs show 01890a5d-ac96 --markdown", "for a comment on a pull request"],
     ],
   );
   examples(
     jobs
       .command("logs")
       .description("print the log of a job")
-      .argument("<job>", "id of the job")
+      .argument("<job>", jobHelp)
       .option("-f, --follow", "print until the job ends; exit with 0 if it succeeds, else with 1")
       .action(
         action(async (run: Run, id: string, options: LogsOptions) =>
@@ -165,8 +184,9 @@ export function jobsCommand() {
         ),
       ),
     [
-      ["windlass jobs logs 01890a5d-… --follow", "follow the live log"],
-      ["windlass jobs logs 01890a5d-… --json", "one chunk per line, as JSON"],
+      ["windlass jobs logs 01890a5d-ac96 --follow", "follow the live log"],
+      ["windlass jobs logs -", "the latest job of the configuration of this directory"],
+      ["windlass jobs logs network/- --json", "one chunk per line, as JSON"],
     ],
   );
   examples(
@@ -175,7 +195,7 @@ export function jobsCommand() {
       .description(
         "write the debug log of a job that was queued with --debug; it may contain secrets",
       )
-      .argument("<job>", "id of the job")
+      .argument("<job>", jobHelp)
       .option("--output <file>", "write it to this file, with mode 0600 (default: stdout)")
       .action(
         action(async (run: Run, id: string, options: DebugLogOptions) =>
@@ -184,38 +204,38 @@ export function jobsCommand() {
       ),
     [
       ["windlass jobs plan network --debug --wait", "run a job that keeps one"],
-      ["windlass jobs debug-log 01890a5d-… --output debug.log", "then download it"],
+      ["windlass jobs debug-log 01890a5d-ac96 --output debug.log", "then download it"],
     ],
   );
   examples(
     jobs
       .command("cancel")
       .description("cancel a queued or running job; terraform stops cleanly and unlocks the state")
-      .argument("<job>", "id of the job")
+      .argument("<job>", jobHelp)
       .option("--wait", "wait until the runner has stopped terraform; exit with 0")
       .action(
         action(async (run: Run, id: string, options: CreateOptions) =>
           (await create()).cancel(run, id, options),
         ),
       ),
-    [["windlass jobs cancel 01890a5d-… --wait", "wait until it has stopped"]],
+    [["windlass jobs cancel 01890a5d-ac96 --wait", "wait until it has stopped"]],
   );
   examples(
     jobs
       .command("retry")
       .description("queue a new job with the request of a failed or cancelled one")
-      .argument("<job>", "id of the job")
+      .argument("<job>", jobHelp)
       .addOption(wait())
       .action(
         action(async (run: Run, id: string, options: CreateOptions) =>
           (await create()).retry(run, id, options),
         ),
       ),
-    [["windlass jobs retry 01890a5d-… --wait", "follow the new job"]],
+    [["windlass jobs retry 01890a5d-ac96 --wait", "follow the new job"]],
   );
   return examples(jobs, [
     ["windlass jobs plan network --wait", "show what would change"],
-    ["windlass jobs deploy --plan 01890a5d-… --wait", "apply exactly that plan"],
-    ["windlass jobs logs 01890a5d-… --follow", "follow the live log"],
+    ["windlass jobs deploy --plan 01890a5d-ac96 --wait", "apply exactly that plan"],
+    ["windlass jobs logs 01890a5d-ac96 --follow", "follow the live log"],
   ]);
 }

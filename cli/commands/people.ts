@@ -28,16 +28,19 @@ export function loginsCommand() {
   logins
     .command("delete")
     .description("end a login; its tokens stop working at once")
-    .argument("<id>", "id of the login")
+    .argument("<id>", "id of the login, or the beginning of it")
     .action(
-      action(async (run: Run, id: string) => {
+      action(async (run: Run, named: string) => {
+        const { find } = await import("../api/find.ts");
+        const { logins: all } = await run.api.call("listLogins");
+        const { id } = find("login", "logins", all, named);
         await run.api.call("revokeLogin", { params: { id } });
         run.done("The login is ended.");
       }),
     );
   verbExamples(logins, {
     list: ["", "find logins that you do not recognise"],
-    delete: ["01890a5d-…", "end this one"],
+    delete: ["01890a5d-ac96", "end this one"],
   });
   return examples(logins, [["windlass logins list", "find logins that you do not recognise"]]);
 }
@@ -88,7 +91,7 @@ export function auditCommand() {
     .command("list")
     .description("list audit entries, newest first")
     .option("--action <noun.verb>", "only this action, such as job.create")
-    .option("--target <id>", "only actions on the resource with this id")
+    .option("--target <id>", "only actions on the resource with this id, which must be whole")
     .option("--since <time>", "at or after this time, such as 2026-01-31 or 2026-01-31T12:00Z")
     .option("--until <time>", "before this time")
     .addOption(limit("the number of entries to list"))
@@ -104,6 +107,7 @@ async function listAudit(run: Run, options: AuditOptions): Promise<void> {
   const { parseCount, readPages } = await import("../api/pages.ts");
   const since = await parseTime("--since", options.since);
   const until = await parseTime("--until", options.until);
+  if (options.target !== undefined) await checkTarget(options.target);
   const { items, more } = await readPages(parseCount("--limit", options.limit), async (page) => {
     const response = await run.api.call("listAuditEntries", {
       query: {
@@ -132,6 +136,15 @@ async function listAudit(run: Run, options: AuditOptions): Promise<void> {
     "There are no such audit entries.",
   );
   if (more) run.done(`There are older entries: --limit ${Number(options.limit) * 5}`);
+}
+
+/** Throws `CliError` for the beginning of an id, by which the log has no entries. */
+async function checkTarget(id: string): Promise<void> {
+  const { idPrefixOf, isWholeId } = await import("../api/ids.ts");
+  const isHash = /^[0-9a-f]{16}$/.test(id);
+  if (idPrefixOf(id) === undefined || isWholeId(id) || isHash) return;
+  const { CliError } = await import("../terminal/output.ts");
+  throw new CliError(`--target must be a whole id, not "${id}". show prints whole ids.`, 2);
 }
 
 async function parseTime(option: string, text: string | undefined): Promise<string | undefined> {

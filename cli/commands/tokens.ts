@@ -56,9 +56,12 @@ export function tokensCommand() {
   tokens
     .command("revoke")
     .description("revoke a registration token; the runners that used it stay registered")
-    .argument("<id>", "id of the token, as tokens list prints it")
+    .argument("<id>", "id of the token, as tokens list prints it, or the beginning of it")
     .action(
-      action(async (run: Run, id: string) => {
+      action(async (run: Run, named: string) => {
+        const { find } = await import("../api/find.ts");
+        const { registration_tokens } = await run.api.call("listRegistrationTokens");
+        const { id } = find("registration token", "tokens", registration_tokens, named);
         await run.api.call("revokeRegistrationToken", { params: { id } });
         run.done("The registration token is revoked.");
       }),

@@ -1,4 +1,4 @@
-/** Finds configurations by name or id. */
+/** Finds configurations by name or id, or by the directory from which they were created. */
 import type { Configuration } from "../../protocol/configurations.ts";
 import { ProblemError } from "../../protocol/transport.ts";
 import type { Api } from "../api/api.ts";
@@ -23,7 +23,7 @@ export async function findConfiguration(
   }
 }
 
-/** Returns the configuration with this name or id. Throws `CliError` with similar names. */
+/** Returns the configuration that `find` finds. Throws `CliError` if there is none. */
 export const configurationOf = async (api: Api, name: string): Promise<Configuration> =>
   (await findConfiguration(api, name)) ??
   find(
@@ -32,3 +32,25 @@ export const configurationOf = async (api: Api, name: string): Promise<Configura
     (await api.call("listConfigurations")).configurations,
     name,
   );
+
+/** Returns the configuration that `windlass up` created from the current directory. */
+export async function configurationHere(api: Api): Promise<Configuration> {
+  const { readOrigins } = await import("../up/origin.ts");
+  const origins = await readOrigins(process.cwd());
+  const { configurations } =
+    origins.length === 0 ? { configurations: [] } : await api.call("listConfigurations");
+  const [found, ...others] = configurations.filter(
+    ({ origin }) => origin !== undefined && origins.includes(origin),
+  );
+  if (!found)
+    throw new CliError(
+      "- is the latest job of the configuration of the current directory, and this one has none. Name the configuration: NAME/-",
+      2,
+    );
+  if (others.length === 0) return found;
+  const names = [found, ...others].map(({ name }) => `${name}/-`);
+  throw new CliError(
+    `Several configurations were created from this directory. Pass ${names.join(" or ")}`,
+    2,
+  );
+}

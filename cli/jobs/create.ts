@@ -9,6 +9,7 @@ import { planFields, type PlanOptionWords } from "../plans/plan-options.ts";
 import { planView } from "../plans/plan-view.ts";
 import { CliError, print, say } from "../terminal/output.ts";
 import type { Run } from "../run.ts";
+import { jobIdOf } from "./find.ts";
 import { consoleAddress, showJob, showPlan } from "./read.ts";
 import { reportOutcome, watchJob } from "./watch.ts";
 import { nameOf } from "./words.ts";
@@ -55,7 +56,8 @@ export async function deploy(
     await queue(run, { job_type: "DEPLOY", configuration_id: configuration.id }, options);
     return;
   }
-  const planned = await run.api.call("getJob", { params: { id: options.plan } });
+  const id = await jobIdOf(run, options.plan, { configuration, type: "PLAN" });
+  const planned = await run.api.call("getJob", { params: { id } });
   if (planned.configuration_id === null)
     throw new CliError(`The configuration of the plan ${planned.id} has been deleted.`);
   if (configuration && configuration.id !== planned.configuration_id)
@@ -100,8 +102,8 @@ export async function destroyWorker(run: Run, name: string, options: AskingOptio
 }
 
 /** `jobs cancel`. */
-export async function cancel(run: Run, id: string, { wait }: CreateOptions): Promise<void> {
-  const job = await cancelled(run, id);
+export async function cancel(run: Run, named: string, { wait }: CreateOptions): Promise<void> {
+  const job = await cancelled(run, await jobIdOf(run, named));
   run.done(
     `The ${nameOf(job)} is cancelled${job.released_at === null ? "; its runner stops terraform" : ""}.`,
   );
@@ -123,7 +125,8 @@ async function cancelled({ api }: Run, id: string): Promise<Job> {
 }
 
 /** `jobs retry`. */
-export async function retry(run: Run, id: string, { wait }: CreateOptions): Promise<void> {
+export async function retry(run: Run, named: string, { wait }: CreateOptions): Promise<void> {
+  const id = await jobIdOf(run, named);
   const { job_type, plan_job_id } = await run.api.call("getJob", { params: { id } });
   const job = await run.api.call("retryJob", { params: { id } });
   if (job_type === "DEPLOY" && plan_job_id !== null)

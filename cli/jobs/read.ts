@@ -1,7 +1,7 @@
 /** The verbs of `windlass jobs` that read. */
-import type { Answer } from "../../protocol/endpoint.ts";
+import type { Answer, Query } from "../../protocol/endpoint.ts";
 import type { endpoints } from "../../protocol/endpoints.ts";
-import type { Job, JobStatus } from "../../protocol/jobs.ts";
+import type { Job, JobStatus, JobType } from "../../protocol/jobs.ts";
 import { find } from "../api/find.ts";
 import { workerName } from "../workers/names.ts";
 import { clean, CliError, print, say } from "../terminal/output.ts";
@@ -11,11 +11,16 @@ import { ago, time } from "../terminal/times.ts";
 import { outputLines } from "./outputs.ts";
 import { planView } from "../plans/plan-view.ts";
 import { planMarkdown } from "../../protocol/plan-text.ts";
-import { planOptionsWords, waitingWords } from "../../protocol/words.ts";
+import { changesText, planOptionsWords, waitingWords } from "../../protocol/words.ts";
+import { configurationOf } from "../configurations/find.ts";
+import { jobIdOf } from "./find.ts";
 import { styledStatus, runTime } from "./words.ts";
 
 export interface ListOptions {
   readonly status?: string | undefined;
+  readonly type?: string | undefined;
+  readonly configuration?: string | undefined;
+  readonly mine?: true | undefined;
   readonly zone?: string | undefined;
   readonly limit: string;
 }
@@ -26,20 +31,11 @@ export interface ShowOptions {
 }
 
 /** `jobs list`. */
-export async function list(run: Run, { status, zone, limit }: ListOptions): Promise<void> {
-  const zone_id =
-    zone === undefined
-      ? undefined
-      : find("zone", "zones", (await run.api.call("listZones")).zones, zone).id;
-  const wanted = parseCount("--limit", limit);
+export async function list(run: Run, options: ListOptions): Promise<void> {
+  const wanted = parseCount("--limit", options.limit);
+  const filter = await filterOf(run, options);
   const { items, more } = await readPages(wanted, async (page) => {
-    const { jobs, next_cursor } = await run.api.call("listJobs", {
-      query: {
-        ...page,
-        ...(status === undefined ? {} : { status: status.toUpperCase() as JobStatus }),
-        ...(zone_id === undefined ? {} : { zone_id }),
-      },
-    });
+    const { jobs, next_cursor } = await run.api.call("listJobs", { query: { ...page, ...filter } });
     return { items: jobs, next_cursor };
   });
   run.list(
@@ -48,19 +44,46 @@ export async function list(run: Run, { status, zone, limit }: ListOptions): Prom
       TYPE: ({ job_type }) => job_type,
       CONFIGURATION: ({ config_snapshot }) => config_snapshot?.name,
       STATUS: (job) => styledStatus(job.status),
+      CHANGES: ({ changes }) => changes && changesText(changes),
+      WHO: ({ created_by }) => created_by,
       CREATED: ({ created_at }) => ago(created_at),
       TOOK: (job) => runTime(job),
       ID: ({ id }) => id,
     },
-    status === undefined && zone === undefined
+    Object.keys(filter).length === 0
       ? "There are no jobs yet. Queue one: windlass jobs plan CONFIGURATION"
       : "No jobs match.",
   );
   if (more) run.done(`There are older jobs: --limit ${wanted * 5}`);
 }
 
+/** The query that selects what the options ask. */
+async function filterOf(
+  { api }: Run,
+  { status, type, configuration, zone, mine }: ListOptions,
+): Promise<Query<typeof endpoints.listJobs>> {
+  return {
+    ...(status === undefined ? {} : { status: status.toUpperCase() as JobStatus }),
+    ...(type === undefined ? {} : { job_type: typeOf(type) }),
+    ...(configuration === undefined
+      ? {}
+      : { configuration: (await configurationOf(api, configuration)).id }),
+    ...(zone === undefined
+      ? {}
+      : { zone_id: find("zone", "zones", (await api.call("listZones")).zones, zone).id }),
+    ...(mine ? { mine } : {}),
+  };
+}
+
+const typeOf = (word: string): JobType => word.toUpperCase().replace("-", "_") as JobType;
+
 /** `jobs show`. */
-export async function show(run: Run, id: string, { plan, markdown }: ShowOptions): Promise<void> {
+export async function show(
+  run: Run,
+  named: string,
+  { plan, markdown }: ShowOptions,
+): Promise<void> {
+  const id = await jobIdOf(run, named);
   if (markdown) return showMarkdown(run, id);
   const job = await run.api.call("getJob", { params: { id } });
   if (!plan) await showJob(run, job);

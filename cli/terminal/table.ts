@@ -6,6 +6,28 @@ import { createRequire } from "node:module";
 import { stripVTControlCharacters } from "node:util";
 import type * as StringWidth from "string-width";
 
+/**
+ * Shortens the ids in the last column for a terminal, as far as they stay unique in the table. A
+ * pipe gets them whole.
+ */
+export function shortenIds(
+  rows: readonly (readonly string[])[],
+  isTerminal = process.stdout.isTTY,
+): readonly (readonly string[])[] {
+  if (!isTerminal) return rows;
+  const ids = new Set(rows.map((row) => row.at(-1) ?? ""));
+  const counts = new Map<string, number>();
+  for (const id of ids) counts.set(shortOf(id), (counts.get(shortOf(id)) ?? 0) + 1);
+  return rows.map((row) => {
+    const id = row.at(-1) ?? "";
+    return [...row.slice(0, -1), counts.get(shortOf(id)) === 1 ? shortOf(id) : id];
+  });
+}
+
+/** The millisecond in which an id was made: its first 12 digits. Other text stays. */
+const shortOf = (id: string): string =>
+  /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id) ? id.slice(0, 13) : id;
+
 /** Formats rows as lines. Each column is as wide as its widest cell; the last is not padded. */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
@@ -64,11 +86,11 @@ export function cut(text: string, columns: number): string {
 
 /**
  * Returns the columns on the screen: wide characters take two, combining accents and colours none.
- * Only text beyond ASCII loads `string-width`, which takes as long as the start of Node (61 ms
+ * Only text beyond ASCII and the signs of a plan loads `string-width`, which takes as long as the start of Node (61 ms
  * beside 53 ms).
  */
 function width(cell: string): number {
-  if (/^[ -~]*$/.test(cell)) return cell.length;
+  if (/^[ -~±−○→↓…]*$/.test(cell)) return cell.length;
   const { default: stringWidth } = load("string-width") as typeof StringWidth;
   return stringWidth(cell);
 }

@@ -16,11 +16,18 @@ const pageSize = 200;
 /** Characters written in one turn of the event loop. A smaller response is sent at once. */
 const pieceLength = 64 * 1024;
 
-/** Reads a page of objects older than `before`. */
-export type ReadPage<T> = (before: string | undefined, limit: number) => Promise<T[]>;
+/** Reads up to `limit` objects older than `before`; fewer only at the end of the list. */
+export type ReadSome<T> = (before: string | undefined, limit: number) => Promise<T[]>;
+
+/** Part of a list. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  /** The cursor of the next page; undefined at the end of the list. */
+  readonly next: string | undefined;
+}
 
 export interface ListOf<T> {
-  readonly read: ReadPage<T>;
+  readonly read: ReadSome<T>;
   readonly cursorOf: (thing: T) => string;
   /** Returns the JSON of one object; undefined if it no longer exists. */
   readonly write: (thing: T) => JsonText;
@@ -36,7 +43,7 @@ export function sendList<T extends { id: string }>(
   reply: FastifyReply,
   name: string,
   paging: Paging,
-  read: ReadPage<T>,
+  read: ReadSome<T>,
 ): Promise<typeof sent> {
   return sendListOf(reply, name, withId(paging), {
     read,
@@ -53,31 +60,58 @@ export function sendListById(
   reply: FastifyReply,
   name: string,
   paging: Paging,
-  read: ReadPage<string>,
+  read: ReadSome<string>,
   write: (id: string) => JsonText,
 ): Promise<typeof sent> {
   return sendListOf(reply, name, withId(paging), { read, cursorOf: (id) => id, write });
 }
 
+/** Sends the same of a list in which a page may have few ids, or none, before its end. */
+export function sendPagesById(
+  reply: FastifyReply,
+  name: string,
+  paging: Paging,
+  read: (before: string | undefined, limit: number) => Promise<Page<string>>,
+  write: (id: string) => JsonText,
+): Promise<typeof sent> {
+  return sendPages(reply, name, withId(paging), read, write);
+}
+
 /** Sends a list. The caller has checked a cursor that is not an id. */
-export async function sendListOf<T>(
+export function sendListOf<T>(
+  reply: FastifyReply,
+  name: string,
+  paging: Paging,
+  { read, cursorOf, write }: ListOf<T>,
+): Promise<typeof sent> {
+  const readPage = async (before: string | undefined, limit: number): Promise<Page<T>> => {
+    // One more tells whether the list continues.
+    const found = await read(before, limit + 1);
+    const items = found.slice(0, limit);
+    return { items, next: found.length > limit ? cursorOf(items.at(-1)!) : undefined };
+  };
+  return sendPages(reply, name, paging, readPage, write);
+}
+
+async function sendPages<T>(
   reply: FastifyReply,
   name: string,
   { limit, cursor }: Paging,
-  list: ListOf<T>,
+  read: (before: string | undefined, limit: number) => Promise<Page<T>>,
+  write: (thing: T) => JsonText,
 ): Promise<typeof sent> {
   // The first page is read before the status line, so that a refusal is still an error.
-  const first = await list.read(cursor, limit === undefined ? pageSize : limit + 1);
-  const last = limit === undefined || first.length <= limit ? undefined : first[limit - 1];
-  const next_cursor = last === undefined ? null : list.cursorOf(last);
+  const first = await read(cursor, limit ?? pageSize);
+  const next_cursor = limit === undefined ? null : (first.next ?? null);
 
   async function* things(): AsyncGenerator<T> {
-    if (limit !== undefined) return yield* first.slice(0, limit);
     let page = first;
-    yield* page;
-    while (page.length === pageSize) {
-      page = await list.read(list.cursorOf(page[pageSize - 1]!), pageSize);
-      yield* page;
+    yield* page.items;
+    while (limit === undefined && page.next !== undefined) {
+      // Pages without items write nothing, and would keep other requests waiting.
+      await turn();
+      page = await read(page.next, pageSize);
+      yield* page.items;
     }
   }
 
@@ -86,7 +120,7 @@ export async function sendListOf<T>(
     let isFirst = true;
     for await (const thing of things()) {
       let isBegun = false;
-      for await (const piece of list.write(thing)) {
+      for await (const piece of write(thing)) {
         yield isFirst || isBegun ? piece : `,${piece}`;
         isFirst = false;
         isBegun = true;

@@ -6,9 +6,9 @@ import { repairReport } from "../services/jobs/report-repair.ts";
 import { reportStatus } from "../services/jobs/reports.ts";
 import { retryJob } from "../services/jobs/retry.ts";
 import { readJobView } from "../services/jobs/views.ts";
-import { cancelJob, createJob, getJob, listJobIds } from "../services/jobs/jobs.ts";
+import { cancelJob, createJob, findJobIds, getJob } from "../services/jobs/jobs.ts";
 import { writeWhole } from "../services/json-text.ts";
-import { sendListById } from "../http/list.ts";
+import { sendPagesById } from "../http/list.ts";
 import { bodilessRoutes, route, type Guards } from "../http/route.ts";
 
 export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards): void {
@@ -16,12 +16,11 @@ export function jobRoutes(app: FastifyInstance, context: Context, guards: Guards
     createJob(context, caller, body),
   );
   route(app, endpoints.listJobs, guards, async ({ caller, query, reply }) =>
-    sendListById(
+    sendPagesById(
       reply,
       "jobs",
       query,
-      (before, limit) =>
-        listJobIds(context, caller, { status: query.status, zone: query.zone_id, before, limit }),
+      (before, limit) => findJobIds(context, caller, query, { before, limit }),
       (id) => writeWhole(readJobView(context, id)),
     ),
   );

@@ -10,8 +10,17 @@ const intro = `# The command line
 
 Generated from the help of the commands by \`npm run cli-docs\`. A test fails when this page is out of date.
 
-Commands have the form \`windlass <noun> <verb> [name]\`: nouns are plural, and the verbs are the same everywhere. Objects are named by name or id. For a misspelt word,
-the client suggests the nearest one.
+Commands have the form \`windlass <noun> <verb> [name]\`: nouns are plural, and the verbs are the same everywhere. For a misspelt word, the client suggests the
+nearest one.
+
+## Names and ids
+
+Everything is named by its name, its id or the beginning of its id: at least 4 characters, with or without the hyphens. If several ids begin so, the command lists them
+and does nothing. On a terminal, lists print the first 13 characters of an id, which are the time at which it was made, in milliseconds; ids that were made in the same
+millisecond are printed whole. A pipe always gets whole ids.
+
+In place of a job, \`NAME/-\` is the latest job of the configuration NAME, and \`-\` that of the configuration that \`windlass up\` created from the current directory.
+With \`jobs deploy --plan\`, it is the latest plan: \`windlass jobs deploy network --plan -\`.
 
 ## In scripts
 

@@ -57,7 +57,7 @@ describe.concurrent("windlass jobs", () => {
     expect(refused).toMatchObject({ exitCode: 1 });
     expect(refused.stderr).toContain(`${nowhere} cannot be written`);
 
-    const deployed = await ada.json<Job>("jobs", "deploy", "--plan", id, "--wait");
+    const deployed = await ada.json<Job>("jobs", "deploy", "prod", "--plan", "-", "--wait");
     expect(deployed).toMatchObject({ status: "SUCCESS", plan_job_id: id });
     const none = await ada.run("jobs", "debug-log", deployed.id);
     expect(none).toMatchObject({ exitCode: 1, stdout: "" });
@@ -70,7 +70,9 @@ describe.concurrent("windlass jobs", () => {
     expect(listed.map(({ job_type }) => job_type)).toEqual(["DEPLOY"]);
     const table = await ada.run("jobs", "list", "--status", "success");
     expect(String(table.stdout).split("\n")).toHaveLength(3);
-    expect(table.stdout).toMatch(/^PLAN +prod +SUCCESS +.+ ago +.+ +[\da-f-]{36}$/m);
+    expect(table.stdout).toMatch(
+      /^PLAN +prod +SUCCESS +\+\d+ +\S+@\S+ +.+ ago +.+ +[\da-f-]{36}$/m,
+    );
     const logs = await ada.run("jobs", "logs", deployed.id);
     expect(logs.stdout).toContain("Apply complete!");
     const chunks = String((await ada.run("jobs", "logs", deployed.id, "--json")).stdout).split(
@@ -195,9 +197,8 @@ describe.concurrent("windlass jobs", () => {
     expect((await ada.run("jobs", "plan", "netwrok")).stderr).toBe(
       'windlass: There is no configuration "netwrok". Did you mean network?',
     );
-    expect(await ada.run("jobs", "show", "x")).toMatchObject({
-      exitCode: 1,
-      stderr: "windlass: id must be a UUID, such as 019aa5c2-91f4-7a6e-9b1d-2c3d4e5f6a04",
-    });
+    const unnamed = await ada.run("jobs", "show", "x");
+    expect(unnamed).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(unnamed.stderr).toContain('"x" does not name a job. Pass an id');
   });
 });

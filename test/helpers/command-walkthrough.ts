@@ -65,6 +65,28 @@ export async function useConfigurations({ run, path }: Person): Promise<void> {
   await run(["configurations", "update", "db", "--label", "gpu"], { data: /^labels +gpu$/m });
   await run(["configurations", "list"], { data: /^db +south +NEW +- +archive/m, reads: true });
   await run(["configurations", "show", "db"], { data: /^source +archive/m, reads: true });
+  await run(["variable-sets", "create", "common", "--sensitive-env", "DNS_API_TOKEN"], {
+    secret: "correct horse battery staple",
+    data: /^environment +DNS_API_TOKEN=\(sensitive\)$/m,
+  });
+  await run(["variable-sets", "update", "common", "--var", "region=eu"], {
+    data: /^variables +region = eu$/m,
+  });
+  await run(["variable-sets", "attach", "common", "--configuration", "db"], {
+    data: /^configurations +db$/m,
+  });
+  await run(["configurations", "show", "db"], {
+    data: /region = eu +\(from the variable set "common"\)/,
+  });
+  await run(["variable-sets", "detach", "common", "--configuration", "db"], {
+    data: /^name +common$/m,
+  });
+  await run(["variable-sets", "list"], { data: /^common +1 +1 +0 +0 /m, reads: true });
+  await run(["variable-sets", "show", "common"], { data: /^name +common$/m, reads: true });
+  await run(["variable-sets", "delete", "common"], {
+    asks: 'Delete the variable set "common"?',
+    says: /is deleted/,
+  });
   await run(["configurations", "delete", "db"], {
     asks: 'Delete the configuration "db" and all versions of its state?',
     says: /is deleted/,
@@ -101,12 +123,15 @@ export async function useJobs({ run, json, path }: Person): Promise<void> {
   await run(["jobs", "show", plan, "--markdown"], { data: /^```diff\n! [^]*! +input\.name: /m });
   await run(["jobs", "deploy", "--plan", plan, "--wait"], { data: /Apply complete!/ });
   const [deployed] = (await json("jobs", "list")) as Job[];
-  await run(["jobs", "list"], { data: /^DEPLOY +network +SUCCESS/m, reads: true });
+  await run(["jobs", "list", "--mine", "--configuration", "network", "--type", "deploy"], {
+    data: /^DEPLOY +network +SUCCESS +~\d+ /m,
+    reads: true,
+  });
   await run(["jobs", "show", deployed?.id ?? ""], {
     data: /^Outputs:\n[\s\S]*cluster_name += live$/m,
     reads: true,
   });
-  await run(["jobs", "logs", deployed?.id ?? "", "--follow"], { data: /Apply complete!/ });
+  await run(["jobs", "logs", "network/-", "--follow"], { data: /Apply complete!/ });
 
   const waits = jobIn(
     await run(["jobs", "plan", "network", "--label", "none"], { data: /^status +QUEUED$/m }),

@@ -1,19 +1,20 @@
 /** Jobs for users: create, list, read, cancel. */
 import { v7 as uuid } from "uuid";
-import type { CreateJob, Job } from "../../../protocol/jobs.ts";
+import type { CreateJob, Job, JobStatus, JobType } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../callers.ts";
 import { cancel, newlyQueued, type JobRow } from "../../domain/job.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import {
   countOpenJobs as countOpenRows,
+  findJobIds as findRowIds,
   findJobPage as findRowPage,
-  listJobIds as listRowIds,
   listJobSummaries as listSummaryRows,
   type JobFilter,
   type JobPage,
 } from "../../store/jobs/lists.ts";
 import { findOwnJob, insertJob } from "../../store/jobs/jobs.ts";
 import { person, recordOwn } from "../audit/audit.ts";
+import { findNamed } from "../configurations/configurations.ts";
 import type { Context } from "../context.ts";
 import { changeJob, hintOf, ringEvent, writeJobs } from "./changes.ts";
 import { resolveRequest, type Resolved } from "./request.ts";
@@ -82,12 +83,35 @@ export async function getJob(context: Context, { user_id }: UserCaller, id: stri
   return readJobView(context, id);
 }
 
+/** The filters of GET /api/jobs. */
+interface JobsQuery {
+  readonly status?: JobStatus;
+  readonly zone_id?: string;
+  readonly configuration?: string;
+  readonly job_type?: JobType;
+  readonly mine?: boolean;
+  readonly id_prefix?: string;
+}
+
 /** The ids of a page of GET /api/jobs. */
-export const listJobIds = (
+export async function findJobIds(
   { store: { read } }: Context,
-  { user_id: owner }: UserCaller,
-  filter: Omit<JobFilter, "owner">,
-): Promise<string[]> => listRowIds(read, { owner, ...filter });
+  { user_id: owner, email }: UserCaller,
+  { status, zone_id, configuration, job_type, mine, id_prefix }: JobsQuery,
+  page: Pick<JobFilter, "before" | "limit">,
+): Promise<{ items: string[]; next: string | undefined }> {
+  const { jobs, next } = await findRowIds(read, {
+    owner,
+    status,
+    zone: zone_id,
+    configuration: configuration && (await findNamed(read, owner, configuration)).id,
+    type: job_type,
+    createdBy: mine ? email : undefined,
+    prefix: id_prefix?.toLowerCase(),
+    ...page,
+  });
+  return { items: jobs.map(({ id }) => id), next };
+}
 
 /** Returns how many jobs of the user wait, or run; counts no further than `limit`. */
 export const countOpenJobs = (

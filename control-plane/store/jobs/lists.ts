@@ -21,6 +21,8 @@ export interface JobFilter {
   readonly createdBy?: string | undefined;
   /** Only jobs whose configuration had this in its name when they were created. */
   readonly name?: string | undefined;
+  /** Only jobs whose id begins with this. */
+  readonly prefix?: string | undefined;
   /** From `since` on, before `until`, in epoch milliseconds. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -35,10 +37,8 @@ export interface JobFilter {
 export const searchedJobs = 2000;
 
 /** The ids of a page of an owner's jobs, newest first (ids sort by time). */
-export async function listJobIds(queries: Queries, filter: JobFilter): Promise<string[]> {
-  const rows = await jobsOf(queries, filter).select("jobs.id").execute();
-  return rows.map(({ id }) => id);
-}
+const listJobIds = (queries: Queries, filter: JobFilter): Promise<{ id: string }[]> =>
+  jobsOf(queries, filter).select("jobs.id").execute();
 
 /**
  * What a table of jobs shows: no part that can have megabytes, and the name that the configuration
@@ -91,14 +91,24 @@ export interface JobPage<T> {
   readonly searchedUntil: number | undefined;
 }
 
-/** Reads such a page. */
-export async function findJobPage(
+/** Reads such a page for a table of jobs. */
+export const findJobPage = (queries: Queries, filter: JobFilter): Promise<JobPage<JobSummaryRow>> =>
+  findPage(queries, filter, listJobSummaries);
+
+/** Reads the ids of such a page. */
+export const findJobIds = (
   queries: Queries,
   filter: JobFilter,
-): Promise<JobPage<JobSummaryRow>> {
+): Promise<JobPage<{ readonly id: string }>> => findPage(queries, filter, listJobIds);
+
+async function findPage<T extends { readonly id: string }>(
+  queries: Queries,
+  filter: JobFilter,
+  list: (queries: Queries, filter: JobFilter) => Promise<T[]>,
+): Promise<JobPage<T>> {
   const { limit } = filter;
   const from = isExact(filter) ? undefined : await findEndOfSearch(queries, filter);
-  const found = await listJobSummaries(queries, { ...filter, from, limit: limit + 1 });
+  const found = await list(queries, { ...filter, from, limit: limit + 1 });
   const jobs = found.slice(0, limit);
   if (found.length > limit) return { jobs, next: jobs.at(-1)?.id, searchedUntil: undefined };
   return { jobs, next: from, searchedUntil: from === undefined ? undefined : timeOfId(from) };
@@ -153,13 +163,32 @@ function rangeOf({ sql: db }: Queries, filter: JobFilter) {
   if (fields.includes("createdBy")) query = query.where("jobs.created_by", "=", createdBy!);
   if (configuration !== undefined) query = query.where("jobs.spec_id", "=", configuration);
   if (worker !== undefined) query = query.where("jobs.worker_id", "=", worker);
-  const { before, from, since, until } = filter;
-  if (before !== undefined) query = query.where("jobs.id", "<", before);
-  if (from !== undefined) query = query.where("jobs.id", ">=", from);
-  if (since !== undefined) query = query.where("jobs.id", ">=", startOfIds(since));
-  if (until !== undefined) query = query.where("jobs.id", "<", startOfIds(until));
+  const { first, end } = idsOf(filter);
+  if (first !== undefined) query = query.where("jobs.id", ">=", first);
+  if (end !== undefined) query = query.where("jobs.id", "<", end);
   return query;
 }
+
+/**
+ * The range of the ids: from `first` on, before `end`. SQLite enters an index at one bound of each
+ * kind and checks the others row by row, so the closest ones are chosen here.
+ */
+function idsOf({ before, from, since, until, prefix }: JobFilter): {
+  readonly first: string | undefined;
+  readonly end: string | undefined;
+} {
+  const firsts = [from, since === undefined ? undefined : startOfIds(since), prefix];
+  // "g" follows every hexadecimal digit and the hyphen.
+  const ends = [
+    before,
+    until === undefined ? undefined : startOfIds(until),
+    prefix && `${prefix}g`,
+  ];
+  return { first: sorted(firsts).at(-1), end: sorted(ends)[0] };
+}
+
+const sorted = (ids: readonly (string | undefined)[]): string[] =>
+  ids.filter((id) => id !== undefined).toSorted((a, b) => (a < b ? -1 : 1));
 
 /** What the ids of a moment begin with: their first 48 bits are the time. */
 function startOfIds(milliseconds: number): string {

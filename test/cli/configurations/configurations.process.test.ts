@@ -1,4 +1,5 @@
 /** `windlass configurations` against a real server. */
+import { randomUUID } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -99,6 +100,28 @@ describe.concurrent("windlass configurations", () => {
       size: { value: "3" },
     });
     expect((await ada.run(...words, "other")).stderr).toContain("Pipe in the value of other");
+  });
+
+  test("the latest job of the current directory is that of the configuration created from it", async () => {
+    await using ada = await userMachine(plane);
+    const source = { type: "inline", files: { "main.tf": "" } };
+    const origin = randomUUID();
+    const configuration_id = await ada.user.configure({ name: "here", source, origin });
+    await ada.user.configure({ name: "elsewhere", source });
+    const { id } = await ada.user.queue({ job_type: "PLAN", configuration_id });
+    const linked = JSON.stringify({ origin });
+    const cwd = writeFiles(join(ada.path, "here"), { ".windlass/link.json": linked });
+    const show = (from: string) =>
+      windlass(["jobs", "show", "-", "--json"], { cwd: from, env: ada.environment });
+    const shown = await show(cwd);
+    expect(JSON.parse(shown.stdout as string)).toMatchObject({ id });
+    const other = await show(ada.path);
+    expect(other).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(other.stderr).toContain("this one has none. Name the configuration: NAME/-");
+    await ada.user.configure({ name: "twice", source, origin });
+    const both = await show(cwd);
+    expect(both).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(both.stderr).toMatch(/Pass (twice\/- or here\/-|here\/- or twice\/-)$/);
   });
 
   test("delete asks for confirmation on a terminal", async () => {

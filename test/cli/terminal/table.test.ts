@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { cut, fitToTerminal, table } from "../../../cli/terminal/table.ts";
+import { cut, fitToTerminal, shortenIds, table } from "../../../cli/terminal/table.ts";
 
 describe("a table", () => {
   it("pads each column but the last to the displayed width of its widest cell", () => {
@@ -41,5 +41,15 @@ describe("a table", () => {
     ]);
     expect(fitToTerminal(rows, 80)).toEqual(rows);
     expect(fitToTerminal(rows, 5)[1]?.[2]).toBe("0123456789");
+  });
+
+  it("has ids shortened to their millisecond in a terminal, except those that share it", () => {
+    const id = "01890a5d-ac96-7000-8000-00000000000a";
+    const twins = ["01890a5d-ac97-7000-8000-00000000000b", "01890a5d-ac97-7fff-8000-00000000000c"];
+    const rows = [id, id, ...twins, "7f3a5c0e9d2b4186", "-"].map((one) => ["a", one]);
+    const shown = ["01890a5d-ac96", "01890a5d-ac96", ...twins, "7f3a5c0e9d2b4186", "-"];
+    expect(shortenIds(rows, true)).toEqual(shown.map((one) => ["a", one]));
+    expect(shortenIds(rows, false)).toBe(rows);
+    expect(shortenIds([], true)).toEqual([]);
   });
 });

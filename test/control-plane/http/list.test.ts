@@ -1,7 +1,7 @@
 /** Lists are written item by item, no faster than they are read. */
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { sendListById } from "../../../control-plane/http/list.ts";
+import { sendListById, sendPagesById } from "../../../control-plane/http/list.ts";
 import { writeWhole } from "../../../control-plane/services/json-text.ts";
 
 const megabyte = 1024 * 1024;
@@ -63,6 +63,37 @@ it("serves other requests while it writes a list", async () => {
   }
   expect(JSON.parse(await list)).toMatchObject({ next_cursor: null });
   expect(answered).toBeGreaterThan(3);
+});
+
+it("continues after pages with few items", async () => {
+  const ids = Array.from({ length: 40 }, (_, number) => uuidOf(40 - number));
+  let searched = 0;
+  // Each page searches ten ids and finds the third of them.
+  app.get("/", (request, reply) => {
+    sendPagesById(
+      reply,
+      "things",
+      request.query as { limit?: number; cursor?: string },
+      async (before) => {
+        searched += 1;
+        const rest = ids.filter((id) => !before || id < before);
+        const items = rest.slice(2, 3);
+        return { items, next: rest.length > 10 ? rest[9] : undefined };
+      },
+      (id) => writeWhole({ id }),
+    ).catch((error: unknown) => reply.send(error));
+  });
+  const url = await app.listen({ port: 0 });
+  const read = async (query: string) =>
+    (await (await fetch(`${url}/${query}`)).json()) as { things: object[]; next_cursor: unknown };
+  const things = [ids[2], ids[12], ids[22], ids[32]].map((id) => ({ id }));
+  expect(await read("")).toEqual({ things, next_cursor: null });
+  expect(searched).toBe(4);
+  expect(await read("?limit=5")).toEqual({ things: things.slice(0, 1), next_cursor: ids[9] });
+  expect(await read(`?limit=5&cursor=${ids[29]}`)).toEqual({
+    things: things.slice(3),
+    next_cursor: null,
+  });
 });
 
 it("leaves out deleted items and still writes valid JSON", async () => {

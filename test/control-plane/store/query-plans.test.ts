@@ -15,8 +15,8 @@ import {
 } from "../../../control-plane/store/audit/audit.ts";
 import { listCloudIdentities } from "../../../control-plane/store/identities/identities.ts";
 import {
+  findJobIds,
   findJobPage,
-  listJobIds,
   listJobSummaries,
 } from "../../../control-plane/store/jobs/lists.ts";
 import { listLogins } from "../../../control-plane/store/people/logins.ts";
@@ -173,7 +173,7 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
     ["configurations of jobs", (read) => listConfigurationsOfJobs(read, "o", ["1", "2"])],
     ...[undefined, ...jobStatuses].flatMap((status) =>
       [{}, { zone: "z" }].flatMap((more) =>
-        [listJobIds, listJobSummaries].map(
+        [findJobIds, listJobSummaries].map(
           (list): [string, (read: Connection) => Promise<unknown>] => [
             `${list.name} ${JSON.stringify({ status, ...more })}`,
             (read) => list(read, { owner: "o", status, ...more, ...page }),
@@ -190,7 +190,16 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
           ],
         ),
     ),
-    ["jobs of a worker", (read) => listJobIds(read, { owner: "o", worker: "w", ...page })],
+    ...[
+      { prefix: "0189" },
+      { prefix: "0189", configuration: "c", type: "PLAN" as const },
+      { prefix: "0189", createdBy: "p", zone: "z", since: 1, until: 2 },
+      { configuration: "c", type: "PLAN" as const, status: "FAILED" as const, createdBy: "p" },
+    ].map((filter): [string, (read: Connection) => Promise<unknown>] => [
+      `ids of jobs ${JSON.stringify(filter)}`,
+      (read) => findJobIds(read, { owner: "o", ...filter, ...page }),
+    ]),
+    ["jobs of a worker", (read) => findJobIds(read, { owner: "o", worker: "w", ...page })],
     [
       "registration tokens",
       (read) =>
@@ -203,7 +212,7 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
     ],
     [
       "jobs of a configuration",
-      (read) => listJobIds(read, { owner: "o", configuration: "c", ...page }),
+      (read) => findJobIds(read, { owner: "o", configuration: "c", ...page }),
     ],
   ];
 
@@ -216,6 +225,19 @@ describe.each(["without statistics", "after ANALYZE"])("query plans %s", (when) 
       expect(plan.filter((step) => step.includes("TEMP B-TREE"))).toEqual([]);
     }
     expect(connection.texts.length).toBeGreaterThan(0);
+  });
+
+  it("of the beginning of an id read the range of the ids that begin so, within one index", async () => {
+    connection.texts.length = 0;
+    const filter = { prefix: "0189", since: 1, until: 2, before: "1" };
+    await findJobIds(connection, { owner: "o", ...filter, limit: 1 });
+    const [text = "", ...others] = connection.texts;
+    expect(others).toEqual([]);
+    expect(planOf(connection.database, text)).toEqual([
+      "SEARCH jobs USING COVERING INDEX jobs_owner (owner_id=? AND id>? AND id<?)",
+    ]);
+    // A second bound of a kind would be checked row by row.
+    expect(text.match(/"jobs"\."id" [<>]/g)).toHaveLength(2);
   });
 
   it("of counts and summaries of configurations open no definition", async () => {

@@ -5,6 +5,7 @@ import { type Calls } from "../../../helpers/calls.ts";
 import { addTestUser } from "../../../helpers/test-user.ts";
 import { ask, setJob, setRows } from "../../../helpers/plane.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
+import type { JobRow } from "../../../../control-plane/domain/job.ts";
 import { addArtifact, addJob, type Owner } from "../../../helpers/rows.ts";
 
 const { cancelJob, claimJob, createConfiguration, createJob, createZone } = endpoints;
@@ -283,6 +284,40 @@ describe("a job", () => {
     for (const query of [{ limit: "0" }, { limit: "1001" }, { status: "DONE" }, { zone_id: "x" }])
       expect(await client.refusal(listJobs, { query: query as never })).toBe("400 invalid_request");
     expect(await client.refusal(listJobs, { query: { cursor: "x" } })).toBe("400 invalid_cursor");
+  });
+
+  it("is listed by configuration, type, status, creator and the beginning of its id", async () => {
+    const { store } = plane.context;
+    const [one, other] = [await configure({ name: "one" }), await configure({ name: "two" })];
+    const created_by = `${owner.id}@example.com`;
+    const add = (change: Partial<JobRow>) => addJob(store, owner, { created_by, ...change });
+    const plan = await add({ spec_id: one.id });
+    const deploy = await add({ spec_id: one.id, job_type: "DEPLOY" });
+    const others = await add({ spec_id: other.id, created_by: null });
+    const list = async (query: object) =>
+      (await client.get(listJobs, { query })).jobs.map(({ id }) => id);
+    expect(await list({ configuration: one.id.toUpperCase() })).toEqual([deploy.id, plan.id]);
+    expect(await list({ configuration: "two" })).toEqual([others.id]);
+    expect(await list({ configuration: "one", job_type: "PLAN" })).toEqual([plan.id]);
+    expect(await list({ job_type: "PLAN" })).toEqual([others.id, plan.id]);
+    expect(await list({ job_type: "DEPLOY", zone_id: owner.zone })).toEqual([deploy.id]);
+    expect(await list({ status: "QUEUED", configuration: "one", mine: true, limit: 1 })).toEqual([
+      deploy.id,
+    ]);
+    expect(await list({ status: "FAILED", configuration: "one" })).toEqual([]);
+    expect(await list({ mine: true })).toEqual([deploy.id, plan.id]);
+    expect(await list({ mine: false, limit: 1 })).toEqual([others.id]);
+    expect(await list({ id_prefix: plan.id.slice(0, 35) })).toContain(plan.id);
+    expect(await list({ id_prefix: plan.id.toUpperCase() })).toEqual([plan.id]);
+    expect(await list({ id_prefix: unknownId.slice(0, 13) })).toEqual([]);
+    expect((await otherClient.get(listJobs, { query: { id_prefix: plan.id } })).jobs).toEqual([]);
+    for (const query of [{ id_prefix: "012" }, { id_prefix: "01%" }, { job_type: "APPLY" }])
+      expect(await client.refusal(listJobs, { query: query as never })).toBe("400 invalid_request");
+    for (const configuration of ["three", unknownId])
+      expect(await client.refusal(listJobs, { query: { configuration } })).toBe("404 not_found");
+    expect(await otherClient.refusal(listJobs, { query: { configuration: "one" } })).toBe(
+      "404 not_found",
+    );
   });
 
   it("is listed with all 450 others when no limit is given", async () => {

@@ -4,7 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fillHistory, type History } from "../../../../bench/lib/history.ts";
-import { findJobPage, searchedJobs } from "../../../../control-plane/store/jobs/lists.ts";
+import {
+  findJobIds,
+  findJobPage,
+  searchedJobs,
+} from "../../../../control-plane/store/jobs/lists.ts";
 import { openSqlite } from "../../../../control-plane/store/engines/sqlite.ts";
 import type { Store } from "../../../../control-plane/store/db.ts";
 
@@ -71,6 +75,19 @@ describe("a page of jobs", () => {
       .execute();
     expect(ids).toEqual(rows.map(({ id }) => id));
     expect(ids.length).toBeGreaterThan(100);
+  });
+
+  it("of the beginning of an id has the jobs that it selects, and continues", async () => {
+    const { jobs } = await find({}, 1000);
+    const { id } = jobs[700]!;
+    const filter = { owner: history.owner, prefix: id.slice(0, 8) };
+    const alike = jobs.map((job) => job.id).filter((one) => one.startsWith(filter.prefix));
+    expect(alike.length).toBeGreaterThan(1);
+    const first = await findJobIds(store.read, { ...filter, limit: 1 });
+    expect(first).toMatchObject({ jobs: [{ id: alike[0] }], next: alike[0] });
+    const rest = await findJobIds(store.read, { ...filter, before: alike[0], limit: 1000 });
+    expect(rest.jobs.map((job) => job.id)).toEqual(alike.slice(1));
+    expect(rest.next).toBeUndefined();
   });
 
   it("of a time has the jobs that were created in it", async () => {

@@ -1,0 +1,61 @@
+/** Finds a job by its id, by the beginning of its id, or as the latest one of a configuration. */
+import type { Job, JobType } from "../../protocol/jobs.ts";
+import { idPrefixLength } from "../../protocol/limits.ts";
+import { ambiguous, listedAtMost } from "../api/find.ts";
+import { idPrefixOf, isWholeId } from "../api/ids.ts";
+import { readPages } from "../api/pages.ts";
+import { configurationHere, configurationOf } from "../configurations/find.ts";
+import { CliError } from "../terminal/output.ts";
+import type { Run } from "../run.ts";
+import { nameOf } from "./words.ts";
+
+interface Choice {
+  /** `-` is the latest job of this configuration, not of the one of the current directory. */
+  readonly configuration?: { readonly id: string; readonly name: string } | undefined;
+  /** `-` is the latest job of this type. */
+  readonly type?: JobType | undefined;
+}
+
+/** Returns the id of the job that `text` names. Throws `CliError` unless it is exactly one. */
+export async function jobIdOf(run: Run, text: string, choice: Choice = {}): Promise<string> {
+  if (text === "-") return latest(run, choice);
+  if (text.endsWith("/-")) {
+    const configuration = await configurationOf(run.api, text.slice(0, -2));
+    return latest(run, { ...choice, configuration });
+  }
+  const prefix = idPrefixOf(text);
+  if (prefix === undefined)
+    throw new CliError(
+      `"${text}" does not name a job. Pass an id or its first ${idPrefixLength} characters or more, or NAME/- for the latest job of the configuration NAME. To see the jobs: windlass jobs list`,
+      2,
+    );
+  return isWholeId(prefix) ? prefix : byPrefix(run, prefix);
+}
+
+async function latest({ api }: Run, { configuration, type }: Choice): Promise<string> {
+  const { id, name } = configuration ?? (await configurationHere(api));
+  const query = { configuration: id, ...(type === undefined ? {} : { job_type: type }) };
+  const {
+    items: [job],
+  } = await readPages(1, async (page) => {
+    const { jobs, next_cursor } = await api.call("listJobs", { query: { ...query, ...page } });
+    return { items: jobs, next_cursor };
+  });
+  if (job) return job.id;
+  throw new CliError(`"${name}" has no ${type === undefined ? "job" : type} yet.`);
+}
+
+async function byPrefix({ api }: Run, prefix: string): Promise<string> {
+  const { jobs } = await api.call("listJobs", {
+    query: { id_prefix: prefix, limit: listedAtMost + 1 },
+  });
+  const [first, ...others] = jobs;
+  if (!first)
+    throw new CliError(
+      `There is no job whose id begins with ${prefix}. To see the jobs: windlass jobs list`,
+    );
+  if (others.length > 0) throw ambiguous("jobs", prefix, jobs, describe);
+  return first.id;
+}
+
+const describe = (job: Job): string => `${nameOf(job)}, ${job.status}`;

@@ -1,0 +1,67 @@
+import { expect } from "vitest";
+import { openApi } from "../../../cli/api/api.ts";
+import { configurationOf } from "../../../cli/configurations/find.ts";
+import { jobIdOf } from "../../../cli/jobs/find.ts";
+import type { Run } from "../../../cli/run.ts";
+import { CliError } from "../../../cli/terminal/output.ts";
+import { clientHeaders } from "../../helpers/plane.ts";
+import { planeForFile } from "../../helpers/plane-for-file.ts";
+import { addJob, addSpec } from "../../helpers/rows.ts";
+
+const { plane, it: base } = planeForFile();
+
+/** The id that a user gets, or the exit code and the message. */
+const it = base.extend("find", async ({ owner }) => {
+  const { authorization = "" } = await clientHeaders(plane, owner);
+  const token = authorization.replace("Bearer ", "");
+  const settings = { url: plane.url, token, directory: "/nowhere" };
+  const api = openApi({ settings, server: undefined, profile: undefined });
+  return async (text: string, configuration?: string): Promise<string> => {
+    try {
+      const choice = configuration && {
+        configuration: await configurationOf(api, configuration),
+        type: "PLAN" as const,
+      };
+      return await jobIdOf({ api } as Run, text, choice || {});
+    } catch (error) {
+      if (error instanceof CliError) return `${error.exitCode}: ${error.message}`;
+      throw error;
+    }
+  };
+});
+
+it("a job is found by its id, the beginning of it, or as the latest of a configuration", async ({
+  owner,
+  find,
+}) => {
+  const { store } = plane.context;
+  const [spec, other] = [await addSpec(store, owner), await addSpec(store, owner)];
+  const ids = [
+    "01890a5d-ac96-7000-8000-00000000000a",
+    "01890a5d-ac97-7000-8000-00000000000b",
+    "01890a5e-0000-7000-8000-00000000000c",
+  ] as const;
+  await addJob(store, owner, { id: ids[0], spec_id: spec });
+  await addJob(store, owner, { id: ids[1], spec_id: spec, job_type: "DEPLOY" });
+  await addJob(store, owner, { id: ids[2], spec_id: other });
+
+  expect(await find(ids[1].toUpperCase())).toBe(ids[1]);
+  expect(await find("01890a5d-ac96")).toBe(ids[0]);
+  expect(await find("01890A5E")).toBe(ids[2]);
+  expect(await find(`${spec}/-`)).toBe(ids[1]);
+  expect(await find(`${other.slice(0, 35)}/-`)).toBe(ids[2]);
+  expect(await find("-", spec)).toBe(ids[0]);
+  expect(await find("01890a5d")).toBe(
+    `2: Several jobs have ids that begin with 01890a5d. Type more of the id:\n  ${ids[1]}  deployment, QUEUED\n  ${ids[0]}  plan, QUEUED`,
+  );
+});
+
+it("no job is found by a wrong word, which the message names", async ({ owner, find }) => {
+  const spec = await addSpec(plane.context.store, owner);
+  expect(await find("0189")).toMatch(/^1: There is no job whose id begins with 0189\. /);
+  for (const text of ["018", "network", "0189%", ""])
+    expect(await find(text)).toMatch(`2: "${text}" does not name a job. Pass an id`);
+  expect(await find("none/-")).toMatch(/^1: There is no configuration "none"/);
+  expect(await find(`${spec}/-`)).toBe(`1: "${spec}" has no job yet.`);
+  expect(await find("-", spec)).toBe(`1: "${spec}" has no PLAN yet.`);
+});
