@@ -49,6 +49,8 @@ export interface ServerConfig extends LogSettings {
    * nothing of a response for as long is disconnected.
    */
   readonly requestSeconds: number;
+  /** How long after the end of its job a log is moved out of the database. */
+  readonly logArchiveSeconds: number;
   /** How many event streams a user may have open at the same time. */
   readonly streamsPerPerson: number;
   /** Warnings for the log, such as a misspelt setting. */
@@ -81,6 +83,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Server
     offlineSeconds: read("WINDLASS_OFFLINE_SECONDS"),
     lostSeconds: read("WINDLASS_LOST_SECONDS"),
     requestSeconds: read("WINDLASS_REQUEST_SECONDS"),
+    logArchiveSeconds: read("WINDLASS_LOG_ARCHIVE_SECONDS"),
     streamsPerPerson: read("WINDLASS_STREAMS_PER_PERSON"),
     drainSeconds: read("WINDLASS_DRAIN_SECONDS"),
     retention: {

@@ -4,7 +4,7 @@
  */
 import { isIP, type AddressInfo } from "node:net";
 import type { FastifyBaseLogger } from "fastify";
-import { hour, second } from "../common/units.ts";
+import { hour, minute, second } from "../common/units.ts";
 import { version } from "../common/version.ts";
 import { buildApp } from "./app.ts";
 import { ConfigError } from "../common/settings/config-error.ts";
@@ -13,6 +13,7 @@ import { openContext, type OpenContext } from "./context.ts";
 import { roundMilliseconds } from "./domain/retention.ts";
 import { every } from "./every.ts";
 import { completeAccounts } from "./services/people/accounts.ts";
+import { archiveLogs } from "./services/logs/archiving.ts";
 import { logEvents } from "./services/operations/events.ts";
 import { settleClock } from "./services/operations/clock.ts";
 import { settleRestore } from "./services/storage/restored.ts";
@@ -78,6 +79,7 @@ export async function startServer(
     every(period, round, signal, (error) =>
       log.error({ err: error }, `${failure}; it will be tried again`),
     );
+  const archiveDelay = config.logArchiveSeconds * 1000;
   const rounds = [
     repeat(
       Math.max(10, context.periods.offline / watchesPerOffline),
@@ -99,6 +101,15 @@ export async function startServer(
       hour,
       () => recountStates(context, signal),
       "counting the resources of older states failed",
+    ),
+    repeat(
+      Math.min(minute, Math.max(10, archiveDelay / 10)),
+      async () => {
+        const { unreadable } = await archiveLogs(context, archiveDelay, signal);
+        if (unreadable > 0)
+          log.warn({ logs: unreadable }, "archived logs with later lines cannot be read");
+      },
+      "archiving the logs of finished jobs failed",
     ),
     repeat(
       roundMilliseconds(context.retention),

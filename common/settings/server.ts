@@ -191,6 +191,16 @@ export const providers = {
 } as const satisfies Settings;
 
 export const retention = {
+  WINDLASS_LOG_ARCHIVE_SECONDS: {
+    type: "number",
+    unit: "seconds",
+    min: 0.01,
+    max: 31_536_000,
+    default: 600,
+    help: "how long after the end of its job a log is moved from the database to a compressed file",
+    details:
+      "Counted from the last line of the log, if that came later. Readers notice no difference. A line that arrives later still is added to the log",
+  },
   WINDLASS_RETENTION_LOG_DAYS: {
     type: "retention",
     default: 90,

@@ -25,6 +25,7 @@ import * as recount from "./migrations/0023-recount.ts";
 import * as history from "./migrations/0024-history.ts";
 import * as variableSets from "./migrations/0025-variable-sets.ts";
 import * as registrationTokens from "./migrations/0026-registration-tokens.ts";
+import * as logArchives from "./migrations/0027-log-archives.ts";
 
 /** In order; the schema's version is how many of them have run. */
 export const migrations = [
@@ -52,6 +53,7 @@ export const migrations = [
   history,
   variableSets,
   registrationTokens,
+  logArchives,
 ];
 
 export interface SchemaTransaction {

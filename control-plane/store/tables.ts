@@ -150,6 +150,25 @@ export interface LogChunksTable {
   created_at: Millis;
 }
 
+/**
+ * The archive of a job's log: every chunk up to `last_id`. Chunks up to there that are still in
+ * `log_chunks` are about to be deleted; later ones arrived after the log was archived.
+ */
+export interface LogArchivesTable {
+  job_id: string;
+  blob: string;
+  size_bytes: number;
+  /** Offset of the starts and ends of steps and resources in the content of the blob. */
+  marks_at: number;
+  /** Offset of the index. */
+  index_at: number;
+  last_id: number;
+  /** The highest sequence number; null if the runner sent none. */
+  last_seq: number | null;
+  /** When the last chunk was received. */
+  last_at: Millis;
+}
+
 export interface PlanArtifactsTable {
   job_id: string;
   attempt: number;
@@ -378,6 +397,7 @@ export interface Tables {
   log_volumes: LogVolumesTable;
   job_snapshots: JobSnapshotsTable;
   log_chunks: LogChunksTable;
+  log_archives: LogArchivesTable;
   plan_artifacts: PlanArtifactsTable;
   debug_logs: DebugLogsTable;
   plan_summaries: PlanSummariesTable;

@@ -91,7 +91,7 @@ describe("SIGTERM of the server", () => {
       // The last responses are still being read by this process.
       await sleep(50);
       expect(load.failures).toEqual([]);
-      expect(findBreaches(directory, load.acknowledged)).toEqual([]);
+      expect(await findBreaches(directory, load.acknowledged)).toEqual([]);
       expect(findUnacknowledged(directory, load.acknowledged)).toEqual([]);
       expect(server.log()).not.toMatch(/"level":[56]0/);
       server = spawnServer(directory);

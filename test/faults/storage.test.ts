@@ -81,7 +81,7 @@ describe("the storage", () => {
       expect(await findUnserved(load)).toEqual([]);
       server.kill("SIGTERM");
       expect(await server.exited).toBe(0);
-      expect(findBreaches(disk.path, load.acknowledged)).toEqual([]);
+      expect(await findBreaches(disk.path, load.acknowledged)).toEqual([]);
     },
     rounds * 120_000,
   );
@@ -121,7 +121,7 @@ describe("the storage", () => {
     expect(await findUnserved(load)).toEqual([]);
     server.kill("SIGTERM");
     expect(await server.exited).toBe(0);
-    expect(findBreaches(directory, load.acknowledged)).toEqual([]);
+    expect(await findBreaches(directory, load.acknowledged)).toEqual([]);
   });
 });
 

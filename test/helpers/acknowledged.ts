@@ -1,10 +1,23 @@
 /** What a server has acknowledged, and a check that its data directory contains all of it. */
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdtempSync, rmSync, statSync } from "node:fs";
+import {
+  cpSync,
+  createReadStream,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Database from "better-sqlite3";
+import type { Blobs } from "../../control-plane/blobs/blobs.ts";
+import { sealedBlobs } from "../../control-plane/blobs/sealed.ts";
 import { readConfig } from "../../control-plane/config.ts";
+import { secretBox } from "../../control-plane/domain/secret-box.ts";
+import { readFrame, readFrames } from "../../control-plane/services/logs/archive-format.ts";
+import type { LogArchiveRow } from "../../control-plane/store/logs/archives.ts";
 
 export interface AcknowledgedChunk {
   readonly seq: number;
@@ -35,7 +48,10 @@ const md5 = (bytes: Buffer): string => createHash("md5").update(bytes).digest("h
  * Returns what was acknowledged and is missing or incomplete in the data directory. The server must
  * not run; a copy of the database is opened.
  */
-export function findBreaches(directory: string, acknowledged: Acknowledged): string[] {
+export async function findBreaches(
+  directory: string,
+  acknowledged: Acknowledged,
+): Promise<string[]> {
   const { databaseFile, artifactsDirectory } = readConfig({ WINDLASS_DATA_DIR: directory });
   if (!existsSync(databaseFile))
     return acknowledged.created.size > 0 ? ["there is no database"] : [];
@@ -57,7 +73,7 @@ export function findBreaches(directory: string, acknowledged: Acknowledged): str
     return [
       ...whole,
       ...jobBreaches(db, acknowledged),
-      ...logBreaches(db, acknowledged),
+      ...(await logBreaches(db, acknowledged, directory)),
       ...stateBreaches(db, acknowledged),
       ...contentBreaches(db, acknowledged, artifactsDirectory),
     ];
@@ -141,12 +157,27 @@ function jobBreaches(db: Database.Database, acknowledged: Acknowledged): string[
   return found;
 }
 
-function logBreaches(db: Database.Database, acknowledged: Acknowledged): string[] {
-  const rows = db
-    .prepare<[], { id: number; job_id: string; seq: number; log_chunk: string }>(
-      "select id, job_id, seq, log_chunk from log_chunks order by id",
-    )
-    .all();
+interface LogRow {
+  readonly id: number;
+  readonly job_id: string;
+  readonly seq: number | null;
+  readonly log_chunk: string;
+}
+
+async function logBreaches(
+  db: Database.Database,
+  acknowledged: Acknowledged,
+  directory: string,
+): Promise<string[]> {
+  const rows = [
+    ...(await archivedRows(db, directory)),
+    ...db
+      .prepare<[], LogRow>(
+        `select id, job_id, seq, log_chunk from log_chunks where id > coalesce(
+          (select last_id from log_archives where log_archives.job_id = log_chunks.job_id), 0) order by id`,
+      )
+      .all(),
+  ];
   const found: string[] = [];
   const byJob = Map.groupBy(rows, (row) => row.job_id);
   for (const [job, chunks] of byJob)
@@ -159,6 +190,27 @@ function logBreaches(db: Database.Database, acknowledged: Acknowledged): string[
         found.push(`chunk ${seq} (id ${id}) of job ${job} differs from what was acknowledged`);
     }
   return found;
+}
+
+/** The chunks of archived logs. */
+async function archivedRows(db: Database.Database, directory: string): Promise<LogRow[]> {
+  const archives = db.prepare<[], LogArchiveRow>("select * from log_archives").all();
+  if (archives.length === 0) return [];
+  const key = readFileSync(join(directory, "secrets", "WINDLASS_SECRET_KEY"), "utf8");
+  const { artifactsDirectory } = readConfig({ WINDLASS_DATA_DIR: directory });
+  const files = {
+    read: async (blob: string, range?: { start: number; end: number }) =>
+      createReadStream(join(artifactsDirectory, blob.slice(0, 2), blob.slice(2)), range),
+  } as unknown as Blobs;
+  const blobs = sealedBlobs(files, secretBox([key], "blobs"));
+  const rows: LogRow[] = [];
+  for (const archive of archives) {
+    const frames = await readFrames(blobs, archive);
+    for (const index of frames.keys())
+      for (const chunk of await readFrame(blobs, archive, frames, index))
+        rows.push({ ...chunk, job_id: archive.job_id });
+  }
+  return rows;
 }
 
 function stateBreaches(db: Database.Database, acknowledged: Acknowledged): string[] {
@@ -192,7 +244,7 @@ function contentBreaches(
   const named = db
     .prepare<[], { blob: string; size_bytes: number }>(
       `select blob, size_bytes from plan_artifacts union all select blob, size_bytes from state_versions
-      union all select blob, size_bytes from archives`,
+      union all select blob, size_bytes from archives union all select blob, size_bytes from log_archives`,
     )
     .all();
   const isThere = ({ blob, size_bytes }: { blob: string; size_bytes: number }): boolean => {

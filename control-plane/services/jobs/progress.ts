@@ -3,6 +3,8 @@ import { stripVTControlCharacters } from "node:util";
 import type { LogStep } from "../../../protocol/jobs.ts";
 import { findLastChunk, findStepEvents, readChunk } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
+import { stepLimit } from "../logs/archive-format.ts";
+import { withArchived } from "../logs/archives.ts";
 import { time } from "./views.ts";
 
 /** A step of a job, such as a command of terraform. */
@@ -14,8 +16,6 @@ export interface JobStep {
   readonly took_ms: number | null;
 }
 
-/** How many starts and ends of steps are read; a runner sends a few dozen. */
-const stepEvents = 400;
 /** Characters of a line that are shown. */
 const lineLength = 200;
 
@@ -23,8 +23,9 @@ const lineLength = 200;
  * Returns the steps of a job so far, in order. Empty if its runner sends none, because it knows
  * only the published interface.
  */
-export async function findSteps({ store }: Context, job: string): Promise<JobStep[]> {
-  const rows = await store.read.all(findStepEvents, { job, limit: stepEvents });
+export async function findSteps(context: Context, job: string): Promise<JobStep[]> {
+  const stored = await context.store.read.all(findStepEvents, { job, limit: stepLimit });
+  const rows = await withArchived(context, job, "steps", stored);
   return stepsOf(rows.map((row) => ({ ...row, step: JSON.parse(row.step) as LogStep })));
 }
 
@@ -51,7 +52,7 @@ export function stepsOf(
   return steps;
 }
 
-/** The last line of a job's log; null while there is none. */
+/** The last line of the log of a job that is not over; null while there is none. */
 export async function findLastLine({ store }: Context, job: string): Promise<string | null> {
   const last = await store.read.first(findLastChunk, { job });
   const chunk = last && (await store.read.first(readChunk, { id: last.id }));

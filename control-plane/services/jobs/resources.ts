@@ -2,6 +2,8 @@
 import type { LogResource } from "../../../protocol/jobs.ts";
 import { countChanged, findResourceEvents } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
+import { resourceLimit } from "../logs/archive-format.ts";
+import { withArchived } from "../logs/archives.ts";
 
 /** One change of a resource; a replacement is two. */
 export interface ResourceChange {
@@ -24,23 +26,22 @@ export interface Changes {
   readonly until: number;
 }
 
-/** Starts and ends that are read; a runner marks so many. */
-const eventLimit = 4000;
-
-/** Returns how many resources a job has changed to the end so far. */
+/** Returns how many resources a job that is not over has changed to the end so far. */
 export async function countChangedResources(
   { store }: Pick<Context, "store">,
   job: string,
 ): Promise<number> {
-  return (await store.read.first(countChanged, { job, limit: eventLimit }))?.count ?? 0;
+  return (await store.read.first(countChanged, { job, limit: resourceLimit }))?.count ?? 0;
 }
 
 /** Returns the changes; none of a runner that knows only the published interface. */
 export async function findResources(
-  { store, now }: Context,
+  context: Context,
   { id, ended_at }: { readonly id: string; readonly ended_at: string | null },
 ): Promise<Changes> {
-  const rows = await store.read.all(findResourceEvents, { job: id, limit: eventLimit });
+  const { store, now } = context;
+  const stored = await store.read.all(findResourceEvents, { job: id, limit: resourceLimit });
+  const rows = await withArchived(context, id, "resources", stored);
   const events = rows.map((row) => ({ ...row, resource: JSON.parse(row.resource) as LogResource }));
   return changesOf(events, ended_at === null ? now() : null);
 }

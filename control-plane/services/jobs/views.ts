@@ -16,7 +16,7 @@ import { findDebugLog } from "../../store/logs/debug-logs.ts";
 import type { JobSummaryRow } from "../../store/jobs/lists.ts";
 import { findJob, findObstacles, findSnapshot } from "../../store/jobs/jobs.ts";
 import { findPlanCounts } from "../../store/jobs/runs.ts";
-import { findLastSeq } from "../../store/logs/logs.ts";
+import { findHighestSeq } from "../../store/logs/archives.ts";
 import { findLiveSpec } from "../../store/configurations/configurations.ts";
 import { findCandidates as findCandidateRows } from "../../store/workers/workers.ts";
 import type { Context } from "../context.ts";
@@ -181,8 +181,7 @@ async function findCandidates(queries: Queries, owner: string): Promise<Candidat
 async function logComplete(queries: Queries, job: JobRow): Promise<boolean | null> {
   if (!hasEnded(job) || job.last_seq === null || job.log_pruned_at !== null) return null;
   if (job.last_seq === 0) return true;
-  const last = await queries.first(findLastSeq, { job: job.id });
-  return (last?.seq ?? 0) >= job.last_seq;
+  return (await findHighestSeq(queries, job.id)) >= job.last_seq;
 }
 
 /** The counts of a plan, as stored. */

@@ -9,12 +9,14 @@ import type { LogResource, LogStep } from "../../../protocol/jobs.ts";
 import { invalid, RefusalError } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
 import { findJobBriefly } from "../../store/jobs/jobs.ts";
-import { appendChunk, findBySeq, findLastChunk, findLastSeq } from "../../store/logs/logs.ts";
+import { findHighestSeq, findLastId } from "../../store/logs/archives.ts";
+import { appendChunk, findBySeq } from "../../store/logs/logs.ts";
 import { findLogVolume, saveLogVolume } from "../../store/storage/quotas.ts";
 import type { WorkerCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
 import { writeJobs } from "../jobs/changes.ts";
 import { fenced, findFenced, startJob } from "../jobs/holder.ts";
+import { findArchivedId } from "./archives.ts";
 
 /**
  * How long a log post that arrives too early waits for its predecessor (docs/decisions.md, "Log
@@ -42,7 +44,8 @@ export async function appendLogs(
         await startJob(tx, rings, await findFenced(tx, worker, id, attempt), now);
       // A runner that was lost for that long may still report how its job ended, but nothing of the
       // log is stored.
-      if (job.log_pruned_at !== null) return { id: 0, stored: false, job_status: job.status };
+      if (job.log_pruned_at !== null)
+        return { id: 0, stored: false, archivedSeq: undefined, job_status: job.status };
       const limit = context.quotas.logBytes;
       const { dropped, ...appended } = await appendChunks(tx, job.id, chunks, { now, limit });
       if (appended.stored) rings.push((wakeups) => wakeups.ring("job", id));
@@ -52,7 +55,10 @@ export async function appendLogs(
   const deadline = performance.now() + gapWaitMilliseconds;
   for (;;) {
     try {
-      return await append();
+      const { archivedSeq, ...appended } = await append();
+      if (archivedSeq === undefined) return appended;
+      // Outside the transaction, which may not wait for the blob.
+      return { ...appended, id: (await findArchivedId(context, id, archivedSeq)) ?? appended.id };
     } catch (error) {
       const isGap = error instanceof RefusalError && error.code === "log_gap";
       const left = deadline - performance.now();
@@ -103,12 +109,18 @@ async function appendChunks(
   job: string,
   chunks: readonly Chunk[],
   { now, limit }: { readonly now: number; readonly limit: number },
-): Promise<{ id: number; stored: boolean; dropped: number }> {
+): Promise<{
+  id: number;
+  stored: boolean;
+  dropped: number;
+  /** The number of the last chunk, if nothing is new and that chunk is archived. */
+  archivedSeq: number | undefined;
+}> {
   const before = (await tx.first(findLogVolume, { job })) ?? noVolume;
   const volume = { ...before };
   const isNumbered = chunks.some(({ seq }) => seq !== null);
-  const last = isNumbered ? await tx.first(findLastSeq, { job }) : undefined;
-  let expected = Math.max(last?.seq ?? 0, before.dropped_seq) + 1;
+  const highest = isNumbered ? await findHighestSeq(tx, job) : 0;
+  let expected = Math.max(highest, before.dropped_seq) + 1;
   let stored: number | undefined;
   for (const { seq, stream_type, log_chunk, step, resource } of chunks) {
     if (seq !== null && seq < expected) continue;
@@ -136,12 +148,19 @@ async function appendChunks(
   if (stored !== undefined) {
     await tx.run(saveLogVolume, { job, ...volume });
     // For a post that was dropped completely: the last chunk that is stored.
-    const id = stored || ((await tx.first(findLastChunk, { job }))?.id ?? 0);
-    return { id, stored: true, dropped };
+    const id = stored || (await findLastId(tx, job));
+    return { id, stored: true, dropped, archivedSeq: undefined };
   }
   // Nothing is new: returns the id under which the last of them is stored.
-  const repeated = await tx.first(findBySeq, { job, seq: chunks.at(-1)?.seq ?? 0 });
-  return { id: repeated?.id ?? last?.id ?? 0, stored: false, dropped };
+  const seq = chunks.at(-1)?.seq ?? 0;
+  const repeated = await tx.first(findBySeq, { job, seq });
+  const isArchived = repeated === undefined && seq <= highest;
+  return {
+    id: repeated?.id ?? (await findLastId(tx, job)),
+    stored: false,
+    dropped,
+    archivedSeq: isArchived ? seq : undefined,
+  };
 }
 
 const stepText = (step: LogStep | undefined): string | null =>

@@ -3,10 +3,14 @@ import type { LogChunk, LogResource, LogStep } from "../../../protocol/jobs.ts";
 import type { UserCaller, WorkerCaller } from "../callers.ts";
 import { notFound } from "../../domain/refusal.ts";
 import { findJob, findJobBriefly, findOwnJob } from "../../store/jobs/jobs.ts";
-import { readChunks, sizeChunks } from "../../store/logs/logs.ts";
+import { findLogArchive } from "../../store/logs/archives.ts";
+import { findLastChunk, readChunks } from "../../store/logs/logs.ts";
 import type { Context } from "../context.ts";
 import { time, timeOrNull } from "../jobs/views.ts";
 import { kibibyte } from "../../../common/units.ts";
+import type { ArchivedChunk } from "./archive-format.ts";
+import { readArchived } from "./archives.ts";
+import { findPage, type PageLimit } from "./pages.ts";
 
 /** Bytes of text on a page, unless its only chunk has more. */
 const pageBytes = 256 * kibibyte;
@@ -25,31 +29,60 @@ export interface LogPart {
  * fit on a page.
  */
 export async function readLog(
-  { store }: Context,
+  context: Context,
   job: string,
   after: number,
   { chunks = pageChunks, bytes = pageBytes } = {},
 ): Promise<LogPart> {
-  // One more, to find out whether this page is the last one.
-  const limit = Math.min(chunks, pageChunks);
-  const sizes = await store.read.all(sizeChunks, { job, after, limit: limit + 1 });
-  let total = 0;
-  let last = 0;
-  for (; last < Math.min(limit, sizes.length); last += 1) {
-    total += sizes[last]?.bytes ?? 0;
-    if (total > bytes && last > 0) break;
-  }
-  const lastId = sizes[last - 1]?.id;
-  if (lastId === undefined) return { logs: [], isLast: true };
-  const rows = await store.read.all(readChunks, { job, after, last: lastId });
-  const logs = rows.map(({ step, resource, created_at, ...row }) => ({
-    ...row,
-    ...(step === null ? {} : { step: JSON.parse(step) as LogStep }),
-    ...(resource === null ? {} : { resource: JSON.parse(resource) as LogResource }),
-    created_at: time(created_at),
-  }));
-  return { logs, isLast: last === sizes.length };
+  const limit = { chunks: Math.min(chunks, pageChunks), bytes };
+  const part = await readPart(context, job, after, limit);
+  return { logs: part.chunks.map((chunk) => viewChunk(job, chunk)), isLast: part.isLast };
 }
+
+interface Part {
+  readonly chunks: readonly ArchivedChunk[];
+  readonly isLast: boolean;
+}
+
+/** Reads the database first: archiving deletes chunks after the commit of their archive. */
+async function readPart(
+  context: Context,
+  job: string,
+  after: number,
+  limit: PageLimit,
+): Promise<Part> {
+  const { read } = context.store;
+  const stored = await readStored(context, job, after, limit);
+  const archive = await read.first(findLogArchive, { job });
+  if (archive === undefined || after >= archive.last_id) return stored;
+  const archived = await readArchived(context, archive, after, limit);
+  if (!archived.isLast) return archived;
+  const later = stored.isLast
+    ? (stored.chunks.at(-1)?.id ?? 0)
+    : ((await read.first(findLastChunk, { job }))?.id ?? 0);
+  return { chunks: archived.chunks, isLast: later <= archive.last_id };
+}
+
+async function readStored(
+  { store }: Context,
+  job: string,
+  after: number,
+  limit: PageLimit,
+): Promise<Part> {
+  const { last, isLast } = await findPage(store.read, job, after, limit);
+  if (last === undefined) return { chunks: [], isLast };
+  return { chunks: await store.read.all(readChunks, { job, after, last }), isLast };
+}
+
+const viewChunk = (job: string, chunk: ArchivedChunk): LogChunk => ({
+  id: chunk.id,
+  job_id: job,
+  log_chunk: chunk.log_chunk,
+  stream_type: chunk.stream_type,
+  ...(chunk.step === null ? {} : { step: JSON.parse(chunk.step) as LogStep }),
+  ...(chunk.resource === null ? {} : { resource: JSON.parse(chunk.resource) as LogResource }),
+  created_at: time(chunk.created_at),
+});
 
 /** When retention removed the log, so that readers can say so; null while it is kept. */
 export async function findPrunedAt({ store }: Context, id: string): Promise<string | null> {

@@ -10,7 +10,7 @@
 import type { UserCaller } from "../callers.ts";
 import { notFound, RefusalError } from "../../domain/refusal.ts";
 import { findJob } from "../../store/jobs/jobs.ts";
-import { findLastChunk } from "../../store/logs/logs.ts";
+import { findLastId } from "../../store/logs/archives.ts";
 import type { Context } from "../context.ts";
 import { viewProgress } from "../jobs/views.ts";
 import { JobFeed, type StreamReader } from "./feed.ts";
@@ -58,7 +58,7 @@ export function logStreams(context: Context): LogStreams {
       if (!job) throw notFound("job");
       const progress = JSON.stringify(await viewProgress(store.read, job));
       // Ids only grow, so no reader can have seen a later one.
-      const last = (await store.read.first(findLastChunk, { job: id }))?.id ?? 0;
+      const last = await findLastId(store.read, id);
       if (draining.aborted) throw new RefusalError("unavailable", "the server is stopping");
       const count = open.get(user_id) ?? 0;
       if (count >= streamsPerPerson)

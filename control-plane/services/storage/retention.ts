@@ -19,6 +19,7 @@ import {
   markOldLogs,
   setNamed,
 } from "../../store/storage/retention.ts";
+import { deleteLogArchives } from "../../store/logs/archives.ts";
 import { deleteDebugLogs } from "../../store/logs/debug-logs.ts";
 import { deletePlanAttributes } from "../../store/plans/summaries.ts";
 import { addUnnamed } from "../../store/storage/orphaned-blobs.ts";
@@ -81,6 +82,7 @@ async function removeLogs({ store, now }: Context, turns: Turns, before: number)
       if (ids.length > 0) {
         await addLogRemovals(tx, ids);
         await addUnnamed(tx, names(await deleteDebugLogs(tx, ids)), now());
+        await addUnnamed(tx, names(await deleteLogArchives(tx, ids)), now());
         await deletePlanAttributes(tx, ids);
       }
       return jobs.length;

@@ -6,6 +6,7 @@ import type { LogChunk, StreamType } from "../../../protocol/jobs.ts";
 import { statement } from "../statement.ts";
 
 export type LogRow = Omit<LogChunk, "created_at" | "step" | "resource"> & {
+  seq: number | null;
   step: string | null;
   resource: string | null;
   created_at: number;
@@ -31,7 +32,7 @@ export const appendChunk = statement<
 );
 
 /**
- * The highest sequence number stored. Posts are contiguous, so it is the newest numbered chunk's; a
+ * The highest sequence number of the chunks that are not archived. Posts are contiguous, so it is the newest numbered chunk's; a
  * started job is never handed out again, so all chunks of a job are of one attempt.
  */
 export const findLastSeq = statement<{ job: string }, { id: number; seq: number }>((db, { job }) =>
@@ -45,7 +46,7 @@ export const findLastSeq = statement<{ job: string }, { id: number; seq: number 
 );
 
 /**
- * The id under which a numbered chunk is stored. A repeat is always of a recent one, so the newest
+ * The id under which a numbered chunk is stored that is not archived. A repeat is always of a recent one, so the newest
  * are looked at first.
  */
 export const findBySeq = statement<{ job: string; seq: number }, { id: number }>(
@@ -78,16 +79,22 @@ export const readChunks = statement<{ job: string; after: number; last: number }
   (db, { job, after, last }) =>
     db
       .selectFrom("log_chunks")
-      .select(["id", "job_id", "log_chunk", "stream_type", "step", "resource", "created_at"])
+      .select(["id", "job_id", "seq", "log_chunk", "stream_type", "step", "resource", "created_at"])
       .where("job_id", "=", job)
       .where("id", ">", after)
       .where("id", "<=", last)
       .orderBy("id"),
 );
 
-/** The newest chunk of a job's log. */
-export const findLastChunk = statement<{ job: string }, { id: number }>((db, { job }) =>
-  db.selectFrom("log_chunks").select("id").where("job_id", "=", job).orderBy("id", "desc").limit(1),
+/** The newest chunk of a job's log that is not archived. */
+export const findLastChunk = statement<{ job: string }, { id: number; created_at: number }>(
+  (db, { job }) =>
+    db
+      .selectFrom("log_chunks")
+      .select(["id", "created_at"])
+      .where("job_id", "=", job)
+      .orderBy("id", "desc")
+      .limit(1),
 );
 
 /** The newest chunks of a job's log, newest first, without their text. */
@@ -106,11 +113,11 @@ export const findLastChunks = statement<
 /** The first starts and ends of steps, in order. */
 export const findStepEvents = statement<
   { job: string; limit: number },
-  { step: string; created_at: number }
+  { id: number; step: string; created_at: number }
 >((db, { job, limit }) =>
   db
     .selectFrom("log_chunks")
-    .select(["step", "created_at"])
+    .select(["id", "step", "created_at"])
     .$narrowType<{ step: string }>()
     .where("job_id", "=", job)
     .where("step", "is not", null)

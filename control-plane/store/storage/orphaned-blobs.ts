@@ -5,6 +5,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
+import { blobTables } from "./blob-tables.ts";
 
 /**
  * Notes blobs that may be deleted from this moment on; one that is noted already keeps its time.
@@ -41,10 +42,13 @@ export async function removeUnnamed({ sql: db }: Queries, blobs: readonly string
 /** Which of these blobs no row names. `names` is a JSON array. */
 export const findUnnamed = statement<{ names: string }, { blob: string }>((db, { names }) => {
   const query = sql`select value as blob from json_each(${names}) where
-    not exists (select 1 from plan_artifacts where plan_artifacts.blob = value)
-    and not exists (select 1 from debug_logs where debug_logs.blob = value)
-    and not exists (select 1 from archives where archives.blob = value)
-    and not exists (select 1 from state_versions where state_versions.blob = value)`;
+    ${sql.join(
+      blobTables.map(
+        (table) =>
+          sql`not exists (select 1 from ${sql.table(table)} where ${sql.ref(`${table}.blob`)} = value)`,
+      ),
+      sql` and `,
+    )}`;
   return { compile: () => query.compile(db) };
 });
 

@@ -29,8 +29,9 @@ export const markOldLogs = statement<Old & { now: number }, { id: string }>(
           and coalesce(j.ended_at, 0) < ${before}
           and not exists (select 1 from plan_artifacts where plan_artifacts.job_id = j.id)
           and not exists (select 1 from state_locks where state_locks.spec_id = j.spec_id and state_locks.job_id = j.id)
-          and coalesce((
-            select created_at from log_chunks where log_chunks.job_id = j.id order by log_chunks.id desc limit 1), 0) < ${before}
+          and coalesce(
+            (select created_at from log_chunks where log_chunks.job_id = j.id order by log_chunks.id desc limit 1),
+            (select last_at from log_archives where log_archives.job_id = j.id), 0) < ${before}
         order by j.released_at limit ${limit})
       returning id`,
       db,

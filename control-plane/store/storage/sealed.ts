@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
 import { statement } from "../statement.ts";
+import { blobTables } from "./blob-tables.ts";
 
 /**
  * Where definitions with sealed values are: of configurations, of variable sets, of jobs, and in
@@ -89,8 +90,6 @@ export async function saveSealedDefinition(
       .where("job_id", "=", id)
       .execute();
 }
-
-const blobTables = ["plan_artifacts", "debug_logs", "archives", "state_versions"] as const;
 
 /** Every blob that a row names. */
 export async function findNamedBlobs({ sql: db }: Queries): Promise<string[]> {

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto";
 import Database from "better-sqlite3";
 import { backupsFrom, backupsTo } from "../facts.ts";
 import { checkSchema } from "../migrate.ts";
+import { blobTables } from "./blob-tables.ts";
 import { hour } from "../../../common/units.ts";
 
 /**
@@ -82,7 +83,10 @@ export function openSnapshot(file: string): Snapshot {
     blobs: () =>
       database
         .prepare(
-          "select blob from plan_artifacts union select blob from debug_logs union select blob from archives union select blob from state_versions",
+          blobTables
+            .filter((table) => hasTable(database, table))
+            .map((table) => `select blob from ${table}`)
+            .join(" union "),
         )
         .pluck()
         .all() as string[],
@@ -107,6 +111,11 @@ export function openSnapshot(file: string): Snapshot {
     close: () => database.close(),
   };
 }
+
+/** A backup of an earlier release may lack a table. */
+const hasTable = (database: Database.Database, name: string): boolean =>
+  database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(name) !==
+  undefined;
 
 function schemaOf(database: Database.Database): number {
   return database.prepare("select version from schema_version").pluck().get() as number;

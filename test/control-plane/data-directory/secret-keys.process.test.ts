@@ -172,6 +172,7 @@ describe("rotate-key", () => {
       const running = await addSealedJob(context, owner);
       const { blob } = await context.blobs.write(pieces(), Infinity);
       const { blob: debugLog } = await context.blobs.write(pieces(), Infinity);
+      const { blob: log } = await context.blobs.write(pieces(), Infinity);
       const artifact = { job_id: running, attempt: 1, blob, size_bytes: 1, sha256: "" };
       const spec = await addSpec(context.store, owner);
       const tokens = context.box("provider-tokens");
@@ -190,6 +191,19 @@ describe("rotate-key", () => {
         await tx.sql
           .insertInto("debug_logs")
           .values({ ...artifact, blob: debugLog, created_at: 1 })
+          .execute();
+        await tx.sql
+          .insertInto("log_archives")
+          .values({
+            job_id: running,
+            blob: log,
+            size_bytes: 1,
+            marks_at: 1,
+            index_at: 1,
+            last_id: 1,
+            last_seq: 1,
+            last_at: 1,
+          })
           .execute();
         await tx.sql
           .updateTable("specs")
@@ -238,7 +252,7 @@ describe("rotate-key", () => {
     });
     await expect(open(first)).rejects.toThrow(/is not the key/);
     await expect(open(second)).rejects.toThrow(/is not the key/);
-    for (const said of ["5 values and 2 files", "0 values and 0 files"]) {
+    for (const said of ["5 values and 3 files", "0 values and 0 files"]) {
       const { stdout, stderr } = await execa(bin, ["server", "rotate-key"], {
         reject: false,
         env: settings(second, first),
@@ -257,8 +271,10 @@ describe("rotate-key", () => {
         .executeTakeFirstOrThrow();
       expect(await buffer(await context.blobs.read(blob))).toEqual(content);
       await expect(context.blobs.read(stored.blob)).rejects.toThrow("ENOENT");
-      const log = await sql.selectFrom("debug_logs").select("blob").executeTakeFirstOrThrow();
-      expect(await buffer(await context.blobs.read(log.blob))).toEqual(content);
+      for (const table of ["debug_logs", "log_archives"] as const) {
+        const log = await sql.selectFrom(table).select("blob").executeTakeFirstOrThrow();
+        expect(await buffer(await context.blobs.read(log.blob))).toEqual(content);
+      }
       const account = await sql
         .selectFrom("accounts")
         .select(["access_token", "refresh_token"])
