@@ -33,6 +33,7 @@ import { problemPages } from "./docs/problem-pages.ts";
 import { searchPages } from "./search/search-routes.ts";
 import { signedInRoutes } from "./signed-in.ts";
 import { workerPages } from "./workers/worker-routes.ts";
+import { variableSetPages } from "./variable-sets/variable-set-routes.ts";
 import { zonePages } from "./zones/zone-routes.ts";
 
 /** How often the page of a code looks whether the client has used it, in seconds. */
@@ -78,6 +79,7 @@ export function consoleRoutes(app: FastifyInstance, context: Context): void {
     configurationPages(signedIn, context);
     graphPages(signedIn, context);
     identityPages(signedIn, context);
+    variableSetPages(signedIn, context);
     jobsPages(signedIn, context);
     jobPages(signedIn, context);
     workerPages(signedIn, context);

@@ -1,4 +1,4 @@
-/** Zones, configurations and identities for screenshots and tests of all pages. */
+/** Zones, configurations, identities and variable sets for screenshots and tests of all pages. */
 import { endpoints } from "../../protocol/endpoints.ts";
 import { addHeldJob, addTestWorker, ask, type Plane, setJob, stateHeaders } from "./plane.ts";
 import type { SampleUser } from "./sample-data.ts";
@@ -9,6 +9,7 @@ export async function fillPlaces(
   fixture: SampleUser,
 ): Promise<Record<string, string>> {
   const { person } = fixture;
+  const { id: finance } = await person.get(endpoints.createZone, { body: { name: "finance" } });
   const { id: empty } = await person.get(endpoints.createZone, { body: { name: "staging" } });
   const identity = await person.get(endpoints.createCloudIdentity, {
     body: {
@@ -21,7 +22,7 @@ export async function fillPlaces(
   const { id } = await person.get(endpoints.createConfiguration, {
     body: {
       name: "payments",
-      zone_id: fixture.owner.zone,
+      zone_id: finance,
       cloud_identity_id: identity.id,
       source: { type: "git", url, ref: "main", path: "payments" },
       engine_version: "~> 1.14",
@@ -35,6 +36,26 @@ export async function fillPlaces(
       environment: { DATADOG_HOST: "https://api.datadoghq.eu" },
     },
   });
+  const set = await person.get(endpoints.createVariableSet, {
+    body: {
+      name: "shared by finance",
+      variables: {
+        region: { value: "eu-west-1" },
+        owner_email: { value: "platform@example.com" },
+        api_key: { value: "not-to-be-seen", sensitive: true },
+      },
+      environment: { HTTPS_PROXY: "http://proxy.example.com:3128" },
+      zone_ids: [finance],
+    },
+  });
+  await person.get(endpoints.createVariableSet, {
+    body: {
+      name: "payments only",
+      variables: { owner_email: { value: "payments@example.com" } },
+      configuration_ids: [id],
+    },
+  });
+  const bare = await person.get(endpoints.createVariableSet, { body: { name: "empty" } });
   await writeState(plane, fixture, id);
   const fresh = await fixture.configure("fresh");
   await person.get(endpoints.updateWorker, {
@@ -44,6 +65,7 @@ export async function fillPlaces(
   return {
     zones: "/zones",
     zone: `/zones/${fixture.owner.zone}`,
+    "zone-with-sets": `/zones/${finance}`,
     "zone-empty": `/zones/${empty}`,
     "configuration-new": `/zones/${empty}/new`,
     configuration: `/configurations/${id}`,
@@ -54,6 +76,9 @@ export async function fillPlaces(
     "configuration-edit-files": `/configurations/${fresh}/edit`,
     identities: "/identities",
     identity: `/identities/${identity.id}`,
+    "variable-sets": "/variable-sets",
+    "variable-set": `/variable-sets/${set.id}`,
+    "variable-set-empty": `/variable-sets/${bare.id}`,
     "worker-edit": `/workers/${fixture.worker}/edit`,
   };
 }

@@ -12,6 +12,7 @@ const places = /** @type {const} */ ({
   j: ["/jobs", "Jobs"],
   w: ["/workers", "Workers"],
   i: ["/identities", "Identities"],
+  v: ["/variable-sets", "Variable sets"],
   a: ["/audit", "Audit"],
   s: ["/settings", "Settings"],
 });

@@ -5,10 +5,10 @@ import { timeoutSecondsDefault, type Configuration } from "../../../protocol/con
 import { actionsOf } from "./configuration-actions.ts";
 import { deployedView } from "./deployed-view.ts";
 import type { ConfigurationStory } from "./configuration-story.ts";
-import { entriesView, entryKinds, type Entries } from "./entries-view.ts";
+import { entriesView, entryKinds, type RefusedEntry } from "./entries-view.ts";
 import { jobsOfOne } from "../jobs/job-table.ts";
 import { runStrip } from "../jobs/run-strip.ts";
-import { inheritedView } from "./inherited-view.ts";
+import { attachedSets } from "../variable-sets/attached-view.ts";
 import { ask, trouble } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
 import { html, type Html } from "../page/html.ts";
@@ -22,12 +22,14 @@ export interface ConfigurationForms {
   readonly start?: Form;
   readonly state?: Form;
   readonly remove?: Form;
-  readonly entries?: { readonly kind: Entries; readonly form: Form };
+  readonly entries?: RefusedEntry;
+  readonly sets?: Form;
 }
 
 /** Everything there is to know of a configuration. */
 export const configurationPage = (story: ConfigurationStory, forms: ConfigurationForms): Html => {
   const { configuration, zone, lock } = story;
+  const path = `/configurations/${configuration.id}`;
   return html`<nav class="trail" aria-label="Above">
       <a href="/zones">Zones</a> / <a href="/zones/${zone.id}">${zone.name}</a>
     </nav>
@@ -38,8 +40,8 @@ export const configurationPage = (story: ConfigurationStory, forms: Configuratio
       <h2 id="jobs-title">Jobs</h2>
       <div id="jobs" data-live>${history(story)}</div>
     </section>
-    ${entryKinds.map((kind) => entriesView(configuration, kind, forms.entries))}
-    ${inheritedView(story.inherited)}
+    ${entryKinds.map((kind) => entriesView(path, configuration, kind, forms.entries))}
+    ${attachedSets(path, story.sets, forms.sets ?? new Form())}
     <section aria-labelledby="state-title">
       <h2 id="state-title">State</h2>
       ${trouble(forms.state ?? new Form())}

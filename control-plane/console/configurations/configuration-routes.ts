@@ -4,7 +4,7 @@ import { validate } from "uuid";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import { CreateJob } from "../../../protocol/jobs.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
+import { invalid, notFound } from "../../domain/refusal.ts";
 import {
   getConfiguration,
   deleteConfiguration,
@@ -13,10 +13,11 @@ import {
 import type { Context } from "../../services/context.ts";
 import { createJob } from "../../services/jobs/jobs.ts";
 import { breakStateLock, rollBackState } from "../../services/states/versions.ts";
-import { editPages, formLimit, newConfigurationPages } from "./configuration-form-routes.ts";
+import { attachOrDetach } from "../variable-sets/attach-input.ts";
+import { editPages, newConfigurationPages } from "./configuration-form-routes.ts";
 import { configurationPage, type ConfigurationForms } from "./configuration-page.ts";
 import { configurationStory } from "./configuration-story.ts";
-import { entriesChange, isSecret, ofFields } from "./entries-input.ts";
+import { entriesForms } from "./entries-routes.ts";
 import { judge } from "../../domain/judge.ts";
 import { entryKinds } from "./entries-view.ts";
 import { attempt, Form } from "../page/form.ts";
@@ -99,33 +100,23 @@ export function configurationPages(signedIn: SignedIn, context: Context): void {
     return `/zones/${zone_id}`;
   });
 
-  for (const kind of entryKinds)
-    signedIn(
-      "POST",
-      `/configurations/:id/${kind}`,
-      async (caller, { params, body }, reply) => {
-        const configuration = await find(caller, params);
-        const { id } = configuration;
-        const typed = new Form(body);
-        const shown = isSecret(configuration, kind, typed) ? { ...typed.fields, value: "" } : body;
-        const form = await attempt(
-          shown,
-          async () => {
-            await updateConfiguration(context, caller, id, (now) =>
-              entriesChange(now, kind, typed),
-            ).catch((error: unknown) => {
-              throw error instanceof RefusalError
-                ? ofFields(error, kind, typed.word("name"))
-                : error;
-            });
-            reply.redirect(`/configurations/${id}#${kind}`, 303);
-          },
-          `${kind}-refused`,
-        );
-        if (form) await send(reply, caller, configuration, {}, { entries: { kind, form } }, form);
-      },
-      { bodyLimit: formLimit },
-    );
+  entriesForms(signedIn, {
+    path: "/configurations",
+    kinds: entryKinds,
+    find,
+    update: (caller, { id }, change) => updateConfiguration(context, caller, id, change),
+    send: (reply, caller, configuration, entries) =>
+      send(reply, caller, configuration, {}, { entries }, entries.form),
+  });
+  signedIn("POST", "/configurations/:id/variable-sets", async (caller, { params, body }, reply) => {
+    const configuration = await find(caller, params);
+    const { id: configuration_id } = configuration;
+    const sets = await attempt(body, async () => {
+      await attachOrDetach(context, caller, new Form(body), { configuration_id });
+      reply.redirect(`/configurations/${configuration_id}#variable-sets`, 303);
+    });
+    if (sets) await send(reply, caller, configuration, {}, { sets }, sets);
+  });
 }
 
 function idOf(params: unknown): string {

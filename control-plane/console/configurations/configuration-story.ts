@@ -4,8 +4,8 @@ import type { CloudIdentity } from "../../../protocol/cloud-identities.ts";
 import type { Configuration } from "../../../protocol/configurations.ts";
 import type { StateVersion } from "../../../protocol/state-versions.ts";
 import type { UserCaller } from "../../services/callers.ts";
-import type { Inherited } from "../../domain/variable-sets.ts";
-import { listInherited } from "../../services/variable-sets/attached.ts";
+import { listSetsOfConfiguration } from "../../services/variable-sets/attached.ts";
+import { listVariableSetNames } from "../../services/variable-sets/lists.ts";
 import { getCloudIdentity } from "../../services/identities/identities.ts";
 import type { Context } from "../../services/context.ts";
 import { listJobSummaries } from "../../services/jobs/jobs.ts";
@@ -18,6 +18,7 @@ import {
 } from "../../services/states/versions.ts";
 import { getZoneName, type ZoneName } from "../../services/zones/zones.ts";
 import { isOpen } from "../page/words.ts";
+import type { SetsStory } from "../variable-sets/attached-view.ts";
 
 /** A page of a list, newest first; `next` continues it. */
 export interface Slice<T> {
@@ -37,13 +38,14 @@ export interface ConfigurationStory {
   readonly runs: readonly Run[];
   readonly versions: Slice<StateVersion>;
   readonly lock: StateLock | null;
-  /** The values of its variable sets. */
-  readonly inherited: readonly Inherited[];
+  readonly sets: SetsStory;
   readonly now: string;
 }
 
 /** Jobs and versions at a time. */
 const shown = 20;
+/** Variable sets that can be chosen. */
+const mostSets = 1000;
 
 /** Reads it; `query` may ask for older jobs or versions. */
 export async function configurationStory(
@@ -58,7 +60,7 @@ export async function configurationStory(
   const isSerial = typeof version === "string" && /^\d{1,15}$/.test(version);
   const list = (before: string | undefined) =>
     listJobSummaries(context, caller, { configuration: id, before, limit: shown + 1 });
-  const [zone, identity, newest, jobs, runs, versions, lock, inherited] = await Promise.all([
+  const [zone, identity, newest, jobs, runs, versions, lock, sets, all] = await Promise.all([
     getZoneName(context, caller, zone_id),
     cloud_identity_id === null ? null : getCloudIdentity(context, caller, cloud_identity_id),
     list(undefined),
@@ -66,7 +68,8 @@ export async function configurationStory(
     listRuns(context, id),
     listStateVersions(context, caller, id, isSerial ? Number(version) : undefined, shown + 1),
     findStateLock(context, caller, id),
-    listInherited(context, caller, id),
+    listSetsOfConfiguration(context, caller, id),
+    listVariableSetNames(context, caller, mostSets),
   ]);
   return {
     configuration,
@@ -77,7 +80,7 @@ export async function configurationStory(
     runs,
     versions: slice(versions, ({ serial }) => String(serial), !isSerial),
     lock,
-    inherited,
+    sets: { ...sets, all },
     now: new Date(context.now()).toISOString(),
   };
 }

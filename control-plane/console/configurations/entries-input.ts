@@ -1,13 +1,9 @@
-/** What the forms of variables and environment make of a configuration. */
-import {
-  UpdateConfiguration,
-  type Configuration,
-  type Variable,
-} from "../../../protocol/configurations.ts";
+/** What the forms of variables and environment make of a configuration or a variable set. */
+import { UpdateConfiguration, type Variable } from "../../../protocol/configurations.ts";
 import { isSecretName } from "../../domain/snapshot-values.ts";
 import { parseJson } from "../../http/json-body.ts";
 import { invalid, notFound, RefusalError } from "../../domain/refusal.ts";
-import { drawnAs, entriesOf, type Entries } from "./entries-view.ts";
+import { drawnAs, entriesOf, type Entries, type Valued } from "./entries-view.ts";
 import { judge } from "../../domain/judge.ts";
 import { isAt, refuseStale, type Form } from "../page/form.ts";
 import { textOf } from "./outputs-view.ts";
@@ -15,31 +11,30 @@ import { textOf } from "./outputs-view.ts";
 const judgeUpdate = judge(UpdateConfiguration);
 
 /** Whether what was typed is not to be shown again. */
-export const isSecret = (configuration: Configuration, kind: Entries, form: Form): boolean =>
+export const isSecret = (thing: Valued, kind: Entries, form: Form): boolean =>
   form.isOn("sensitive") ||
-  own(entriesOf(configuration, kind), form.word("name"))?.sensitive === true ||
+  own(entriesOf(thing, kind), form.word("name"))?.sensitive === true ||
   isSecretName(kind, form.word("name"));
 
 /**
  * The update that a form asks for; throws what is wrong with it, by the names of the form's fields.
  */
 export function entriesChange(
-  configuration: Configuration,
+  thing: Valued,
   kind: Entries,
   form: Form,
-): UpdateConfiguration {
+): Pick<UpdateConfiguration, Entries> {
   const name = form.word("name");
-  const known = configuration[kind] ?? {};
+  const known = thing[kind] ?? {};
   const isKnown = Object.hasOwn(known, name);
   if (form.text("do") !== "add" && !isKnown) throw notFound("variable any more");
   if (form.text("do") === "add" && isKnown)
     throw invalid("body.name", "already exists: change that entry instead");
-  if (form.text("do") === "set")
-    refuseStale(form, drawnAs(entriesOf(configuration, kind)[name] ?? {}));
+  if (form.text("do") === "set") refuseStale(form, drawnAs(entriesOf(thing, kind)[name] ?? {}));
   // Without a value each keeps the one it has.
   const next = new Map<string, Variable>(Object.keys(known).map((one) => [one, {}]));
   if (form.text("do") === "remove") next.delete(name);
-  else next.set(name, entry(own(entriesOf(configuration, kind), name), kind, name, form));
+  else next.set(name, entry(own(entriesOf(thing, kind), name), kind, name, form));
   return byField(kind, name, () => judgeUpdate({ [kind]: Object.fromEntries(next) }));
 }
 

@@ -1,5 +1,6 @@
 /**
- * Variables and environment of a configuration: each a name with a value, changed one at a time.
+ * Variables and environment of a configuration or a variable set: each a name with a value, changed
+ * one at a time.
  */
 import type { Configuration, Variable } from "../../../protocol/configurations.ts";
 import { line, lines, tick, trouble } from "../page/fields.ts";
@@ -10,6 +11,9 @@ import { textOf } from "./outputs-view.ts";
 /** Which of them. */
 export const entryKinds = ["variables", "environment", "backend_config"] as const;
 export type Entries = (typeof entryKinds)[number];
+
+/** A configuration or a variable set. */
+export type Valued = Pick<Configuration, Entries>;
 
 const words = {
   variables: {
@@ -35,21 +39,28 @@ const words = {
   },
 };
 
+/** The form of an entry that was refused. */
+export interface RefusedEntry {
+  readonly kind: Entries;
+  readonly form: Form;
+}
+
 /**
- * The list, each opened to change or remove it, and the form of one more. `refused` is what was
- * refused, in either list.
+ * The list, each opened to change or remove it, and the form of one more. `path`: the page of the
+ * thing that has them.
  */
 export const entriesView = (
-  configuration: Configuration,
+  path: string,
+  thing: Valued,
   kind: Entries,
-  refused?: { readonly kind: Entries; readonly form: Form },
+  refused?: RefusedEntry,
 ): Html => {
-  const entries = Object.entries(entriesOf(configuration, kind));
+  const entries = Object.entries(entriesOf(thing, kind));
   const form = refused?.kind === kind ? refused.form : undefined;
   const isAdding = form?.text("do") === "add";
   const changing = isAdding ? undefined : form?.text("name");
   const { title, one, none } = words[kind];
-  const action = `/configurations/${configuration.id}/${kind}#${kind}`;
+  const action = `${path}/${kind}#${kind}`;
   return html`<section aria-labelledby="${kind}">
     <h2 id="${kind}">${title}</h2>
     ${form && !isAdding && entries.every(([name]) => name !== changing) ? trouble(form) : null}
@@ -68,8 +79,8 @@ export const entriesView = (
 };
 
 /** Each kind as variables. */
-export function entriesOf(configuration: Configuration, kind: Entries): Record<string, Variable> {
-  const texts = configuration[kind] ?? {};
+export function entriesOf(thing: Valued, kind: Entries): Record<string, Variable> {
+  const texts = thing[kind] ?? {};
   return Object.fromEntries(
     Object.entries(texts).map(([name, one]: [string, Variable | string]) => [
       name,

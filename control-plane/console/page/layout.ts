@@ -27,6 +27,7 @@ const places = [
   ["/jobs", "Jobs"],
   ["/workers", "Workers"],
   ["/identities", "Identities"],
+  ["/variable-sets", "Variable sets"],
   ["/audit", "Audit"],
   ["/settings", "Settings"],
 ] as const;

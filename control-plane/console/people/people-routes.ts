@@ -98,9 +98,10 @@ const targetOf = ({ target, configuration }: AuditEntry): Html | string => {
   return html`<a href="/jobs/${id}">${name ?? "job"}</a>${of === null ? "" : ` of ${of}`}`;
 };
 
-/** What the target does not say already. */
+/** What the target does not say already; the name of a thing in place of its id. */
 const detailsOf = ({ details, configuration }: AuditEntry): string =>
   Object.entries(details)
     .filter(([name]) => name !== "configuration_id" || !configuration?.name)
-    .map(([name, value]) => `${name}: ${String(value)}`)
+    .filter(([name]) => !name.endsWith("_id") || !(name.replace(/_id$/, "_name") in details))
+    .map(([name, value]) => `${name.replace(/_name$/, "")}: ${String(value)}`)
     .join(", ");

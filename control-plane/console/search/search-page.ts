@@ -7,6 +7,7 @@ const titles: Readonly<Record<Found["kind"], string>> = {
   zones: "Zones",
   workers: "Workers",
   identities: "Identities",
+  "variable-sets": "Variable sets",
 };
 
 /** What was found; the form is in the frame of every page. */

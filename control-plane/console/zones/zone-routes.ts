@@ -18,11 +18,16 @@ import { judge } from "../../domain/judge.ts";
 import { attempt, Form, refuseStale } from "../page/form.ts";
 import { sendPage } from "../page/layout.ts";
 import type { SignedIn } from "../signed-in.ts";
+import { listSetsOfZone } from "../../services/variable-sets/attached.ts";
+import { listVariableSetNames } from "../../services/variable-sets/lists.ts";
+import { attachOrDetach } from "../variable-sets/attach-input.ts";
 import { zonePage, zonesPage } from "./zones-page.ts";
 
 const shown = 100;
 /** Fewer, because each has a strip of its last runs. */
 const configurationsShown = 50;
+/** Variable sets that can be chosen. */
+const mostSets = 1000;
 const refresh = 10;
 const judgeZone = judge(CreateZone);
 
@@ -35,7 +40,7 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     caller: UserCaller,
     zone: BareZone,
     query: unknown,
-    forms: { rename?: Form; remove?: Form } = {},
+    forms: { rename?: Form; remove?: Form; sets?: Form } = {},
   ) => {
     const from = beforeOf(query);
     const limit = configurationsShown;
@@ -45,9 +50,11 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
     );
     const next = found.length > limit ? configurations.at(-1)?.id : undefined;
     const now = new Date(context.now()).toISOString();
-    const rename = forms.rename ?? new Form({ name: zone.name });
-    const story = { zone, configurations, next, now };
-    const body = zonePage(story, rename, forms.remove ?? new Form());
+    const rename = new Form({ name: zone.name });
+    const sets = await listSetsOfZone(context, caller, zone.id);
+    const all = await listVariableSetNames(context, caller, mostSets);
+    const story = { zone, configurations, next, sets: { ...sets, all }, now };
+    const body = zonePage(story, { rename, remove: new Form(), sets: new Form(), ...forms });
     return { ...frame(caller), title: zone.name, body, from: `/zones/${zone.id}` };
   };
   const list = async (caller: UserCaller, query: unknown, form: Form) => {
@@ -81,6 +88,14 @@ export function zonePages(signedIn: SignedIn, context: Context): void {
       reply.redirect(`/zones/${zone.id}`, 303);
     });
     if (rename) sendPage(reply, await page(caller, zone, {}, { rename }), rename.status);
+  });
+  signedIn("POST", "/zones/:id/variable-sets", async (caller, { params, body }, reply) => {
+    const zone = await getZone(context, caller, zoneIdOf(params));
+    const sets = await attempt(body, async () => {
+      await attachOrDetach(context, caller, new Form(body), { zone_id: zone.id });
+      reply.redirect(`/zones/${zone.id}#variable-sets`, 303);
+    });
+    if (sets) sendPage(reply, await page(caller, zone, {}, { sets }), sets.status);
   });
   signedIn("POST", "/zones/:id/delete", async (caller, { params }, reply) => {
     const zone = await getZone(context, caller, zoneIdOf(params));

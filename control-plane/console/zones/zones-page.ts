@@ -9,6 +9,7 @@ import { deployedInShort } from "../configurations/deployed-view.ts";
 import { sourceInWords } from "../configurations/source-view.ts";
 import { table } from "../page/table.ts";
 import { badge, clock } from "../page/words.ts";
+import { attachedSets, type SetsStory } from "../variable-sets/attached-view.ts";
 
 /** A page of the list, and the way to one more; `next` continues it. */
 export const zonesPage = (
@@ -61,15 +62,22 @@ export interface ZoneStory {
   readonly zone: BareZone;
   readonly configurations: readonly (ConfigurationSummary & { readonly runs: readonly Run[] })[];
   readonly next: string | undefined;
+  readonly sets: SetsStory;
   /** The server's time. */
   readonly now: string;
 }
 
-/** One zone; `rename` and `remove` are its forms. */
+/** The forms of the page. */
+export interface ZoneForms {
+  readonly rename: Form;
+  readonly remove: Form;
+  readonly sets: Form;
+}
+
+/** One zone. */
 export const zonePage = (
-  { zone, configurations, next, now }: ZoneStory,
-  rename: Form,
-  remove: Form,
+  { zone, configurations, next, sets, now }: ZoneStory,
+  { rename, remove, sets: setsForm }: ZoneForms,
 ): Html =>
   html`<nav class="trail" aria-label="Above"><a href="/zones">Zones</a></nav>
     <h1>${zone.name}</h1>
@@ -90,6 +98,7 @@ export const zonePage = (
         ? null
         : html`<p><a href="/zones/${zone.id}?before=${next}">Older configurations</a></p>`
     }
+    ${attachedSets(`/zones/${zone.id}`, sets, setsForm)}
     <section aria-labelledby="rename">
       <h2 id="rename">Rename</h2>
       <form method="post" action="/zones/${zone.id}" class="form row">

@@ -24,6 +24,7 @@ const kinds = [
   "zones",
   "workers",
   "identities",
+  "variable-sets",
 ] as const satisfies readonly SearchedTable[];
 
 /** Finds what has a text in its name, in any case of letters. */

@@ -8,7 +8,7 @@ import type { Queries } from "../../store/db.ts";
 import { countOpenJobs } from "../../store/jobs/lists.ts";
 import { findUsage } from "../../store/storage/quotas.ts";
 import { listSpecIds } from "../../store/configurations/configurations.ts";
-import { listVariableSetIds } from "../../store/variable-sets/variable-sets.ts";
+import { listVariableSetNames } from "../../store/variable-sets/variable-sets.ts";
 import type { Context } from "../context.ts";
 import { mebibyte } from "../../../common/units.ts";
 
@@ -47,7 +47,7 @@ export async function checkVariableSets(
   owner: string,
 ): Promise<void> {
   const { variableSets: limit } = quotas;
-  if ((await listVariableSetIds(tx, owner, undefined, limit)).length < limit) return;
+  if ((await listVariableSetNames(tx, owner, undefined, limit)).length < limit) return;
   throw new QuotaExceededError(
     "variable_sets",
     `you have ${limit} variable sets, which is the limit: delete some of them`,

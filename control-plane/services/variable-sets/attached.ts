@@ -6,7 +6,12 @@ import type { Values } from "../../domain/snapshot-values.ts";
 import { UnreadableError, type SecretBox } from "../../domain/secret-box.ts";
 import type { Queries } from "../../store/db.ts";
 import { findSpec, type SpecRow } from "../../store/configurations/configurations.ts";
-import { findSetDefinition, findSetNamesOf } from "../../store/variable-sets/variable-sets.ts";
+import {
+  findSetDefinition,
+  findSetNamesOf,
+  findSetNamesOfZone,
+} from "../../store/variable-sets/variable-sets.ts";
+import { findZone } from "../../store/zones/zones.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { UserCaller } from "../callers.ts";
 import type { Context } from "../context.ts";
@@ -29,7 +34,7 @@ export async function openAttachedSets(
   spec: Pick<SpecRow, "id" | "zone_id">,
   box: SecretBox,
 ): Promise<ValuedSet[]> {
-  return readSets(tx, spec, (values, { id, name }) => {
+  return readSets(tx, await findAttachedSets(tx, spec), (values, { id, name }) => {
     try {
       return unseal(values, box, id);
     } catch (error) {
@@ -39,27 +44,50 @@ export async function openAttachedSets(
   });
 }
 
-/** Returns what each set gives to a configuration of the user, without sensitive values. */
-export async function listInherited(
+/** Sets in the order in which they win, and what each gives, without sensitive values. */
+export interface SetsOf {
+  readonly sets: readonly AttachedSet[];
+  readonly values: readonly Inherited[];
+}
+
+/** Returns the sets of a configuration of the user. */
+export async function listSetsOfConfiguration(
   { store: { read } }: Context,
   { user_id: owner }: UserCaller,
   id: string,
-): Promise<Inherited[]> {
+): Promise<SetsOf> {
   const spec = await read.first(findSpec, { id, owner });
   if (!spec) throw notFound("configuration");
-  const sets = await readSets(read, spec, (values) => mask(values));
-  return inherited(JSON.parse(spec.definition) as Definition, sets);
+  const own = JSON.parse(spec.definition) as Definition;
+  return masked(read, await findAttachedSets(read, spec), own);
+}
+
+/** Returns the sets that all configurations of a zone of the user get values from. */
+export async function listSetsOfZone(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<SetsOf> {
+  if (!(await read.first(findZone, { id, owner }))) throw notFound("zone");
+  const found = await read.all(findSetNamesOfZone, { zone: id });
+  const sets = found.map((set): AttachedSet => ({ ...set, attached_to: "zone" }));
+  return masked(read, sets, {});
+}
+
+async function masked(queries: Queries, sets: readonly AttachedSet[], own: Values) {
+  const valued = await readSets(queries, sets, (values) => mask(values));
+  return { sets, values: inherited(own, valued) };
 }
 
 async function readSets(
   queries: Queries,
-  spec: Pick<SpecRow, "id" | "zone_id">,
+  sets: readonly AttachedSet[],
   open: (values: Values, set: AttachedSet) => Values,
 ): Promise<ValuedSet[]> {
-  const sets: ValuedSet[] = [];
-  for (const set of await findAttachedSets(queries, spec)) {
+  const valued: ValuedSet[] = [];
+  for (const set of sets) {
     const row = await queries.first(findSetDefinition, { id: set.id });
-    if (row) sets.push({ ...set, values: open(JSON.parse(row.definition) as Values, set) });
+    if (row) valued.push({ ...set, values: open(JSON.parse(row.definition) as Values, set) });
   }
-  return sets;
+  return valued;
 }

@@ -21,7 +21,7 @@ import {
   findVariableSet,
   findVariableSetByName,
   insertVariableSet,
-  listVariableSetIds as listIds,
+  listVariableSetNames as listNames,
   saveVariableSet,
   type AttachmentRow,
   type VariableSetRow,
@@ -58,12 +58,12 @@ export async function createVariableSet(
 }
 
 /** The ids of a page of GET /api/cli/variable-sets. */
-export const listVariableSetIds = (
+export const listVariableSetIds = async (
   { store: { read } }: Context,
   { user_id: owner }: UserCaller,
   before: string | undefined,
   limit: number,
-): Promise<string[]> => listIds(read, owner, before, limit);
+): Promise<string[]> => (await listNames(read, owner, before, limit)).map(({ id }) => id);
 
 /** Returns the JSON of a set; nothing if it no longer exists. */
 export async function* writeVariableSet(
@@ -145,7 +145,7 @@ export async function setAttached(
 ): Promise<VariableSet> {
   return store.write(async (tx) => {
     const row = await find(tx, user, id);
-    const to = await checkedTarget(tx, user.user_id, target);
+    const { to, named } = await checkedTarget(tx, user.user_id, target);
     const known = await tx.all(findAttachments, { set: row.id });
     if (known.some((one) => isSame(one, to)) !== isAttached) {
       if (isAttached) {
@@ -153,7 +153,7 @@ export async function setAttached(
         await attachOne(tx, row.id, to);
       } else await detach(tx, row.id, to);
       const action = isAttached ? "variable_set.attach" : "variable_set.detach";
-      await recordOwn(tx, user, { action, id: row.id, name: row.name, details: target }, now());
+      await recordOwn(tx, user, { action, id: row.id, name: row.name, details: named }, now());
     }
     return view(tx, row);
   });
@@ -168,9 +168,10 @@ async function replaceAttachments(
   if (zone_ids === undefined && configuration_ids === undefined) return;
   const known = await tx.all(findAttachments, { set: id });
   const wanted: AttachmentRow[] = [];
-  for (const zone_id of zone_ids ?? []) wanted.push(await checkedTarget(tx, owner, { zone_id }));
+  for (const zone_id of zone_ids ?? [])
+    wanted.push((await checkedTarget(tx, owner, { zone_id })).to);
   for (const configuration_id of configuration_ids ?? [])
-    wanted.push(await checkedTarget(tx, owner, { configuration_id }));
+    wanted.push((await checkedTarget(tx, owner, { configuration_id })).to);
   const isReplaced = ({ zone_id }: AttachmentRow) =>
     (zone_id === null ? configuration_ids : zone_ids) !== undefined;
   for (const one of known)
@@ -182,16 +183,23 @@ async function replaceAttachments(
 const isSame = (a: AttachmentRow, b: AttachmentRow): boolean =>
   a.zone_id === b.zone_id && a.spec_id === b.spec_id;
 
-/** Throws 404 unless the zone or the configuration is the owner's. */
-async function checkedTarget(tx: Queries, owner: string, target: Target): Promise<AttachmentRow> {
+/** Returns it with its name for the audit log. Throws 404 unless it is the owner's. */
+async function checkedTarget(
+  tx: Queries,
+  owner: string,
+  target: Target,
+): Promise<{ to: AttachmentRow; named: Record<string, string> }> {
   if ("zone_id" in target) {
     const zone = await tx.first(findZone, { id: target.zone_id.toLowerCase(), owner });
     if (!zone) throw notFound("zone");
-    return { zone_id: zone.id, spec_id: null };
+    const { id: zone_id, name: zone_name } = zone;
+    return { to: { zone_id, spec_id: null }, named: { zone_id, zone_name } };
   }
   const spec = await tx.first(findSpec, { id: target.configuration_id.toLowerCase(), owner });
   if (!spec) throw notFound("configuration");
-  return { zone_id: null, spec_id: spec.id };
+  const { id: configuration_id, name: configuration_name } = spec;
+  const named = { configuration_id, configuration_name };
+  return { to: { zone_id: null, spec_id: spec.id }, named };
 }
 
 async function attachOne(tx: Queries, id: string, to: AttachmentRow): Promise<void> {

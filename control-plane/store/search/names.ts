@@ -4,7 +4,7 @@
  */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
-import { cloudIdentitiesBy, specsBy, workersBy, zonesBy } from "../indexed.ts";
+import { cloudIdentitiesBy, specsBy, variableSetsBy, workersBy, zonesBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 
 export interface NamedRow {
@@ -25,6 +25,7 @@ const tables = {
   zones: zonesBy("zones_owner"),
   workers: workersBy("workers_owner"),
   identities: cloudIdentitiesBy("cloud_identities_owner"),
+  "variable-sets": variableSetsBy("variable_sets_name"),
 } as const;
 export type SearchedTable = keyof typeof tables;
 

@@ -44,20 +44,21 @@ export const findVariableSetByName = statement<{ name: string; owner: string }, 
       .where("owner_id", "=", owner),
 );
 
-/** The ids of a page of an owner's sets, newest first. */
-export async function listVariableSetIds(
+export type VariableSetName = Pick<VariableSetRow, "id" | "name">;
+
+/** A page of an owner's sets without their values, newest first. */
+export function listVariableSetNames(
   { sql: db }: Queries,
   owner: string,
   before: string | undefined,
   limit: number,
-): Promise<string[]> {
+): Promise<VariableSetName[]> {
   let query = db
     .selectFrom(variableSetsBy("variable_sets_owner"))
-    .select("id")
+    .select(["id", "name"])
     .where("owner_id", "=", owner);
   if (before !== undefined) query = query.where("id", "<", before);
-  const rows = await query.orderBy("id", "desc").limit(limit).execute();
-  return rows.map(({ id }) => id);
+  return query.orderBy("id", "desc").limit(limit).execute();
 }
 
 /** What a set is attached to. */
@@ -68,6 +69,56 @@ export const findAttachments = statement<{ set: string }, AttachmentRow>((db, { 
     .where("set_id", "=", set)
     .orderBy("zone_id")
     .orderBy("spec_id"),
+);
+
+/** To how many zones and specs each of these sets is attached; a set without any is left out. */
+export function countAttachments(
+  { sql: db }: Queries,
+  sets: readonly string[],
+): Promise<{ set_id: string; zones: number; specs: number }[]> {
+  if (sets.length === 0) return Promise.resolve([]);
+  return db
+    .selectFrom("variable_set_attachments")
+    .select("set_id")
+    .select((eb) => [
+      eb.fn.count<number>("zone_id").as("zones"),
+      eb.fn.count<number>("spec_id").as("specs"),
+    ])
+    .where("set_id", "in", sets)
+    .groupBy("set_id")
+    .execute();
+}
+
+type Level = "configuration" | "zone";
+
+/** What a set is attached to, with names: zones first, each in the order of names. */
+export const findAttachmentNames = statement<
+  { set: string },
+  { level: Level; id: string; name: string }
+>((db, { set }) =>
+  // Not joins: with few zones, SQLite would read all of them.
+  db
+    .selectFrom("variable_set_attachments as a")
+    .select((eb) => [
+      sql<Level>`'zone'`.as("level"),
+      eb.ref("zone_id").$notNull().as("id"),
+      sql<string>`(select name from zones where id = a.zone_id)`.as("name"),
+    ])
+    .where("set_id", "=", set)
+    .where("zone_id", "is not", null)
+    .unionAll(
+      db
+        .selectFrom("variable_set_attachments as a")
+        .select((eb) => [
+          sql<Level>`'configuration'`.as("level"),
+          eb.ref("spec_id").$notNull().as("id"),
+          sql<string>`(select name from specs where id = a.spec_id)`.as("name"),
+        ])
+        .where("set_id", "=", set)
+        .where("spec_id", "is not", null),
+    )
+    .orderBy("level", "desc")
+    .orderBy("name"),
 );
 
 /** Attaches a set to a zone or a spec, the other is null; does nothing if it is. */
@@ -106,7 +157,6 @@ export async function countSetsOf(
   return count;
 }
 
-type Level = "configuration" | "zone";
 type Of = { spec: string; zone: string };
 
 /** The sets of a spec and of its zone: those of the spec first, each in the order of names. */
@@ -126,6 +176,16 @@ export const findSetNamesOf = statement<Of, { id: string; name: string; attached
       )
       .orderBy("attached_to")
       .orderBy("name"),
+);
+
+/** The sets of a zone, in the order of names. */
+export const findSetNamesOfZone = statement<{ zone: string }, VariableSetName>((db, { zone }) =>
+  db
+    .selectFrom("variable_set_attachments as a")
+    .innerJoin("variable_sets as s", "s.id", "a.set_id")
+    .select(["s.id as id", "s.name as name"])
+    .where("a.zone_id", "=", zone)
+    .orderBy("name"),
 );
 
 /** The values of a set. */

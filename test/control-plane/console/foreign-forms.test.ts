@@ -19,9 +19,10 @@ beforeAll(async () => {
 });
 // `planeForFile` fails the file if the server logs an error.
 
-/** Every form of a zone, a configuration and an identity, with valid values. */
+/** Every form of a zone, a configuration, an identity and a variable set, with valid values. */
 function forms(): [path: string, fields: Record<string, string>][] {
-  const { zone = "", configuration = "", identity = "" } = places;
+  const { zone = "", configuration = "", identity = "", "variable-set": set = "" } = places;
+  const id = set.split("/")[2] ?? "";
   const whole = {
     name: "x",
     source: "git",
@@ -43,6 +44,14 @@ function forms(): [path: string, fields: Record<string, string>][] {
     [`${places["configuration-fresh"]}/delete`, {}],
     [identity, { name: "x", role_arn: "arn:aws:iam::123456789012:role/x" }],
     [`${identity}/delete`, {}],
+    [`${zone}/variable-sets`, { do: "detach", set: id }],
+    [`${configuration}/variable-sets`, { do: "attach", set: id }],
+    [set, { name: "x" }],
+    [`${set}/variables`, { do: "add", name: "x", value: "x" }],
+    [`${set}/environment`, { do: "add", name: "x", value: "x" }],
+    [`${set}/zones`, { do: "detach", zone: zone.split("/")[2] ?? "" }],
+    [`${set}/configurations`, { do: "attach", configuration: "payments" }],
+    [`${places["variable-set-empty"]}/delete`, {}],
   ];
 }
 
@@ -125,8 +134,8 @@ test("malformed forms are refused with a page and without a server error", async
   ];
   const random = seeded(7);
   const targets = forms().filter(([path]) => !/(delete|unlock|rollback)$/.test(path));
-  targets.push(["/zones", {}], ["/identities", {}]);
-  for (let round = 0; round < 40; round += 1)
+  targets.push(["/zones", {}], ["/identities", {}], ["/variable-sets", {}]);
+  for (let round = 0; round < 25; round += 1)
     for (const [path, fields] of targets) {
       const chosen = Array.from({ length: 1 + Math.floor(random() * 5) }, () => {
         const piece = pieces[Math.floor(random() * pieces.length)];

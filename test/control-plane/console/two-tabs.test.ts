@@ -92,6 +92,31 @@ test("a rename of a zone that was renamed after the form was opened is refused",
   expect((await send(path, { name: "third", seen: fresh })).status).toBe(303);
 });
 
+test("a rename of a variable set, or a change of its value, after the form was opened is refused", async () => {
+  const made = await send("/variable-sets", { name: "shared" });
+  const path = String(made.headers["location"]);
+  await send(`${path}/variables`, { do: "add", name: "region", value: "old" });
+  const value = await seen(path, 'name="name" value="region"');
+  const name = await seen(path, 'aria-labelledby="rename"');
+  const set = (fields: Fields) =>
+    send(`${path}/variables`, { do: "set", name: "region", ...fields });
+  expect((await set({ value: "new", seen: value })).status).toBe(303);
+  expect((await send(path, { name: "renamed", seen: name })).status).toBe(303);
+  for (const refused of [
+    await set({ value: "older", seen: value }),
+    await send(path, { name: "third", seen: name }),
+  ])
+    expect(refused).toMatchObject({
+      status: 409,
+      text: expect.stringContaining("This was changed in another tab or by another user"),
+    });
+  const params = { id: path.split("/")[2] ?? "" };
+  expect(await fixture.person.get(endpoints.getVariableSet, { params })).toMatchObject({
+    name: "renamed",
+    variables: { region: { value: "new" } },
+  });
+});
+
 test("twenty values that are added concurrently are all stored", async () => {
   const id = await fixture.configure("all at once");
   const names = Array.from({ length: 20 }, (_, index) => `v${index}`);

@@ -123,9 +123,9 @@ describe("a variable set", () => {
     const { audit_entries } = await client.get(listAuditEntries, { query: { target_id: id } });
     expect(audit_entries.map(({ action, details }) => [action, details]).toReversed()).toEqual([
       ["variable_set.create", {}],
-      ["variable_set.attach", { zone_id: owner.zone }],
-      ["variable_set.attach", { configuration_id: spec.id }],
-      ["variable_set.detach", { zone_id: owner.zone }],
+      ["variable_set.attach", { zone_id: owner.zone, zone_name: expect.any(String) }],
+      ["variable_set.attach", { configuration_id: spec.id, configuration_name: spec.name }],
+      ["variable_set.detach", { zone_id: owner.zone, zone_name: expect.any(String) }],
       ["variable_set.update", { fields: ["zone_ids", "configuration_ids"] }],
       ["variable_set.update", { fields: ["zone_ids"] }],
       ["variable_set.delete", {}],

@@ -1,0 +1,158 @@
+/** Variable sets: the list, and one with its values and what it is attached to. */
+import type { VariableSet } from "../../../protocol/variable-sets.ts";
+import { valueKinds } from "../../domain/variable-sets.ts";
+import type { Attachment, VariableSetSummary } from "../../services/variable-sets/lists.ts";
+import type { ZoneName } from "../../services/zones/zones.ts";
+import { entriesView, type RefusedEntry } from "../configurations/entries-view.ts";
+import { ask, choice, line, trouble } from "../page/fields.ts";
+import { Form, markOf } from "../page/form.ts";
+import { html, type Html } from "../page/html.ts";
+import { table } from "../page/table.ts";
+import { clock } from "../page/words.ts";
+
+/** A page of the list, and the way to one more; `next` continues it. */
+export const variableSetsPage = (
+  sets: readonly VariableSetSummary[],
+  next: string | undefined,
+  form: Form,
+): Html =>
+  html`<h1>Variable sets</h1>
+    <p class="soft">
+      A variable set gives the same variables and environment to several configurations: to those
+      that it is attached to, and to all of the zones that it is attached to.
+    </p>
+    ${
+      sets.length === 0
+        ? html`<p>
+            No variable set yet. Create one here, add values, then attach it to zones or
+            configurations.
+          </p>`
+        : table(
+            "Variable sets",
+            ["Name", "Zones", "Configurations"],
+            sets.map(({ id, name, zones, configurations }) => [
+              html`<a href="/variable-sets/${id}">${name}</a>`,
+              String(zones),
+              String(configurations),
+            ]),
+          )
+    }
+    ${next === undefined ? null : html`<p><a href="/variable-sets?before=${next}">Older variable sets</a></p>`}
+    <section aria-labelledby="create">
+      <h2 id="create">New variable set</h2>
+      <form method="post" action="/variable-sets" class="form row">
+        ${trouble(form, ["name"])} ${nameField(form)} <button>Create the variable set</button>
+      </form>
+    </section>`;
+
+const nameField = (form: Form): Html => line(form, { name: "name", label: "Name", required: true });
+
+export interface VariableSetStory {
+  readonly set: VariableSet;
+  readonly attachments: readonly Attachment[];
+  /** The zones that can be chosen. */
+  readonly zones: readonly ZoneName[];
+}
+
+/** The forms of the page that can be refused. */
+export interface VariableSetForms {
+  readonly rename?: Form;
+  readonly zone?: Form;
+  readonly configuration?: Form;
+  readonly remove?: Form;
+  readonly entries?: RefusedEntry;
+}
+
+/** One variable set. */
+export const variableSetPage = (story: VariableSetStory, forms: VariableSetForms): Html => {
+  const { set, attachments } = story;
+  const path = `/variable-sets/${set.id}`;
+  const rename = forms.rename ?? new Form({ name: set.name }, undefined, "rename");
+  return html`<nav class="trail" aria-label="Above">
+      <a href="/variable-sets">Variable sets</a>
+    </nav>
+    <h1>${set.name}</h1>
+    <p class="soft">
+      Changed ${clock(set.updated_at)}. Jobs get the values that the set has when they are created.
+      After a change, earlier plans that used other values can no longer be deployed.
+    </p>
+    ${valueKinds.map((kind) => entriesView(path, set, kind, forms.entries))}
+    ${attachedTo(path, story, forms)}
+    <section aria-labelledby="rename">
+      <h2 id="rename">Rename</h2>
+      <form method="post" action="${path}" class="form row">
+        <input type="hidden" name="seen" value="${markOf({ name: set.name })}" />
+        ${trouble(rename, ["name"])} ${nameField(rename)} <button class="quiet">Rename</button>
+      </form>
+    </section>
+    <section aria-labelledby="delete">
+      <h2 id="delete">Delete</h2>
+      ${trouble(forms.remove ?? new Form())}
+      ${
+        attachments.length > 0
+          ? html`<p class="soft">
+              It cannot be deleted while it is attached. Detach it from everything first.
+            </p>`
+          : ask(
+              "Delete this variable set…",
+              html`<p>This also deletes its values. It cannot be undone.</p>
+                <form method="post" action="${path}/delete">
+                  <button class="danger">Delete the variable set</button>
+                </form>`,
+            )
+      }
+    </section>`;
+};
+
+const attachedTo = (
+  path: string,
+  { attachments, zones }: VariableSetStory,
+  forms: VariableSetForms,
+): Html => {
+  const [zone, configuration] = [forms.zone ?? new Form(), forms.configuration ?? new Form()];
+  const known = new Set(attachments.map(({ id }) => id));
+  const free = zones.filter(({ id }) => !known.has(id));
+  return html`<section aria-labelledby="attached">
+    <h2 id="attached">Attached to</h2>
+    ${trouble(zone, ["zone"])} ${trouble(configuration, ["configuration"])}
+    ${
+      attachments.length === 0
+        ? html`<p class="soft">Nothing yet, so no job gets these values.</p>`
+        : table(
+            "Zones and configurations",
+            ["Name", "What", "Detach"],
+            attachments.map((one) => [
+              html`<a href="/${one.level}s/${one.id}">${one.name}</a>`,
+              one.level === "zone" ? "zone: all its configurations" : "configuration",
+              detaching(path, one),
+            ]),
+          )
+    }
+    ${
+      free.length === 0
+        ? null
+        : html`<form method="post" action="${path}/zones#attached" class="form row">
+            ${choice(zone, { name: "zone", label: "Attach to a zone" }, [
+              ["", "choose one"],
+              ...free.map(({ id, name }) => [id, name] as const),
+            ])}
+            <button class="quiet" name="do" value="attach">Attach</button>
+          </form>`
+    }
+    <form method="post" action="${path}/configurations#attached" class="form row">
+      ${line(configuration, {
+        name: "configuration",
+        label: "Attach to a configuration",
+        placeholder: "its name or id",
+        required: true,
+      })}
+      <button class="quiet" name="do" value="attach">Attach</button>
+    </form>
+  </section>`;
+};
+
+const detaching = (path: string, { level, id, name }: Attachment): Html =>
+  html`<form method="post" action="${path}/${level}s#attached">
+    <input type="hidden" name="${level}" value="${id}" />
+    <button class="quiet" name="do" value="detach" aria-label="Detach from ${name}">Detach</button>
+  </form>`;
