@@ -35,5 +35,8 @@ export const planAttributesLimit = planSummaryLimit - planListsLimit;
 export const planAttributeValues = 40_000;
 /** Limit of the attributes of one resource. */
 export const planAttributeCount = 200;
+/** Limits of the arrows in a plan summary, and of their JSON, which is in the lists' limit too. */
+export const planGraphCount = 5000;
+export const planGraphLimit = 128 * 1024;
 /** Characters of the value of an attribute; the rest is cut. */
 export const planValueLimit = 4096;

@@ -6,7 +6,7 @@ import { Type, type Static } from "typebox";
 import { endpoint } from "./endpoint.ts";
 import { about, Nullable, OneOf, Uuid } from "./fields.ts";
 import { jobParams } from "./jobs.ts";
-import { planAttributeCount, planListLimit, planTextLimit } from "./limits.ts";
+import { planAttributeCount, planGraphCount, planListLimit, planTextLimit } from "./limits.ts";
 import { PlanCounts } from "./plan-counts.ts";
 
 export { planListLimit, planSummaryLimit } from "./limits.ts";
@@ -64,7 +64,27 @@ export const PlannedChange = Type.Object({
 });
 export type PlannedChange = Static<typeof PlannedChange>;
 
-const OutputChange = Type.Object({ name: Text, action: PlanAction, sensitive: Type.Boolean() });
+/** What happens to one output. */
+export const OutputChange = Type.Object({
+  name: Text,
+  action: PlanAction,
+  sensitive: Type.Boolean(),
+  attributes: Type.Optional(
+    about(
+      Type.Array(PlannedAttribute, { maxItems: planAttributeCount }),
+      "What changes in its value, with paths inside the value; the path of the whole value is empty. Counts towards the limit of all attributes.",
+    ),
+  ),
+});
+export type OutputChange = Static<typeof OutputChange>;
+
+const PlanGraph = Type.Array(
+  Type.Object({
+    address: about(Text, "A resource that changes, without keys of instances."),
+    needs: Type.Array(Text, { maxItems: planGraphCount }),
+  }),
+  { maxItems: planListLimit },
+);
 
 export const PlanSummary = Type.Object({
   counts: PlanCounts,
@@ -76,6 +96,12 @@ export const PlanSummary = Type.Object({
   drift_omitted: Count,
   outputs: list(OutputChange),
   outputs_omitted: Count,
+  graph: Type.Optional(
+    about(
+      PlanGraph,
+      "What the resources that change need, from the configuration, without what is needed through local values and dynamic blocks. At most 5,000 dependencies and 128 KiB; missing if it does not fit, and from older runners.",
+    ),
+  ),
   /** Checks and conditions that fail, or are known only after the apply. */
   checks: list(Type.Object({ address: Text, status: OneOf(["fail", "error", "unknown"]) })),
   truncated: Type.Optional(

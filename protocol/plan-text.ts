@@ -1,5 +1,11 @@
 /** Plans as text, shared by the command line and the console. */
-import type { PlanAction, PlannedAttribute, PlannedChange, PlanSummary } from "./plan-summary.ts";
+import type {
+  OutputChange,
+  PlanAction,
+  PlannedAttribute,
+  PlannedChange,
+  PlanSummary,
+} from "./plan-summary.ts";
 import { planReason } from "./words.ts";
 
 /** Returns a headline such as `Plan: 2 to add, 1 to replace`. */
@@ -60,6 +66,18 @@ export function attributeText(
   };
 }
 
+/** Returns `name: before → after` of an output, or a line for each part of its value that changes. */
+export function outputLines({ name, action, sensitive, attributes = [] }: OutputChange): string[] {
+  if (attributes.length === 0) return [`${visible(name)}${sensitive ? " (sensitive)" : ""}`];
+  return attributes.map((attribute) =>
+    attributeLine(action, { ...attribute, path: partOf(name, attribute.path) }),
+  );
+}
+
+/** `subnets[0]`, `tags.Name`; the name alone for the whole value. */
+const partOf = (name: string, path: string): string =>
+  path === "" || path.startsWith("[") ? `${name}${path}` : `${name}.${path}`;
+
 /** Returns a value of an attribute as JSON, with what a reader cannot see escaped. */
 const valueText = (value: unknown): string | undefined =>
   value === undefined ? undefined : visible(JSON.stringify(value));
@@ -90,10 +108,9 @@ const markdownLine = 500;
 export function planMarkdown(plan: PlanSummary): string {
   const head = `**${planHeadline(plan)}**\n`;
   const lines = plan.changes.flatMap(changeLines).map((line) => cut(line, markdownLine));
-  for (const { name, action, sensitive } of plan.outputs)
-    lines.push(
-      cut(`${signs[action]} output ${name}${sensitive ? " (sensitive)" : ""}`, markdownLine),
-    );
+  for (const output of plan.outputs)
+    for (const line of outputLines(output))
+      lines.push(cut(`${signs[output.action]} output ${line}`, markdownLine));
   let room = markdownLimit;
   const kept = lines.filter((line) => (room -= line.length + 1) >= 0);
   const omitted = lines.length - kept.length;

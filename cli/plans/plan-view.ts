@@ -2,11 +2,17 @@
  * Formats a plan summary: counts, then each resource with its sign, the reason of a replacement and
  * what changes in it.
  */
-import type { PlanAction, PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
+import type {
+  OutputChange,
+  PlanAction,
+  PlannedChange,
+  PlanSummary,
+} from "../../protocol/plan-summary.ts";
 import {
   attributeLine,
   attributesOf,
   changeNotes,
+  outputLines,
   planHeadline,
 } from "../../protocol/plan-text.ts";
 import { clean, styled } from "../terminal/output.ts";
@@ -33,8 +39,9 @@ export function planView(plan: PlanSummary, { attributes = true } = {}): string[
   if (plan.changes_omitted > 0) lines.push(`  … and ${plan.changes_omitted} more`);
   if (plan.outputs.some(({ action }) => action !== "none")) {
     lines.push("Outputs:");
-    for (const { name, action, sensitive } of plan.outputs)
-      if (action !== "none") lines.push(signed(action, name, sensitive ? "sensitive" : ""));
+    for (const output of plan.outputs)
+      if (output.action !== "none") lines.push(...outputView(output, attributes));
+    if (plan.outputs_omitted > 0) lines.push(`  … and ${plan.outputs_omitted} more`);
   }
   if (plan.drift.length > 0) {
     lines.push("Changed outside of terraform since the last apply:");
@@ -72,14 +79,23 @@ function pathsOf(change: PlannedChange): string[] {
 /** Characters of one line of an attribute; `--json` and the console have all. */
 const lineLimit = 200;
 
+function outputView({ name, ...output }: OutputChange, withValues: boolean): string[] {
+  const { action, sensitive, attributes } = output;
+  const isKnown = withValues && attributes !== undefined && action !== "delete";
+  if (!isKnown) return [signed(action, name, sensitive ? "sensitive" : "")];
+  return outputLines({ name, ...output }).map((line) => signed(action, short(line)));
+}
+
 /** Of what is destroyed, the values do not matter any more. */
 function attributeLines(change: PlannedChange): string[] {
   if (change.action === "delete") return [];
   return attributesOf(change).map((attribute) => {
-    const line = clean(attributeLine(change.action, attribute));
-    return `          ${line.length > lineLimit ? `${line.slice(0, lineLimit - 1)}…` : line}`;
+    return `          ${short(clean(attributeLine(change.action, attribute)))}`;
   });
 }
+
+const short = (line: string): string =>
+  line.length > lineLimit ? `${line.slice(0, lineLimit - 1).toWellFormed()}…` : line;
 
 function signed(action: PlanAction, name: string, note = ""): string {
   const [sign, style] = signs[action];

@@ -52,6 +52,12 @@ export interface GraphView {
   readonly edgesOmitted: number;
 }
 
+/** Returns the nodes of a module and of those in it. */
+export const nodesIn = ({ nodes, boxes }: GraphBox): GraphNode[] => [
+  ...nodes,
+  ...boxes.flatMap(nodesIn),
+];
+
 /** Returns what is shown of a graph. */
 export function viewOf(graph: ResourceGraph, wanted: GraphChoice): GraphView {
   const resources = [...graph.resources.values()];

@@ -98,16 +98,21 @@ export function addState(graph: ResourceGraph, state: unknown): void {
   }
 }
 
+/** What a plan says of resources. */
+export type PlannedGraph = Pick<PlanSummary, "changes" | "graph">;
+
 /**
- * Adds what a plan does with resources. It has only the resources that change, so the others, and
- * all dependencies, come from the state.
+ * Adds what a plan does with resources, and what those that change depend on. The other resources
+ * and their dependencies come from the state.
  */
-export function addPlan(graph: ResourceGraph, { changes }: Pick<PlanSummary, "changes">): void {
+export function addPlan(graph: ResourceGraph, { changes, graph: planned }: PlannedGraph): void {
   for (const { address, action } of changes) {
     const isKnown = graph.resources.has(withoutKeys(address));
     const resource = graph.add(address, isKnown ? 0 : 1);
     if (resource) resource.actions[action] = (resource.actions[action] ?? 0) + 1;
   }
+  for (const { address, needs } of planned ?? [])
+    for (const needed of needs) graph.connect(address, needed);
 }
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

@@ -5,7 +5,7 @@ import { Configuration } from "../../protocol/configurations.ts";
 import { endpoints } from "../../protocol/endpoints.ts";
 import { ReportStatus } from "../../protocol/executions.ts";
 import { Job, LogChunk } from "../../protocol/jobs.ts";
-import { PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
+import { OutputChange, PlannedChange, PlanSummary } from "../../protocol/plan-summary.ts";
 
 /** Sections 4.1 to 4.4 of the interface. */
 const ofTheInterface = `
@@ -69,6 +69,7 @@ test("every field that docs/interface.md lists is a field of its schema", () => 
     Configuration,
     Job,
     LogChunk,
+    OutputChange,
     PlannedChange,
     PlanSummary,
     ReportStatus,

@@ -48,7 +48,7 @@ export interface SampleUser {
   resource(job: string, resource: Omit<LogResource, "at">, second?: number): Promise<void>;
   /** Logs many of them at once. */
   resources(job: string, resources: readonly LogResource[]): Promise<void>;
-  end(job: string, status: "SUCCESS" | "FAILED", more?: object): Promise<void>;
+  end(job: string, status: "SUCCESS" | "FAILED" | "CANCELLED", more?: object): Promise<void>;
   read(job: string): Promise<Job>;
 }
 
@@ -189,11 +189,34 @@ const richPlan: PlanSummary = {
   drift: [{ address: "aws_route53_record.www", action: "update" }],
   drift_omitted: 0,
   outputs: [
-    { name: "cluster_endpoint", action: "update", sensitive: false },
+    {
+      name: "cluster_endpoint",
+      action: "update",
+      sensitive: false,
+      attributes: [
+        { path: "", before: "https://eu-1.example.com", after: "https://eu-2.example.com" },
+      ],
+    },
+    {
+      name: "node_pools",
+      action: "update",
+      sensitive: false,
+      attributes: [
+        { path: "spot.size", before: 2, after: 4 },
+        { path: "spot.id", before: "np-0f1a", unknown: true },
+      ],
+    },
     { name: "admin_password", action: "create", sensitive: true },
   ],
   outputs_omitted: 0,
   checks: [{ address: "check.health", status: "unknown" }],
+  graph: [
+    {
+      address: "module.db.aws_db_instance.main",
+      needs: ["aws_s3_bucket.logs", "aws_security_group.web"],
+    },
+    { address: "aws_instance.web", needs: ["aws_security_group.web"] },
+  ],
   applyable: true,
   complete: true,
 };

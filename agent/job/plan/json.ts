@@ -4,6 +4,7 @@
  */
 import { createReadStream, readFileSync, statSync } from "node:fs";
 import type { PlanSummary } from "../../../protocol/plan-summary.ts";
+import { Dependencies, dependencyPaths } from "./dependencies.ts";
 import { PlanSummarizer, type Check, type ResourceChange } from "./summary.ts";
 import type { Secrecy } from "../secrets.ts";
 import { exactNumber } from "../../../common/exact-json.ts";
@@ -30,11 +31,16 @@ export async function readPlan(file: string, secrecy: Secrecy): Promise<PlanFact
   const lists = ["resource_changes", "resource_drift", "output_changes", "checks"];
   const facts = ["errored", "applyable", "complete"] as const;
   const parser = new TokenParser({
-    paths: [...facts.map((name) => `$.${name}`), ...lists.map((name) => `$.${name}.*`)],
+    paths: [
+      ...facts.map((name) => `$.${name}`),
+      ...lists.map((name) => `$.${name}.*`),
+      ...dependencyPaths,
+    ],
     keepStack: false,
   });
   tokenizer.onToken = (token) => parser.write(token);
   const summarizer = new PlanSummarizer(secrecy);
+  const dependencies = new Dependencies();
   // OpenTofu leaves `errored` out of a plan without errors.
   const said: Partial<Record<(typeof facts)[number], boolean>> = {};
   parser.onValue = ({ value, key, stack }) => {
@@ -44,6 +50,8 @@ export async function readPlan(file: string, secrecy: Secrecy): Promise<PlanFact
     else if (list === "output_changes")
       summarizer.output(String(key), value as unknown as ResourceChange["change"]);
     else if (list === "checks") summarizer.check(value as unknown as Check);
+    else if (list === "configuration")
+      dependencies.add([...stack.slice(1).map((one) => one.key), key], value);
     else said[key as (typeof facts)[number]] = value === true;
   };
   // A stream takes longer to set up than a usual plan takes to read.
@@ -51,7 +59,7 @@ export async function readPlan(file: string, secrecy: Secrecy): Promise<PlanFact
   else for await (const part of createReadStream(file)) tokenizer.write(part as Buffer);
   if (!tokenizer.isEnded) tokenizer.end();
   if (!parser.isEnded) parser.end();
-  return { errored: said.errored === true, summary: summarizer.summary(said) };
+  return { errored: said.errored === true, summary: summarizer.summary(said, dependencies) };
 }
 
 const smallFile = mebibyte;

@@ -3,9 +3,15 @@
  * in each resource.
  */
 import { planListLimit, planListsLimit, planTextLimit } from "../../../protocol/limits.ts";
-import type { PlanAction, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import type {
+  PlanAction,
+  PlannedAttribute,
+  PlannedChange,
+  PlanSummary,
+} from "../../../protocol/plan-summary.ts";
 import type { Secrecy } from "../secrets.ts";
 import { AttributeBudget, attributesOf, type Change } from "./attributes.ts";
+import { withoutKeys, type Dependencies } from "./dependencies.ts";
 
 export interface ResourceChange {
   readonly address: string;
@@ -34,6 +40,8 @@ export class PlanSummarizer {
   readonly #drift = new Bounded<PlanSummary["drift"][number]>();
   readonly #outputs = new Bounded<PlanSummary["outputs"][number]>();
   readonly #checks = new Bounded<PlanSummary["checks"][number]>();
+  /** The resources that will be there and change, without the keys of instances. */
+  readonly #changing = new Set<string>();
 
   /** A configuration can put a secret anywhere, also into a name. */
   constructor(secrecy: Secrecy) {
@@ -49,6 +57,9 @@ export class PlanSummarizer {
     if (action !== "none") this.#counts[action]++;
     if (previous_address !== undefined) this.#counts.move++;
     if (imported) this.#counts.import++;
+    const remains = action !== "delete" && action !== "forget";
+    if (remains && this.#changing.size < planListLimit && address.length <= planTextLimit)
+      this.#changing.add(withoutKeys(address));
     const list = ["delete", "replace"].includes(action) ? this.#destructive : this.#other;
     list.add(() => {
       const replacedBy = (change.replace_paths ?? []).slice(0, namesPerChange).map(pathText);
@@ -65,7 +76,7 @@ export class PlanSummarizer {
     });
   }
 
-  #attributes(action: PlanAction, change: Change): PlannedChange["attributes"] & object {
+  #attributes(action: PlanAction, change: Change): PlannedAttribute[] {
     if (action === "none" || action === "forget") return [];
     const share = action === "create" || action === "delete" ? 0.5 : 1;
     const { kept, isCut } = this.#budget.take(attributesOf(change, this.#secrecy), share);
@@ -82,8 +93,17 @@ export class PlanSummarizer {
   output(name: string, change: Change): void {
     const action = actionOf(change.actions);
     if (action === "none") return;
-    const sensitive = change.before_sensitive === true || change.after_sensitive === true;
-    this.#outputs.add(() => ({ name: this.#text(name), action, sensitive }));
+    const isMarked = change.before_sensitive === true || change.after_sensitive === true;
+    this.#outputs.add(() => {
+      const all = isMarked ? [] : this.#attributes(action, change);
+      const attributes = all.filter(({ path, sensitive }) => path !== "" || !sensitive);
+      return {
+        name: this.#text(name),
+        action,
+        sensitive: isMarked || all.some(({ sensitive }) => sensitive === true),
+        ...(attributes.length > 0 ? { attributes } : {}),
+      };
+    });
   }
 
   /** One entry of `checks`. */
@@ -93,7 +113,14 @@ export class PlanSummarizer {
   }
 
   /** `applyable` and `complete` as in the plan; OpenTofu and older terraforms lack them. */
-  summary(said: { applyable?: boolean; complete?: boolean }): PlanSummary {
+  summary(
+    said: { applyable?: boolean; complete?: boolean },
+    dependencies?: Dependencies,
+  ): PlanSummary {
+    const graph = (dependencies?.needsOf(this.#changing) ?? []).map(({ address, needs }) => ({
+      address: this.#text(address),
+      needs: needs.map(this.#text),
+    }));
     const changes = [...this.#destructive.items, ...this.#other.items].slice(0, planListLimit);
     const all = this.#destructive.seen + this.#other.seen;
     const summary: PlanSummary = {
@@ -105,6 +132,7 @@ export class PlanSummarizer {
       outputs: this.#outputs.items,
       outputs_omitted: this.#outputs.omitted,
       checks: this.#checks.items,
+      graph,
       applyable: said.applyable ?? all + this.#outputs.seen > 0,
       complete: said.complete ?? true,
     };
@@ -118,12 +146,17 @@ export class PlanSummarizer {
   };
 }
 
-/** Halves the longest lists until the summary, without attributes, is within its limit. */
+/**
+ * Halves the longest lists until the summary, without attributes, is within its limit; before that,
+ * leaves out the graph.
+ */
 function fitted(summary: PlanSummary): PlanSummary {
   const bare = JSON.stringify(summary, (key, value: unknown) =>
     key === "attributes" ? undefined : value,
   );
   if (Buffer.byteLength(bare) <= planListsLimit) return summary;
+  const { graph, ...rest } = summary;
+  if (graph) return fitted(rest);
   const { changes, drift, outputs, checks } = summary;
   const [a, b, c] = [half(changes), half(drift), half(outputs)];
   return fitted({

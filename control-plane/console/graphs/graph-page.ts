@@ -1,5 +1,5 @@
 /** The page of a resource graph. Modules are opened and closed by links, without a script. */
-import type { GraphChoice, GraphNode } from "../../domain/graph-view.ts";
+import { nodesIn, type GraphChoice, type GraphNode } from "../../domain/graph-view.ts";
 import type { StateGraph } from "../../services/graphs/graphs.ts";
 import { html, type Html } from "../page/html.ts";
 import { count } from "../page/words.ts";
@@ -27,12 +27,13 @@ export const graphView = (graph: StateGraph["graph"], title: string, path: strin
 const reasons: Readonly<Record<Exclude<StateGraph["graph"], object>, string>> = {
   "no state": "There is no state yet. The first deployment writes it.",
   "too large": "The state has more than 16 MiB, which is too large to draw.",
-  "too complex": "The graph is too complex to draw.",
+  "too complex": "Reading the state takes too long or too much memory.",
   encrypted: "OpenTofu has encrypted the state, so the server cannot read it.",
 };
 
 const drawn = ({ view, drawing }: Graph, title: string, path: string): Html => {
   const { choice, resources, modules, isForced, nodesOmitted, edgesOmitted } = view;
+  const isDrawn = drawing !== undefined;
   if (resources === 0) return html`<p>The state records no resources.</p>`;
   const address = (isOpen: boolean, flipped: readonly string[] = []): string => {
     const query = new URLSearchParams(
@@ -60,11 +61,18 @@ const drawn = ({ view, drawing }: Graph, title: string, path: string): Html => {
     }
     ${isForced ? html`<p class="notice">The modules are closed, because there are more than 500 resources. Open those that you want to see.</p>` : null}
     ${left(nodesOmitted, "resource or module", "resources or modules")}
-    ${left(edgesOmitted, "arrow", "arrows")} ${graphSvg(drawing, title, flip)}
-    <details class="facts">
-      <summary>The same as a list</summary>
+    ${left(edgesOmitted, "arrow", "arrows")}
+    ${
+      isDrawn
+        ? graphSvg(drawing, title, flip)
+        : html`<p class="notice">
+            The graph is too complex to draw: close some modules, or read the list.
+          </p>`
+    }
+    <details class="facts" ${isDrawn ? null : html`open`}>
+      <summary>${isDrawn ? "The same as a list" : "The resources"}</summary>
       <ul class="graph-list">
-        ${drawing.nodes.map((node) => item(node, flip))}
+        ${nodesIn(view.root).map((node) => item(node, flip))}
       </ul>
     </details>`;
 };

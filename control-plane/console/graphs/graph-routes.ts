@@ -32,10 +32,7 @@ export function graphPages(signedIn: SignedIn, context: Context): void {
     const { id } = params as { id: string };
     if (!validate(id)) throw notFound("job");
     const [{ job_type, configuration_id: configuration }, { plan_summary: plan }] =
-      await Promise.all([
-        getJob(context, caller, id),
-        getPlanSummary(context, caller, id, { attributes: false }),
-      ]);
+      await Promise.all([getJob(context, caller, id), getPlanSummary(context, caller, id)]);
     if (plan === null || configuration === null) throw notFound("plan");
     const { name } = await getConfiguration(context, caller, configuration);
     const choice = choiceOf(query);
@@ -45,14 +42,17 @@ export function graphPages(signedIn: SignedIn, context: Context): void {
         <a href="/jobs/${id}">${job_type} of ${name}</a>
       </nav>
       <h1>${title}</h1>
-      <p class="soft">
-        Dependencies are those of the newest state: what a new resource needs is shown after it is
-        created.
-      </p>
+      <p class="soft">${origin(plan)}</p>
       ${omitted(plan)} ${graphView(graph, title, `/jobs/${id}/graph`)}`;
     sendPage(reply, { email: caller.email, at: "/jobs", title, body });
   });
 }
+
+/** Where the arrows come from. An older runner sends none. */
+const origin = ({ graph }: PlanSummary): string =>
+  graph === undefined
+    ? "Dependencies are those of the newest state: what a new resource needs is shown after it is created."
+    : "What the changed resources need comes from the configuration, everything else from the newest state. What a new resource needs through a local value or a dynamic block is shown after it is created.";
 
 const omitted = ({ changes_omitted: count }: PlanSummary): Html | null =>
   count === 0

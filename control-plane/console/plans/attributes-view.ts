@@ -1,5 +1,9 @@
 /** What a plan changes in one resource, attribute by attribute, before and after. */
-import type { PlannedAttribute, PlannedChange } from "../../../protocol/plan-summary.ts";
+import type {
+  OutputChange,
+  PlannedAttribute,
+  PlannedChange,
+} from "../../../protocol/plan-summary.ts";
 import { attributesOf, attributeText, visible } from "../../../protocol/plan-text.ts";
 import { html, type Html } from "../page/html.ts";
 
@@ -17,7 +21,20 @@ export function attributesView(change: PlannedChange): Html | null {
   </ul>`;
 }
 
-function valuesOf({ action }: PlannedChange, attribute: PlannedAttribute): Html {
+/** Returns an output with what changes in its value, on one line unless parts of it change. */
+export function outputView(output: OutputChange): Html {
+  const { name, sensitive, attributes = [] } = output;
+  const [first, ...others] = attributes;
+  if (!first) return html`<code>${name}</code>${sensitive ? " (sensitive)" : null}`;
+  if (others.length === 0 && first.path === "")
+    return html`<code>${name}</code> ${valuesOf(output, first)}`;
+  return html`<code>${name}</code>
+    <ul class="attributes">
+      ${attributes.map((one) => html`<li><code class="path">${visible(one.path)}</code> ${valuesOf(output, one)}</li>`)}
+    </ul>`;
+}
+
+function valuesOf({ action }: Pick<PlannedChange, "action">, attribute: PlannedAttribute): Html {
   const { before, after } = attributeText(action, attribute);
   const old = before === undefined ? null : value("del", before, attribute.before);
   if (after === undefined) return html`${old}`;

@@ -6,7 +6,7 @@ import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.
 import { planMarkdown } from "../../../protocol/plan-text.ts";
 import { planReason } from "../../../protocol/words.ts";
 import { html, type Html } from "../page/html.ts";
-import { attributesView } from "./attributes-view.ts";
+import { attributesView, outputView } from "./attributes-view.ts";
 
 type Action = PlannedChange["action"];
 
@@ -55,7 +55,7 @@ export const planView = (plan: PlanSummary): Html => {
         ? null
         : html`<h3>Outputs</h3>
             <ul class="changes">
-              ${changed.map(({ name, action, sensitive }) => row(action, html`<code>${name}</code>${sensitive ? " (sensitive)" : null}`))}
+              ${changed.map((output) => row(output.action, outputView(output)))}
             </ul>
             ${more(plan.outputs_omitted, "outputs")}`
     }

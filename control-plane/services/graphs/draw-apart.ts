@@ -6,14 +6,18 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { RefusalError } from "../../domain/refusal.ts";
 import { second } from "../../../common/units.ts";
-import type { Graph, GraphSources } from "./draw-here.ts";
+import type { GraphView } from "../../domain/graph-view.ts";
+import type { Drawn, Graph, GraphSources } from "./draw-here.ts";
 
-/** Why there is no graph: encrypted, or beyond the limits of time or memory. */
+/** Why there is no graph: encrypted, or reading it takes more time or memory than there is. */
 export type Undrawn = "encrypted" | "too complex";
 
 const threadHeapMebibytes = 128;
-/** On a shared core 500 nodes took 1 to 4 seconds, and 12 where 1,480 arrows crossed two ranks. */
-const timeLimit = 15 * second;
+/**
+ * For reading the sources, and again for the layout. On a shared core 500 nodes took 1 to 4
+ * seconds, and 12 where 1,480 arrows crossed two ranks.
+ */
+const timeLimits = { reading: 15 * second, layout: 15 * second };
 /** Graphs of one user that are drawn or wait. */
 export const drawingsPerUser = 2;
 
@@ -25,7 +29,7 @@ const open = new Map<string, number>();
 export async function drawApart(
   user: string,
   sources: () => Promise<GraphSources>,
-  limit = timeLimit,
+  limits = timeLimits,
 ): Promise<Graph | Undrawn> {
   const mine = open.get(user) ?? 0;
   if (mine >= drawingsPerUser)
@@ -37,7 +41,7 @@ export async function drawApart(
     );
   open.set(user, mine + 1);
   try {
-    const drawn = last.then(async () => drawInThread(await sources(), limit));
+    const drawn = last.then(async () => drawInThread(await sources(), limits));
     last = drawn.catch(() => undefined);
     return await drawn;
   } finally {
@@ -47,7 +51,10 @@ export async function drawApart(
   }
 }
 
-async function drawInThread(sources: GraphSources, limit: number): Promise<Graph | Undrawn> {
+async function drawInThread(
+  sources: GraphSources,
+  limits: typeof timeLimits,
+): Promise<Graph | Undrawn> {
   const thread = new Worker(
     new URL(`./graph-thread${extname(import.meta.filename)}`, import.meta.url),
     {
@@ -56,11 +63,20 @@ async function drawInThread(sources: GraphSources, limit: number): Promise<Graph
       resourceLimits: { maxOldGenerationSizeMb: threadHeapMebibytes, maxYoungGenerationSizeMb: 16 },
     },
   );
-  const timer = setTimeout(() => void thread.terminate(), limit);
+  const stop = (): void => void thread.terminate();
+  let timer = setTimeout(stop, limits.reading);
+  let view: GraphView | undefined;
   try {
     return await new Promise<Graph | Undrawn>((resolve) => {
-      const fail = (): void => resolve("too complex");
-      thread.once("message", (graph: Graph | undefined) => resolve(graph ?? "encrypted"));
+      // Without a layout there is still a list.
+      const fail = (): void => resolve(view ? { view, drawing: undefined } : "too complex");
+      thread.on("message", (part: Drawn) => {
+        if ("drawing" in part) return view && resolve({ view, drawing: part.drawing });
+        if (part.view === "encrypted") return resolve("encrypted");
+        view = part.view;
+        clearTimeout(timer);
+        timer = setTimeout(stop, limits.layout);
+      });
       thread.once("error", fail);
       thread.once("exit", fail);
     });

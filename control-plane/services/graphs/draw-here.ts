@@ -1,30 +1,39 @@
 /** Draws a resource graph from a state, and a plan. Loads dagre, which only the thread needs. */
 import { drawingOf, type Drawing } from "../../domain/graph-layout.ts";
 import { viewOf, type GraphChoice, type GraphView } from "../../domain/graph-view.ts";
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
-import { addPlan, addState, ResourceGraph } from "../../domain/resource-graph.ts";
+import {
+  addPlan,
+  addState,
+  ResourceGraph,
+  type PlannedGraph,
+} from "../../domain/resource-graph.ts";
 
 export interface GraphSources {
   /** The bytes of a state; undefined if there is none. */
   readonly state: Uint8Array | undefined;
-  readonly plan?: Pick<PlanSummary, "changes"> | undefined;
+  readonly plan?: PlannedGraph | undefined;
   readonly choice: GraphChoice;
 }
 
 export interface Graph {
   readonly view: GraphView;
-  readonly drawing: Drawing;
+  /** Undefined if the layout was given up. */
+  readonly drawing: Drawing | undefined;
 }
 
-/** Returns the graph; undefined if OpenTofu has encrypted the state. */
-export function drawHere({ state, plan, choice }: GraphSources): Graph | undefined {
+/** A step of the work, posted when it is done. */
+export type Drawn = { readonly view: GraphView | "encrypted" } | { readonly drawing: Drawing };
+
+/** Returns what is shown, and then its drawing; nothing else if OpenTofu has encrypted the state. */
+export function* drawHere({ state, plan, choice }: GraphSources): Iterable<Drawn> {
   const graph = new ResourceGraph();
   if (state !== undefined) {
     const document = JSON.parse(new TextDecoder().decode(state)) as object;
-    if ("encrypted_data" in document) return undefined;
+    if ("encrypted_data" in document) return yield { view: "encrypted" };
     addState(graph, document);
   }
   if (plan) addPlan(graph, plan);
   const view = viewOf(graph, choice);
-  return { view, drawing: drawingOf(view) };
+  yield { view };
+  yield { drawing: drawingOf(view) };
 }

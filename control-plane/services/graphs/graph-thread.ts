@@ -1,6 +1,7 @@
-/** The thread of `draw-apart.ts`: draws one graph, posts it and ends. */
+/** The thread of `draw-apart.ts`: draws one graph, posts each part and ends. */
 import { parentPort, workerData } from "node:worker_threads";
 import { drawHere, type GraphSources } from "./draw-here.ts";
 
-// eslint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-parentPort?.postMessage(drawHere(workerData as GraphSources));
+for (const part of drawHere(workerData as GraphSources))
+  // eslint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(part);

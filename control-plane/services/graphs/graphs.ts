@@ -1,8 +1,8 @@
 /** Resource graphs for users. They contain addresses of resources and no values. */
 import { buffer } from "node:stream/consumers";
 import { mebibyte } from "../../../common/units.ts";
-import type { PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { GraphChoice } from "../../domain/graph-view.ts";
+import type { PlannedGraph } from "../../domain/resource-graph.ts";
 import { findState } from "../../store/states/states.ts";
 import type { UserCaller } from "../callers.ts";
 import { findNamed } from "../configurations/configurations.ts";
@@ -25,7 +25,7 @@ export async function drawState(
   { user_id }: UserCaller,
   name: string,
   choice: GraphChoice,
-  plan?: Pick<PlanSummary, "changes">,
+  plan?: PlannedGraph,
 ): Promise<StateGraph> {
   const { id: spec } = await findNamed(read, user_id, name);
   const state = await read.first(findState, { spec });

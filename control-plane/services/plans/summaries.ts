@@ -1,5 +1,5 @@
 /** Plan summaries: reported by the runner with the end of its job, read by the job's owner. */
-import type { PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
+import type { OutputChange, PlannedChange, PlanSummary } from "../../../protocol/plan-summary.ts";
 import type { Answer } from "../../../protocol/endpoint.ts";
 import type { endpoints } from "../../../protocol/endpoints.ts";
 import type { UserCaller } from "../callers.ts";
@@ -14,15 +14,28 @@ import {
 import type { Context } from "../context.ts";
 import { findPlanRefusal } from "../jobs/jobs.ts";
 
+/** The parts of a summary that are stored apart. An earlier version had the changes alone. */
+interface Details {
+  readonly changes: readonly (PlannedChange["attributes"] | null)[];
+  readonly outputs: readonly (OutputChange["attributes"] | null)[];
+  readonly graph?: PlanSummary["graph"];
+}
+
 /**
- * Stores the summary that a runner reports. The attributes are stored apart: with them it is up to
- * 1 MiB, which would slow down what reads the summaries of many jobs.
+ * Stores the summary that a runner reports. The attributes and the graph are stored apart: with
+ * them it is up to 1 MiB, which would slow down what reads the summaries of many jobs.
  */
 export function keepPlanSummary(tx: Queries, job: string, summary: PlanSummary): Promise<void> {
-  const attributes = summary.changes.map((change) => change.attributes ?? null);
+  const { graph, ...rest } = summary;
+  const details: Details = {
+    changes: summary.changes.map(({ attributes }) => attributes ?? null),
+    outputs: summary.outputs.map(({ attributes }) => attributes ?? null),
+    ...(graph ? { graph } : {}),
+  };
+  const isEmpty = !graph && ![...details.changes, ...details.outputs].some(Boolean);
   return savePlanSummary(tx, job, {
-    plan_summary: JSON.stringify(summary, withoutAttributes),
-    attributes: attributes.some(Boolean) ? JSON.stringify(attributes) : null,
+    plan_summary: JSON.stringify(rest, withoutAttributes),
+    attributes: isEmpty ? null : JSON.stringify(details),
   });
 }
 
@@ -57,15 +70,18 @@ export async function getPlanSummary(
 const withoutAttributes = (key: string, value: unknown): unknown =>
   key === "attributes" ? undefined : value;
 
-type Attributes = PlannedChange["attributes"];
-
 function joined(plan_summary: string, values: string | undefined): PlanSummary {
   const summary = JSON.parse(plan_summary) as PlanSummary;
   if (values === undefined) return summary;
-  const all = JSON.parse(values) as (Attributes | null)[];
+  const read = JSON.parse(values) as Details | Details["changes"];
+  const details = "changes" in read ? read : { changes: read, outputs: [] };
   const changes = summary.changes.map((change, index) => {
-    const attributes = all[index];
+    const attributes = details.changes[index];
     return attributes ? { ...change, attributes } : change;
   });
-  return { ...summary, changes };
+  const outputs = summary.outputs.map((output, index) => {
+    const attributes = details.outputs[index];
+    return attributes ? { ...output, attributes } : output;
+  });
+  return { ...summary, changes, outputs, ...(details.graph ? { graph: details.graph } : {}) };
 }

@@ -33,6 +33,7 @@ output "secret" {
   sensitive = true
 }
 output "plain" { value = "one" }
+output "pools" { value = { fixed = 1, size = 2, known = "one planted-known-1" } }
 `;
 
 const after = `${before
@@ -40,7 +41,9 @@ const after = `${before
   .replace('"a", "b"', '"a", "c"')
   .replace('"old"', '"new"')
   .replace('resource "terraform_data" "forgotten" {}', "")
-  .replace('"one"', '"two"')}
+  .replace('"one"', '"two"')
+  .replace('size = 2, known = "one', 'size = 3, known = "two')}
+output "id" { value = terraform_data.replaced.id }
 moved {
   from = terraform_data.old
   to   = terraform_data.new
@@ -74,7 +77,7 @@ test("a summary has action, reason and changes of each resource, and nothing tha
   const shown = join(root, "plan.json");
   writeFileSync(shown, terraform("show", "-json", "plan"));
 
-  const { errored, summary } = await readPlan(shown, unmasked);
+  const { errored, summary } = await readPlan(shown, secrecyOf(["planted-known-1"]));
   expect(errored).toBe(false);
   expect(summary).toEqual({
     counts: { create: 1, update: 1, replace: 1, delete: 1, forget: 1, move: 1, import: 0 },
@@ -128,11 +131,32 @@ test("a summary has action, reason and changes of each resource, and nothing tha
     drift: [],
     drift_omitted: 0,
     outputs: [
-      { name: "plain", action: "update", sensitive: false },
+      {
+        name: "id",
+        action: "create",
+        sensitive: false,
+        attributes: [{ path: "", unknown }],
+      },
+      {
+        name: "plain",
+        action: "update",
+        sensitive: false,
+        attributes: [{ path: "", before: "one", after: "two" }],
+      },
+      {
+        name: "pools",
+        action: "update",
+        sensitive: true,
+        attributes: [
+          { path: "known", sensitive },
+          { path: "size", before: 2, after: 3 },
+        ],
+      },
       { name: "secret", action: "update", sensitive: true },
     ],
     outputs_omitted: 0,
     checks: [{ address: "check.later", status: "unknown" }],
+    graph: [],
     applyable: true,
     complete: true,
   });

@@ -23,8 +23,28 @@ describe("a graph", () => {
   });
 
   test("that takes too long is given up, and the next one is drawn", async () => {
-    expect(await drawApart("user", small, 1)).toBe("too complex");
+    const limits = { reading: 1, layout: 1 };
+    expect(await drawApart("user", small, limits)).toBe("too complex");
     expect(await drawApart("user", small)).toMatchObject({ view: { resources: 2 } });
+  });
+
+  test("whose layout takes too long still has its resources", async () => {
+    // The layout of these takes more than ten seconds.
+    const crossing = Array.from({ length: 40 }, (_, n) => `a.r${n}`);
+    const resources = [
+      ...crossing.map((one) => stateResource(one)),
+      ...Array.from({ length: 400 }, (_, n) =>
+        stateResource(
+          `b.r${n}`,
+          [n, n * 7 + 3, n * 11 + 5].map((at) => crossing[at % 40]!),
+        ),
+      ),
+    ];
+    const limits = { reading: 60_000, layout: 1 };
+    expect(await drawApart("user", sources({ resources }), limits)).toMatchObject({
+      view: { resources: 440, root: { nodes: { length: 440 } } },
+      drawing: undefined,
+    });
   });
 
   test("of one user waits for those of others; a third one of the same user gets 429", async () => {

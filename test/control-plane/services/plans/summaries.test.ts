@@ -3,7 +3,7 @@ import { endpoints } from "../../../../protocol/endpoints.ts";
 import { planSummaryLimit, type PlanSummary } from "../../../../protocol/plan-summary.ts";
 import { findPlanSummary } from "../../../../control-plane/store/plans/summaries.ts";
 import { addTestUser } from "../../../helpers/test-user.ts";
-import { addHeldJob } from "../../../helpers/plane.ts";
+import { addHeldJob, setRows } from "../../../helpers/plane.ts";
 import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
 import { addJob, addSpec } from "../../../helpers/rows.ts";
@@ -55,7 +55,7 @@ describe("the summary of a plan", () => {
     });
   });
 
-  it("has the attributes of each change for the PLAN, and keeps the names that an agent of version 0.1 sends", async () => {
+  it("has the attributes of changes and outputs and the graph for the PLAN, and keeps the names that an agent of version 0.1 sends", async () => {
     const { client, plan, runner } = await planning();
     const params = { id: plan.id };
     const changes: PlanSummary["changes"] = [
@@ -72,15 +72,37 @@ describe("the summary of a plan", () => {
       },
       { address: "a.c", action: "update", attributes: ["tags", "name"] },
     ];
-    const plan_summary = { ...summary, changes, truncated: true };
+    const outputs: PlanSummary["outputs"] = [
+      { name: "secret", action: "update", sensitive: true },
+      {
+        name: "plain",
+        action: "update",
+        sensitive: false,
+        attributes: [{ path: "", before: "one", after: "two" }],
+      },
+    ];
+    const graph = [{ address: "a.b", needs: ["a.c"] }];
+    const plan_summary = { ...summary, changes, outputs, graph, truncated: true };
     await runner.get(reportStatus, { params, body: { status: "SUCCESS", plan_summary } });
     expect((await client.get(getPlanSummary, { params })).plan_summary).toEqual(plan_summary);
     const { store } = plane.context;
     const stored = await store.read.first(findPlanSummary, { job: plan.id });
-    expect(stored?.plan_summary).not.toContain("attributes");
+    expect(stored?.plan_summary).not.toMatch(/attributes|"graph"/);
     // A later report replaces both.
     await runner.get(reportStatus, { params, body: { status: "SUCCESS", plan_summary: summary } });
     expect((await client.get(getPlanSummary, { params })).plan_summary).toEqual(summary);
+  });
+
+  it("has the attributes that an earlier version stored, without those of outputs", async () => {
+    const { client, plan, runner } = await planning();
+    const params = { id: plan.id };
+    const attributes = [{ path: "id", before: 1, after: null }];
+    const changes = [{ address: "a.b", action: "delete" as const, attributes }];
+    const plan_summary = { ...summary, changes };
+    await runner.get(reportStatus, { params, body: { status: "SUCCESS", plan_summary } });
+    const row = { attributes: JSON.stringify([attributes]) };
+    await setRows(plane, "plan_attributes", row, { job_id: plan.id });
+    expect((await client.get(getPlanSummary, { params })).plan_summary).toEqual(plan_summary);
   });
 
   it("is not found by other users", async () => {
