@@ -7,6 +7,7 @@ import { destroyedWords } from "../../../protocol/words.ts";
 import type { Worker } from "../../../protocol/workers.ts";
 import type { TerraformError } from "../../domain/terraform-errors.ts";
 import type { JobStep } from "../../services/jobs/progress.ts";
+import type { Cancel } from "../../services/jobs/views.ts";
 import type { Changes } from "../../services/jobs/resources.ts";
 import { ask, debugTick, sentence } from "../page/fields.ts";
 import { Form } from "../page/form.ts";
@@ -14,6 +15,7 @@ import { html, type Html } from "../page/html.ts";
 import { logView, type LogStart } from "../logs/log-view.ts";
 import { planOptionsView } from "../plans/plan-options.ts";
 import { jobErrors } from "./job-errors.ts";
+import { cancelText } from "./job-table.ts";
 import { planView } from "../plans/plan-view.ts";
 import { resourcesView } from "./resources-view.ts";
 import { badge, between, clock, isOpen, lengthOfTime, size, waiting } from "../page/words.ts";
@@ -30,6 +32,7 @@ export interface JobStory {
   readonly log: LogStart;
   /** What terraform says went wrong. */
   readonly errors: readonly TerraformError[];
+  readonly cancel: Cancel | null;
   /** What its runner did with terraform, as far as it said so. */
   readonly steps: readonly JobStep[];
   /** What terraform changed, as far as its runner said so. */
@@ -48,7 +51,7 @@ export const jobPage = (story: JobStory): Html => {
         <h1>${job.job_type} of ${linkOf(job)}</h1>
         ${badge(job.status)}
       </header>
-      ${jobErrors(job, story.errors)}
+      ${jobErrors(job, story.errors)} ${job.status === "CANCELLED" ? cancelNotice(story) : null}
       ${job.presumed_lost_at === null ? null : lostNotice(job.presumed_lost_at)}
       ${job.waiting_reason === null ? null : html`<p class="notice">${waiting(job.waiting_reason)}</p>`}
       ${job.plan_options === null ? null : planOptionsView(job.plan_options)} ${actionsOf(story)}
@@ -76,6 +79,11 @@ const planOf = ({ job, plan }: JobStory): Html | null =>
     ? null
     : html`${planView(plan)}
       ${job.configuration_id === null ? null : html`<p><a href="/jobs/${job.id}/graph">Graph of the resources</a></p>`}`;
+
+const cancelNotice = ({ job: { started_at }, cancel }: JobStory): Html =>
+  html`<p class="notice">
+    ${sentence(cancelText({ cancel, started_at }))} ${cancel === null ? null : clock(cancel.at)}
+  </p>`;
 
 const lostNotice = (at: string): Html =>
   html`<p class="notice">

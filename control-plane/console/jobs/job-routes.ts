@@ -9,7 +9,7 @@ import type { Context } from "../../services/context.ts";
 import { findSteps } from "../../services/jobs/progress.ts";
 import { findResources } from "../../services/jobs/resources.ts";
 import { retryJob } from "../../services/jobs/retry.ts";
-import { cancelJob, createJob, getJob } from "../../services/jobs/jobs.ts";
+import { cancelJob, createJob, findJobCancel, getJob } from "../../services/jobs/jobs.ts";
 import { findErrors } from "../../services/logs/errors.ts";
 import { checkOwnJob, readLog } from "../../services/logs/logs.ts";
 import { getPlanSummary } from "../../services/plans/summaries.ts";
@@ -33,7 +33,7 @@ const refresh = 2;
 export function jobPages(signedIn: SignedIn, context: Context): void {
   signedIn("GET", "/jobs/:id", async (caller, request, reply) => {
     const job = await getJob(context, caller, idOf(request.params));
-    const [worker, { plan_summary: plan, ...use }, log, steps, resources, errors] =
+    const [worker, { plan_summary: plan, ...use }, log, steps, resources, errors, cancel] =
       await Promise.all([
         findWorker(context, caller, job),
         // The page of a DEPLOY is drawn often, and has a link to the plan.
@@ -42,9 +42,21 @@ export function jobPages(signedIn: SignedIn, context: Context): void {
         findSteps(context, job.id),
         findResources(context, job),
         job.status === "FAILED" && job.log_pruned_at === null ? findErrors(context, job.id) : [],
+        findJobCancel(context, caller, job.id),
       ]);
     const now = new Date(context.now()).toISOString();
-    const body = jobPage({ job, worker, plan, use, log, errors, steps, resources, now });
+    const body = jobPage({
+      job,
+      worker,
+      plan,
+      use,
+      log,
+      errors,
+      cancel,
+      steps,
+      resources,
+      now,
+    });
     const page = { title: titleOf(job), body, email: caller.email, at: "/jobs" };
     const isOver = job.ended_at !== null && (job.claimed_at === null || job.released_at !== null);
     sendPage(reply, isOver ? page : { ...page, refresh });

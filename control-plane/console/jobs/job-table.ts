@@ -31,12 +31,21 @@ const cellsOf = (job: JobSummary, now: string): (Html | string)[] => [
   html`<span class="clamp">${whatOf(job)}</span>`,
 ];
 
-/** What is worth knowing of a job in one line. Never empty if it succeeded. */
-function whatOf({ status, job_type, error_message, waiting_reason, changes }: JobSummary): string {
+/** What is worth knowing of a job in one line. Never empty if it has ended. */
+function whatOf(job: JobSummary): string {
+  const { status, job_type, error_message, waiting_reason, changes } = job;
   if (error_message !== null) return error_message;
   if (waiting_reason !== null) return waiting(waiting_reason);
-  if (changes !== null && status !== "CANCELLED") return changesText(changes);
+  if (status === "CANCELLED") return cancelText(job);
+  if (changes !== null) return changesText(changes);
   return status === "SUCCESS" ? succeeded[job_type] : "";
+}
+
+/** `cancelled by ada@example.com before it started`. */
+export function cancelText({ cancel, started_at }: Pick<JobSummary, "cancel" | "started_at">) {
+  if (cancel === null) return "cancelled by its runner";
+  const by = cancel.by === null ? "" : ` by ${cancel.by}`;
+  return `cancelled${by}${started_at === null ? " before it started" : ""}`;
 }
 
 /** Of a job whose runner reported no plan. */

@@ -19,7 +19,7 @@ import type { Context } from "../context.ts";
 import { changeJob, hintOf, ringEvent, writeJobs } from "./changes.ts";
 import { resolveRequest, type Resolved } from "./request.ts";
 import { checkQueuedJobs, checkStateBytes, countRefusal } from "../storage/quotas.ts";
-import { readJobView, viewSummaries, type JobSummary } from "./views.ts";
+import { findCancel, readJobView, viewSummaries, type Cancel, type JobSummary } from "./views.ts";
 import { drainTarget, refuseOtherTeardown } from "../workers/teardown.ts";
 
 /** POST /api/jobs. `retryOf`: the job whose request is repeated. */
@@ -91,6 +91,16 @@ interface JobsQuery {
   readonly job_type?: JobType;
   readonly mine?: boolean;
   readonly id_prefix?: string;
+}
+
+/** Returns who cancelled a job of the user; null if no user did. */
+export async function findJobCancel(
+  { store: { read } }: Context,
+  { user_id: owner }: UserCaller,
+  id: string,
+): Promise<Cancel | null> {
+  const job = await read.first(findOwnJob, { id, owner });
+  return job ? findCancel(read, job) : null;
 }
 
 /** The ids of a page of GET /api/jobs. */

@@ -12,6 +12,7 @@ import { waitingReason, type Candidate, type WaitingJob } from "../../domain/wai
 import { withLists } from "../../domain/worker.ts";
 import { notFound } from "../../domain/refusal.ts";
 import type { Queries } from "../../store/db.ts";
+import { findActorAt } from "../../store/audit/audit.ts";
 import { findDebugLog } from "../../store/logs/debug-logs.ts";
 import type { JobSummaryRow } from "../../store/jobs/lists.ts";
 import { findJob, findObstacles, findSnapshot } from "../../store/jobs/jobs.ts";
@@ -120,7 +121,25 @@ export type JobSummary = Pick<
 > & {
   /** The name that the configuration had when the job was created. */
   readonly name: string | null;
+  readonly cancel: Cancel | null;
 };
+
+/** When a user cancelled a job, and who it was, if the audit log has it. */
+export interface Cancel {
+  readonly at: string;
+  readonly by: string | null;
+}
+
+/** Returns null unless the job was cancelled by a user. */
+export async function findCancel(
+  queries: Queries,
+  { id, owner_id, status, cancelled_at: at }: CancelledJob,
+): Promise<Cancel | null> {
+  if (status !== "CANCELLED" || at === null) return null;
+  const of = { owner: owner_id, target: id, at, action: "job.cancel" } as const;
+  return { at: time(at), by: (await queries.first(findActorAt, of))?.actor_name ?? null };
+}
+type CancelledJob = Pick<JobRow, "id" | "owner_id" | "status" | "cancelled_at">;
 
 /** Jobs of one owner in short. */
 export async function viewSummaries(
@@ -141,6 +160,7 @@ export async function viewSummaries(
       changes: countsOf(job.changes),
       error_message: job.error_message,
       waiting_reason: await findWaitingReason(queries, job, workers),
+      cancel: await findCancel(queries, job),
       created_at: time(job.created_at),
       started_at: timeOrNull(job.started_at),
       ended_at: timeOrNull(job.ended_at),

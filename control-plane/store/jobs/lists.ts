@@ -63,6 +63,7 @@ const summaryColumns = [
   "error_message",
   "created_at",
   "started_at",
+  "cancelled_at",
   "ended_at",
 ] as const;
 

@@ -1,5 +1,6 @@
 /** The list of jobs, its filters, and the strips of runs. */
 import { beforeAll, describe, expect, test } from "vitest";
+import { endpoints } from "../../../../protocol/endpoints.ts";
 import { ask } from "../../../helpers/plane.ts";
 import { emptySummary } from "../../../helpers/plan-summaries.ts";
 import { planeForFile } from "../../../helpers/plane-for-file.ts";
@@ -75,10 +76,30 @@ describe("the list of jobs", () => {
   });
 });
 
+test("a cancelled job says who cancelled it, and whether it had started", async () => {
+  const configuration_id = await fixture.configure("cancelled");
+  const cancel = (id: string) => fixture.person.get(endpoints.cancelJob, { params: { id } });
+  const waiting = await fixture.queue({ job_type: "PLAN", configuration_id });
+  await cancel(waiting.id);
+  await fixture.queue({ job_type: "PLAN", configuration_id });
+  const started = await fixture.start();
+  await cancel(started);
+  await fixture.end(started, "CANCELLED");
+  await fixture.queue({ job_type: "PLAN", configuration_id });
+  await fixture.end(await fixture.start(), "CANCELLED");
+  const said = words(await page(`/configurations/${configuration_id}`));
+  expect(said).toMatch(/CANCELLED [^A-Z]*ada@example\.com cancelled by its runner /);
+  expect(said).toMatch(/CANCELLED [^A-Z]*ada@example\.com cancelled by ada@example\.com PLAN/);
+  expect(said).toContain("cancelled by ada@example.com before it started");
+  expect(words(await page(`/jobs/${started}`))).toMatch(
+    /Cancelled by ada@example\.com\. \d{4}-\d\d-\d\d/,
+  );
+});
+
 test("a zone shows the last runs of each configuration: outcome, duration, changes and who", async () => {
   const { text } = await page(`/zones/${fixture.owner.zone}`);
   const strips = text.match(/<span class="strip"[^]*?<\/span\s*>/g) ?? [];
-  expect(strips).toHaveLength(2);
+  expect(strips).toHaveLength(3);
   const strip = strips.find((one) => one.includes(network)) ?? "";
   expect(strip).toMatch(/DEPLOY SUCCESS · \d+\u00a0s · \+2 −1 · ada@example\.com · \d{4}-/);
   expect(strip).toMatch(/PLAN FAILED · \d+\u00a0s · ada@example\.com/);
