@@ -33,7 +33,7 @@ const page = (path: string, what = path) => ({
 
 /** Every request whose cost must not depend on the history. */
 export function everyRequest(history: History): TimedRequest[] {
-  const { zone, emptyZone, configuration, waitingJob, finishedJob, worker } = history;
+  const { zone, emptyZone, configuration, variableSet, waitingJob, finishedJob, worker } = history;
   return [
     {
       what: "heartbeat",
@@ -73,6 +73,7 @@ export function everyRequest(history: History): TimedRequest[] {
     list("workers"),
     list("logins"),
     list("cloud-identities"),
+    list("variable-sets"),
     list("audit"),
     list("audit", "action=job.create"),
     list("audit", "action=zone.create"),
@@ -96,6 +97,9 @@ export function everyRequest(history: History): TimedRequest[] {
     page(`/zones/${zone}`, "a zone of 100 configurations"),
     page("/zones"),
     page("/workers"),
+    page("/identities"),
+    page("/variable-sets"),
+    page(`/variable-sets/${variableSet}`, "a variable set of 100 configurations"),
     page("/audit"),
     page("/settings"),
     page(`/zones/${emptyZone}`, "an empty zone"),

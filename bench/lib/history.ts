@@ -3,6 +3,7 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { v7 as uuid } from "uuid";
 import { hashToken } from "../../control-plane/domain/tokens.ts";
+import { setsLimit } from "../../protocol/variable-sets.ts";
 import { openSqlite } from "../../control-plane/store/engines/sqlite.ts";
 import { token } from "./fill.ts";
 
@@ -10,6 +11,7 @@ import { token } from "./fill.ts";
 const configurations = 100;
 /** Other owners, each with a worker. */
 const others = 200;
+const variableSet = "00000000-0000-7000-8000-cccc00000001";
 
 export interface History {
   readonly owner: string;
@@ -20,6 +22,8 @@ export interface History {
   readonly emptyZone: string;
   /** One of the configurations. */
   readonly configuration: string;
+  /** One of the sets of the zone, which every configuration has too. */
+  readonly variableSet: string;
   /** A job that waits because its worker does not exist. */
   readonly waitingJob: string;
   /** A finished job. */
@@ -109,6 +113,22 @@ export async function fillHistory(
     },
     configurations,
   );
+  insert(
+    "variable_sets",
+    {
+      id: other("cccc"),
+      owner_id: `'${owner}'`,
+      name: "'set-' || n",
+      definition: `'{"variables":{"region":{"value":"eu"}},"environment":{"A_HOST":"a"}}'`,
+      created_at: "1",
+      updated_at: "1",
+    },
+    150,
+  );
+  const ofZone = { set_id: other("cccc"), zone_id: `'${zone}'` };
+  insert("variable_set_attachments", ofZone, setsLimit);
+  const ofSpec = { spec_id: `printf('00000000-0000-7000-8000-%012x', n)` };
+  insert("variable_set_attachments", { set_id: `'${variableSet}'`, ...ofSpec }, configurations);
   const spec = `printf('00000000-0000-7000-8000-%012x', n % ${configurations} + 1)`;
   const at = `${began} + n * 1000`;
   const job = {
@@ -212,7 +232,7 @@ export async function fillHistory(
     .get() as string;
   db.close();
   const configuration = "00000000-0000-7000-8000-000000000001";
-  return { owner, worker, zone, emptyZone, configuration, waitingJob, finishedJob };
+  return { owner, worker, zone, emptyZone, configuration, variableSet, waitingJob, finishedJob };
 }
 
 /** An SQL expression for the id of a numbered row of one kind. */
