@@ -26,6 +26,10 @@ const cutOff = `[...document.querySelectorAll(".scroll")]
   .filter((one) => one.scrollWidth > one.clientWidth)
   .map((one) => one.getAttribute("aria-label"))`;
 
+/** Whether a cell of a table has another style than the others. */
+const unpadded = `[...document.querySelectorAll("main td")]
+  .some((cell) => getComputedStyle(cell).paddingLeft === "0px")`;
+
 describe("every page", () => {
   skipAt(lackOfBrowser());
   const visitor = withBrowser();
@@ -39,6 +43,7 @@ describe("every page", () => {
       findings.push(...(await findingsOf(page)).map((finding) => `${name}: ${finding}`));
       for (const label of await page.evaluate<string[]>(cutOff))
         findings.push(`${name}: the table "${label}" is cut off`);
+      if (await page.evaluate<boolean>(unpadded)) findings.push(`${name}: a cell has no padding`);
       await page.setViewportSize({ width: 390, height: 800 });
       const width = await page.evaluate<number>("document.documentElement.scrollWidth");
       if (width > 390) findings.push(`${name} is ${width} wide`);
