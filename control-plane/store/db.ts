@@ -2,8 +2,8 @@
  * The store's handle, the same for every engine: `read` sees what is committed, `write` runs a
  * function in a transaction.
  *
- * Rules for what runs inside `write`: it awaits nothing but its own queries (there is one writing
- * connection), it may be run again, and it throws to undo what it wrote.
+ * Rules for what runs inside `write` and `share`: it awaits nothing but its own queries (other
+ * changes wait for it), it may be run again, and it throws to undo what it wrote.
  */
 import type { Kysely } from "kysely";
 import type { Bindable, Statement } from "./statement.ts";
@@ -31,6 +31,8 @@ export interface Queries {
 }
 
 export interface Store {
+  /** Whether other processes may use the same store at the same time. */
+  readonly isShared: boolean;
   readonly read: Queries;
   /**
    * Runs `change` in a transaction and resolves after the commit is on disk. Changes of one turn of
@@ -38,11 +40,17 @@ export interface Store {
    */
   write<T>(change: (tx: Queries) => Promise<T>): Promise<T>;
   /**
+   * Runs a small, frequent change. Where several processes share the store it runs beside other
+   * changes of this kind, so it must lock the rows by which it decides (`forUpdate`), and may touch
+   * nothing else. No change of `write` runs meanwhile.
+   */
+  share<T>(change: (tx: Queries) => Promise<T>): Promise<T>;
+  /**
    * Gives a little of the space that deleted rows left back to the disk; answers whether there is
    * more.
    */
   shrink(): Promise<boolean>;
-  /** Size of the write-ahead log, which is beside the database. */
+  /** Size of the write-ahead log, if it is a file beside the database. */
   walBytes(): number;
   /** Empties the write-ahead log if it is longer than it should be. */
   boundWal(): void;

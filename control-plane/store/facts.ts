@@ -41,6 +41,10 @@ export const environmentsSealed = "environments_sealed";
  * The last configuration whose state was counted again after an upgrade; absent if none is left.
  */
 export const statesToRecount = "states_to_recount";
+/** A check value of the secret that signs tokens, where control planes share the store. */
+export const jwtSecretCheck = "jwt_secret_check";
+/** The id of the folder of artifacts, where control planes share the store. */
+export const artifactsFolder = "artifacts_folder";
 /** A JSON array of one check value for each key that may have sealed something (secret-keys.ts). */
 export const secretKeyChecks = "secret_key_checks";
 

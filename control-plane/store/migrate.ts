@@ -1,6 +1,7 @@
 /** Brings a store's schema up to date, once, however many processes start together. */
 import { sql, type Kysely } from "kysely";
 import { SchemaError } from "./schema-error.ts";
+import * as postgresBaseline from "./migrations/postgres/baseline.ts";
 import * as start from "./migrations/0001-start.ts";
 import * as planSummaries from "./migrations/0002-plan-summaries.ts";
 import * as retention from "./migrations/0003-retention.ts";
@@ -27,8 +28,14 @@ import * as variableSets from "./migrations/0025-variable-sets.ts";
 import * as registrationTokens from "./migrations/0026-registration-tokens.ts";
 import * as logArchives from "./migrations/0027-log-archives.ts";
 
+interface Migration {
+  up(db: Kysely<unknown>): Promise<void>;
+  /** The same for PostgreSQL; of migrations that its baseline does not contain. */
+  readonly upPostgres?: (db: Kysely<unknown>) => Promise<void>;
+}
+
 /** In order; the schema's version is how many of them have run. */
-export const migrations = [
+export const migrations: readonly Migration[] = [
   start,
   planSummaries,
   retention,
@@ -106,6 +113,48 @@ export async function migrate<T>(db: Kysely<T>, transaction: SchemaTransaction):
     transaction.rollback();
     throw error;
   }
+}
+
+export interface SharedSchemaTransaction {
+  /** Begins, and waits until no other process migrates. */
+  begin(): Promise<void>;
+  commit(): Promise<void>;
+  rollback(): Promise<void>;
+}
+
+/**
+ * The same for PostgreSQL. A new database gets the baseline at once. One that is up to date is only
+ * read, so a role that may change no table can start the server.
+ */
+export async function migratePostgres<T>(
+  db: Kysely<T>,
+  transaction: SharedSchemaTransaction,
+): Promise<void> {
+  if ((await readPostgresSchema(db)) === knownSchema) return;
+  await transaction.begin();
+  try {
+    const version = await readPostgresSchema(db);
+    checkSchema(version);
+    if (version === 0) {
+      await postgresBaseline.up(db as Kysely<unknown>);
+      await sql`create table schema_version (version integer not null)`.execute(db);
+      await sql`insert into schema_version (version) values (${knownSchema})`.execute(db);
+    }
+    for (const migration of migrations.slice(version || postgresBaseline.version))
+      await migration.upPostgres?.(db as Kysely<unknown>);
+    if (version > 0 && version < knownSchema)
+      await sql`update schema_version set version = ${knownSchema}`.execute(db);
+    await transaction.commit();
+  } catch (error) {
+    await transaction.rollback();
+    throw error;
+  }
+}
+
+async function readPostgresSchema<T>(db: Kysely<T>): Promise<number> {
+  const { rows } = await sql<{ is_there: number }>`
+    select to_regclass('schema_version') is not null as is_there`.execute(db);
+  return rows[0]?.is_there === 1 ? readSchema(db) : 0;
 }
 
 /** The schema of a store; 0 for one that was never migrated. */

@@ -5,11 +5,13 @@
  * have changed since its request came. Raw SQL, because it must keep its indexes;
  * test/control-plane/store/query-plans.test.ts looks at its plan.
  */
-import { sql, type RawBuilder } from "kysely";
+import { sql, type Kysely, type RawBuilder } from "kysely";
 import type { JobRow } from "../../domain/job.ts";
 import { claimedIdentity } from "../identities/identities.ts";
 import { heldByWorker, jobsBy } from "../indexed.ts";
+import { isPostgres } from "../dialect.ts";
 import { statement } from "../statement.ts";
+import type { Tables } from "../tables.ts";
 
 export interface ClaimParams {
   readonly [name: string]: string | number | null;
@@ -41,14 +43,34 @@ const deployedBackend = sql<"managed" | "own" | null>`(
   select deployed_backend from specs where specs.id = jobs.spec_id)`;
 
 /** A claim by a worker of one owner. */
-export const claimOwnJob = statement<ClaimParams & { owner: string }, ClaimRow>((db, params) =>
-  claim(params, sql`queue_heads_own`, sql`h.owner_id = ${params.owner} and`).compileWith(db),
-);
+export const claimOwnJob = claimOwn("skip locked");
+/**
+ * The same where claims run beside each other and all jobs that this one might take are being
+ * taken: waits for them, because such a claim may be undone.
+ */
+export const claimOwnJobLeft = claimOwn("");
 
 /** A claim by a cloud-hosted worker: any owner's job. */
-export const claimAnyJob = statement<ClaimParams, ClaimRow>((db, params) =>
-  claim(params, sql`queue_heads_all`, sql``).compileWith(db),
-);
+export const claimAnyJob = claimAny("skip locked");
+export const claimAnyJobLeft = claimAny("");
+
+function claimOwn(locked: Locked) {
+  return statement<ClaimParams & { owner: string }, ClaimRow>((db, params) =>
+    claim(db, params, locked, sql`queue_heads_own`, sql`h.owner_id = ${params.owner} and`),
+  );
+}
+
+function claimAny(locked: Locked) {
+  return statement<ClaimParams, ClaimRow>((db, params) =>
+    claim(db, params, locked, sql`queue_heads_all`, sql``),
+  );
+}
+
+/** What PostgreSQL does with a queue head that another claim has locked: passes over it, or waits. */
+type Locked = "skip locked" | "";
+
+/** So many claims at most find different jobs at one moment without waiting for each other. */
+const candidates = sql.lit(16);
 
 /**
  * The job that an earlier claim with the same key got and that was not started yet
@@ -114,38 +136,46 @@ const columns = sql`id, job_type, spec_id, zone_id, plan_job_id, attempt, timeou
  * belongs in `wanted`.
  */
 function claim(
+  db: Kysely<Tables>,
   { worker, claim_key, now }: ClaimParams,
+  locked: Locked,
   index: RawBuilder<unknown>,
   owner: RawBuilder<unknown>,
 ) {
   const heads = sql`queue_heads as h indexed by ${index} where ${owner} h.is_free = 1 and h.only_worker`;
+  const head = sql`select h.job_id from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
+              and h.target_worker <> ${worker} order by h.job_id limit`;
+  const isTakeable = sql`kinds.wanted is not null
+            and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))`;
+  // SQLite has one writer. On PostgreSQL claims run beside each other: each locks the head of what
+  // it takes.
+  const oldest = isPostgres(db)
+    ? sql`select locked.job_id from queue_heads as locked
+        where locked.is_free = 1 and locked.job_id = any (array(
+          select found.job_id from kinds cross join lateral (${head} ${candidates}) as found
+            where ${isTakeable} order by found.job_id limit ${candidates}))
+        order by locked.job_id limit 1 for update of locked ${sql.raw(locked)}`
+    : sql`select min(job_id) from (select (${head} 1) as job_id from kinds where ${isTakeable}) as oldest`;
+  // Meanwhile another claim may have taken it.
+  const isWaiting = isPostgres(db) ? sql`status = 'QUEUED' and` : sql``;
   const query = sql`
     update jobs set status = 'PROCESSING', worker_id = ${worker}, claimed_at = ${now}, claim_key = ${claim_key}, attempt = attempt + 1
-    where exists (select 1 from workers where workers.id = ${worker} and workers.draining_at is null) and id = (
+    where exists (select 1 from workers where workers.id = ${worker} and workers.draining_at is null) and ${isWaiting} id = (
       with recursive
         self(labels, features) as (select labels, features from workers where workers.id = ${worker}),
         has(value) as (
           select value from self, json_each(self.labels) union all select '+' || value from self, json_each(self.features)),
         -- Each different list of wanted things that begins with one that the worker has: from one to the next by the index.
         kinds(only_worker, first_wanted, wanted) as (
-          select only_worker, value, (select min(h.wanted) from ${heads} = only_worker and h.first_wanted = value)
-            from (select '' as only_worker union all select ${worker}), (select '' as value union all select value from has)
+          select only_worker, value, (select min(h.wanted) from ${heads} = whom.only_worker and h.first_wanted = begins.value)
+            from (select '' as only_worker union all select ${worker}) as whom, (select '' as value union all select value from has) as begins
           union all
           select kinds.only_worker, kinds.first_wanted, (
               select min(h.wanted) from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted > kinds.wanted)
             from kinds where kinds.wanted is not null)
-      select min(job_id) from (
-        select (
-            select h.job_id from ${heads} = kinds.only_worker and h.first_wanted = kinds.first_wanted and h.wanted = kinds.wanted
-              and h.target_worker <> ${worker} order by h.job_id limit 1) as job_id
-          from kinds where kinds.wanted is not null
-            and not exists (select 1 from json_each(kinds.wanted) as wanted where wanted.value not in (select value from has))))
+      ${oldest})
     returning ${columns}`;
-  return {
-    compileWith: (db: Parameters<typeof query.compile>[0]) => ({
-      compile: () => query.compile(db),
-    }),
-  };
+  return { compile: () => query.compile(db) };
 }
 
 /**

@@ -1,5 +1,4 @@
 /** SQL of specs (configurations) and their components. */
-import { sql } from "kysely";
 import type { ConfigurationStatus } from "../../../protocol/configurations.ts";
 import type { Queries } from "../db.ts";
 import { specsBy } from "../indexed.ts";
@@ -115,15 +114,22 @@ export const setSpecStatus = statement<{
   db.updateTable("specs").set({ status, error_message, updated_at: now }).where("id", "=", id),
 );
 
-/** Replaces the source (JSON) of a spec; answers its name. */
-export const setSpecSource = statement<{ id: string; source: string }, { name: string }>(
-  (db, { id, source }) =>
-    db
-      .updateTable("specs")
-      .set({ definition: sql`json_set(definition, '$.source', json(${source}))` })
-      .where("id", "=", id)
-      .returning("name"),
-);
+/** Replaces the source of a spec; returns its name. */
+export async function setSpecSource(
+  { sql: db }: Queries,
+  id: string,
+  source: object,
+): Promise<string | undefined> {
+  const spec = await db
+    .selectFrom("specs")
+    .select(["name", "definition"])
+    .where("id", "=", id)
+    .executeTakeFirst();
+  if (!spec) return undefined;
+  const definition = JSON.stringify({ ...(JSON.parse(spec.definition) as object), source });
+  await db.updateTable("specs").set({ definition }).where("id", "=", id).execute();
+  return spec.name;
+}
 
 /** Notes where the last DEPLOY of a spec kept its state; null after a DESTROY. */
 export const setDeployedBackend = statement<{ id: string; backend: "managed" | "own" | null }>(

@@ -11,6 +11,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import Database from "better-sqlite3";
 import type { Queries, Store } from "../db.ts";
 import { migrate, requireSchema, readSchema } from "../migrate.ts";
+import { GroupCommit, type Change } from "./group-commit.ts";
 import { Connection, TurnReader } from "./sqlite-connection.ts";
 import { mebibyte } from "../../../common/units.ts";
 
@@ -109,22 +110,14 @@ async function untilUnlocked(work: () => void): Promise<void> {
 /** Two megabytes: moving their last pages takes a few milliseconds. */
 const pagesPerShrink = 500;
 
-interface Change {
-  /** Answers false when it failed half way: something of it is written and must be undone. */
-  run(): Promise<boolean>;
-  /** Why it failed. */
-  error(): unknown;
-  settle(commitError?: unknown): void;
-}
-
 class SqliteStore implements Store {
+  /** A file belongs to one server. */
+  readonly isShared = false;
   readonly read: Queries;
   readonly #file: string;
   readonly #writer: Connection;
   readonly #reader: TurnReader;
-  #queue: Change[] = [];
-  #committing: Promise<void> | undefined;
-  #closed = false;
+  readonly #changes = new GroupCommit((changes) => this.#commitRound(changes));
 
   constructor(file: string, writer: Connection, reader: TurnReader) {
     this.#file = file;
@@ -134,29 +127,11 @@ class SqliteStore implements Store {
   }
 
   write<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
-    if (this.#closed) return Promise.reject(new Error("the store is closed"));
-    return new Promise<T>((resolve, reject) => {
-      let outcome: { value: T } | { error: unknown };
-      this.#queue.push({
-        run: async () => {
-          const before = this.#writer.writes;
-          try {
-            outcome = { value: await change(this.#writer) };
-          } catch (error) {
-            outcome = { error };
-            return this.#writer.writes === before;
-          }
-          return true;
-        },
-        error: () => ("error" in outcome ? outcome.error : undefined),
-        settle: (commitError) => {
-          if (commitError !== undefined) reject(commitError);
-          else if ("error" in outcome) reject(outcome.error);
-          else resolve(outcome.value);
-        },
-      });
-      this.#committing ??= this.#commitSoon();
-    });
+    return this.#changes.write(change);
+  }
+
+  share<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.#changes.write(change);
   }
 
   async shrink(): Promise<boolean> {
@@ -191,32 +166,17 @@ class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    while (this.#committing) await this.#committing;
+    await this.#changes.close();
     this.#reader.endTurn();
     this.#reader.database.close();
     this.#writer.database.close();
   }
 
   /**
-   * Takes everything that this turn of the event loop brings, then commits; until the queue is
-   * empty.
-   */
-  async #commitSoon(): Promise<void> {
-    await new Promise((resolve) => setImmediate(resolve));
-    const changes = this.#queue;
-    this.#queue = [];
-    const error = await this.#commitRound(changes);
-    // Before settling, so that a write made by a settled one starts the next round.
-    this.#committing = this.#queue.length > 0 ? this.#commitSoon() : undefined;
-    for (const change of changes) change.settle(error);
-  }
-
-  /**
    * Returns what made the commit itself fail: a full disk, a database locked for too long. Then
    * nothing of this round happened.
    */
-  async #commitRound(changes: Change[]): Promise<unknown> {
+  async #commitRound(changes: readonly Change[]): Promise<unknown> {
     try {
       if (!(await this.#tryAll(changes))) await this.#commitApart(changes);
       return undefined;
@@ -259,10 +219,10 @@ class SqliteStore implements Store {
    * The usual way, without a savepoint for each: they cost as much as a heartbeat. False: one
    * failed half way, all is undone.
    */
-  async #tryAll(changes: Change[]): Promise<boolean> {
+  async #tryAll(changes: readonly Change[]): Promise<boolean> {
     await this.#begin();
     for (const change of changes) {
-      const isWhole = await change.run();
+      const isWhole = await change.run(this.#writer);
       // Some errors (a full disk) end the transaction by themselves: those fail the whole round.
       if (!this.#writer.database.inTransaction) throw change.error();
       if (isWhole) continue;
@@ -274,11 +234,11 @@ class SqliteStore implements Store {
   }
 
   /** All of them again (a change may be run again), each with a savepoint to go back to. */
-  async #commitApart(changes: Change[]): Promise<void> {
+  async #commitApart(changes: readonly Change[]): Promise<void> {
     await this.#begin();
     for (const change of changes) {
       this.#writer.execute("savepoint change");
-      if (!(await change.run())) this.#writer.execute("rollback to change");
+      if (!(await change.run(this.#writer))) this.#writer.execute("rollback to change");
       this.#writer.execute("release change");
     }
     this.#commit();

@@ -2,6 +2,7 @@
 import { sql } from "kysely";
 import type { JobRow, JobState } from "../../domain/job.ts";
 import type { Queries } from "../db.ts";
+import { forUpdate } from "../dialect.ts";
 import { heldByWorker, jobsBy, queueHeadsBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 
@@ -10,18 +11,25 @@ export const findJob = statement<{ id: string }, JobRow>((db, { id }) =>
   db.selectFrom("jobs").selectAll().where("id", "=", id),
 );
 
+const briefColumns = [
+  "id",
+  "owner_id",
+  "worker_id",
+  "attempt",
+  "status",
+  "started_at",
+  "log_pruned_at",
+] as const;
+type BriefJob = Pick<JobRow, (typeof briefColumns)[number]>;
+
 /** As much of a job as a log post needs: a few columns cost a third of the whole row. */
-export const findJobBriefly = statement<
-  { id: string },
-  Pick<
-    JobRow,
-    "id" | "owner_id" | "worker_id" | "attempt" | "status" | "started_at" | "log_pruned_at"
-  >
->((db, { id }) =>
-  db
-    .selectFrom("jobs")
-    .select(["id", "owner_id", "worker_id", "attempt", "status", "started_at", "log_pruned_at"])
-    .where("id", "=", id),
+export const findJobBriefly = statement<{ id: string }, BriefJob>((db, { id }) =>
+  db.selectFrom("jobs").select(briefColumns).where("id", "=", id),
+);
+
+/** The same, and no other shared change locks the job until the end of this one. */
+export const lockJobBriefly = statement<{ id: string }, BriefJob>((db, { id }) =>
+  forUpdate(db, db.selectFrom("jobs").select(briefColumns).where("id", "=", id)),
 );
 
 /** One job of an owner. */

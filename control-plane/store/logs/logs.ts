@@ -146,7 +146,7 @@ export const countChanged = statement<{ job: string; limit: number }, { count: n
     const query = sql`select count(distinct address) as count from (
       select json_extract(resource, '$.address') as address, json_extract(resource, '$.event') as event
         from log_chunks indexed by log_chunks_resource
-        where job_id = ${job} and resource is not null order by id limit ${limit})
+        where job_id = ${job} and resource is not null order by id limit ${limit}) as events
       where event = 'ended'`;
     return { compile: () => query.compile(db) };
   },

@@ -19,7 +19,7 @@ export async function up(db: Kysely<unknown>): Promise<void> {
  */
 const marks = (row: string) => `replace(replace(${row}features, '["', '["+'), ',"', ',"+')`;
 /** The labels, then the features; both are JSON lists without spaces. */
-const wanted = (row: string) => `(case
+export const wanted = (row: string): string => `(case
   when ${row}features = '[]' then ${wantedLabels(row)}
   when ${wantedLabels(row)} = '[]' then ${marks(row)}
   else substr(${wantedLabels(row)}, 1, length(${wantedLabels(row)}) - 1) || ',' || substr(${marks(row)}, 2) end)`;

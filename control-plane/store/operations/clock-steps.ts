@@ -53,7 +53,10 @@ export async function clampFuture({ sql: db }: Queries, now: number): Promise<vo
   } as const;
   for (const [table, names] of Object.entries(columns))
     await sql`update ${sql.table(table)} set ${sql.join(
-      names.map((name) => sql`${sql.ref(name)} = min(${sql.ref(name)}, ${now})`),
+      names.map(
+        (name) => sql`${sql.ref(name)} =
+          case when ${sql.ref(name)} > ${now} then ${now} else ${sql.ref(name)} end`,
+      ),
     )} where ${sql.join(
       names.map((name) => sql`${sql.ref(name)} > ${now}`),
       sql` or `,

@@ -1,6 +1,7 @@
 /** SQL of the metrics: each statement walks a small index, never all jobs. */
 import { sql } from "kysely";
 import type { Queries } from "../db.ts";
+import { isPostgres } from "../dialect.ts";
 import { heldByWorker } from "../indexed.ts";
 import { statement } from "../statement.ts";
 
@@ -46,11 +47,12 @@ export const countWorkers = statement<
     .groupBy(["is_offline", "is_draining", "is_new"]),
 );
 
-/** The size of the database's file. */
+/** The size of the database: of SQLite's file, or of all that PostgreSQL keeps for it. */
 export async function databaseBytes({ sql: db }: Queries): Promise<number> {
-  const { rows } = await sql<{ bytes: number }>`
-    select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`.execute(
-    db,
-  );
+  const query = isPostgres(db)
+    ? sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`
+    : sql<{ bytes: number }>`
+      select page_count * page_size as bytes from pragma_page_count(), pragma_page_size()`;
+  const { rows } = await query.execute(db);
   return rows[0]?.bytes ?? 0;
 }

@@ -67,8 +67,8 @@ export const findAttachments = statement<{ set: string }, AttachmentRow>((db, { 
     .selectFrom("variable_set_attachments")
     .select(["zone_id", "spec_id"])
     .where("set_id", "=", set)
-    .orderBy("zone_id")
-    .orderBy("spec_id"),
+    .orderBy("zone_id", (order) => order.asc().nullsFirst())
+    .orderBy("spec_id", (order) => order.asc().nullsFirst()),
 );
 
 /** To how many zones and specs each of these sets is attached; a set without any is left out. */
@@ -139,8 +139,8 @@ export async function detach(
   await tx.sql
     .deleteFrom("variable_set_attachments")
     .where("set_id", "=", set_id)
-    .where("zone_id", "is", zone_id)
-    .where("spec_id", "is", spec_id)
+    .where("zone_id", "is not distinct from", zone_id)
+    .where("spec_id", "is not distinct from", spec_id)
     .execute();
 }
 

@@ -2,6 +2,7 @@
 import { sql, type RawBuilder } from "kysely";
 import type { WorkerRow } from "../../domain/worker.ts";
 import type { Queries } from "../db.ts";
+import { forUpdate } from "../dialect.ts";
 import { heldByWorker, registrationTokensBy, workersBy } from "../indexed.ts";
 import { statement } from "../statement.ts";
 import type { Row } from "../tables.ts";
@@ -45,6 +46,11 @@ export const findWorkerCaller = statement<{ id: string }, WorkerCallerRow>((db, 
       "old_token_expires_at",
     ])
     .where("id", "=", id),
+);
+
+/** Keeps other shared changes that lock the worker waiting until the end of this one. */
+export const lockWorker = statement<{ id: string }, { id: string }>((db, { id }) =>
+  forUpdate(db, db.selectFrom("workers").select("id").where("id", "=", id)),
 );
 
 export const findWorker = statement<{ id: string }, WorkerRow>((db, { id }) =>

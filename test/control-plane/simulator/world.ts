@@ -116,13 +116,16 @@ function oneByOne(connection: Connection): Store {
       throw error;
     }
   };
+  const inTurn = <T>(change: (tx: Queries) => Promise<T>): Promise<T> => {
+    const next = last.then(() => write(change));
+    last = next.catch(() => undefined);
+    return next;
+  };
   return {
+    isShared: false,
     read: connection,
-    write: (change) => {
-      const next = last.then(() => write(change));
-      last = next.catch(() => undefined);
-      return next;
-    },
+    write: inTurn,
+    share: inTurn,
     shrink: async () => false,
     walBytes: () => 0,
     boundWal: () => undefined,

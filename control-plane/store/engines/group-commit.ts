@@ -1,0 +1,84 @@
+/**
+ * Group commit: all changes of one turn of the event loop share one transaction, because a commit
+ * costs a disk flush (docs/decisions.md, "Group commit").
+ */
+import type { Queries } from "../db.ts";
+
+/** The queries of a transaction, as far as a change is judged by them. */
+export interface WritingQueries extends Queries {
+  /** How many statements that can write have run. */
+  readonly writes: number;
+  /** Whether the transaction accepts nothing but a rollback. */
+  readonly hasFailed?: boolean;
+}
+
+export interface Change {
+  /** Returns false when it failed half way: something of it is written and must be undone. */
+  run(queries: WritingQueries): Promise<boolean>;
+  /** Why it failed. */
+  error(): unknown;
+  settle(commitError?: unknown): void;
+}
+
+export class GroupCommit {
+  readonly #commit: (changes: readonly Change[]) => Promise<unknown>;
+  #queue: Change[] = [];
+  #committing: Promise<void> | undefined;
+  #closed = false;
+
+  /**
+   * `commit` runs changes in one transaction. It resolves with what made the commit itself fail;
+   * then nothing of them happened.
+   */
+  constructor(commit: (changes: readonly Change[]) => Promise<unknown>) {
+    this.#commit = commit;
+  }
+
+  /** Resolves after the commit of the transaction in which `change` ran. */
+  write<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
+    if (this.#closed) return Promise.reject(new Error("the store is closed"));
+    return new Promise<T>((resolve, reject) => {
+      let outcome: { value: T } | { error: unknown };
+      this.#queue.push({
+        run: async (queries) => {
+          const before = queries.writes;
+          try {
+            outcome = { value: await change(queries) };
+            if (queries.hasFailed === true) throw new Error("a statement of the change failed");
+          } catch (error) {
+            outcome = { error };
+            return queries.writes === before && queries.hasFailed !== true;
+          }
+          return true;
+        },
+        error: () => ("error" in outcome ? outcome.error : undefined),
+        settle: (commitError) => {
+          if (commitError !== undefined) reject(commitError);
+          else if ("error" in outcome) reject(outcome.error);
+          else resolve(outcome.value);
+        },
+      });
+      this.#committing ??= this.#commitSoon();
+    });
+  }
+
+  /** After this, writes are refused; resolves when those under way are committed. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    while (this.#committing) await this.#committing;
+  }
+
+  /**
+   * Takes everything that this turn of the event loop brings, then commits; until the queue is
+   * empty.
+   */
+  async #commitSoon(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    const changes = this.#queue;
+    this.#queue = [];
+    const error = await this.#commit(changes);
+    // Before settling, so that a write made by a settled one starts the next round.
+    this.#committing = this.#queue.length > 0 ? this.#commitSoon() : undefined;
+    for (const change of changes) change.settle(error);
+  }
+}

@@ -1,0 +1,196 @@
+/** Queries on PostgreSQL: hot statements as named prepared ones, the rest through Kysely. */
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type QueryCompiler,
+  type QueryResult,
+} from "kysely";
+import type pg from "pg";
+import type { Queries } from "../db.ts";
+import { bind, type Bindable, type CompiledStatement, type Statement } from "../statement.ts";
+import type { Tables } from "../tables.ts";
+import { decodeText, encodeText, postgresText } from "./postgres-text.ts";
+import { StorageError, type StorageTrouble } from "./storage-error.ts";
+
+/** Runs a query: a pool, or one connection inside a transaction. */
+export interface Runner {
+  query(query: pg.QueryConfig): Promise<pg.QueryResult>;
+}
+
+/** Queries of one runner. */
+export class PostgresQueries implements Queries {
+  readonly sql: Kysely<Tables>;
+  /** How many statements that can write have run. */
+  writes = 0;
+  /** Whether a statement failed: PostgreSQL then accepts nothing but a rollback. */
+  hasFailed = false;
+  readonly #runner: Runner;
+
+  constructor(runner: Runner) {
+    this.#runner = runner;
+    this.sql = new Kysely<Tables>({ dialect: dialectOver(this) });
+  }
+
+  async first<P extends Record<string, Bindable>, R>(
+    statement: Statement<P, R>,
+    params: NoInfer<P>,
+  ): Promise<R | undefined> {
+    return (await this.all(statement, params))[0];
+  }
+
+  async all<P extends Record<string, Bindable>, R>(
+    statement: Statement<P, R>,
+    params: NoInfer<P>,
+  ): Promise<R[]> {
+    const { name, compiled } = hotOf(statement);
+    const values = bind(compiled, params);
+    return (await this.query({ name, text: compiled.sql, values })).rows as R[];
+  }
+
+  async run<P extends Record<string, Bindable>>(
+    statement: Statement<P, never>,
+    params: NoInfer<P>,
+  ): Promise<void> {
+    await this.all(statement, params);
+  }
+
+  async query(query: pg.QueryConfig): Promise<pg.QueryResult> {
+    if (!/^\s*(select|with)\b/i.test(query.text)) this.writes += 1;
+    const values = query.values?.map(encode);
+    try {
+      return await this.#runner.query(values ? { ...query, values } : query);
+    } catch (error) {
+      this.hasFailed = true;
+      throw storageErrorOf(error);
+    }
+  }
+}
+
+/** Beyond every time and count: a retention of "forever" asks for what is older than -Infinity. */
+const extremes = { most: "9223372036854775807", least: "-9223372036854775808" } as const;
+
+/** Values as the driver sends them; it writes numbers as text. */
+function encode(value: unknown): unknown {
+  if (typeof value === "string") return encodeText(value);
+  if (value === Infinity) return extremes.most;
+  return value === -Infinity ? extremes.least : value;
+}
+
+/** Object ids of types (pg_type). */
+const types = { bool: 16, int8: 20, text: 25, numeric: 1700 } as const;
+
+const parsers = new Map<number, (text: string) => unknown>([
+  // Flags are 0 and 1, and times are numbers, as on SQLite; both fit into a double.
+  [types.bool, (text) => (text === "t" ? 1 : 0)],
+  [types.int8, Number],
+  [types.numeric, Number],
+  [types.text, decodeText],
+]);
+const integers = new Set([21, 23, 26]);
+
+/** How the driver reads values: as SQLite's driver does. JSON stays text. */
+export const typeParsers: pg.CustomTypesConfig = {
+  getTypeParser: ((id: number) =>
+    parsers.get(id) ??
+    (integers.has(id) ? Number : (text: string) => text)) as pg.CustomTypesConfig["getTypeParser"],
+};
+
+interface Hot {
+  /** Each connection prepares it once under this name. */
+  readonly name: string;
+  readonly compiled: CompiledStatement;
+}
+
+const hot = new WeakMap<Statement<never, unknown>, Hot>();
+let named = 0;
+
+function hotOf(statement: Statement<never, unknown>): Hot {
+  let found = hot.get(statement);
+  if (found === undefined) {
+    named += 1;
+    found = { name: `hot_${named}`, compiled: statement.build(builder) };
+    hot.set(statement, found);
+  }
+  return found;
+}
+
+class Compiler extends PostgresQueryCompiler {
+  override compileQuery(...query: Parameters<QueryCompiler["compileQuery"]>): CompiledQuery {
+    const compiled = super.compileQuery(...query);
+    return { ...compiled, sql: postgresText(compiled.sql) };
+  }
+}
+
+const dialect = {
+  createAdapter: () => new PostgresAdapter(),
+  createIntrospector: (db) => new PostgresIntrospector(db),
+  createQueryCompiler: () => new Compiler(),
+} as const satisfies Partial<Dialect>;
+
+/** Builds statements, runs none. */
+const builder = new Kysely<Tables>({
+  dialect: { ...dialect, createDriver: () => new DummyDriver() },
+});
+
+/** Transactions are `Store.write`'s business, so Kysely's are refused. */
+function dialectOver(queries: PostgresQueries): Dialect {
+  const connection: DatabaseConnection = {
+    executeQuery: async <R>({ sql, parameters }: CompiledQuery): Promise<QueryResult<R>> => {
+      const { rows, rowCount } = await queries.query({ text: sql, values: [...parameters] });
+      return { rows: rows as R[], numAffectedRows: BigInt(rowCount ?? 0) };
+    },
+    // oxlint-disable-next-line require-yield -- Kysely asks for a generator; lists use pages
+    streamQuery: async function* () {
+      throw new Error("lists are read in pages, not streamed from the driver");
+    },
+  };
+  return {
+    ...dialect,
+    createDriver: () => ({
+      init: nothing,
+      acquireConnection: () => Promise.resolve(connection),
+      releaseConnection: nothing,
+      beginTransaction: refuse,
+      commitTransaction: refuse,
+      rollbackTransaction: refuse,
+      destroy: nothing,
+    }),
+  };
+}
+
+const nothing = () => Promise.resolve();
+const refuse = () =>
+  Promise.reject(new Error("transactions are made by Store.write, not by Kysely"));
+
+/** Troubles by SQLSTATE, or by the code of the system's error. */
+const troubles: readonly (readonly [codes: RegExp, trouble: StorageTrouble])[] = [
+  // Lock timeout, statement timeout, serialisation failure, deadlock, too many connections.
+  [/^(55P03|57014|40001|40P01|53300|53400)$/, "STORE_BUSY"],
+  [/^(53100|53200)$/, "STORE_FULL"],
+  // A standby, for example after a failover.
+  [/^25006$/, "STORE_READONLY"],
+  // Wrong password or user, no such database, no permission to connect.
+  [/^(28...|3D000|42501)$/, "STORE_REFUSES"],
+  [/^(08...|57P0.|25P0.|58...|XX...)$/, "STORE_UNREACHABLE"],
+  [/^(E[A-Z]{3,}|ERR_SOCKET_.*|ERR_TLS_.*|.*CERT.*|UNABLE_TO_.*)$/, "STORE_UNREACHABLE"],
+];
+
+/** Messages of the driver about connections, which have no code. */
+const driverMessages =
+  /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Query read timeout|Connection ended|The server does not support SSL)/;
+
+/** Returns the error of a query as the rest of the server knows it. */
+export function storageErrorOf(error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof StorageError) return error;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === undefined)
+    return driverMessages.test(message) ? new StorageError("STORE_UNREACHABLE", error) : error;
+  const found = troubles.find(([codes]) => codes.test(code));
+  return found ? new StorageError(found[1], error) : error;
+}

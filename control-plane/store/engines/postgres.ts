@@ -1,0 +1,320 @@
+/**
+ * The PostgreSQL engine, for several control planes on one database.
+ *
+ * Services rely on changes that follow one another: they read, decide and write in one transaction.
+ * On SQLite there is one writer. Here every transaction takes one advisory lock first: ordinary
+ * changes take it alone, so each sees everything that was committed before it, by whichever
+ * process; changes of `share`, which lock the rows that they touch, take it together.
+ */
+import pg from "pg";
+import { second } from "../../../common/units.ts";
+import type { Queries, Store } from "../db.ts";
+import { migratePostgres, requireSchema, readSchema } from "../migrate.ts";
+import { GroupCommit, type Change } from "./group-commit.ts";
+import { PostgresQueries, storageErrorOf, typeParsers } from "./postgres-connection.ts";
+import { StorageError } from "./storage-error.ts";
+
+export interface PostgresOptions {
+  readonly url: string;
+  /** How many connections the store may open. */
+  readonly connections: number;
+}
+
+/** Keys of advisory locks, which belong to one database: arbitrary, and never changed. */
+const locks = { changes: 1_464_816_897, schema: 1_464_816_898 } as const;
+
+/**
+ * No statement, wait or pause inside a transaction takes longer: a process that is stopped while it
+ * holds a lock would stop all others.
+ */
+const limits = {
+  statement_timeout: 30 * second,
+  lock_timeout: 10 * second,
+  idle_in_transaction_session_timeout: 10 * second,
+} as const;
+
+/** How long a connection, or a free one of the pool, is waited for. */
+const connectMilliseconds = 10 * second;
+/** A connection that was not used for so long is closed. */
+const idleMilliseconds = 60 * second;
+
+const oldestVersion = 15;
+
+/** How a connection of any kind is made. */
+export const connectionOf = (url: string): pg.ClientConfig => ({
+  connectionString: url,
+  application_name: "windlass",
+  types: typeParsers,
+  keepAlive: true,
+  // Compiling a claim to machine code takes a hundred times as long as running it.
+  options: "-c jit=off",
+  connectionTimeoutMillis: connectMilliseconds,
+});
+
+/** Opens, and where needed creates and migrates, the tables of a database. */
+export const openPostgres = (options: PostgresOptions): Promise<PostgresStore> =>
+  open(options, async (client) => {
+    const queries = new PostgresQueries(client);
+    await checkServer(queries);
+    await migratePostgres(queries.sql, {
+      // However long another process migrates, and this one then does.
+      begin: () =>
+        run(
+          client,
+          `begin; set local statement_timeout = 0; set local lock_timeout = 0;
+          select pg_advisory_xact_lock(${locks.schema})`,
+        ),
+      commit: () => run(client, "commit"),
+      rollback: () => run(client, "rollback"),
+    });
+  });
+
+/** Opens the database of running servers. Throws `SchemaError` instead of migrating it. */
+export const openPostgresBeside = (options: PostgresOptions): Promise<PostgresStore> =>
+  open(options, async (client) => requireSchema(await readSchema(new PostgresQueries(client).sql)));
+
+const run = async (client: pg.PoolClient, text: string): Promise<void> =>
+  void (await client.query(text));
+
+async function open(
+  options: PostgresOptions,
+  prepare: (client: pg.PoolClient) => Promise<void>,
+): Promise<PostgresStore> {
+  const store = new PostgresStore(options);
+  try {
+    await store.prepare(prepare);
+    return store;
+  } catch (error) {
+    await store.close();
+    const known = storageErrorOf(error);
+    if (!(known instanceof StorageError)) throw known;
+    throw new Error(`the database of WINDLASS_DATABASE_URL cannot be opened: ${known.message}`, {
+      cause: error,
+    });
+  }
+}
+
+async function checkServer(queries: PostgresQueries): Promise<void> {
+  const show = async (name: string): Promise<string> => {
+    const { rows } = await queries.query({ text: `select current_setting('${name}') as value` });
+    return (rows[0] as { value: string }).value;
+  };
+  const version = Number(await show("server_version_num"));
+  if (version < oldestVersion * 10_000)
+    throw new Error(
+      `the database server is PostgreSQL ${await show("server_version")}; Windlass needs PostgreSQL ${oldestVersion} or newer`,
+    );
+  const encoding = await show("server_encoding");
+  if (encoding !== "UTF8")
+    throw new Error(`the database has the encoding ${encoding}; create one with the encoding UTF8`);
+}
+
+export class PostgresStore implements Store {
+  readonly isShared = true;
+  readonly read: Queries;
+  readonly #readers: pg.Pool;
+  readonly #writers: pg.Pool;
+  readonly #changes = new GroupCommit((changes) => this.#commitRound(changes));
+  /** Changes of `share` under way. */
+  readonly #shared = new Set<Promise<unknown>>();
+  #closed = false;
+  #closing: Promise<void> | undefined;
+
+  constructor({ url, connections }: PostgresOptions) {
+    const pool = (max: number): pg.Pool => {
+      const made = new pg.Pool({
+        ...connectionOf(url),
+        ...limits,
+        max,
+        idleTimeoutMillis: idleMilliseconds,
+      });
+      // A connection that breaks while it is idle is replaced; one that breaks in use fails its
+      // query. Without these listeners either would end the process.
+      made.on("error", ignore);
+      made.on("connect", (client) => void client.on("error", ignore));
+      return made;
+    };
+    const writers = Math.ceil(connections / 2);
+    this.#writers = pool(writers);
+    this.#readers = pool(connections - writers);
+    this.read = new PostgresQueries(this.#readers);
+  }
+
+  /** Runs something on a connection before the store is used. */
+  async prepare(work: (client: pg.PoolClient) => Promise<void>): Promise<void> {
+    const client = await this.#writers.connect();
+    try {
+      await work(client);
+      client.release();
+    } catch (error) {
+      client.release(true);
+      throw error;
+    }
+  }
+
+  write<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
+    return this.#changes.write(change);
+  }
+
+  async share<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
+    if (this.#closed) throw new Error("the store is closed");
+    const running = this.#runShared(change);
+    this.#shared.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#shared.delete(running);
+    }
+  }
+
+  /** Sends a text of less than 8,000 bytes to every process that listens. */
+  async notify(channel: string, payloads: readonly string[]): Promise<void> {
+    await (this.read as PostgresQueries).query({
+      text: "select pg_notify($1, payload) from unnest($2::text[]) as payload",
+      values: [channel, payloads],
+    });
+  }
+
+  /** PostgreSQL uses the space of deleted rows again by itself (autovacuum). */
+  async shrink(): Promise<boolean> {
+    return false;
+  }
+
+  walBytes(): number {
+    return 0;
+  }
+
+  boundWal(): void {}
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    this.#closed = true;
+    await this.#changes.close();
+    await Promise.allSettled(this.#shared);
+    await Promise.all([this.#writers.end(), this.#readers.end()]);
+  }
+
+  /**
+   * Returns what made the round itself fail. Unless the connection broke during the commit, nothing
+   * of the round happened.
+   */
+  async #commitRound(changes: readonly Change[]): Promise<unknown> {
+    try {
+      await this.#transaction("", async (tx, client) => {
+        if (await tryAll(tx, changes)) return;
+        await client.query("rollback");
+        tx.hasFailed = false;
+        await client.query(begin(""));
+        await runApart(tx, client, changes);
+      });
+      return undefined;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  /** Rows may be locked in another order by a change of another process: then it runs again. */
+  async #runShared<T>(change: (tx: Queries) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#transaction("_shared", (tx) => change(tx));
+      } catch (error) {
+        if (attempt === sharedAttempts || !isConflict(error)) throw error;
+      }
+    }
+  }
+
+  async #transaction<T>(
+    mode: "" | "_shared",
+    work: (tx: PostgresQueries, client: pg.PoolClient) => Promise<T>,
+  ): Promise<T> {
+    let client: pg.PoolClient;
+    try {
+      client = await this.#writers.connect();
+    } catch (error) {
+      throw storageErrorOf(error);
+    }
+    try {
+      await client.query(begin(mode));
+      const queries = queriesOf(client);
+      const result = await work(queries, client);
+      // PostgreSQL would end it without an error, and without its changes.
+      if (queries.hasFailed) throw new Error("a statement of the transaction failed");
+      await client.query("commit");
+      client.release();
+      return result;
+    } catch (error) {
+      const known = storageErrorOf(error);
+      await endFailed(client);
+      throw known;
+    }
+  }
+}
+
+const sharedAttempts = 5;
+
+/** A deadlock, a serialisation failure, or two changes that insert the same key. */
+const isConflict = (error: unknown): boolean => {
+  const { cause = error } = error as Error;
+  return /^(40P01|40001|23505)$/.test((cause as { code?: string }).code ?? "");
+};
+
+const begin = (mode: "" | "_shared"): string =>
+  `begin; select pg_advisory_xact_lock${mode}(${locks.changes})`;
+
+const ignore = (): void => undefined;
+
+/** Connections that cannot roll back are closed. */
+async function endFailed(client: pg.PoolClient): Promise<void> {
+  try {
+    await client.query("rollback");
+    client.release();
+  } catch {
+    client.release(true);
+  }
+}
+
+const known = new WeakMap<pg.PoolClient, PostgresQueries>();
+
+function queriesOf(client: pg.PoolClient): PostgresQueries {
+  let queries = known.get(client);
+  if (queries === undefined) known.set(client, (queries = new PostgresQueries(client)));
+  queries.hasFailed = false;
+  return queries;
+}
+
+/** Without a savepoint for each. Returns false if one failed half way. */
+async function tryAll(tx: PostgresQueries, changes: readonly Change[]): Promise<boolean> {
+  for (const change of changes) {
+    const isWhole = await change.run(tx);
+    throwIfBroken(change);
+    if (!isWhole) return false;
+  }
+  return true;
+}
+
+/** Each with a savepoint to go back to. */
+async function runApart(
+  tx: PostgresQueries,
+  client: pg.PoolClient,
+  changes: readonly Change[],
+): Promise<void> {
+  for (const change of changes) {
+    await client.query("savepoint change");
+    if (!(await change.run(tx))) {
+      throwIfBroken(change);
+      await client.query("rollback to savepoint change");
+      tx.hasFailed = false;
+    }
+    await client.query("release savepoint change");
+  }
+}
+
+/** What keeps the database from working fails the whole round. */
+function throwIfBroken(change: Change): void {
+  const error = change.error();
+  if (error instanceof StorageError) throw error;
+}

@@ -1,0 +1,33 @@
+/**
+ * Functions that statements use on both engines and that PostgreSQL lacks or spells differently
+ * (engines/postgres-text.ts).
+ */
+
+/**
+ * JSON in a text column may contain \u0000, which PostgreSQL's JSON functions refuse. What they
+ * extract never depends on it.
+ */
+const json = (text: string) => String.raw`replace(${text}, '\u0000', '\ufffd')::json`;
+
+export const functions = [
+  // The value at a path such as $.source.sha256: a string unchanged, anything else as JSON.
+  `create function json_extract(document text, path text) returns text
+    language sql immutable strict parallel safe
+    return ${json("document")} #>> string_to_array(substr(path, 3), '.')`,
+  // Without a field of the outermost object, such as $.files.
+  `create function json_remove(document text, path text) returns text
+    language sql immutable strict parallel safe
+    return (${json("document")}::jsonb - substr(path, 3))::text`,
+  // The strings of a list.
+  `create function json_values(document text) returns table (value text)
+    language sql immutable strict parallel safe rows 3
+    begin atomic select element from json_array_elements_text(document::json) as element; end`,
+  `create function instr(text, text) returns integer
+    language sql immutable strict parallel safe
+    return strpos($1, $2)`,
+  // The size of a text in UTF-8, which is stored as encodeText (engines/postgres-text.ts) returns
+  // it.
+  `create function text_bytes(text) returns integer
+    language sql immutable strict parallel safe
+    return bit_length(replace($1, chr(26), '')) / 8`,
+];

@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { sql } from "kysely";
+import { knownSchema } from "../../../../control-plane/store/migrate.ts";
+import { openPostgres } from "../../../../control-plane/store/engines/postgres.ts";
+import { Connection } from "../../../../control-plane/store/engines/sqlite-connection.ts";
+import { migrate } from "../../../../control-plane/store/migrate.ts";
+import { addJob, addOwner, addSpec } from "../../../helpers/rows.ts";
+import {
+  command,
+  lackOfPostgres,
+  startPostgres,
+  type PostgresServer,
+} from "../../../helpers/postgres.ts";
+import { skipAt } from "../../../helpers/tools.ts";
+import { storeContract } from "./contract.ts";
+
+const lack = lackOfPostgres();
+let server: PostgresServer;
+beforeAll(async () => {
+  if (lack === undefined) server = await startPostgres();
+});
+afterAll(() => server?.close());
+skipAt(lack);
+
+const connections = 8;
+
+storeContract("PostgreSQL", async () => {
+  const url = await server.createMigrated();
+  const store = await openPostgres({ url, connections });
+  return { store, remove: () => store.close() };
+});
+
+describe("the schema on PostgreSQL", () => {
+  it("has the tables, columns and indexes of the one on SQLite", async () => {
+    const connection = new Connection(":memory:", {});
+    await migrate(connection.sql, {
+      begin: () => connection.execute("begin"),
+      commit: () => connection.execute("commit"),
+      rollback: () => connection.execute("rollback"),
+    });
+    const onSqlite = connection.database
+      .prepare(
+        `select m.name as "table", c.name, c."notnull" as required from sqlite_schema m, pragma_table_info(m.name) c
+          where m.type = 'table' and m.name not like 'sqlite_%'`,
+      )
+      .all() as { table: string; name: string; required: number }[];
+    const indexesOnSqlite = connection.database
+      .prepare("select name from sqlite_schema where type = 'index' and sql is not null")
+      .pluck()
+      .all() as string[];
+    connection.database.close();
+
+    const url = await server.createMigrated();
+    const columns = await command(
+      url,
+      `select table_name, column_name, is_nullable, data_type, collation_name
+        from information_schema.columns where table_schema = 'public'`,
+    );
+    const rows = columns.rows as Record<
+      "table_name" | "column_name" | "is_nullable" | "data_type" | "collation_name",
+      string
+    >[];
+    const listed = (lines: string[]) => lines.toSorted();
+    expect(listed(rows.map((row) => `${row.table_name}.${row.column_name}`))).toEqual(
+      listed(onSqlite.map(({ table, name }) => `${table}.${name}`)),
+    );
+    // Of a primary key SQLite says nothing.
+    const required = new Set(
+      rows
+        .filter((row) => row.is_nullable === "NO")
+        .map((row) => `${row.table_name}.${row.column_name}`),
+    );
+    expect(
+      onSqlite.filter(
+        ({ table, name, required: is }) => is === 1 && !required.has(`${table}.${name}`),
+      ),
+    ).toEqual([]);
+    const ofText = rows.filter((row) => row.data_type === "text");
+    expect(ofText.filter((row) => row.collation_name !== "C")).toEqual([]);
+
+    const indexes = await command(
+      url,
+      `select indexname from pg_indexes where schemaname = 'public'
+        and indexname not in (select conname from pg_constraint)`,
+    );
+    const names = (indexes.rows as { indexname: string }[]).map(({ indexname }) => indexname);
+    // Two of SQLite's hold a part of a long value, so that the rest is not read.
+    const missing = new Set(["plan_summaries_counts", "job_snapshots_name"]);
+    expect(listed(names)).toEqual(
+      listed([...indexesOnSqlite.filter((name) => !missing.has(name)), "queue_heads_job"]),
+    );
+  });
+
+  it("is created once by processes that start together", async () => {
+    const url = await server.create();
+    const stores = await Promise.all([1, 2, 3].map(() => openPostgres({ url, connections: 3 })));
+    const { rows } = await sql<{ version: number }>`select version from schema_version`.execute(
+      stores[0]!.read.sql,
+    );
+    expect(rows).toEqual([{ version: knownSchema }]);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it("of a newer release is refused and left unchanged", async () => {
+    const url = await server.createMigrated();
+    await command(url, "update schema_version set version = 999");
+    await expect(openPostgres({ url, connections: 3 })).rejects.toThrow(/newer Windlass/);
+    expect((await command(url, "select version from schema_version")).rows).toEqual([
+      { version: 999 },
+    ]);
+  });
+
+  it("keeps audit entries as they were written", async () => {
+    const url = await server.createMigrated();
+    await command(
+      url,
+      `insert into audit_entries (id, action, actor_kind, details, created_at) values ('a', 'x', 'system', '{}', 1)`,
+    );
+    for (const change of [
+      "update audit_entries set action = 'y'",
+      "delete from audit_entries",
+      "truncate audit_entries",
+    ])
+      await expect(command(url, change)).rejects.toThrow(/only added/);
+  });
+});
+
+describe("several processes on one database", () => {
+  it("change it one after the other, whatever they read before", async () => {
+    const url = await server.createMigrated();
+    const stores = await Promise.all([1, 2, 3].map(() => openPostgres({ url, connections: 4 })));
+    const owner = await addOwner(stores[0]!);
+    const id = await addSpec(stores[0]!, owner);
+    const increments = 40;
+    await Promise.all(
+      Array.from({ length: increments }, (_, index) =>
+        stores[index % stores.length]!.write(async (tx) => {
+          const spec = await tx.sql
+            .selectFrom("specs")
+            .select("updated_at")
+            .where("id", "=", id)
+            .executeTakeFirstOrThrow();
+          await tx.sql
+            .updateTable("specs")
+            .set({ updated_at: spec.updated_at + 1 })
+            .where("id", "=", id)
+            .execute();
+        }),
+      ),
+    );
+    const { updated_at } = await stores[0]!.read.sql
+      .selectFrom("specs")
+      .select("updated_at")
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
+    expect(updated_at).toBe(1 + increments);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+});
+
+it("a database that is away fails changes and reads with a code, and is used again when it is back", async () => {
+  const url = await server.createMigrated();
+  const store = await openPostgres({ url, connections });
+  const owner = await addOwner(store);
+  await server.kill();
+  await expect(addJob(store, owner)).rejects.toMatchObject({ code: "STORE_UNREACHABLE" });
+  await expect(store.read.sql.selectFrom("jobs").select("id").execute()).rejects.toMatchObject({
+    code: "STORE_UNREACHABLE",
+  });
+  await server.restart();
+  await addJob(store, owner);
+  await store.close();
+});
+
+it("a password is in no message", async () => {
+  const url = "postgres://windlass:s3cret@127.0.0.1:1/windlass";
+  await expect(openPostgres({ url, connections: 3 })).rejects.toThrow(
+    expect.not.stringContaining("s3cret"),
+  );
+});
